@@ -16,5 +16,6 @@
 
 pub mod coalesce;
 pub mod context;
+pub mod plan;
 pub mod refusal;
 pub mod v2;
