@@ -17,4 +17,5 @@
 pub mod coalesce;
 pub mod context;
 pub mod refusal;
+pub mod v1;
 pub mod v2;
