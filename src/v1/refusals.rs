@@ -22,9 +22,9 @@ impl V1Error {
                 detail: format!("The connection to the service behind broke before it had answered. {LOOK_UP}"),
             },
             Self::Broken(_) => Refusal::UpstreamUnavailable { cause: self.to_string() },
-            Self::Timeout { maybe_done: true } => Refusal::UpstreamTimeout {
-                detail: format!("The service behind did not answer in time. {LOOK_UP}"),
-            },
+            Self::Timeout { maybe_done: true } => {
+                Refusal::UpstreamTimeout { detail: format!("The service behind did not answer in time. {LOOK_UP}") }
+            }
             Self::Timeout { maybe_done: false } => Refusal::UpstreamTimeout { detail: NOT_DONE.into() },
             Self::TooLarge(_) if write => {
                 Refusal::upstream(format!("The answer of the service behind is too large. {LOOK_UP}"), self)
@@ -162,7 +162,9 @@ mod tests {
 
     #[test]
     fn what_depends_on_the_operation_is_left_to_the_caller() {
-        for (status, body) in [(200, "{}"), (200, "[]"), (204, ""), (400, "{}"), (404, "{}"), (405, "{}"), (409, "{}")] {
+        for (status, body) in
+            [(200, "{}"), (200, "[]"), (204, ""), (400, "{}"), (404, "{}"), (405, "{}"), (409, "{}")]
+        {
             assert_eq!(code(&answer(status, body)), None, "{status}");
         }
     }
