@@ -18,5 +18,6 @@ pub mod access;
 pub mod coalesce;
 pub mod context;
 pub mod refusal;
+pub mod store;
 pub mod v1;
 pub mod v2;
