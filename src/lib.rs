@@ -14,8 +14,11 @@
 //! operations exist is said in `mappings/` alone: `mapping` reads those files, `plan` is what they
 //! mean. `sandbox` is a separate world: an embedded v1 for trying things out and for tests.
 
+pub mod access;
 pub mod coalesce;
 pub mod context;
 pub mod plan;
 pub mod refusal;
+pub mod store;
+pub mod v1;
 pub mod v2;
