@@ -19,6 +19,8 @@ pub mod coalesce;
 pub mod context;
 pub mod plan;
 pub mod refusal;
+pub mod run;
 pub mod store;
+pub mod translate;
 pub mod v1;
 pub mod v2;

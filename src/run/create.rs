@@ -34,7 +34,7 @@ pub(super) async fn create_given(job: &Job, write: Write<'_, Collection>, given:
         // v1 ignores these in a create (trap 22); the answer to the PATCH is the stored record.
         job.patch(resource, id, &outgoing.after_create).await.map_err(&failed)?
     };
-    job.keep(resource, id, &outgoing.overlay, &v1).await.map_err(&failed)?;
+    job.keep(resource, id, &outgoing, &v1).await.map_err(&failed)?;
     finish(job, write, &v1).await.map_err(failed)
 }
 

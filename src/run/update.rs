@@ -41,7 +41,7 @@ pub(super) async fn update_given(
         let answer = patch(job, resource, stored.record.id, &mut outgoing).await?;
         v1 = modules::merge(&v1, &answer);
     }
-    job.keep(resource, stored.record.id, &outgoing.overlay, &v1).await?;
+    job.keep(resource, stored.record.id, &outgoing, &v1).await?;
     finish(job, write, &v1).await
 }
 

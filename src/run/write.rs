@@ -4,6 +4,8 @@ use super::collection::bad_data;
 use super::job::Job;
 use crate::plan::{Keep, Resource, WriteKind};
 use crate::refusal::Refusal;
+use crate::store::OverlayValue;
+use crate::translate::outgoing::Outgoing;
 use crate::translate::{Fault, Held, intent, refusal};
 use crate::v1::{Method, V1Request, V1Response};
 use serde_json::{Map, Value};
@@ -91,24 +93,27 @@ impl Job {
         }
     }
 
-    /// Keeps the overlay's part of a write, each value with what v1 shows now.
-    pub(super) async fn keep(
-        &self,
-        resource: &Resource,
-        id: Uuid,
-        overlay: &Members,
-        v1: &Members,
-    ) -> Result<(), Refusal> {
-        let values: Vec<(String, Value, Value)> = overlay.iter().filter_map(|(name, value)| {
+    /// Keeps the overlay's part of a write, each value with what v1 shows now, and forgets what v1 has taken
+    /// itself.
+    pub(super) async fn keep(&self, resource: &Resource, id: Uuid, written: &Outgoing, v1: &Members) -> Result<(), Refusal> {
+        let value = |(name, value): (&String, &Value)| {
             let field = resource.field(name).filter(|field| field.keep != Keep::V1)?;
             let seen = v1.get(field.v1.as_deref()?).cloned().unwrap_or_default();
-            Some((name.clone(), value.clone(), seen))
-        }).collect();
-        if values.is_empty() {
+            Some(OverlayValue::new(name, value.clone(), seen))
+        };
+        let values: Vec<OverlayValue> = written.overlay.iter().filter_map(value).collect();
+        let taken: Vec<&str> = taken_by_v1(resource, written).collect();
+        if values.is_empty() && taken.is_empty() {
             return Ok(());
         }
         let workspace = self.card()?.workspace_id;
-        Ok(self.runner.store.put_overlay(workspace, &resource.name, id, &values).await?)
+        if !values.is_empty() {
+            self.runner.store.put_overlay(workspace, &resource.name, id, &values).await?;
+        }
+        if !taken.is_empty() {
+            self.runner.store.delete_overlay_fields(workspace, &resource.name, id, &taken).await?;
+        }
+        Ok(())
     }
 
     /// The record after a write, from v1's members.
@@ -133,6 +138,14 @@ pub(super) fn created_but(id: Uuid) -> impl Fn(Refusal) -> Refusal {
         let detail = format!("The record was created with the id {id}, but not everything that was sent could be stored: {what}");
         Refusal::upstream(detail, format!("after the create: {refusal:?}"))
     }
+}
+
+/// Fields that can be in the overlay but were stored by v1 this time; an old overlay value would return as soon
+/// as v1 shows the value seen back then again.
+fn taken_by_v1<'r>(resource: &'r Resource, written: &Outgoing) -> impl Iterator<Item = &'r str> {
+    let candidates = resource.fields.iter().filter(|field| field.keep == Keep::OverlayIfRefused);
+    let sent = |key: &Option<String>| key.as_ref().is_some_and(|key| written.body.contains_key(key));
+    candidates.filter(move |field| sent(&field.v1)).map(|field| field.name.as_str())
 }
 
 fn members(answer: &V1Response) -> Result<Members, Refusal> {

@@ -41,7 +41,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         job.patch(resource, id, &date).await.map_err(&failed)?;
     }
     let v1 = job.read_record(resource, id).await.map_err(&failed)?;
-    job.keep(resource, id, &outgoing.overlay, &v1).await.map_err(&failed)?;
+    job.keep(resource, id, &outgoing, &v1).await.map_err(&failed)?;
     create::finish(job, write, &v1).await.map_err(failed)
 }
 

@@ -43,7 +43,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         let answer: Members = job.patch(resource, id, &date).await.map_err(half_done)?;
         v1 = modules::merge(&v1, &answer);
     }
-    job.keep(resource, id, &outgoing.overlay, &v1).await?;
+    job.keep(resource, id, &outgoing, &v1).await?;
     create::finish(job, write, &v1).await
 }
 
