@@ -16,6 +16,8 @@
 
 pub mod coalesce;
 pub mod context;
+pub mod describe;
+pub mod mapping;
 pub mod plan;
 pub mod refusal;
 pub mod v2;
