@@ -17,6 +17,8 @@
 pub mod access;
 pub mod coalesce;
 pub mod context;
+pub mod describe;
+pub mod mapping;
 pub mod plan;
 pub mod refusal;
 pub mod run;

@@ -5,13 +5,17 @@
 //!
 //! May use: `mapping`. May not use: any folder that serves requests.
 
+pub mod codes;
+mod compile;
 mod operation;
 mod path;
 mod resource;
+pub mod scopes;
 
+pub use compile::compile;
 pub use operation::{
-    Answer, BodyRule, Calls, ErrorCase, Filter, FilterTest, Input, Operation, Order, Param, ParamRole, Step, Surface,
-    TypeMode,
+    Answer, BodyRule, Calls, ErrorCase, Filter, FilterTest, Input, Operation, Order, Param, ParamRole, Step,
+    Surface, TypeMode,
 };
 pub use path::{PathTemplate, Segment};
 pub use resource::{Field, Keep, OnCreate, Resource, Rows, Source, V1Refusal, V1Source, WriteKind};
