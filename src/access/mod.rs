@@ -11,6 +11,7 @@
 mod caller;
 mod clock;
 mod credential;
+pub mod gate;
 mod identity;
 mod paths;
 mod project_card;

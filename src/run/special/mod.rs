@@ -5,6 +5,7 @@ mod current_user;
 mod cycle_create;
 mod cycle_update;
 mod label_delete;
+mod module_create;
 mod module_retrieve;
 mod project_members;
 mod state_create;
@@ -22,6 +23,7 @@ pub const NAMES: &[&str] = &[
     "cycle_create",
     "cycle_update",
     "label_delete",
+    "module_create",
     "module_retrieve",
     "project_members",
     "state_create",
@@ -36,6 +38,7 @@ pub(super) async fn run(name: &str, job: &Job) -> Result<Reply, Refusal> {
         "cycle_create" => cycle_create::run(job).await,
         "cycle_update" => cycle_update::run(job).await,
         "label_delete" => label_delete::run(job).await,
+        "module_create" => module_create::run(job).await,
         "module_retrieve" => module_retrieve::run(job).await,
         "project_members" => project_members::run(job).await,
         "state_create" => state_create::run(job).await,
