@@ -17,4 +17,6 @@
 pub mod coalesce;
 pub mod context;
 pub mod refusal;
+pub mod settings;
+pub mod telemetry;
 pub mod v2;
