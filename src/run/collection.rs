@@ -98,7 +98,7 @@ impl Job {
     /// A read that v1 refuses although the card allows it: the card is out of date.
     pub(super) fn after_refused_read(&self, refusal: Refusal) -> Refusal {
         match (&refusal, &self.call.card) {
-            (Refusal::Unauthorized { .. }, _) => self.runner.access.forget_key(self.key().id()),
+            (Refusal::Unauthorized { .. }, _) => self.runner.access.forget_identity(self.key().id()),
             (Refusal::NotFound { .. } | Refusal::Forbidden { .. }, Some(card)) => {
                 self.runner.access.forget_project(card.id);
             }

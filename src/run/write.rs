@@ -60,7 +60,7 @@ impl Job {
     async fn ask(&self, request: V1Request) -> Result<V1Response, Refusal> {
         let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await;
         if matches!(answer, Err(Refusal::Unauthorized { .. })) {
-            self.runner.access.forget_key(self.key().id());
+            self.runner.access.forget_identity(self.key().id());
         }
         answer
     }
