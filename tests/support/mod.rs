@@ -3,5 +3,6 @@
 //! May use: the recorded exchanges in `fixtures/`. Each test file uses a part of it.
 #![allow(dead_code)]
 
+pub mod exchange;
 pub mod recorded;
 pub mod scripted;

@@ -140,6 +140,32 @@ async fn a_store_that_cannot_be_written_says_so_and_stays_readable() {
     assert_eq!(fields(&store).await, [value("a", json!(1))]);
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_new_store_is_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let _store = Store::open(&url(&path), V1).await.unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[tokio::test]
+async fn a_store_of_a_newer_version_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = url(&folder.path().join("store.db"));
+    Store::open(&path, V1).await.unwrap().close().await;
+    let mut raw = <sqlx::SqliteConnection as sqlx::Connection>::connect(&path).await.unwrap();
+    sqlx::query(
+        "INSERT INTO _sqlx_migrations SELECT 9999, 'later', installed_on, 1, checksum, 1 FROM _sqlx_migrations",
+    )
+    .execute(&mut raw)
+    .await
+    .unwrap();
+    let refused = Store::open(&path, V1).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Schema(_)), "{refused:?}");
+}
+
 #[tokio::test]
 async fn a_file_that_is_no_store_is_refused() {
     let folder = tempfile::tempdir().unwrap();
