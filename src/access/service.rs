@@ -73,7 +73,7 @@ impl Access {
         Self::with_clock(client, settings, Clock::default())
     }
 
-    /// With a clock that the caller may push ahead.
+    /// With a clock of the caller's, which tests stop and push on.
     pub fn with_clock(client: Client, settings: AccessSettings, clock: Clock) -> Self {
         let card_ttl = settings.card_ttl.min(CARD_LIMIT);
         let horizon = ID_TTL.max(settings.identity_ttl).max(settings.refused_identity_ttl);

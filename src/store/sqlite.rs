@@ -12,6 +12,8 @@ use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow, SqliteSynchronous,
 };
 use sqlx::{Row, Sqlite, Transaction};
+use std::fs::OpenOptions;
+use std::path::Path;
 use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use uuid::Uuid;
@@ -37,6 +39,9 @@ impl SqliteStore {
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
             .busy_timeout(BUSY);
+        if !in_memory(url) {
+            keep_private(options.get_filename());
+        }
         let pool = pool_options(url).connect_with(options).await?;
         MIGRATIONS.run(&pool).await?;
         Ok(Self { pool })
@@ -163,10 +168,24 @@ impl SqliteStore {
     }
 }
 
+/// Creates a missing file for the owner's eyes only; SQLite gives its side files the same rights. If that
+/// fails, opening the store fails too and says why.
+fn keep_private(file: &Path) {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let _ = options.open(file);
+}
+
+fn in_memory(url: &str) -> bool {
+    url.contains(":memory:") || url.contains("mode=memory")
+}
+
 /// A store in memory lives in its connection: one, and never closed.
 fn pool_options(url: &str) -> SqlitePoolOptions {
     let options = SqlitePoolOptions::new().acquire_timeout(BUSY);
-    if url.contains(":memory:") || url.contains("mode=memory") {
+    if in_memory(url) {
         options.max_connections(1).min_connections(1).idle_timeout(None).max_lifetime(None)
     } else {
         options.max_connections(CONNECTIONS)

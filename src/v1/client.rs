@@ -111,7 +111,7 @@ impl Client {
     }
 
     /// [`Client::call`] with everything refused that means the same whatever was asked, so that an `Ok` is
-    /// a success with well-formed JSON (or no body), a 400, a permission 403, a 404, 405 or 409.
+    /// a success with well-formed JSON (or 204), a 400, a permission 403, a 404, 405 or 409.
     ///
     /// # Errors
     /// See [`refusals::refusal_of_status`] and [`V1Error::refusal`].

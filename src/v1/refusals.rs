@@ -37,7 +37,7 @@ impl V1Error {
 
 /// The refusal for an answer that means the same whatever was asked: an invalid key, the quota, a fault
 /// of v1, an answer that is not v1's. `None` leaves the answer to the caller: a success with
-/// well-formed JSON (or without a body), 400, a permission 403, 404, 405, 409.
+/// well-formed JSON (or 204), 400, a permission 403, 404, 405, 409.
 pub fn refusal_of_status(answer: &V1Response) -> Option<Refusal> {
     refusal_of_failure(answer).or_else(|| refusal_of_body(answer))
 }
@@ -50,7 +50,8 @@ pub(super) fn refusal_of_failure(answer: &V1Response) -> Option<Refusal> {
         // Trap 1: a key that is wrong, expired or switched off is 403 (`auth_wrong_key`,
         // `auth_expired_key`, `auth_deactivated_key`); a permission refusal has another text.
         403 if says_key_is_invalid(answer) => Some(invalid_key()),
-        200..=299 if answer.is_json || answer.body.is_empty() => None,
+        204 => None,
+        200..=299 if answer.is_json => None,
         status @ 200..=299 => Some(not_v1(status, "an answer that is not JSON")),
         // Trap 13: v1 redirects a path without its slash (`errors_slash_missing_get`); the gateway never
         // sends one, so a redirect is a proxy's, as with http instead of https in the base URL.
@@ -72,7 +73,7 @@ pub(super) fn refusal_of_failure(answer: &V1Response) -> Option<Refusal> {
 }
 
 fn refusal_of_body(answer: &V1Response) -> Option<Refusal> {
-    if !answer.is_success() || answer.body.is_empty() {
+    if !answer.is_success() || answer.status == 204 {
         return None;
     }
     let cause = match std::str::from_utf8(&answer.body) {
@@ -147,9 +148,16 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_not_v1s_or_is_damaged_is_never_passed_on() {
-        for (status, body) in
-            [(200, "{\"a\":"), (200, "[1,2"), (201, "{} x"), (200, "\"\u{1}\""), (301, ""), (302, ""), (406, "{}")]
-        {
+        for (status, body) in [
+            (200, "{\"a\":"),
+            (200, "[1,2"),
+            (201, "{} x"),
+            (200, ""),
+            (200, "\"\u{1}\""),
+            (301, ""),
+            (302, ""),
+            (406, "{}"),
+        ] {
             assert_eq!(code(&answer(status, body)), Some("upstream_error"), "{status} {body}");
         }
         for status in [200, 404, 400, 500] {
