@@ -14,10 +14,17 @@
 //! operations exist is said in `mappings/` alone: `mapping` reads those files, `plan` is what they
 //! mean. `sandbox` is a separate world: an embedded v1 for trying things out and for tests.
 
+pub mod access;
 pub mod coalesce;
 pub mod context;
 pub mod describe;
 pub mod mapping;
 pub mod plan;
 pub mod refusal;
+pub mod run;
+pub mod settings;
+pub mod store;
+pub mod telemetry;
+pub mod translate;
+pub mod v1;
 pub mod v2;

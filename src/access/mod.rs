@@ -9,11 +9,19 @@
 //! May use: `context`, `refusal`, `coalesce`, `settings`, `v1`. May not use: `v2`, `translate`, `run`, `edge`.
 
 mod caller;
+mod clock;
+mod credential;
+pub mod gate;
+mod identity;
+mod paths;
 mod project_card;
+mod remembered;
 mod service;
 mod workspace_card;
+mod workspace_id;
 
 pub use caller::{Caller, PrincipalKind, User};
+pub use clock::Clock;
 pub use project_card::ProjectCard;
 pub use service::{Access, AccessSettings};
 pub use workspace_card::{WorkspaceCard, WorkspaceRole};

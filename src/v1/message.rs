@@ -97,4 +97,8 @@ pub enum V1Error {
     /// The answer was larger than the cap, in bytes.
     #[error("the answer of v1 is larger than {0} bytes")]
     TooLarge(usize),
+    /// The request cannot be put on the wire as it is, for example with `..` in its path: a fault of the
+    /// gateway. Nothing was sent.
+    #[error("the request to v1 cannot be sent: {0}")]
+    Unsendable(String),
 }

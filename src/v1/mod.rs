@@ -5,10 +5,18 @@
 //!
 //! May use: `context`, `refusal`, `settings`. May not use: `v2`, `translate`, `plan`, `run`, `edge`.
 
+mod base_url;
 mod client;
 mod key;
 mod message;
+mod paged;
+mod refusals;
+mod retry;
 
-pub use client::{Client, ClientSettings};
+pub use base_url::{BaseUrl, BaseUrlError};
+pub use client::{Client, ClientError, ClientSettings};
 pub use key::{KeyId, V1Key};
 pub use message::{Method, V1Error, V1Request, V1Response};
+pub use paged::ReadFailure;
+pub(crate) use refusals::invalid_key;
+pub use refusals::refusal_of_status;
