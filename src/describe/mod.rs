@@ -3,3 +3,6 @@
 //! Purpose: listings and documents that must never be kept by hand.
 //!
 //! May use: `plan`. May not use: any folder that serves requests.
+
+pub mod known_gaps;
+pub mod operations;

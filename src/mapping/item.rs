@@ -43,8 +43,17 @@ fn check<T: Item>(key: &str, value: &Value, known: &[&str]) -> Result<(), String
     let alone = Table::from_iter([(key.to_owned(), value.clone())]);
     match Value::Table(alone).try_into::<T>() {
         Ok(_) => Ok(()),
-        Err(error) => Err(error.message().trim().to_owned()),
+        Err(error) => Err(plain(error.message().trim())),
     }
+}
+
+/// The reader's words without those of the program.
+fn plain(message: &str) -> String {
+    let words = [("u16", "a whole number"), ("u32", "a whole number"), ("u64", "a whole number")];
+    let more = [("usize", "a whole number"), ("a sequence", "an array")];
+    words.into_iter().chain(more).fold(message.to_owned(), |text, (word, plain)| {
+        text.replace(&format!("expected {word}"), &format!("expected {plain}"))
+    })
 }
 
 /// The text about an unknown word, with the nearest known one when it is near enough.

@@ -2,7 +2,10 @@
 
 use super::fault::{Faults, Trail};
 use super::item::{self, Item};
-use super::model::{Common, ErrorSpec, InputSpec, OperationSpec, Read, ResourceFile, V1Spec};
+use super::model::{
+    CallsSpec, Common, ErrorSpec, FieldSpec, Head, InputSpec, OperationHead, OperationSpec, OrderSpec, ParamSpec,
+    Read, RefusalSpec, ResourceFile, V1Spec,
+};
 use super::texts::Texts;
 use indexmap::IndexMap;
 use toml::{Table, Value};
@@ -208,4 +211,24 @@ impl Reader<'_> {
         }
         tables
     }
+}
+
+/// Every key of the language, for the test that holds its description against it.
+pub fn known_keys() -> Vec<&'static str> {
+    let structs = [
+        item::keys_of::<Head>(),
+        item::keys_of::<V1Spec>(),
+        item::keys_of::<RefusalSpec>(),
+        item::keys_of::<FieldSpec>(),
+        item::keys_of::<InputSpec>(),
+        item::keys_of::<ParamSpec>(),
+        item::keys_of::<OperationHead>(),
+        item::keys_of::<OrderSpec>(),
+        item::keys_of::<CallsSpec>(),
+    ];
+    let mut keys: Vec<&str> = structs.concat();
+    keys.extend(["v1", "refusals", "fields", "inputs", "operations", "errors", "calls", "order", "query", "body"]);
+    keys.sort_unstable();
+    keys.dedup();
+    keys
 }

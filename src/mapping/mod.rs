@@ -15,7 +15,7 @@ mod texts;
 mod words;
 
 pub use fault::{Fault, Faults, Trail};
-pub use load::Files;
+pub use load::{Files, known_keys};
 pub use model::{
     CallsSpec, Common, ErrorSpec, FieldSpec, Head, InputSpec, Notes, OperationHead, OperationSpec, OrderSpec,
     ParamSpec, Read, RefusalSpec, ResourceFile, V1Spec,

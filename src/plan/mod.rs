@@ -10,6 +10,7 @@ mod compile;
 mod operation;
 mod path;
 mod resource;
+pub mod routes;
 pub mod scopes;
 
 pub use compile::compile;

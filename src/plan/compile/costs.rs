@@ -58,7 +58,8 @@ fn step_fits(case: Case, needs: &Needs, faults: &mut Faults) {
         let does = if needs.pk { "needs" } else { "has no use for" };
         faults.add(&trail, format!("`{}` {does} {{pk}} in the path", needs.word));
     }
-    let v1 = case.resource.v1.as_ref();
+    // As written: a path that cannot be read was reported as such.
+    let v1 = case.file.v1.as_ref().map(|v1| &v1.value);
     if needs.collection && v1.is_none_or(|v1| v1.collection.is_none()) {
         faults.add(&trail, format!("`{}` needs `v1.collection`", needs.word));
     }

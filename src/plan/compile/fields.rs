@@ -10,6 +10,7 @@ pub(super) fn check(draft: &Draft, faults: &mut Faults) {
         for field in resource.fields.iter().filter(|field| file.fields[&field.name].sound) {
             field_is_consistent(file, field, faults);
         }
+        v1_names_are_written_once(resource, file, faults);
         if draft.translates(index) {
             fields_are_used(draft, index, file, faults);
             inputs_have_fields(resource, file, faults);
@@ -39,11 +40,23 @@ fn field_is_consistent(file: &ResourceFile, field: &Field, faults: &mut Faults) 
     }
 }
 
+fn v1_names_are_written_once(resource: &Resource, file: &ResourceFile, faults: &mut Faults) {
+    let mut written: Vec<(&str, &str)> = Vec::new();
+    for field in resource.fields.iter().filter(|field| !field.read_only && !field.hidden) {
+        let Some(v1) = field.v1.as_deref() else { continue };
+        if let Some((_, first)) = written.iter().find(|(known, _)| *known == v1) {
+            let trail = Trail::file(&file.file).then("fields").then(field.name.as_str()).then("v1");
+            faults.add(&trail, format!("`{first}` is written under this name already"));
+        }
+        written.push((v1, &field.name));
+    }
+}
+
 fn fields_are_used(draft: &Draft, index: usize, file: &ResourceFile, faults: &mut Faults) {
     let generic = draft.cases_of(index).find(|case| reads_generically(*case));
-    for field in &draft.resources[index].fields {
+    for field in draft.resources[index].fields.iter().filter(|field| file.fields[&field.name].sound) {
         let trail = Trail::file(&file.file).then("fields").then(field.name.as_str());
-        if let (None, Some(case)) = (&field.v1, generic) {
+        if let (None, Keep::V1, Some(case)) = (&field.v1, field.keep, generic) {
             let message =
                 format!("`{}` has no `v1` name to read it from; only a special step could", case.operation.id);
             faults.add(&trail, message);

@@ -42,7 +42,7 @@ fn order_fits(case: Case, order: &Order, faults: &mut Faults) {
         faults.add(&trail.then("cursor"), format!("`{field}` is not among the allowed fields"));
     }
     for field in &order.allowed {
-        has_field(case, field, "order.allowed", faults);
+        has_field(case, field, &trail.then("allowed"), faults);
     }
 }
 
@@ -58,20 +58,20 @@ fn search_fits(case: Case, faults: &mut Faults) {
         _ => {}
     }
     for field in &case.operation.search {
-        has_field(case, field, "search", faults);
+        has_field(case, field, &case.trail().then("search"), faults);
     }
 }
 
 fn expand_fits(case: Case, faults: &mut Faults) {
     for field in &case.operation.expand {
-        has_field(case, field, "expand", faults);
+        has_field(case, field, &case.trail().then("expand"), faults);
     }
 }
 
 /// The resource must have a field that an operation at work looks at.
-fn has_field(case: Case, field: &str, key: &str, faults: &mut Faults) {
+fn has_field(case: Case, field: &str, trail: &Trail, faults: &mut Faults) {
     if case.translates() && case.resource.field(field).is_none() {
-        faults.add(&case.trail().then(key), format!("the resource has no field `{field}`"));
+        faults.add(trail, format!("the resource has no field `{field}`"));
     }
 }
 
@@ -88,9 +88,10 @@ fn params_fit(draft: &Draft, case: Case, faults: &mut Faults) {
         if !case.operation.is_list() && param.role != ParamRole::Option {
             faults
                 .add(&trail, "there is no list to narrow; say `option = true` when the operation reads it itself");
+            continue;
         }
         if let ParamRole::Filter(filter) = &param.role {
-            has_field(case, &filter.field, &format!("query.{}", param.name), faults);
+            has_field(case, &filter.field, &trail, faults);
             test_fits(param, filter, &trail, faults);
             enum_fits(case, param, filter, &trail, faults);
         }
