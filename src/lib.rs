@@ -21,6 +21,7 @@ pub mod describe;
 pub mod mapping;
 pub mod plan;
 pub mod refusal;
+pub mod request;
 pub mod run;
 pub mod settings;
 pub mod store;
