@@ -16,8 +16,7 @@ pub(super) async fn create(job: &Job) -> Result<Reply, Refusal> {
     let given = job.given()?;
     checks::references(job, &given, None).await?;
     checks::order_of_dates(job.resource(), &given, None)?;
-    let place = job.place_of(job.resource())?;
-    let write = job.runner.collections.begin_write(&place, job.audience()?).await;
+    let write = job.begin_write().await?;
     create_given(job, write, given).await.map_err(labels::explain)
 }
 

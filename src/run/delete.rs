@@ -8,8 +8,7 @@ use crate::v2::Reply;
 
 /// One DELETE; v1 itself says whether the record exists and whether the role may.
 pub(super) async fn delete(job: &Job) -> Result<Reply, Refusal> {
-    let place = job.place_of(job.resource())?;
-    let write = job.runner.collections.begin_write(&place, job.audience()?).await;
+    let write = job.begin_write().await?;
     delete_now(job, write).await
 }
 

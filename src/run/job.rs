@@ -1,7 +1,7 @@
 //! The parts that carry calls out, and one call on its way.
 
 use super::collection::Collection;
-use super::shelf::{Audience, Changes, Place, Shelf};
+use super::shelf::{Audience, Changes, Place, Shelf, Write};
 use super::{create, delete, list, special, update};
 use crate::access::{Access, Caller, ProjectCard};
 use crate::context::Context;
@@ -15,6 +15,7 @@ use crate::v2::body::{self, Given};
 use crate::v2::{Parameters, Reply};
 use bytes::Bytes;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -94,12 +95,14 @@ pub struct Call {
 pub struct Job {
     pub(super) runner: Arc<Runner>,
     pub(super) call: Call,
+    /// Whether v1 may have carried out a write of this call.
+    pub(super) touched: Arc<AtomicBool>,
 }
 
 impl Job {
     /// Takes a call on.
     pub fn new(runner: Arc<Runner>, call: Call) -> Self {
-        Self { runner, call }
+        Self { runner, call, touched: Arc::default() }
     }
 
     /// Carries the call out. Writes run as tasks of their own, so that a client that leaves, or a deadline
@@ -198,6 +201,12 @@ impl Job {
     pub(super) fn place_at(&self, path: String) -> Result<Place, Refusal> {
         let project = self.call.card.as_ref().map_or(Uuid::nil(), |card| card.id);
         Ok(Place { workspace: self.slug().into(), project, path: path.into() })
+    }
+
+    /// Begins a write to the collection of the operation's resource.
+    pub(super) async fn begin_write(&self) -> Result<Write<'_, Collection>, Refusal> {
+        let place = self.place_of(self.resource())?;
+        Ok(self.runner.collections.begin_write(&place, self.audience()?, Arc::clone(&self.touched)).await)
     }
 
     /// The body, validated against the operation's members.

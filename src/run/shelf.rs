@@ -13,7 +13,7 @@ use crate::refusal::Refusal;
 use moka::sync::Cache;
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use uuid::Uuid;
@@ -186,11 +186,12 @@ impl<T: Send + Sync + 'static> Shelf<T> {
     }
 
     /// Begins a write at `place`: waits for other writes there, and from now on nothing read before counts.
-    pub async fn begin_write(&self, place: &Place, audience: Audience) -> Write<'_, T> {
+    /// `touched` tells, when the write is given up, whether v1 may have carried out any of it.
+    pub async fn begin_write(&self, place: &Place, audience: Audience, touched: Arc<AtomicBool>) -> Write<'_, T> {
         let guard = self.changes.lock(place).await;
         let before = self.valid(place, audience);
         let begun = self.changes.at(place);
-        Write { shelf: self, place: place.clone(), audience, before, begun, done: false, _guard: guard }
+        Write { shelf: self, place: place.clone(), audience, before, begun, touched, done: false, _guard: guard }
     }
 }
 
@@ -201,6 +202,7 @@ pub struct Write<'s, T: Send + Sync + 'static> {
     audience: Audience,
     before: Option<Kept<T>>,
     begun: u64,
+    touched: Arc<AtomicBool>,
     done: bool,
     _guard: OwnedMutexGuard<()>,
 }
@@ -226,20 +228,30 @@ impl<T: Send + Sync + 'static> Write<'_, T> {
     /// Ends the write; `change` makes the thing after the write from the one before.
     pub fn finish(mut self, change: impl FnOnce(&T) -> T) {
         self.done = true;
+        self.put_back(|before| Arc::new(change(before)));
+    }
+
+    fn put_back(&mut self, change: impl FnOnce(&Arc<T>) -> Arc<T>) {
         let undisturbed = self.shelf.changes.last(&self.place) == self.begun;
         self.shelf.changes.at(&self.place);
         if let Some(before) = self.before.take().filter(|_| undisturbed) {
-            let thing = Arc::new(change(&before.thing));
-            let entry = Kept { thing, read_at: before.read_at, stamp: self.shelf.changes.tick() };
+            let entry =
+                Kept { thing: change(&before.thing), read_at: before.read_at, stamp: self.shelf.changes.tick() };
             self.shelf.kept.insert((self.place.clone(), self.audience), entry);
         }
     }
 }
 
 impl<T: Send + Sync + 'static> Drop for Write<'_, T> {
+    /// A write given up: what was kept stays when v1 certainly carried out nothing of it.
     fn drop(&mut self) {
-        if !self.done {
+        if self.done {
+            return;
+        }
+        if self.touched.load(Ordering::SeqCst) {
             self.shelf.changes.at(&self.place);
+        } else {
+            self.put_back(Arc::clone);
         }
     }
 }
@@ -254,6 +266,10 @@ mod tests {
 
     fn shelf() -> Shelf<u32> {
         Shelf::new(Duration::from_secs(60), Arc::default())
+    }
+
+    async fn write(shelf: &Shelf<u32>, touched: bool) -> Write<'_, u32> {
+        shelf.begin_write(&place(), Audience::Members, Arc::new(AtomicBool::new(touched))).await
     }
 
     async fn read(shelf: &Shelf<u32>, value: u32) -> u32 {
@@ -285,14 +301,16 @@ mod tests {
     async fn a_write_is_carried_over_unless_something_else_happened() {
         let shelf = shelf();
         read(&shelf, 1).await;
-        shelf.begin_write(&place(), Audience::Members).await.finish(|n| n + 10);
+        write(&shelf, false).await.finish(|n| n + 10);
         assert_eq!(read(&shelf, 2).await, 11);
-        let write = shelf.begin_write(&place(), Audience::Members).await;
+        let disturbed = write(&shelf, false).await;
         shelf.changes.in_project(Uuid::nil());
-        write.finish(|n| n + 10);
+        disturbed.finish(|n| n + 10);
         assert_eq!(read(&shelf, 3).await, 3);
-        drop(shelf.begin_write(&place(), Audience::Members).await);
-        assert_eq!(read(&shelf, 4).await, 4);
+        drop(write(&shelf, false).await);
+        assert_eq!(read(&shelf, 4).await, 3, "v1 carried out nothing");
+        drop(write(&shelf, true).await);
+        assert_eq!(read(&shelf, 5).await, 5);
     }
 
     #[tokio::test]
@@ -309,7 +327,7 @@ mod tests {
             })
         };
         tokio::time::sleep(Duration::from_millis(10)).await;
-        drop(shelf.begin_write(&place(), Audience::Members).await);
+        drop(write(&shelf, true).await);
         assert_eq!(slow.await.unwrap(), 1);
         assert_eq!(read(&shelf, 2).await, 2);
     }

@@ -9,6 +9,7 @@ use crate::translate::outgoing::Outgoing;
 use crate::translate::{Fault, Held, intent, refusal};
 use crate::v1::{Method, V1Request, V1Response};
 use serde_json::{Map, Value};
+use std::sync::atomic::Ordering;
 use uuid::Uuid;
 
 /// Members of a JSON object.
@@ -66,7 +67,12 @@ impl Job {
     }
 
     async fn ask(&self, request: V1Request) -> Result<V1Response, Refusal> {
+        let writes = request.method != Method::Get;
         let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await;
+        // A 4xx of v1 has stored nothing; anything but that may have.
+        if writes && answer.as_ref().is_ok_and(V1Response::is_success) | answer.is_err() {
+            self.touched.store(true, Ordering::SeqCst);
+        }
         if matches!(answer, Err(Refusal::Unauthorized { .. })) {
             self.runner.access.forget_identity(self.key().id());
         }

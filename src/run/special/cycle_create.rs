@@ -21,8 +21,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         return Err(Refusal::Conflict { detail: "Cycles are switched off in this project.".into() });
     }
     let resource = job.resource();
-    let place = job.place_of(resource)?;
-    let mut write = job.runner.collections.begin_write(&place, job.audience()?).await;
+    let mut write = job.begin_write().await?;
     let all = job.load(resource).await?;
     write.found(&all);
     refuse_taken_name(&all.thing, given.get("name"), None)?;

@@ -14,8 +14,7 @@ use serde_json::Value;
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let resource = job.resource();
-    let place = job.place_of(resource)?;
-    let mut write = job.runner.collections.begin_write(&place, job.audience()?).await;
+    let mut write = job.begin_write().await?;
     let stored = update::refresh(job, &mut write, job.pk()?).await?;
     let id = stored.record.id;
     let mut given = job.given()?;

@@ -13,8 +13,7 @@ use serde_json::{Map, Value};
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let resource = job.resource();
-    let place = job.place_of(resource)?;
-    let mut write = job.runner.collections.begin_write(&place, job.audience()?).await;
+    let mut write = job.begin_write().await?;
     let label = update::refresh(job, &mut write, job.pk()?).await?;
     let all = write.before().ok_or_else(|| Refusal::internal("no list in hand"))?;
     let mut detached = Vec::new();

@@ -14,8 +14,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         return Err(Refusal::Conflict { detail: "Modules are switched off in this project.".into() });
     }
     checks::references(job, &given, None).await?;
-    let place = job.place_of(job.resource())?;
-    let mut write = job.runner.collections.begin_write(&place, job.audience()?).await;
+    let mut write = job.begin_write().await?;
     if given.contains_key("sort_order") {
         let all = job.load(job.resource()).await?;
         write.found(&all);

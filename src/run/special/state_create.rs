@@ -16,8 +16,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     states::check_known_gaps(&given)?;
     let becomes_default = given.shift_remove("is_default") == Some(Value::Bool(true));
     let resource = job.resource();
-    let place = job.place_of(resource)?;
-    let mut write = job.runner.collections.begin_write(&place, job.audience()?).await;
+    let mut write = job.begin_write().await?;
     if !becomes_default {
         return create::create_given(job, write, given).await;
     }
