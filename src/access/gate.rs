@@ -22,7 +22,9 @@ pub fn check_scope(operation: &Operation, caller: &Caller) -> Result<(), Refusal
     if operation.scopes.iter().any(|scope| granted.contains(scope)) {
         return Ok(());
     }
-    Err(Refusal::Forbidden { detail: format!("The token carries none of the scopes {}.", operation.scopes.join(", ")) })
+    Err(Refusal::Forbidden {
+        detail: format!("The token carries none of the scopes {}.", operation.scopes.join(", ")),
+    })
 }
 
 /// Checks the ids of a path and writes them in lower case, the only form v1's router knows (trap 12,

@@ -23,7 +23,8 @@ pub(super) async fn references(job: &Job, given: &Given, own: Option<Uuid>) -> R
     let mut errors = Vec::new();
     for input in inputs {
         let Some(target) = &input.references else { continue };
-        let Some(id) = given.get(&input.name).and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok()) else {
+        let Some(id) = given.get(&input.name).and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok())
+        else {
             continue;
         };
         if let Some(message) = reference(job, input, target, id, own).await? {
@@ -33,7 +34,13 @@ pub(super) async fn references(job: &Job, given: &Given, own: Option<Uuid>) -> R
     if errors.is_empty() { Ok(()) } else { Err(Refusal::fields(errors)) }
 }
 
-async fn reference(job: &Job, input: &Input, target: &str, id: Uuid, own: Option<Uuid>) -> Result<Option<String>, Refusal> {
+async fn reference(
+    job: &Job,
+    input: &Input,
+    target: &str,
+    id: Uuid,
+    own: Option<Uuid>,
+) -> Result<Option<String>, Refusal> {
     let resource = job.runner.plan.resource(target).ok_or_else(|| Refusal::internal("an unknown reference"))?;
     if target == "project_members" {
         let member = job.is_on_project_roster(id).await?;
@@ -71,14 +78,19 @@ fn id_in(members: &Map<String, Value>, key: &str) -> Option<Uuid> {
 ///
 /// # Errors
 /// `validation_error` on the later field (O28).
-pub(super) fn order_of_dates(resource: &Resource, given: &Given, stored: Option<&Map<String, Value>>) -> Result<(), Refusal> {
+pub(super) fn order_of_dates(
+    resource: &Resource,
+    given: &Given,
+    stored: Option<&Map<String, Value>>,
+) -> Result<(), Refusal> {
     let mut errors = Vec::new();
     for field in &resource.fields {
         let Some(earlier) = field.not_before.map(|index| &resource.fields[index]) else { continue };
         if !given.contains_key(&field.name) && !given.contains_key(&earlier.name) {
             continue;
         }
-        let value = |name: &str| given.get(name).or_else(|| stored?.get(name)).and_then(Value::as_str).map(str::to_owned);
+        let value =
+            |name: &str| given.get(name).or_else(|| stored?.get(name)).and_then(Value::as_str).map(str::to_owned);
         let (Some(end), Some(start)) = (value(&field.name), value(&earlier.name)) else { continue };
         if is_before(&end, &start) {
             errors.push(FieldError::new(&field.name, format!("must not be before {}", earlier.name)));

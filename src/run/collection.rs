@@ -80,7 +80,8 @@ impl Job {
         let runner = Arc::clone(&self.runner);
         let (key, ctx) = (self.key().clone(), self.shared_ctx());
         let card = self.call.card.clone();
-        let resource = self.runner.plan.resource(&resource).map(|resource| resource.name.clone()).unwrap_or_default();
+        let resource =
+            self.runner.plan.resource(&resource).map(|resource| resource.name.clone()).unwrap_or_default();
         let path = self.runner.plan.resource(&resource).map(|resource| self.collection_path(resource));
         async move {
             let index = runner.plan.resources.iter().position(|known| known.name == resource);

@@ -69,7 +69,7 @@ pub(super) fn refused_field(
     answer: &crate::v1::V1Response,
 ) -> Option<(String, String)> {
     let candidates = resource.fields.iter().filter(|field| field.keep == Keep::OverlayIfRefused);
-    candidates.filter_map(|field| Some((field.name.clone(), field.v1.clone()?))).find(|(_, key)| {
-        sent.contains_key(key) && refusal::is_only_about(answer, key)
-    })
+    candidates
+        .filter_map(|field| Some((field.name.clone(), field.v1.clone()?)))
+        .find(|(_, key)| sent.contains_key(key) && refusal::is_only_about(answer, key))
 }

@@ -1,8 +1,8 @@
 //! Deletes a record of a plain resource.
 
+use super::Collection;
 use super::job::Job;
 use super::shelf::Write;
-use super::Collection;
 use crate::refusal::Refusal;
 use crate::v2::Reply;
 

@@ -11,7 +11,8 @@ use uuid::Uuid;
 
 /// Reads the complete collection; filters, orders and pages it here, because v1 does none of it (traps 47, 48).
 pub(super) async fn list(job: &Job) -> Result<Reply, Refusal> {
-    let call = query::read_list(job.operation(), job.resource(), &job.call.parameters, job.runner.settings.strict_query)?;
+    let call =
+        query::read_list(job.operation(), job.resource(), &job.call.parameters, job.runner.settings.strict_query)?;
     let loaded = job.load(job.resource()).await?;
     let records = loaded.thing.rows().iter().map(|held| &held.record);
     Ok(Reply::json(200, page::answer(records, &call)))

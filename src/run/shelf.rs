@@ -149,7 +149,12 @@ impl<T: Send + Sync + 'static> Shelf<T> {
     ///
     /// # Errors
     /// What the read answers.
-    pub async fn load<F>(&self, place: &Place, audience: Audience, read: impl FnOnce() -> F) -> Result<Loaded<T>, Refusal>
+    pub async fn load<F>(
+        &self,
+        place: &Place,
+        audience: Audience,
+        read: impl FnOnce() -> F,
+    ) -> Result<Loaded<T>, Refusal>
     where
         F: Future<Output = Result<T, Refusal>> + Send + 'static,
     {

@@ -34,7 +34,12 @@ impl Job {
     }
 
     /// PATCH of one record; the answer as it came, a 4xx included.
-    pub(super) async fn patch_raw(&self, resource: &Resource, id: Uuid, body: &Members) -> Result<V1Response, Refusal> {
+    pub(super) async fn patch_raw(
+        &self,
+        resource: &Resource,
+        id: Uuid,
+        body: &Members,
+    ) -> Result<V1Response, Refusal> {
         let path = self.record_path(resource, id)?;
         self.ask(V1Request::write(Method::Patch, path, json(body))).await
     }
@@ -52,7 +57,10 @@ impl Job {
     pub(super) async fn read_record(&self, resource: &Resource, id: Uuid) -> Result<Members, Refusal> {
         let answer = self.ask(V1Request::get(self.record_path(resource, id)?, "")).await?;
         if !answer.is_success() {
-            return Err(Refusal::upstream("The record could not be read back.", format!("status {}", answer.status)));
+            return Err(Refusal::upstream(
+                "The record could not be read back.",
+                format!("status {}", answer.status),
+            ));
         }
         members(&answer)
     }
@@ -95,7 +103,13 @@ impl Job {
 
     /// Keeps the overlay's part of a write, each value with what v1 shows now, and forgets what v1 has taken
     /// itself.
-    pub(super) async fn keep(&self, resource: &Resource, id: Uuid, written: &Outgoing, v1: &Members) -> Result<(), Refusal> {
+    pub(super) async fn keep(
+        &self,
+        resource: &Resource,
+        id: Uuid,
+        written: &Outgoing,
+        v1: &Members,
+    ) -> Result<(), Refusal> {
         let value = |(name, value): (&String, &Value)| {
             let field = resource.field(name).filter(|field| field.keep != Keep::V1)?;
             let seen = v1.get(field.v1.as_deref()?).cloned().unwrap_or_default();
@@ -135,7 +149,9 @@ pub(super) fn created_but(id: Uuid) -> impl Fn(Refusal) -> Refusal {
             Refusal::Validation { detail, .. } | Refusal::UpstreamError { detail, .. } => detail.clone(),
             other => other.code().to_owned(),
         };
-        let detail = format!("The record was created with the id {id}, but not everything that was sent could be stored: {what}");
+        let detail = format!(
+            "The record was created with the id {id}, but not everything that was sent could be stored: {what}"
+        );
         Refusal::upstream(detail, format!("after the create: {refusal:?}"))
     }
 }

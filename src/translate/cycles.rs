@@ -69,7 +69,8 @@ mod tests {
 
     #[test]
     fn a_bare_date_is_midnight_in_the_zone_of_the_cycle() {
-        let mut given = json!({"start_date": "2026-03-02", "timezone": "Asia/Kolkata"}).as_object().unwrap().clone();
+        let mut given =
+            json!({"start_date": "2026-03-02", "timezone": "Asia/Kolkata"}).as_object().unwrap().clone();
         settle_dates(&mut given, Some("UTC")).unwrap();
         assert_eq!(given["start_date"], "2026-03-01T18:30:00.000000Z");
         let mut given = json!({"end_date": "2026-03-02T10:00:00+02:00"}).as_object().unwrap().clone();

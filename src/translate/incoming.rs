@@ -75,15 +75,18 @@ impl ReadShape {
         let seed = Slots { keys: &self.keys, slots: &mut slots };
         let mut text = serde_json::Deserializer::from_str(row);
         seed.deserialize(&mut text).map_err(|fault| Fault(format!("a record is not an object: {fault}")))?;
-        let mut writer = Writer { json: Vec::with_capacity(row.len()), cells: vec![Cell::Null; self.cells], id: None };
+        let mut writer =
+            Writer { json: Vec::with_capacity(row.len()), cells: vec![Cell::Null; self.cells], id: None };
         writer.json.push(b'{');
         for field in &self.fields {
-            let raw = slots[field.slot].ok_or_else(|| Fault(format!("a record lacks `{}`", self.keys[field.slot])))?;
+            let raw =
+                slots[field.slot].ok_or_else(|| Fault(format!("a record lacks `{}`", self.keys[field.slot])))?;
             writer.field(field, raw, overlay)?;
         }
         writer.json.push(b'}');
         let id = writer.id.ok_or_else(|| Fault("a record lacks an id".into()))?;
-        let record = Record { id, json: writer.json.into(), cells: writer.cells.into(), expansions: Box::default() };
+        let record =
+            Record { id, json: writer.json.into(), cells: writer.cells.into(), expansions: Box::default() };
         Ok(Held { record, v1: Bytes::copy_from_slice(row.as_bytes()) })
     }
 
@@ -324,7 +327,9 @@ fn check_form(field: &ReadField, kind: Kind, raw: &str) -> Result<(), Fault> {
 fn cell_of(kind: Kind, raw: &str) -> Option<Cell> {
     match kind {
         Kind::Boolean => Some(Cell::Bool(raw == "true")),
-        Kind::Integer | Kind::Number => raw.parse().ok().filter(|number: &f64| number.is_finite()).map(Cell::Number),
+        Kind::Integer | Kind::Number => {
+            raw.parse().ok().filter(|number: &f64| number.is_finite()).map(Cell::Number)
+        }
         Kind::Uuid => Uuid::try_parse(&unquote(raw)?).ok().map(Cell::Id),
         _ => unquote(raw).map(|text| Cell::Text(text.into())),
     }

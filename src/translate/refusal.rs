@@ -100,5 +100,6 @@ fn v2_name<'a>(resource: &'a Resource, key: &'a str) -> &'a str {
 /// Whether a 400 is about one field and nothing else, by its v1 name.
 pub fn is_only_about(response: &V1Response, key: &str) -> bool {
     let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
-    response.status == 400 && body.as_object().is_some_and(|members| members.len() == 1 && members.contains_key(key))
+    response.status == 400
+        && body.as_object().is_some_and(|members| members.len() == 1 && members.contains_key(key))
 }

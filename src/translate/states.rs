@@ -20,7 +20,8 @@ const MAX_SLUG: usize = 100;
 /// `validation_error` naming the field.
 pub fn check_known_gaps(given: &Given) -> Result<(), Refusal> {
     if given.get("name").and_then(Value::as_str).is_some_and(|name| slug_length(name) > MAX_SLUG) {
-        let message = format!("is too long for the backend: it stores at most {MAX_SLUG} letters and digits of a name");
+        let message =
+            format!("is too long for the backend: it stores at most {MAX_SLUG} letters and digits of a name");
         return Err(Refusal::field("name", message));
     }
     if given.get("group").and_then(Value::as_str) == Some("triage") {

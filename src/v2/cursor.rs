@@ -94,7 +94,8 @@ mod tests {
 
     #[test]
     fn a_token_comes_back_as_it_was() {
-        let cursor = Cursor { id: Uuid::new_v4(), keys: vec![("created_at".into(), Cell::Instant(1_795_257_372_630_235))] };
+        let cursor =
+            Cursor { id: Uuid::new_v4(), keys: vec![("created_at".into(), Cell::Instant(1_795_257_372_630_235))] };
         let token = cursor.encode();
         assert!(token.len() < MAX_TOKEN);
         assert_eq!(Cursor::decode(&token), Some(cursor));

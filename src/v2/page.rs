@@ -12,7 +12,9 @@ pub fn answer<'r>(records: impl Iterator<Item = &'r Record>, call: &ListCall) ->
     let mut rows: Vec<&Record> = records.filter(|record| matches(record, call)).collect();
     rows.sort_by(|a, b| order(a, b, &call.order));
     match &call.page {
-        PageCall::Offset { offset, per_page, count } => offset_page(&rows, *offset, *per_page, *count, &call.expand),
+        PageCall::Offset { offset, per_page, count } => {
+            offset_page(&rows, *offset, *per_page, *count, &call.expand)
+        }
         PageCall::Cursor { after, per_page, keys } => cursor_page(&rows, call, after.as_ref(), *per_page, keys),
     }
 }
@@ -73,7 +75,8 @@ fn cursor_page(
     let token = page.last().filter(|_| has_more).map(|last| position(last, keys).encode());
     let mut out = data(page, &call.expand);
     let token = token.map_or_else(|| "null".to_owned(), |token| format!("\"{token}\""));
-    let tail = format!(",\"next_cursor\":{token},\"has_more\":{has_more},\"pagination\":{{\"style\":\"cursor\"}}}}");
+    let tail =
+        format!(",\"next_cursor\":{token},\"has_more\":{has_more},\"pagination\":{{\"style\":\"cursor\"}}}}");
     out.extend_from_slice(tail.as_bytes());
     out
 }
@@ -84,7 +87,11 @@ fn position(row: &Record, keys: &[(String, usize)]) -> Cursor {
 }
 
 fn is_after(row: &Record, cursor: &Cursor, by: &OrderBy) -> bool {
-    let key = if by.field == "id" { Ordering::Equal } else { row.cells[by.cell].order(cursor.key(&by.field).unwrap_or(&Cell::Null)) };
+    let key = if by.field == "id" {
+        Ordering::Equal
+    } else {
+        row.cells[by.cell].order(cursor.key(&by.field).unwrap_or(&Cell::Null))
+    };
     let ascending = key.then_with(|| row.id.cmp(&cursor.id));
     let directed = if by.descending { ascending.reverse() } else { ascending };
     directed == Ordering::Greater

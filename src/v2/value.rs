@@ -21,10 +21,12 @@ pub fn read_filter(kind: Kind, allowed: &[String], text: &str) -> Result<Cell, S
         Kind::Boolean => read_boolean(text).map(Cell::Bool).ok_or_else(|| must_be("true or false")),
         Kind::Integer => text.parse::<i64>().map(|n| Cell::Number(n as f64)).map_err(|_| must_be("a whole number")),
         Kind::Number => read_number(text).map(Cell::Number).ok_or_else(|| must_be("a number")),
-        Kind::Date => {
-            time::read_date(text).map(|day| Cell::Text(day.to_string().into())).ok_or_else(|| must_be("a date, YYYY-MM-DD"))
+        Kind::Date => time::read_date(text)
+            .map(|day| Cell::Text(day.to_string().into()))
+            .ok_or_else(|| must_be("a date, YYYY-MM-DD")),
+        Kind::DateTime => {
+            read_filter_instant(text).map(Cell::Instant).ok_or_else(|| must_be("an ISO 8601 timestamp"))
         }
-        Kind::DateTime => read_filter_instant(text).map(Cell::Instant).ok_or_else(|| must_be("an ISO 8601 timestamp")),
         Kind::String | Kind::Email | Kind::Object | Kind::Any => Ok(Cell::Text(text.trim().into())),
     }
 }

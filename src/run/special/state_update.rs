@@ -18,9 +18,10 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     }
     let is_default = states::is_default(&stored.v1_members());
     match flag {
-        Some(false) if is_default => {
-            Err(Refusal::field("is_default", "a project always has a default state; make another state the default"))
-        }
+        Some(false) if is_default => Err(Refusal::field(
+            "is_default",
+            "a project always has a default state; make another state the default",
+        )),
         Some(true) if !is_default => promote(job, write, &stored, given).await,
         _ => update::update_given(job, write, &stored, &given).await,
     }
