@@ -7,7 +7,7 @@ const HEAD: &str = "\
 # Known gaps
 
 What this service cannot give because v1 cannot, and what it answers instead. Generated from the `gaps` of
-the files in `mappings/`; change those, not this file. Trap numbers are explained there as well.
+the files in `mappings/`; change those, not this file. Traps are numbered as in [v1-traps.md](v1-traps.md).
 ";
 
 /// The document.

@@ -1,8 +1,7 @@
 //! Where the texts of the mapping files come from: compiled in, or a directory laid over them.
 //!
-//! The files are embedded in debug builds too, so that a test sees what a release serves. Roads not
-//! taken: `include_dir` keeps no debug switch and is maintained less; `include_str!` per file would need a
-//! hand-kept list.
+//! The files are embedded in debug builds too, so that a test sees what a release serves. Road not taken:
+//! `include_str!` per file would need a list kept by hand.
 
 use indexmap::IndexMap;
 use rust_embed::RustEmbed;

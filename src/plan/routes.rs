@@ -1,16 +1,16 @@
 //! The route table: from method and path to the operation, or to the reason why there is none.
 //!
-//! A trie over segments, written here because the ready-made ones fall short in ways that matter:
-//! `matchit` refuses two names for a variable at the same place (`work-items/{pk}/` beside
-//! `work-items/{work_item_id}/comments/`), and neither it nor `path-tree` tells an unknown path from a
-//! missing slash or a wrong method. It needs no regular expressions, allocates for variables only, and
-//! its cost is bound by the number of segments: no template is deeper than ten.
+//! A trie over decoded segments. A ready-made one such as `matchit` would find the template too, but
+//! what had to be written around it is most of this file: decoding before matching, methods and `Allow`,
+//! a missing slash told from an unknown path, segments refused that must never reach v1's paths. The cost
+//! is bound by the depth of the templates; only variables are copied.
 //!
 //! A literal goes before a variable. Which template a path belongs to is decided without looking at the
 //! method: PATCH on `work-item-types/enable/` is a wrong method, never a type called `enable`.
 
 use super::{Method, Operation, Plan, Segment};
 use percent_encoding::percent_decode_str;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// What a method and a path lead to.
@@ -80,7 +80,7 @@ impl Routes {
 
     /// The node a path without its last slash ends at, with the values of variables on the way.
     fn node(&self, path: &str) -> Option<(&Node, Vec<String>)> {
-        let segments: Vec<String> = path.strip_prefix('/')?.split('/').map(decoded).collect::<Option<_>>()?;
+        let segments: Vec<Cow<str>> = path.strip_prefix('/')?.split('/').map(decoded).collect::<Option<_>>()?;
         let mut values = Vec::new();
         let node = self.root.descend(&segments, &mut values)?;
         Some((node, values))
@@ -112,16 +112,16 @@ impl Node {
     }
 
     /// Follows the segments, literals first; steps back to the variable when a literal leads nowhere.
-    fn descend(&self, segments: &[String], values: &mut Vec<String>) -> Option<&Self> {
+    fn descend(&self, segments: &[Cow<str>], values: &mut Vec<String>) -> Option<&Self> {
         let Some((first, rest)) = segments.split_first() else {
             return (!self.operations.is_empty()).then_some(self);
         };
-        if let Some(found) = self.literals.get(first).and_then(|node| node.descend(rest, values)) {
+        if let Some(found) = self.literals.get(first.as_ref()).and_then(|node| node.descend(rest, values)) {
             return Some(found);
         }
         let next = self.variable.as_ref()?;
         let known = values.len();
-        values.push(first.clone());
+        values.push(first.clone().into_owned());
         let found = next.descend(rest, values);
         if found.is_none() {
             values.truncate(known);
@@ -143,7 +143,7 @@ impl Node {
 
 /// A segment without its percent-encoding. None when it is empty or badly encoded, hides a slash or a
 /// control character, or is a dot segment, which would climb out of v1's path.
-fn decoded(segment: &str) -> Option<String> {
+fn decoded(segment: &str) -> Option<Cow<'_, str>> {
     let bytes = segment.as_bytes();
     let escaped = |at: usize| bytes.get(at + 1..at + 3).is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit));
     if (0..bytes.len()).any(|at| bytes[at] == b'%' && !escaped(at)) {
@@ -152,5 +152,5 @@ fn decoded(segment: &str) -> Option<String> {
     let text = percent_decode_str(segment).decode_utf8().ok()?;
     let refused =
         text.is_empty() || text == "." || text == ".." || text.contains('/') || text.contains(char::is_control);
-    (!refused).then(|| text.into_owned())
+    (!refused).then_some(text)
 }

@@ -1,21 +1,22 @@
 //! A plain new resource is a mapping file and nothing else: work item links, which v1 has and the
 //! contract does not, compile together with the embedded files without a line of Rust.
 
-use crate::support::{SPECIALS, compiled, plan};
+use crate::support::{compiled, plan as without_links};
 use causeway::mapping::Texts;
 use causeway::plan::routes::{Found, Routes};
 use causeway::plan::{Plan, Step};
+use causeway::run::SPECIALS;
 use std::path::Path;
 
 fn with_links() -> Plan {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plan/mappings_links");
-    compiled(&Texts::embedded().overlay(&folder).expect("readable"), &SPECIALS)
+    compiled(&Texts::embedded().overlay(&folder).expect("readable"), SPECIALS)
 }
 
 #[test]
 fn a_plain_resource_needs_a_mapping_and_no_rust() {
     let plan = with_links();
-    assert_eq!(plan.operations.len(), crate::support::plan().operations.len() + 5);
+    assert_eq!(plan.operations.len(), without_links().operations.len() + 5);
     let own: Vec<_> = plan.operations.iter().filter(|operation| operation.id.starts_with("links_")).collect();
     assert_eq!(own.len(), 5);
     assert!(own.iter().all(|operation| operation.works() && !matches!(operation.step, Step::Special(_))));
@@ -38,6 +39,6 @@ fn its_paths_and_fields_reach_v1() {
 
 #[test]
 fn without_the_file_there_are_no_links() {
-    let found = Routes::new(&plan()).find("GET", "/api/v2/workspaces/acme/projects/p/work-items/w/links/");
+    let found = Routes::new(&without_links()).find("GET", "/api/v2/workspaces/acme/projects/p/work-items/w/links/");
     assert_eq!(found, Found::Unknown);
 }

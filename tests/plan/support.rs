@@ -2,23 +2,11 @@
 
 use causeway::mapping::{Files, Texts};
 use causeway::plan::{Plan, compile};
-
-/// Special steps the embedded mappings name.
-pub const SPECIALS: [&str; 9] = [
-    "current_user",
-    "cycle_create",
-    "cycle_update",
-    "label_delete",
-    "module_retrieve",
-    "project_members",
-    "state_create",
-    "state_update",
-    "workspace_members",
-];
+use causeway::run::SPECIALS;
 
 /// The plan of the embedded mappings.
 pub fn plan() -> Plan {
-    compiled(&Texts::embedded(), &SPECIALS)
+    compiled(&Texts::embedded(), SPECIALS)
 }
 
 /// The plan of these texts; fails the test with the report when there are faults.
