@@ -129,7 +129,12 @@ fn overall() {
         println!("{area}: reproduced {} of {count}", count - differing.len());
         total += count;
         reproduced += count - differing.len();
-        names.extend(load(area).exchanges.into_iter().map(|exchange| exchange.name));
+        names.extend(
+            load(area)
+                .exchanges
+                .into_iter()
+                .map(|exchange| exchange.name),
+        );
         differing_names.extend(differing.into_iter().map(|(name, _)| name));
     }
     println!("overall: reproduced {reproduced} of {total}");

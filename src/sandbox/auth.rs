@@ -46,7 +46,11 @@ pub(super) fn permitted(
     let reading = matches!(method, "GET" | "HEAD" | "OPTIONS");
     let slug = place.slug.as_str();
     let in_workspace = || world.workspace_role(slug, user).is_some();
-    let workspace_member = || world.workspace_role(slug, user).is_some_and(|r| r >= MEMBER);
+    let workspace_member = || {
+        world
+            .workspace_role(slug, user)
+            .is_some_and(|r| r >= MEMBER)
+    };
     let role = || world.membership(slug, place.project, user).map(|m| m.role);
     let writer = || role().is_some_and(|r| r >= MEMBER);
     let somewhere = || world.in_some_project(slug, user);
@@ -63,9 +67,8 @@ pub(super) fn permitted(
             } else {
                 // A project admin, or a workspace admin with any role in the project
                 // (`perm_admin_as_guest_patches_project`).
-                role().is_some_and(|r| {
-                    r == ADMIN || world.workspace_role(slug, user) == Some(ADMIN)
-                })
+                role()
+                    .is_some_and(|r| r == ADMIN || world.workspace_role(slug, user) == Some(ADMIN))
             }
         }
         // Reads and creates of labels do not look at the project in the path

@@ -18,7 +18,9 @@ pub(super) struct Clock {
 impl Clock {
     /// A clock that shows `start` now, or the wall clock.
     pub(super) fn new(start: Option<Timestamp>) -> Self {
-        let shift = start.map_or(0, |s| s.as_microsecond() - Timestamp::now().as_microsecond());
+        let shift = start.map_or(0, |s| {
+            s.as_microsecond() - Timestamp::now().as_microsecond()
+        });
         Self {
             shift: AtomicI64::new(shift),
             last: AtomicI64::new(i64::MIN),

@@ -185,8 +185,10 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     let comment = world.comments.get_mut(id).ok_or_else(Reply::crash)?;
     comment.stamp.created_at = created_at;
     comment.stamp.created_by = Some(author);
-    // The answer names an updater that is not stored (`comments_get`).
+    // The answer names an updater, and the sent author as actor; neither is stored
+    // (`comments_get`, `comments_get_as_someone_else`).
     let mut answered = comment.clone();
+    answered.actor = author;
     answered.stamp.updated_by = Some(call.user);
     let answer = call.write(&FULL, world, &answered, render_written);
     Ok(Reply::created(answer))

@@ -49,7 +49,10 @@ fn counts(row: &mut Row<'_>, world: &World, cycle: &Cycle) {
             if item.archived_at.is_some() || item.is_draft {
                 return None;
             }
-            world.states.any(item.state).map(|state| state.group.as_str())
+            world
+                .states
+                .any(item.state)
+                .map(|state| state.group.as_str())
         })
     };
     row.with("total_issues", || json!(groups().count()));
@@ -241,9 +244,10 @@ fn apply(fields: Fields, cycle: &mut Cycle) {
 }
 
 fn answer(call: &Call<'_>, world: &World, id: Id) -> Value {
-    world.cycles.any(id).map_or(Value::Null, |cycle| {
-        call.write(&FULL, world, cycle, render)
-    })
+    world
+        .cycles
+        .any(id)
+        .map_or(Value::Null, |cycle| call.write(&FULL, world, cycle, render))
 }
 
 /// `POST cycles/`: names are not unique (`cycles_create_duplicate_name_accepted`), `sort_order` and

@@ -16,7 +16,13 @@ use super::store::{Id, World};
 pub(super) const PEOPLE: [(&str, &str, &str, &str, u8); 5] = [
     ("Ada", "Admin", "UTC", "demo-admin-key", ADMIN),
     ("Ben", "Builder", "UTC", "demo-member-key", MEMBER),
-    ("Cleo", "Designer", "Europe/Berlin", "demo-designer-key", MEMBER),
+    (
+        "Cleo",
+        "Designer",
+        "Europe/Berlin",
+        "demo-designer-key",
+        MEMBER,
+    ),
     ("Devi", "Remote", "Asia/Kolkata", "demo-remote-key", MEMBER),
     ("Gus", "Guest", "UTC", "demo-guest-key", GUEST),
 ];

@@ -181,7 +181,9 @@ impl<'s> Row<'s> {
 
     /// A calendar day or null.
     pub(super) fn day(&mut self, name: &str, day: Option<Date>) -> &mut Self {
-        self.with(name, || day.map_or(Value::Null, |day| json!(day.to_string())))
+        self.with(name, || {
+            day.map_or(Value::Null, |day| json!(day.to_string()))
+        })
     }
 
     /// A number with a fraction.
@@ -259,8 +261,9 @@ impl<'s> Row<'s> {
     pub(super) fn project(&mut self, id: Option<Id>) -> &mut Self {
         let world = self.world;
         self.related("project", id, |id| {
-            id.and_then(|id| world.projects.any(id))
-                .map_or_else(|| json!({}), |project| {
+            id.and_then(|id| world.projects.any(id)).map_or_else(
+                || json!({}),
+                |project| {
                     json!({
                         "id": project.id,
                         "identifier": project.identifier,
@@ -271,7 +274,8 @@ impl<'s> Row<'s> {
                         "description": project.description,
                         "cover_image_url": null,
                     })
-                })
+                },
+            )
         })
     }
 

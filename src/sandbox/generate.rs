@@ -13,16 +13,45 @@ use super::records::{CycleItem, External, Item, ModuleItem, Stamp};
 use super::store::{Id, World};
 
 const VERBS: [&str; 12] = [
-    "Fix", "Improve", "Document", "Remove", "Test", "Rename", "Speed up", "Design", "Review",
-    "Translate", "Measure", "Replace",
+    "Fix",
+    "Improve",
+    "Document",
+    "Remove",
+    "Test",
+    "Rename",
+    "Speed up",
+    "Design",
+    "Review",
+    "Translate",
+    "Measure",
+    "Replace",
 ];
 const THINGS: [&str; 14] = [
-    "login form", "search", "export", "settings page", "dashboard", "import", "mail template",
-    "sidebar", "invoice list", "user menu", "calendar", "help text", "API client", "chart",
+    "login form",
+    "search",
+    "export",
+    "settings page",
+    "dashboard",
+    "import",
+    "mail template",
+    "sidebar",
+    "invoice list",
+    "user menu",
+    "calendar",
+    "help text",
+    "API client",
+    "chart",
 ];
 const PLACES: [&str; 9] = [
-    "on mobile", "for guests", "in the admin area", "after an update", "in dark mode",
-    "with long names", "behind a proxy", "for large projects", "in old browsers",
+    "on mobile",
+    "for guests",
+    "in the admin area",
+    "after an update",
+    "in dark mode",
+    "with long names",
+    "behind a proxy",
+    "for large projects",
+    "in old browsers",
 ];
 /// 2025-01-06T08:00:00Z in seconds.
 const START: i64 = 1_736_150_400;

@@ -10,19 +10,119 @@ const VOID: [&str; 14] = [
 ];
 /// Elements that are kept; others give way to their content.
 const KEPT: [&str; 76] = [
-    "a", "abbr", "acronym", "area", "article", "aside", "b", "bdi", "bdo", "blockquote", "br",
-    "caption", "center", "cite", "code", "col", "colgroup", "data", "dd", "del", "details", "dfn",
-    "div", "dl", "dt", "em", "figcaption", "figure", "footer", "h1", "h2", "h3", "h4", "h5", "h6",
-    "header", "hgroup", "hr", "i", "img", "ins", "kbd", "li", "map", "mark", "nav", "ol", "p",
-    "pre", "q", "rp", "rt", "rtc", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub",
-    "summary", "sup", "table", "tbody", "td", "th", "thead", "time", "tr", "tt", "u", "ul", "var",
-    "wbr", "tfoot",
+    "a",
+    "abbr",
+    "acronym",
+    "area",
+    "article",
+    "aside",
+    "b",
+    "bdi",
+    "bdo",
+    "blockquote",
+    "br",
+    "caption",
+    "center",
+    "cite",
+    "code",
+    "col",
+    "colgroup",
+    "data",
+    "dd",
+    "del",
+    "details",
+    "dfn",
+    "div",
+    "dl",
+    "dt",
+    "em",
+    "figcaption",
+    "figure",
+    "footer",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "header",
+    "hgroup",
+    "hr",
+    "i",
+    "img",
+    "ins",
+    "kbd",
+    "li",
+    "map",
+    "mark",
+    "nav",
+    "ol",
+    "p",
+    "pre",
+    "q",
+    "rp",
+    "rt",
+    "rtc",
+    "ruby",
+    "s",
+    "samp",
+    "small",
+    "span",
+    "strike",
+    "strong",
+    "sub",
+    "summary",
+    "sup",
+    "table",
+    "tbody",
+    "td",
+    "th",
+    "thead",
+    "time",
+    "tr",
+    "tt",
+    "u",
+    "ul",
+    "var",
+    "wbr",
+    "tfoot",
 ];
 /// Elements that make a wrapper a `div` rather than a `span`.
 const BLOCKS: [&str; 34] = [
-    "address", "article", "aside", "blockquote", "center", "dd", "details", "div", "dl", "dt",
-    "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "li", "nav",
-    "ol", "p", "pre", "section", "table", "tbody", "td", "th", "thead", "tr", "ul",
+    "address",
+    "article",
+    "aside",
+    "blockquote",
+    "center",
+    "dd",
+    "details",
+    "div",
+    "dl",
+    "dt",
+    "figure",
+    "footer",
+    "form",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "header",
+    "hr",
+    "li",
+    "nav",
+    "ol",
+    "p",
+    "pre",
+    "section",
+    "table",
+    "tbody",
+    "td",
+    "th",
+    "thead",
+    "tr",
+    "ul",
 ];
 /// Attributes that every kept element may have.
 const COMMON: [&str; 5] = ["lang", "title", "class", "id", "style"];
@@ -42,9 +142,12 @@ enum Node {
 /// `items_create_html_xml_declaration`).
 pub(super) fn clean(text: &str) -> Option<String> {
     let trimmed = text.trim();
-    let declared = trimmed
-        .strip_prefix("<?xml")
-        .is_some_and(|rest| rest.split('>').next().unwrap_or_default().contains("encoding"));
+    let declared = trimmed.strip_prefix("<?xml").is_some_and(|rest| {
+        rest.split('>')
+            .next()
+            .unwrap_or_default()
+            .contains("encoding")
+    });
     if trimmed.is_empty() || declared {
         return None;
     }
@@ -55,7 +158,10 @@ pub(super) fn clean(text: &str) -> Option<String> {
         return None;
     }
     let mut out = String::with_capacity(text.len() + 16);
-    let single = solid == 1 && roots.iter().any(|node| matches!(node, Node::Element { .. }));
+    let single = solid == 1
+        && roots
+            .iter()
+            .any(|node| matches!(node, Node::Element { .. }));
     if single {
         for node in roots.iter().filter(|node| !is_blank(node)) {
             write(node, &mut out);
@@ -64,7 +170,11 @@ pub(super) fn clean(text: &str) -> Option<String> {
     }
     // Several roots or bare text get one element around them (`items_create_html_multi_root`,
     // `items_create_html_plain_text`).
-    let wrapper = if roots.iter().any(has_block) { "div" } else { "span" };
+    let wrapper = if roots.iter().any(has_block) {
+        "div"
+    } else {
+        "span"
+    };
     out.push_str(&format!("<{wrapper}>"));
     for node in &roots {
         write(node, &mut out);
@@ -172,7 +282,11 @@ fn open<'t>(stack: &mut Vec<Open>, text: &'t str) -> &'t str {
         block if BLOCKS.contains(&block) => &["p"],
         _ => &[],
     };
-    while stack.len() > 1 && stack.last().is_some_and(|open| ends.contains(&open.name.as_str())) {
+    while stack.len() > 1
+        && stack
+            .last()
+            .is_some_and(|open| ends.contains(&open.name.as_str()))
+    {
         close(stack);
     }
     // Rows directly in a table get a body (`items_create_html_rich`).
@@ -192,7 +306,10 @@ fn open<'t>(stack: &mut Vec<Open>, text: &'t str) -> &'t str {
         children: Vec::new(),
     });
     if raw {
-        let end = rest.to_ascii_lowercase().find(&closing).unwrap_or(rest.len());
+        let end = rest
+            .to_ascii_lowercase()
+            .find(&closing)
+            .unwrap_or(rest.len());
         push_text(stack, &rest[..end]);
         rest = &rest[end..];
     }
@@ -218,7 +335,9 @@ fn attributes(text: &str) -> (Vec<(String, String)>, &str) {
             .find(|c: char| c.is_whitespace() || matches!(c, '=' | '>' | '/'))
             .unwrap_or(rest.len())
             .max(1);
-        let end = (end..=rest.len()).find(|&e| rest.is_char_boundary(e)).unwrap_or(rest.len());
+        let end = (end..=rest.len())
+            .find(|&e| rest.is_char_boundary(e))
+            .unwrap_or(rest.len());
         let name = rest[..end].to_ascii_lowercase();
         rest = rest[end..].trim_start();
         let mut value = String::new();

@@ -117,7 +117,8 @@ impl Reply {
 
     /// 409 for an external pair that another record has.
     pub(super) fn external_taken(kind: &str, id: super::store::Id) -> Self {
-        let message = format!("{kind} with the same external id and external source already exists");
+        let message =
+            format!("{kind} with the same external id and external source already exists");
         Self::json(409, json!({ "error": message, "id": id }))
     }
 

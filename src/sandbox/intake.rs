@@ -129,9 +129,10 @@ fn inner(body: &Body) -> Body {
 }
 
 fn answer(call: &Call<'_>, world: &World, id: Id) -> Value {
-    world.intake.any(id).map_or(Value::Null, |entry| {
-        call.write(&FULL, world, entry, render)
-    })
+    world
+        .intake
+        .any(id)
+        .map_or(Value::Null, |entry| call.write(&FULL, world, entry, render))
 }
 
 /// `POST intake-issues/`.
@@ -144,10 +145,14 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     let project = call.place.project;
     let record = world.projects.get(project).ok_or_else(Reply::not_found)?;
     let workspace = record.workspace;
-    let intake = record.intake.filter(|_| record.intake_view).ok_or_else(|| {
-        let message = "Intake is not enabled for this project enable it through the project's api";
-        Reply::error(400, message)
-    })?;
+    let intake = record
+        .intake
+        .filter(|_| record.intake_view)
+        .ok_or_else(|| {
+            let message =
+                "Intake is not enabled for this project enable it through the project's api";
+            Reply::error(400, message)
+        })?;
     let mut form = Form::create(&issue)?;
     let name = form.text("name", Text::REQUIRED);
     let priority = form.choice("priority", &PRIORITIES);

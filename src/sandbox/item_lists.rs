@@ -63,9 +63,8 @@ fn rank(list: &[&str], value: &str) -> Option<Key> {
 type KeysOf = fn(&World, &Item) -> Vec<Option<Key>>;
 
 fn user_age(world: &World, user: Option<Id>) -> Vec<Option<Key>> {
-    // People are ordered youngest account first.
     let age = user.map(|user| world.users.position(user));
-    vec![age.and_then(|age| i64::try_from(age).ok()).map(|age| Key::Whole(-age))]
+    vec![age.and_then(|age| i64::try_from(age).ok()).map(Key::Whole)]
 }
 
 fn of_assignees(world: &World, item: &Item, text: fn(&User) -> String) -> Vec<Option<Key>> {
@@ -112,10 +111,9 @@ fn plain(field: &str) -> Option<KeysOf> {
         "project" | "project_id" | "workspace" | "workspace_id" => {
             |_, i| vec![Some(Key::Id(i.project))]
         }
-        // The newest parent first, as work items are ordered (`lists_order_parent`).
         "parent" => |w, i| {
             let parent = i.parent.and_then(|id| w.items.any(id));
-            vec![parent.map(|parent| Key::Whole(-parent.created_at.as_microsecond()))]
+            vec![parent.map(|parent| at(parent.created_at))]
         },
         "parent_id" => |_, i| vec![i.parent.map(Key::Id)],
         "parent__sequence_id" => |w, i| {
@@ -127,9 +125,7 @@ fn plain(field: &str) -> Option<KeysOf> {
             |w, i| vec![w.states.any(i.state).map(|s| Key::Number(s.sequence))]
         }
         "state_id" => |_, i| vec![Some(Key::Id(i.state))],
-        "state__group" => {
-            |w, i| vec![w.states.any(i.state).map(|s| Key::Text(s.group.clone()))]
-        }
+        "state__group" => |w, i| vec![w.states.any(i.state).map(|s| Key::Text(s.group.clone()))],
         "state__name" => |w, i| vec![w.states.any(i.state).map(|s| Key::Text(s.name.clone()))],
         "type" | "type_id" => |_, i| vec![i.type_id.map(Key::Id)],
         "estimate_point" | "estimate_point__key" | "estimate_point__value" => |w, i| {
@@ -181,9 +177,7 @@ fn in_project(field: &str) -> Option<KeysOf> {
             let state = w.states.any(i.state);
             vec![state.and_then(|state| rank(&groups, &state.group))]
         },
-        "labels__name" => {
-            |w, i| largest(of_labels(w, i, |label| Key::Text(label.name.clone())))
-        }
+        "labels__name" => |w, i| largest(of_labels(w, i, |label| Key::Text(label.name.clone()))),
         "assignees__first_name" => {
             |w, i| largest(of_assignees(w, i, |user| user.first_name.clone()))
         }
@@ -191,9 +185,18 @@ fn in_project(field: &str) -> Option<KeysOf> {
     })
 }
 
+/// Whether a text orders downwards, and the field. Ordering by a related record means its own order,
+/// which for work items, people and labels is the newest first: such fields run the other way round,
+/// rows without one included (`lists_order_parent`).
 fn direction(text: &str) -> (bool, &str) {
-    text.strip_prefix('-')
-        .map_or((false, text), |field| (true, field))
+    let (descending, field) = text
+        .strip_prefix('-')
+        .map_or((false, text), |field| (true, field));
+    let newest_first = matches!(
+        field,
+        "parent" | "created_by" | "updated_by" | "assignees" | "labels"
+    );
+    (descending != newest_first, field)
 }
 
 /// Sorts work items, given by their positions. Ties go by `created_at`, then `updated_at`, both
@@ -385,4 +388,3 @@ pub(super) fn search(call: &Call<'_>, world: &World) -> Answer {
         .collect();
     Ok(Reply::ok(json!({ "issues": issues })))
 }
-

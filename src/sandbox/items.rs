@@ -212,7 +212,11 @@ fn fields(mut form: Form<'_>, call: &Call<'_>, world: &World) -> Result<Fields, 
     let type_id = form.relation("type_id", false, true, a_type);
     let type_key = form.relation("type", false, true, a_type);
     let fields = Fields {
-        type_id: if type_key == Sent::Absent { type_id } else { type_key },
+        type_id: if type_key == Sent::Absent {
+            type_id
+        } else {
+            type_key
+        },
         name: form.text("name", Text::REQUIRED),
         description_html: form.text("description_html", Text::BLANK.long()),
         priority: form.choice("priority", &PRIORITIES),
@@ -307,7 +311,9 @@ fn apply(fields: Fields, item: &mut Item) {
     fields.deleted_at.store_optional(&mut item.deleted_at);
     fields.is_draft.store(&mut item.is_draft);
     fields.parent.store_optional(&mut item.parent);
-    fields.estimate_point.store_optional(&mut item.estimate_point);
+    fields
+        .estimate_point
+        .store_optional(&mut item.estimate_point);
     fields.type_id.store_optional(&mut item.type_id);
     fields.assignees.store(&mut item.assignees);
     fields.labels.store(&mut item.labels);
@@ -325,13 +331,20 @@ fn complete(world: &World, item: &mut Item, now: Timestamp) {
 }
 
 /// A new work item with v1's defaults, at the end of its state, under the next number.
-pub(super) fn blank(world: &mut World, project: Id, state: Id, stamp: &Stamp) -> Result<Item, Reply> {
+pub(super) fn blank(
+    world: &mut World,
+    project: Id,
+    state: Id,
+    stamp: &Stamp,
+) -> Result<Item, Reply> {
     let last = world
         .items
         .of(project)
         .filter(|item| item.state == state)
         .map(|item| item.sort_order)
-        .fold(None, |most: Option<f64>, s| Some(most.map_or(s, |m| m.max(s))));
+        .fold(None, |most: Option<f64>, s| {
+            Some(most.map_or(s, |m| m.max(s)))
+        });
     // Numbers are used up even by creates that are refused later (`items_list_shows_ghost`).
     let record = world
         .projects
@@ -428,6 +441,8 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
         item.assignees.extend(default);
     }
     let id = item.id;
+    // The answer is made before author and time of the body are written
+    // (`items_create_writable_surprises`).
     let answer = call.write(&FULL, world, &item, render);
     world.items.add(item);
     if born_deleted {
@@ -449,10 +464,6 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     }
     activities::note_created(call, world, id);
     world.touch(id, call.now());
-    let mut answer = answer;
-    if let Some(author) = author {
-        answer["created_by"] = json!(author);
-    }
     Ok(Reply::created(answer))
 }
 
@@ -484,10 +495,16 @@ pub(super) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     if fields.state != Sent::Absent {
         complete(world, &mut item, now);
     }
-    fields.completed_at.clone().store_optional(&mut item.completed_at);
+    fields
+        .completed_at
+        .clone()
+        .store_optional(&mut item.completed_at);
     fields.sequence_id.clone().store(&mut item.sequence_id);
     fields.sort_order.clone().store(&mut item.sort_order);
-    fields.created_by.clone().store_optional(&mut item.created_by);
+    fields
+        .created_by
+        .clone()
+        .store_optional(&mut item.created_by);
     apply(fields, &mut item);
     item.updated_at = now;
     item.updated_by = Some(call.user);

@@ -37,7 +37,10 @@ pub(super) fn render(row: &mut Row<'_>, world: &World, label: &Label) {
 /// Elsewhere the list is empty, not refused (`labels_list_private_project_by_outsider_is_empty`).
 fn visible<'w>(call: &Call<'_>, world: &'w World) -> Vec<&'w Label> {
     let project = call.place.project;
-    if world.membership(&call.place.slug, project, call.user).is_none() || !world.readable(project)
+    if world
+        .membership(&call.place.slug, project, call.user)
+        .is_none()
+        || !world.readable(project)
     {
         return Vec::new();
     }
@@ -102,9 +105,10 @@ fn fields(mut form: Form<'_>, world: &World) -> Result<Fields, Reply> {
 }
 
 fn answer(call: &Call<'_>, world: &World, id: Id) -> Value {
-    world.labels.any(id).map_or(Value::Null, |label| {
-        call.write(&FULL, world, label, render)
-    })
+    world
+        .labels
+        .any(id)
+        .map_or(Value::Null, |label| call.write(&FULL, world, label, render))
 }
 
 /// `POST labels/`: `sort_order` is ignored; the project may be any, its own workspace counts
@@ -141,7 +145,9 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
         .labels
         .of(project)
         .map(|label| label.sort_order)
-        .fold(None, |most: Option<f64>, s| Some(most.map_or(s, |m| m.max(s))));
+        .fold(None, |most: Option<f64>, s| {
+            Some(most.map_or(s, |m| m.max(s)))
+        });
     let mut label = Label {
         id: Uuid::new_v4(),
         workspace,

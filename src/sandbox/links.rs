@@ -35,7 +35,9 @@ fn visible<'w>(call: &Call<'_>, world: &'w World) -> Vec<&'w Link> {
 pub(super) fn list(call: &Call<'_>, world: &World) -> Answer {
     let shape = call.shape();
     let links = visible(call, world);
-    paginate(&call.query, &links, |link| call.write(&shape, world, *link, render))
+    paginate(&call.query, &links, |link| {
+        call.write(&shape, world, *link, render)
+    })
 }
 
 fn found<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w Link, Reply> {

@@ -37,7 +37,13 @@ pub(super) fn workspace_roster(call: &Call<'_>, world: &World) -> Answer {
 pub(super) fn list(call: &Call<'_>, world: &World) -> Answer {
     let mut people: Vec<Id> = world
         .project_in(&call.place.slug, call.place.project)
-        .map(|project| world.project_members.of(project.id).map(|m| m.user).collect())
+        .map(|project| {
+            world
+                .project_members
+                .of(project.id)
+                .map(|m| m.user)
+                .collect()
+        })
         .unwrap_or_default();
     people.sort_by_key(|&user| std::cmp::Reverse(world.users.position(user)));
     let rows = people
@@ -109,7 +115,10 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
         .ok_or_else(Reply::not_found)?;
     let (project, workspace) = (project.id, project.workspace);
     if let Sent::Is(user) = member
-        && !world.workspace_members.of(workspace).any(|m| m.user == user)
+        && !world
+            .workspace_members
+            .of(workspace)
+            .any(|m| m.user == user)
     {
         form.refuse("member", "Member not found in workspace");
     }

@@ -42,8 +42,7 @@ pub(super) fn list(call: &Call<'_>, world: &World) -> Answer {
 /// (`module_items_add_random`, `module_items_add_other_project`).
 pub(super) fn add(call: &Call<'_>, world: &mut World) -> Answer {
     let body = call.body()?;
-    let mut items =
-        sent_items(&body)?.ok_or_else(|| Reply::error(400, "Issues are required"))?;
+    let mut items = sent_items(&body)?.ok_or_else(|| Reply::error(400, "Issues are required"))?;
     let module = world
         .modules
         .get(call.place.parent)

@@ -278,7 +278,11 @@ pub(super) fn update(call: &Call<'_>, world: &mut World) -> Answer {
             .of(module.project)
             .filter(|m| m.id != module.id)
     };
-    if pair_taken(&body, &module.external, others().map(|m| (m.id, &m.external))) {
+    if pair_taken(
+        &body,
+        &module.external,
+        others().map(|m| (m.id, &m.external)),
+    ) {
         return Err(Reply::external_taken("Module", module.id));
     }
     if let Sent::Is(name) = &fields.name

@@ -103,6 +103,10 @@ pub(super) fn paginate_counted(
 }
 
 /// A page of a list.
-pub(super) fn paginate<T>(query: &Query, rows: &[T], mut render: impl FnMut(&T) -> Value) -> Answer {
+pub(super) fn paginate<T>(
+    query: &Query,
+    rows: &[T],
+    mut render: impl FnMut(&T) -> Value,
+) -> Answer {
     paginate_counted(query, rows.len(), rows.len(), |index| render(&rows[index]))
 }

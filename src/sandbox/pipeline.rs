@@ -358,7 +358,11 @@ fn respond(finished: Finished, request: &Request<Bytes>) -> Response<Bytes> {
             serde_json::to_vec(&value).unwrap_or_default()
         }
         Payload::Html(page) => {
-            set(&mut headers, header::CONTENT_TYPE, "text/html; charset=utf-8");
+            set(
+                &mut headers,
+                header::CONTENT_TYPE,
+                "text/html; charset=utf-8",
+            );
             page.as_bytes().to_vec()
         }
         Payload::Empty => Vec::new(),

@@ -40,8 +40,12 @@ fn render(row: &mut Row<'_>, world: &World, project: &Project, user: Id, in_list
             let members = world.project_members.of(project.id);
             json!(members.filter(|m| m.active).count())
         })
-        .with("total_cycles", || json!(world.cycles.of(project.id).count()))
-        .with("total_modules", || json!(world.modules.of(project.id).count()))
+        .with("total_cycles", || {
+            json!(world.cycles.of(project.id).count())
+        })
+        .with("total_modules", || {
+            json!(world.modules.of(project.id).count())
+        })
         .set("is_member", member.is_some());
     if in_list {
         row.set("sort_order", member.map(|m| m.sort_order));
@@ -125,9 +129,7 @@ fn ordering(field: &str) -> Option<Compare> {
         "cycle_view" => |a, b| a.cycle_view.cmp(&b.cycle_view),
         "page_view" => |a, b| a.page_view.cmp(&b.page_view),
         "intake_view" => |a, b| a.intake_view.cmp(&b.intake_view),
-        "is_issue_type_enabled" => {
-            |a, b| a.is_issue_type_enabled.cmp(&b.is_issue_type_enabled)
-        }
+        "is_issue_type_enabled" => |a, b| a.is_issue_type_enabled.cmp(&b.is_issue_type_enabled),
         _ => return None,
     })
 }
@@ -189,13 +191,19 @@ fn apply(
     project: &mut Project,
 ) -> Result<(), Reply> {
     let workspace = project.workspace;
-    let belongs = |user: Id| world.workspace_members.of(workspace).any(|m| m.user == user);
+    let belongs = |user: Id| {
+        world
+            .workspace_members
+            .of(workspace)
+            .any(|m| m.user == user)
+    };
     let exists = |user: Id| world.users.get(user).is_some();
     form.text("name", Text::REQUIRED).store(&mut project.name);
     let identifier = form.text("identifier", Text::REQUIRED.max(12));
     form.text("description", Text::BLANK.long())
         .store(&mut project.description);
-    form.text("emoji", Text::NULL).store_optional(&mut project.emoji);
+    form.text("emoji", Text::NULL)
+        .store_optional(&mut project.emoji);
     form.text("cover_image", Text::NULL.long())
         .store_optional(&mut project.cover_image);
     for (name, place) in [
@@ -232,7 +240,10 @@ fn apply(
     lead.store_optional(&mut project.project_lead);
     let assignee = form.relation("default_assignee", false, true, exists);
     form.relation("default_state", false, true, |id| {
-        world.states.get(id).is_some_and(|s| s.project == project.id)
+        world
+            .states
+            .get(id)
+            .is_some_and(|s| s.project == project.id)
     })
     .store_optional(&mut project.default_state);
     form.relation("estimate", false, true, |id| {
@@ -405,9 +416,13 @@ pub(super) fn summary(call: &Call<'_>, world: &World) -> Answer {
         }
     };
     count("modules", &|| world.modules.of(id).count());
-    count("states", &|| world.states.of(id).filter(|s| !s.hidden()).count());
+    count("states", &|| {
+        world.states.of(id).filter(|s| !s.hidden()).count()
+    });
     count("cycles", &|| world.cycles.of(id).count());
-    count("issues", &|| world.items.of(id).filter(|i| world.shown(i)).count());
+    count("issues", &|| {
+        world.items.of(id).filter(|i| world.shown(i)).count()
+    });
     count("pages", &|| 0);
     count("labels", &|| world.labels.of(id).count());
     count("intakes", &|| world.intake.of(id).count());

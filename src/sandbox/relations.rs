@@ -81,7 +81,11 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     };
     let mut rows = Vec::new();
     for other in others {
-        let (from, to) = if reversed { (other, item) } else { (item, other) };
+        let (from, to) = if reversed {
+            (other, item)
+        } else {
+            (item, other)
+        };
         let same = |r: &Relation| r.kind == stored && r.item == from && r.related == to;
         let present = world.relations.iter().any(same);
         if !present {

@@ -183,9 +183,10 @@ fn apply(fields: Fields, state: &mut State) {
 }
 
 fn answer(call: &Call<'_>, world: &World, id: Id) -> Value {
-    world.states.any(id).map_or(Value::Null, |state| {
-        call.write(&FULL, world, state, render)
-    })
+    world
+        .states
+        .any(id)
+        .map_or(Value::Null, |state| call.write(&FULL, world, state, render))
 }
 
 /// `POST states/`: answers 200, ignores `sequence`.
@@ -196,7 +197,9 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     // A new default clears the others before anything else can be refused
     // (`states_list_defaults_after_failed_create`).
     if fields.default == Sent::Is(true) {
-        world.states.change_of(project, |state| state.default = false);
+        world
+            .states
+            .change_of(project, |state| state.default = false);
     }
     no_triage(&fields)?;
     let pairs = world.states.of(project).map(|s| (s.id, &s.external));
@@ -213,7 +216,9 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
         .of(project)
         .filter(|state| !state.hidden())
         .map(|state| state.sequence)
-        .fold(None, |most: Option<f64>, s| Some(most.map_or(s, |m| m.max(s))));
+        .fold(None, |most: Option<f64>, s| {
+            Some(most.map_or(s, |m| m.max(s)))
+        });
     let mut state = State {
         id: Uuid::new_v4(),
         project,

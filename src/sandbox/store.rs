@@ -199,7 +199,9 @@ impl World {
     /// The person's switched-on membership of a project of that workspace.
     pub(super) fn membership(&self, slug: &str, project: Id, user: Id) -> Option<&ProjectMember> {
         let workspace = self.workspace(slug)?;
-        self.projects.get(project).filter(|p| p.workspace == workspace.id)?;
+        self.projects
+            .get(project)
+            .filter(|p| p.workspace == workspace.id)?;
         self.active_member(project, user)
     }
 
@@ -222,7 +224,9 @@ impl World {
     /// The project if it is one of that workspace.
     pub(super) fn project_in(&self, slug: &str, project: Id) -> Option<&Project> {
         let workspace = self.workspace(slug)?;
-        self.projects.get(project).filter(|p| p.workspace == workspace.id)
+        self.projects
+            .get(project)
+            .filter(|p| p.workspace == workspace.id)
     }
 
     /// Whether reads below the project show anything: archived projects read as empty

@@ -188,7 +188,10 @@ impl<'b> Form<'b> {
             Datum::Json(Value::String(text)) => text.clone(),
             Datum::Json(Value::Number(number)) => number.to_string(),
             Datum::Surrogate(code) => {
-                self.refuse(name, &format!("Surrogate characters are not allowed: {code}."));
+                self.refuse(
+                    name,
+                    &format!("Surrogate characters are not allowed: {code}."),
+                );
                 return Sent::Absent;
             }
             Datum::Form(_) | Datum::Infinite(_) => datum.text(),
@@ -222,11 +225,7 @@ impl<'b> Form<'b> {
     }
 
     /// One of several texts, case-sensitive (`items_create_priority_upper`).
-    pub(super) fn choice(
-        &mut self,
-        name: &str,
-        choices: &[&'static str],
-    ) -> Sent<&'static str> {
+    pub(super) fn choice(&mut self, name: &str, choices: &[&'static str]) -> Sent<&'static str> {
         let Sent::Is(datum) = self.fetch(name, false, false) else {
             return Sent::Absent;
         };

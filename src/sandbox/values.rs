@@ -76,7 +76,10 @@ pub(super) fn instant(text: &str, zone: &TimeZone) -> Option<Timestamp> {
         None => (Time::midnight(), None),
         Some(rest) => {
             let cut = rest.find(['Z', 'z', '+', '-']).unwrap_or(rest.len());
-            (clock_time(rest[..cut].trim_end())?, zone_offset(&rest[cut..])?)
+            (
+                clock_time(rest[..cut].trim_end())?,
+                zone_offset(&rest[cut..])?,
+            )
         }
     };
     let local = DateTime::from_parts(date, time);

@@ -5,7 +5,10 @@
 //! The caller keeps one [`Replay`] per recordings file and, for each exchange, asks it for the
 //! [`Replay::request`], gets an answer from wherever it likes, and hands it to [`Replay::compare`].
 
-#![allow(dead_code, reason = "each test that includes this file uses a part of it")]
+#![allow(
+    dead_code,
+    reason = "each test that includes this file uses a part of it"
+)]
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -131,7 +134,9 @@ impl Exchange {
 
 /// The path of a file below `fixtures`.
 pub fn fixture(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("fixtures")
+        .join(name)
 }
 
 /// Loads a recordings file of `fixtures/v1` by its name without ending.
@@ -278,7 +283,10 @@ impl Replay {
         }
         let wait = |text: &str| text.parse::<i64>().ok();
         match (
-            recorded.headers.get("retry-after").and_then(|text| wait(text)),
+            recorded
+                .headers
+                .get("retry-after")
+                .and_then(|text| wait(text)),
             sent("retry-after").and_then(wait),
         ) {
             (None, None) => Ok(()),
@@ -361,7 +369,11 @@ impl Replay {
                 differ()
             };
         }
-        if self.here(there) == here { Ok(()) } else { differ() }
+        if self.here(there) == here {
+            Ok(())
+        } else {
+            differ()
+        }
     }
 }
 
@@ -381,7 +393,10 @@ fn is_id(text: &str) -> bool {
 /// An instant and the text of its offset.
 fn instant(text: &str) -> Option<(Timestamp, &str)> {
     let zone = text.strip_suffix('Z').map_or_else(
-        || text.get(text.len().checked_sub(6)?..).filter(|zone| zone.starts_with(['+', '-'])),
+        || {
+            text.get(text.len().checked_sub(6)?..)
+                .filter(|zone| zone.starts_with(['+', '-']))
+        },
         |_| Some("Z"),
     )?;
     let at: Timestamp = text.parse().ok()?;
