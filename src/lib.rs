@@ -23,6 +23,7 @@ pub mod plan;
 pub mod refusal;
 pub mod request;
 pub mod run;
+pub mod sandbox;
 pub mod settings;
 pub mod store;
 pub mod telemetry;

@@ -47,7 +47,6 @@ pub(super) async fn update_given(
 
 /// Begins the write and finds the addressed record: in what is kept, or in a fresh read.
 pub(super) async fn begin(job: &Job) -> Result<(Write<'_, Collection>, Arc<Held>), Refusal> {
-    let resource = job.resource();
     let mut write = job.begin_write().await?;
     let kept = write.before().and_then(|loaded: Loaded<Collection>| loaded.thing.get(job.pk().ok()?).cloned());
     let stored = match kept {

@@ -1,0 +1,274 @@
+//! The sandbox: an embedded, in-memory stand-in of the real v1 service, faults included. It lets
+//! people try the gateway without a deployment and doubles for v1 in tests.
+//!
+//! It is a separate world: it may import nothing else of this crate, and only the commands that start
+//! it and tests import it. What it does is measured against the recordings of a real v1 deployment
+//! (`fixtures/v1`); where v1 is odd, the code names the recorded exchange that shows it.
+//!
+//! Inside, a request goes through [`pipeline`] (the checks, in v1's order) to the view of a resource
+//! (one file each), which works on the tables of [`store`].
+
+mod activities;
+mod attachments;
+mod auth;
+mod body;
+mod call;
+mod clock;
+mod comments;
+mod cycle_items;
+mod cycles;
+mod demo;
+mod fields;
+mod generate;
+mod gzip;
+mod html;
+mod http;
+mod intake;
+mod item_lists;
+mod items;
+mod labels;
+mod links;
+mod members;
+mod module_items;
+mod modules;
+mod paging;
+mod pipeline;
+mod projects;
+mod records;
+mod relations;
+mod route;
+mod seed;
+mod server;
+mod states;
+mod store;
+mod throttle;
+mod users;
+mod validate;
+mod values;
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use ::http::{Request, Response};
+use bytes::Bytes;
+use jiff::Timestamp;
+
+use clock::Clock;
+use store::World;
+use throttle::Throttle;
+
+/// How many answered requests the journal keeps; older ones are forgotten.
+const JOURNAL: usize = 100_000;
+
+/// What a sandbox starts with.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The situation to start from.
+    pub seed: Seed,
+    /// Requests a key may make in a minute; `None` is no limit. Service keys always have 300 when
+    /// there is a limit.
+    pub quota_per_minute: Option<u32>,
+    /// Work items to generate in the first project, besides those of the seed.
+    pub work_items: usize,
+}
+
+/// A situation to start from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seed {
+    /// Exactly the situation behind the recordings. A key's value is its alias (`ada`, `bob`, …).
+    Recorded,
+    /// A pleasant sample with fixed ids.
+    Demo,
+    /// One workspace with one empty project and one admin.
+    Empty,
+}
+
+/// Names and keys of a sandbox, for printing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DemoFacts {
+    /// The slug of the workspace.
+    pub workspace: String,
+    /// The id of the first project.
+    pub project_id: String,
+    /// The identifier of the first project.
+    pub project_identifier: String,
+    /// The keys that open something, admins first.
+    pub keys: Vec<DemoKey>,
+}
+
+/// A key and whose it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DemoKey {
+    /// The key's value.
+    pub key: String,
+    /// The person's name.
+    pub person: String,
+    /// Their role in the first project: `admin`, `member`, `guest`, or `none`.
+    pub role: String,
+}
+
+/// A request the sandbox answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JournalEntry {
+    /// The method.
+    pub method: String,
+    /// The path, with the query if there was one.
+    pub path: String,
+    /// The status of the answer.
+    pub status: u16,
+}
+
+/// A running stand-in of v1. Cloning it shares the same world.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    inner: Arc<Inner>,
+}
+
+/// What all clones share.
+#[derive(Debug)]
+struct Inner {
+    world: RwLock<World>,
+    clock: Clock,
+    throttle: Throttle,
+    journal: Mutex<VecDeque<JournalEntry>>,
+}
+
+impl Sandbox {
+    /// A sandbox on the wall clock.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self::build(&config, None)
+    }
+
+    /// A sandbox whose clock shows `start` now; for replaying what was recorded at that time.
+    #[must_use]
+    pub fn starting_at(config: Config, start: Timestamp) -> Self {
+        Self::build(&config, Some(start))
+    }
+
+    fn build(config: &Config, start: Option<Timestamp>) -> Self {
+        let clock = Clock::new(start);
+        let mut world = match config.seed {
+            Seed::Recorded => seed::recorded(&clock),
+            Seed::Demo => demo::world(&clock),
+            Seed::Empty => seed::empty(&clock),
+        };
+        generate::work_items(&mut world, config.work_items);
+        Self {
+            inner: Arc::new(Inner {
+                world: RwLock::new(world),
+                clock,
+                throttle: Throttle::new(config.quota_per_minute),
+                journal: Mutex::new(VecDeque::new()),
+            }),
+        }
+    }
+
+    /// Answers one request, in memory, without a network.
+    #[must_use]
+    pub fn handle(&self, request: Request<Bytes>) -> Response<Bytes> {
+        let response = pipeline::answer(&self.inner, &request);
+        let path = request.uri().path_and_query();
+        let entry = JournalEntry {
+            method: request.method().to_string(),
+            path: path.map_or_else(|| "/".to_owned(), ToString::to_string),
+            status: response.status().as_u16(),
+        };
+        let mut journal = self
+            .inner
+            .journal
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if journal.len() == JOURNAL {
+            journal.pop_front();
+        }
+        journal.push_back(entry);
+        response
+    }
+
+    /// Serves until `shutdown` resolves, then lets open connections finish.
+    ///
+    /// # Errors
+    ///
+    /// When the listener cannot be used.
+    pub async fn serve(
+        self,
+        listener: tokio::net::TcpListener,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) -> std::io::Result<()> {
+        server::serve(self, listener, shutdown).await
+    }
+
+    /// Names and keys, for printing.
+    #[must_use]
+    pub fn demo_facts(&self) -> DemoFacts {
+        let world = self
+            .inner
+            .world
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        let project = world.projects.iter().next();
+        let slug = world
+            .workspaces
+            .first()
+            .map(|workspace| workspace.slug.clone());
+        let mut keys: Vec<(u8, usize, bool, DemoKey)> = world
+            .keys
+            .iter()
+            .filter(|(_, key)| key.valid)
+            .filter_map(|(value, key)| {
+                let user = world.users.get(key.user)?;
+                let member = project.and_then(|p| world.active_member(p.id, user.id));
+                let role = member.map_or(0, |member| member.role);
+                let name = match role {
+                    auth::ADMIN => "admin",
+                    auth::MEMBER => "member",
+                    auth::GUEST => "guest",
+                    _ => "none",
+                };
+                let person = format!("{} {}", user.first_name, user.last_name);
+                let fact = DemoKey {
+                    key: value.clone(),
+                    person,
+                    role: name.to_owned(),
+                };
+                Some((role, world.users.position(user.id), key.service, fact))
+            })
+            .collect();
+        keys.sort_by(|a, b| (b.0, a.1, a.2, &a.3.key).cmp(&(a.0, b.1, b.2, &b.3.key)));
+        DemoFacts {
+            workspace: slug.unwrap_or_default(),
+            project_id: project.map(|p| p.id.to_string()).unwrap_or_default(),
+            project_identifier: project.map(|p| p.identifier.clone()).unwrap_or_default(),
+            keys: keys.into_iter().map(|(_, _, _, key)| key).collect(),
+        }
+    }
+
+    /// The requests answered so far, oldest first.
+    #[must_use]
+    pub fn journal(&self) -> Vec<JournalEntry> {
+        let journal = self
+            .inner
+            .journal
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        journal.iter().cloned().collect()
+    }
+
+    /// Forgets the requests answered so far.
+    pub fn clear_journal(&self) {
+        let mut journal = self
+            .inner
+            .journal
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        journal.clear();
+    }
+
+    /// Moves the sandbox's clock forward: quota windows pass, cycles end.
+    pub fn advance(&self, by: Duration) {
+        self.inner.clock.advance(by);
+    }
+}

@@ -1,0 +1,153 @@
+//! Replays every recorded exchange against the sandbox: one test a file, each with a fresh sandbox
+//! in the recorded situation. An exchange that differs must be in the table of known differences in
+//! `fixtures/README.md`; one in the table that no longer differs fails as well.
+
+#[path = "support/replay.rs"]
+mod replay;
+
+use causeway::sandbox::{Config, Sandbox, Seed};
+use replay::{Replay, known_differences, load};
+
+/// The least share of exchanges that must be reproduced, in every file and overall.
+const LEAST: f64 = 0.95;
+
+const AREAS: [&str; 21] = [
+    "archived_and_drafts",
+    "auth",
+    "comments",
+    "cycles",
+    "errors",
+    "estimates",
+    "labels",
+    "members",
+    "modules",
+    "pagination",
+    "passthrough",
+    "permissions",
+    "projects",
+    "states",
+    "throttle",
+    "timezones",
+    "types",
+    "updated_at",
+    "users",
+    "work_item_lists",
+    "work_items",
+];
+
+/// Replays a file: how many exchanges it has, and those that differ.
+fn differences(area: &str) -> (usize, Vec<(String, String)>) {
+    let recording = load(area);
+    let config = Config {
+        seed: Seed::Recorded,
+        quota_per_minute: (area == "throttle").then_some(5),
+        work_items: 0,
+    };
+    let sandbox = Sandbox::starting_at(config, recording.recorded_at);
+    let mut replay = Replay::new(&recording);
+    let mut differing = Vec::new();
+    for exchange in &recording.exchanges {
+        sandbox.advance(exchange.wait());
+        let response = sandbox.handle(replay.request(exchange));
+        if let Err(difference) = replay.compare(exchange, &response) {
+            differing.push((exchange.name.clone(), difference));
+        }
+    }
+    (recording.exchanges.len(), differing)
+}
+
+fn share(part: usize, whole: usize) -> f64 {
+    part as f64 / whole.max(1) as f64
+}
+
+fn check(area: &str) {
+    let known = known_differences();
+    let (total, differing) = differences(area);
+    let reproduced = total - differing.len();
+    println!("{area}: reproduced {reproduced} of {total}");
+    let unexpected: Vec<String> = differing
+        .iter()
+        .filter(|(name, _)| !known.contains_key(name))
+        .map(|(name, difference)| format!("  {name}: {difference}"))
+        .collect();
+    assert!(
+        unexpected.is_empty(),
+        "{area}: {} unexpected differences\n{}",
+        unexpected.len(),
+        unexpected.join("\n")
+    );
+    assert!(
+        share(reproduced, total) >= LEAST,
+        "{area}: reproduced only {reproduced} of {total}"
+    );
+}
+
+macro_rules! areas {
+    ($($area:ident),* $(,)?) => {
+        $(
+            #[test]
+            fn $area() {
+                check(stringify!($area));
+            }
+        )*
+    };
+}
+
+areas!(
+    archived_and_drafts,
+    auth,
+    comments,
+    cycles,
+    errors,
+    estimates,
+    labels,
+    members,
+    modules,
+    pagination,
+    passthrough,
+    permissions,
+    projects,
+    states,
+    throttle,
+    timezones,
+    types,
+    updated_at,
+    users,
+    work_item_lists,
+    work_items,
+);
+
+#[test]
+fn overall() {
+    let known = known_differences();
+    let mut reproduced = 0;
+    let mut total = 0;
+    let mut names = Vec::new();
+    let mut differing_names = Vec::new();
+    for area in AREAS {
+        let (count, differing) = differences(area);
+        println!("{area}: reproduced {} of {count}", count - differing.len());
+        total += count;
+        reproduced += count - differing.len();
+        names.extend(
+            load(area)
+                .exchanges
+                .into_iter()
+                .map(|exchange| exchange.name),
+        );
+        differing_names.extend(differing.into_iter().map(|(name, _)| name));
+    }
+    println!("overall: reproduced {reproduced} of {total}");
+    for (name, reason) in &known {
+        assert!(names.contains(name), "{name} is no recorded exchange");
+        assert!(!reason.is_empty(), "{name} has no reason");
+        assert!(
+            differing_names.contains(name),
+            "{name} no longer differs: take it out of fixtures/README.md"
+        );
+    }
+    assert!(
+        share(reproduced, total) >= LEAST,
+        "reproduced only {reproduced} of {total}"
+    );
+}
