@@ -16,6 +16,7 @@
 
 pub mod coalesce;
 pub mod context;
+pub mod edge;
 pub mod refusal;
 pub mod settings;
 pub mod telemetry;
