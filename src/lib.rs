@@ -15,9 +15,12 @@
 //! mean. `sandbox` is a separate world: an embedded v1 for trying things out and for tests.
 
 pub mod access;
+pub mod app;
+pub mod cli;
 pub mod coalesce;
 pub mod context;
 pub mod describe;
+pub mod edge;
 pub mod mapping;
 pub mod plan;
 pub mod refusal;

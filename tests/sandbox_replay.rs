@@ -38,11 +38,8 @@ const AREAS: [&str; 21] = [
 /// Replays a file: how many exchanges it has, and those that differ.
 fn differences(area: &str) -> (usize, Vec<(String, String)>) {
     let recording = load(area);
-    let config = Config {
-        seed: Seed::Recorded,
-        quota_per_minute: (area == "throttle").then_some(5),
-        work_items: 0,
-    };
+    let config =
+        Config { seed: Seed::Recorded, quota_per_minute: (area == "throttle").then_some(5), work_items: 0 };
     let sandbox = Sandbox::starting_at(config, recording.recorded_at);
     let mut replay = Replay::new(&recording);
     let mut differing = Vec::new();
@@ -76,10 +73,7 @@ fn check(area: &str) {
         unexpected.len(),
         unexpected.join("\n")
     );
-    assert!(
-        share(reproduced, total) >= LEAST,
-        "{area}: reproduced only {reproduced} of {total}"
-    );
+    assert!(share(reproduced, total) >= LEAST, "{area}: reproduced only {reproduced} of {total}");
 }
 
 macro_rules! areas {
@@ -129,25 +123,14 @@ fn overall() {
         println!("{area}: reproduced {} of {count}", count - differing.len());
         total += count;
         reproduced += count - differing.len();
-        names.extend(
-            load(area)
-                .exchanges
-                .into_iter()
-                .map(|exchange| exchange.name),
-        );
+        names.extend(load(area).exchanges.into_iter().map(|exchange| exchange.name));
         differing_names.extend(differing.into_iter().map(|(name, _)| name));
     }
     println!("overall: reproduced {reproduced} of {total}");
     for (name, reason) in &known {
         assert!(names.contains(name), "{name} is no recorded exchange");
         assert!(!reason.is_empty(), "{name} has no reason");
-        assert!(
-            differing_names.contains(name),
-            "{name} no longer differs: take it out of fixtures/README.md"
-        );
+        assert!(differing_names.contains(name), "{name} no longer differs: take it out of fixtures/README.md");
     }
-    assert!(
-        share(reproduced, total) >= LEAST,
-        "reproduced only {reproduced} of {total}"
-    );
+    assert!(share(reproduced, total) >= LEAST, "reproduced only {reproduced} of {total}");
 }

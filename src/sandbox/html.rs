@@ -4,10 +4,8 @@
 /// Elements whose content goes with them.
 const DROPPED: [&str; 2] = ["script", "style"];
 /// Elements that never have content.
-const VOID: [&str; 14] = [
-    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
-    "track", "wbr",
-];
+const VOID: [&str; 14] =
+    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"];
 /// Elements that are kept; others give way to their content.
 const KEPT: [&str; 76] = [
     "a",
@@ -130,11 +128,7 @@ const COMMON: [&str; 5] = ["lang", "title", "class", "id", "style"];
 #[derive(Debug)]
 enum Node {
     Text(String),
-    Element {
-        name: String,
-        attributes: Vec<(String, String)>,
-        children: Vec<Node>,
-    },
+    Element { name: String, attributes: Vec<(String, String)>, children: Vec<Node> },
 }
 
 /// Cleans a text; `None` is what v1 calls invalid: nothing in it, comments only, or an XML
@@ -142,12 +136,9 @@ enum Node {
 /// `items_create_html_xml_declaration`).
 pub(super) fn clean(text: &str) -> Option<String> {
     let trimmed = text.trim();
-    let declared = trimmed.strip_prefix("<?xml").is_some_and(|rest| {
-        rest.split('>')
-            .next()
-            .unwrap_or_default()
-            .contains("encoding")
-    });
+    let declared = trimmed
+        .strip_prefix("<?xml")
+        .is_some_and(|rest| rest.split('>').next().unwrap_or_default().contains("encoding"));
     if trimmed.is_empty() || declared {
         return None;
     }
@@ -158,10 +149,7 @@ pub(super) fn clean(text: &str) -> Option<String> {
         return None;
     }
     let mut out = String::with_capacity(text.len() + 16);
-    let single = solid == 1
-        && roots
-            .iter()
-            .any(|node| matches!(node, Node::Element { .. }));
+    let single = solid == 1 && roots.iter().any(|node| matches!(node, Node::Element { .. }));
     if single {
         for node in roots.iter().filter(|node| !is_blank(node)) {
             write(node, &mut out);
@@ -170,11 +158,7 @@ pub(super) fn clean(text: &str) -> Option<String> {
     }
     // Several roots or bare text get one element around them (`items_create_html_multi_root`,
     // `items_create_html_plain_text`).
-    let wrapper = if roots.iter().any(has_block) {
-        "div"
-    } else {
-        "span"
-    };
+    let wrapper = if roots.iter().any(has_block) { "div" } else { "span" };
     out.push_str(&format!("<{wrapper}>"));
     for node in &roots {
         write(node, &mut out);
@@ -186,9 +170,7 @@ pub(super) fn clean(text: &str) -> Option<String> {
 fn has_block(node: &Node) -> bool {
     match node {
         Node::Text(_) => false,
-        Node::Element { name, children, .. } => {
-            BLOCKS.contains(&name.as_str()) || children.iter().any(has_block)
-        }
+        Node::Element { name, children, .. } => BLOCKS.contains(&name.as_str()) || children.iter().any(has_block),
     }
 }
 
@@ -200,11 +182,7 @@ struct Open {
 }
 
 fn parse(text: &str) -> Vec<Node> {
-    let mut stack = vec![Open {
-        name: String::new(),
-        attributes: Vec::new(),
-        children: Vec::new(),
-    }];
+    let mut stack = vec![Open { name: String::new(), attributes: Vec::new(), children: Vec::new() }];
     let mut rest = text;
     while !rest.is_empty() {
         let Some(at) = rest.find('<') else {
@@ -259,18 +237,13 @@ fn close(stack: &mut Vec<Open>) {
     let Some(parent) = stack.last_mut() else {
         return;
     };
-    parent.children.push(Node::Element {
-        name: done.name,
-        attributes: done.attributes,
-        children: done.children,
-    });
+    parent.children.push(Node::Element { name: done.name, attributes: done.attributes, children: done.children });
 }
 
 /// Opens the element at the start of `text` and returns what follows its tag.
 fn open<'t>(stack: &mut Vec<Open>, text: &'t str) -> &'t str {
-    let name_end = text[1..]
-        .find(|c: char| c.is_whitespace() || c == '>' || c == '/')
-        .map_or(text.len(), |end| end + 1);
+    let name_end =
+        text[1..].find(|c: char| c.is_whitespace() || c == '>' || c == '/').map_or(text.len(), |end| end + 1);
     let name = text[1..name_end].to_ascii_lowercase();
     let (attributes, mut rest) = attributes(&text[name_end..]);
     // Paragraphs, items and cells end where the next one starts.
@@ -282,34 +255,19 @@ fn open<'t>(stack: &mut Vec<Open>, text: &'t str) -> &'t str {
         block if BLOCKS.contains(&block) => &["p"],
         _ => &[],
     };
-    while stack.len() > 1
-        && stack
-            .last()
-            .is_some_and(|open| ends.contains(&open.name.as_str()))
-    {
+    while stack.len() > 1 && stack.last().is_some_and(|open| ends.contains(&open.name.as_str())) {
         close(stack);
     }
     // Rows directly in a table get a body (`items_create_html_rich`).
     if name == "tr" && stack.last().is_some_and(|open| open.name == "table") {
-        stack.push(Open {
-            name: "tbody".to_owned(),
-            attributes: Vec::new(),
-            children: Vec::new(),
-        });
+        stack.push(Open { name: "tbody".to_owned(), attributes: Vec::new(), children: Vec::new() });
     }
     let void = VOID.contains(&name.as_str());
     let raw = DROPPED.contains(&name.as_str()) || name == "iframe";
     let closing = format!("</{name}");
-    stack.push(Open {
-        name,
-        attributes,
-        children: Vec::new(),
-    });
+    stack.push(Open { name, attributes, children: Vec::new() });
     if raw {
-        let end = rest
-            .to_ascii_lowercase()
-            .find(&closing)
-            .unwrap_or(rest.len());
+        let end = rest.to_ascii_lowercase().find(&closing).unwrap_or(rest.len());
         push_text(stack, &rest[..end]);
         rest = &rest[end..];
     }
@@ -331,13 +289,9 @@ fn attributes(text: &str) -> (Vec<(String, String)>, &str) {
         if let Some(after) = rest.strip_prefix('>') {
             return (found, after);
         }
-        let end = rest
-            .find(|c: char| c.is_whitespace() || matches!(c, '=' | '>' | '/'))
-            .unwrap_or(rest.len())
-            .max(1);
-        let end = (end..=rest.len())
-            .find(|&e| rest.is_char_boundary(e))
-            .unwrap_or(rest.len());
+        let end =
+            rest.find(|c: char| c.is_whitespace() || matches!(c, '=' | '>' | '/')).unwrap_or(rest.len()).max(1);
+        let end = (end..=rest.len()).find(|&e| rest.is_char_boundary(e)).unwrap_or(rest.len());
         let name = rest[..end].to_ascii_lowercase();
         rest = rest[end..].trim_start();
         let mut value = String::new();
@@ -350,9 +304,7 @@ fn attributes(text: &str) -> (Vec<(String, String)>, &str) {
                     (&inner[..end], inner.get(end + 1..).unwrap_or_default())
                 }
                 _ => {
-                    let end = after
-                        .find(|c: char| c.is_whitespace() || c == '>')
-                        .unwrap_or(after.len());
+                    let end = after.find(|c: char| c.is_whitespace() || c == '>').unwrap_or(after.len());
                     (&after[..end], &after[end..])
                 }
             };
@@ -409,11 +361,7 @@ fn unescape(text: &str) -> String {
 fn write(node: &Node, out: &mut String) {
     match node {
         Node::Text(text) => escape(text, false, out),
-        Node::Element {
-            name,
-            attributes,
-            children,
-        } => {
+        Node::Element { name, attributes, children } => {
             if DROPPED.contains(&name.as_str()) {
                 return;
             }
@@ -467,10 +415,7 @@ fn allowed(element: &str, name: &str, value: &str) -> bool {
 }
 
 fn unsafe_scheme(address: &str) -> bool {
-    let address: String = address
-        .chars()
-        .filter(|c| !c.is_whitespace() && !c.is_control())
-        .collect();
+    let address: String = address.chars().filter(|c| !c.is_whitespace() && !c.is_control()).collect();
     let head = address.split(['/', '?', '#']).next().unwrap_or_default();
     head.split_once(':').is_some_and(|(scheme, _)| {
         !["http", "https", "mailto", "tel"].contains(&scheme.to_ascii_lowercase().as_str())

@@ -57,10 +57,7 @@ pub(super) async fn serve(
     Ok(())
 }
 
-async fn answer(
-    sandbox: Sandbox,
-    request: Request<Incoming>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn answer(sandbox: Sandbox, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
     let Ok(body) = body.collect().await else {
         let mut response = Response::new(Full::new(Bytes::new()));
