@@ -4,5 +4,6 @@
 #![allow(dead_code)]
 
 pub mod exchange;
+pub mod gateway;
 pub mod recorded;
 pub mod scripted;

@@ -1,0 +1,212 @@
+//! The gateway as a client meets it: built from settings, served on a free port, asked over HTTP.
+//!
+//! `Gateway::before(&base_url)` stands in front of anything that speaks v1, scripted or sandbox;
+//! `Gateway::sandboxed(seed)` brings its own sandbox.
+
+use bytes::Bytes;
+use causeway::app::App;
+use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::settings::{LoadArgs, Settings};
+use http::{Method, Request};
+use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// Path of the first recorded project (`WEB`), below `/api/v2`.
+pub const WEB: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001";
+
+/// A gateway serving on a free port of this machine.
+pub struct Gateway {
+    base: String,
+    client: Client<HttpConnector, Full<Bytes>>,
+    sandbox: Option<Sandbox>,
+    stop: Option<oneshot::Sender<()>>,
+    serving: Option<JoinHandle<()>>,
+}
+
+/// What a client gets.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// HTTP status.
+    pub status: u16,
+    /// Headers by lower-case name; of repeated ones the last.
+    pub headers: BTreeMap<String, String>,
+    /// Bytes of the body.
+    pub bytes: Bytes,
+    /// The body as JSON; null when it is none.
+    pub json: Value,
+}
+
+impl Answer {
+    /// `Causeway-V1-Calls`.
+    pub fn calls(&self) -> u32 {
+        self.headers.get("causeway-v1-calls").and_then(|text| text.parse().ok()).expect("a count of v1 calls")
+    }
+
+    /// `code` of a problem, empty for a success.
+    pub fn code(&self) -> &str {
+        self.json.get("code").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Names of the fields in `errors`.
+    pub fn error_fields(&self) -> Vec<&str> {
+        let errors = self.json.get("errors").and_then(Value::as_array).into_iter().flatten();
+        errors.filter_map(|error| error.get("field")?.as_str()).collect()
+    }
+
+    /// Asserts the status, showing the body when it differs.
+    #[track_caller]
+    pub fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.bytes));
+        self
+    }
+
+    /// Asserts a problem with this status and code.
+    #[track_caller]
+    pub fn expect_problem(self, status: u16, code: &str) -> Self {
+        let answer = self.expect(status);
+        assert_eq!(answer.code(), code, "{}", answer.json);
+        assert_eq!(answer.headers["content-type"], "application/problem+json");
+        answer
+    }
+
+    /// Text member `name` of the body.
+    #[track_caller]
+    pub fn text(&self, name: &str) -> String {
+        self.json[name].as_str().unwrap_or_else(|| panic!("no text `{name}` in {}", self.json)).to_owned()
+    }
+
+    /// Rows of a list.
+    #[track_caller]
+    pub fn data(&self) -> &Vec<Value> {
+        self.json["data"].as_array().unwrap_or_else(|| panic!("no list: {}", self.json))
+    }
+
+    /// Member `name` of every row.
+    #[track_caller]
+    pub fn column(&self, name: &str) -> Vec<Value> {
+        self.data().iter().map(|row| row[name].clone()).collect()
+    }
+}
+
+impl Gateway {
+    /// In front of `base_url`, keeping nothing.
+    pub async fn before(base_url: &str) -> Self {
+        Self::with(base_url, &[]).await
+    }
+
+    /// In front of `base_url`, with further settings (dotted name, value).
+    pub async fn with(base_url: &str, settings: &[(&str, &str)]) -> Self {
+        let mut all = vec![("upstream.base_url", base_url), ("store.url", "sqlite::memory:")];
+        all.extend_from_slice(settings);
+        let overrides = all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let nothing = std::iter::empty::<(String, String)>();
+        let settings = Settings::load(LoadArgs { file: None, env: nothing, overrides }).expect("settings");
+        let app = App::build(&settings).await.expect("a gateway");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let base = format!("http://{}", listener.local_addr().expect("an address"));
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serving = tokio::spawn(async move {
+            let shutdown = async move { drop(stopped.await) };
+            app.serve(listener, shutdown).await.expect("serving");
+        });
+        let client = Client::builder(TokioExecutor::new()).build_http();
+        Self { base, client, sandbox: None, stop: Some(stop), serving: Some(serving) }
+    }
+
+    /// In front of a sandbox of its own.
+    pub async fn sandboxed(seed: Seed) -> Self {
+        Self::sandboxed_with(seed, &[]).await
+    }
+
+    /// In front of a sandbox of its own, with further settings.
+    pub async fn sandboxed_with(seed: Seed, settings: &[(&str, &str)]) -> Self {
+        let sandbox = Sandbox::new(Config { seed, quota_per_minute: None, work_items: 0 });
+        let base_url = serve_sandbox(&sandbox).await;
+        Self { sandbox: Some(sandbox), ..Self::with(&base_url, settings).await }
+    }
+
+    /// The sandbox behind.
+    pub fn sandbox(&self) -> &Sandbox {
+        self.sandbox.as_ref().expect("a sandbox")
+    }
+
+    /// Address of the gateway, without a path.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// Stops the gateway and waits until it has drained.
+    pub async fn stop(mut self) {
+        drop(self.stop.take());
+        if let Some(serving) = self.serving.take() {
+            serving.await.expect("a clean stop");
+        }
+    }
+
+    /// Sends a request; `path` begins with `/api/`.
+    pub async fn send(&self, key: Option<&str>, method: &str, path: &str, body: Option<&Value>) -> Answer {
+        let mut request = Request::builder().method(Method::from_bytes(method.as_bytes()).expect("a method"));
+        request = request.uri(format!("{}{path}", self.base));
+        if let Some(key) = key {
+            request = request.header("X-Api-Key", key);
+        }
+        let bytes = match body {
+            Some(body) => {
+                request = request.header("Content-Type", "application/json");
+                Bytes::from(body.to_string())
+            }
+            None => Bytes::new(),
+        };
+        self.request(request.body(Full::new(bytes)).expect("a request")).await
+    }
+
+    /// Sends any request.
+    pub async fn request(&self, request: Request<Full<Bytes>>) -> Answer {
+        let response = self.client.request(request).await.expect("an answer");
+        let (head, body) = response.into_parts();
+        let bytes = body.collect().await.expect("a body").to_bytes();
+        let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        Answer {
+            status: head.status.as_u16(),
+            headers: head.headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect(),
+            json: serde_json::from_slice(&bytes).unwrap_or_default(),
+            bytes,
+        }
+    }
+
+    /// GET.
+    pub async fn get(&self, key: &str, path: &str) -> Answer {
+        self.send(Some(key), "GET", path, None).await
+    }
+
+    /// POST.
+    pub async fn post(&self, key: &str, path: &str, body: Value) -> Answer {
+        self.send(Some(key), "POST", path, Some(&body)).await
+    }
+
+    /// PATCH.
+    pub async fn patch(&self, key: &str, path: &str, body: Value) -> Answer {
+        self.send(Some(key), "PATCH", path, Some(&body)).await
+    }
+
+    /// DELETE.
+    pub async fn delete(&self, key: &str, path: &str) -> Answer {
+        self.send(Some(key), "DELETE", path, None).await
+    }
+}
+
+/// Serves `sandbox` on a free port for the rest of the test; its address.
+pub async fn serve_sandbox(sandbox: &Sandbox) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let base_url = format!("http://{}", listener.local_addr().expect("an address"));
+    let sandbox = sandbox.clone();
+    tokio::spawn(async move { sandbox.serve(listener, std::future::pending()).await });
+    base_url
+}
