@@ -9,7 +9,7 @@ use super::body::Datum;
 use super::call::{Call, SentExternal, pair_holder, pair_taken};
 use super::fields::{FULL, Row};
 use super::http::{Answer, Reply};
-use super::items;
+use super::item_shape::full;
 use super::paging::paginate;
 use super::records::{Comment, External, Stamp};
 use super::store::{Id, World};
@@ -43,7 +43,7 @@ fn tail(row: &mut Row<'_>, world: &World, comment: &Comment) {
         .origin(&comment.stamp, comment.project, comment.workspace)
         .reference("description", Some(comment.description))
         .related("issue", Some(comment.item), |_| {
-            items::full(view, world, comment.item)
+            full(view, world, comment.item)
         })
         .person("actor", Some(comment.actor))
         .reference("parent", None);

@@ -170,7 +170,7 @@ impl<'c> Builder<'c> {
         name: &str,
     ) -> Id {
         let home = project.unwrap_or(workspace);
-        let last = self.world.labels.of(home).map(|l| l.sort_order).last();
+        let last = self.world.labels.of(home).map(|l| l.sort_order).next_back();
         let stamp = self.stamp(owner);
         self.world.labels.add(Label {
             id,
@@ -192,7 +192,12 @@ impl<'c> Builder<'c> {
     /// A cycle.
     pub(super) fn cycle(&mut self, id: Id, project: Id, owner: Id, name: &str) -> Id {
         let workspace = self.world.projects.any(project).map(|p| p.workspace);
-        let last = self.world.cycles.of(project).map(|c| c.sort_order).last();
+        let last = self
+            .world
+            .cycles
+            .of(project)
+            .map(|c| c.sort_order)
+            .next_back();
         let stamp = self.stamp(owner);
         self.world.cycles.add(Cycle {
             id,
@@ -216,7 +221,12 @@ impl<'c> Builder<'c> {
     /// A module.
     pub(super) fn module(&mut self, id: Id, project: Id, owner: Id, name: &str) -> Id {
         let workspace = self.world.projects.any(project).map(|p| p.workspace);
-        let last = self.world.modules.of(project).map(|m| m.sort_order).last();
+        let last = self
+            .world
+            .modules
+            .of(project)
+            .map(|m| m.sort_order)
+            .next_back();
         let stamp = self.stamp(owner);
         self.world.modules.add(Module {
             id,
