@@ -1,49 +1,21 @@
 //! A lenient reader of HTML fragments. Uses nothing.
 
 /// Elements whose content goes with them.
-pub(super) const DROPPED: [&str; 2] = ["script", "style"];
+pub(super) const DROPPED: &str = "script style";
 /// Elements that never have content.
-pub(super) const VOID: [&str; 14] = [
-    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
-    "track", "wbr",
-];
+pub(super) const VOID: &str =
+    "area base br col embed hr img input link meta param source track wbr";
 /// Elements that make a wrapper a `div` rather than a `span`.
-pub(super) const BLOCKS: [&str; 34] = [
-    "address",
-    "article",
-    "aside",
-    "blockquote",
-    "center",
-    "dd",
-    "details",
-    "div",
-    "dl",
-    "dt",
-    "figure",
-    "footer",
-    "form",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "header",
-    "hr",
-    "li",
-    "nav",
-    "ol",
-    "p",
-    "pre",
-    "section",
-    "table",
-    "tbody",
-    "td",
-    "th",
-    "thead",
-    "tr",
-    "ul",
-];
+pub(super) const BLOCKS: &str = "address article aside blockquote center dd details div dl dt figure footer form h1 h2 h3 \
+    h4 h5 h6 header hr li nav ol p pre section table tbody td th thead tr ul";
+
+/// Elements nested deeper than this lose their tags.
+const DEEPEST: usize = 256;
+
+/// Whether a name is in a list of names.
+pub(super) fn listed(list: &str, name: &str) -> bool {
+    list.split(' ').any(|entry| entry == name)
+}
 
 /// A piece of a document.
 #[derive(Debug)]
@@ -150,7 +122,7 @@ fn open<'t>(stack: &mut Vec<Open>, text: &'t str) -> &'t str {
         "td" | "th" => &["td", "th"],
         "tr" => &["td", "th", "tr"],
         "dt" | "dd" => &["dt", "dd"],
-        block if BLOCKS.contains(&block) => &["p"],
+        block if listed(BLOCKS, block) => &["p"],
         _ => &[],
     };
     while stack.len() > 1
@@ -168,19 +140,24 @@ fn open<'t>(stack: &mut Vec<Open>, text: &'t str) -> &'t str {
             children: Vec::new(),
         });
     }
-    let void = VOID.contains(&name.as_str());
-    let raw = DROPPED.contains(&name.as_str()) || name == "iframe";
+    let void = listed(VOID, &name);
+    let raw = listed(DROPPED, &name) || name == "iframe";
     let closing = format!("</{name}");
+    if stack.len() > DEEPEST {
+        return rest;
+    }
     stack.push(Open {
         name,
         attributes,
         children: Vec::new(),
     });
     if raw {
-        let end = rest
-            .to_ascii_lowercase()
-            .find(&closing)
-            .unwrap_or(rest.len());
+        let is_closing = |at: &usize| {
+            let tag = rest.as_bytes().get(*at..*at + closing.len());
+            tag.is_some_and(|tag| tag.eq_ignore_ascii_case(closing.as_bytes()))
+        };
+        let mut candidates = rest.match_indices("</").map(|(at, _)| at);
+        let end = candidates.find(is_closing).unwrap_or(rest.len());
         push_text(stack, &rest[..end]);
         rest = &rest[end..];
     }
