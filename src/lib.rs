@@ -1,3 +1,35 @@
-//! placeholder
+//! Causeway: a gateway that serves a work-tracking REST API v2 in front of a deployment that only speaks
+//! v1.
+//!
+//! Life of a request, and the folder that owns each stretch of it:
+//!
+//! 1. `edge` accepts the connection, runs the layers, tells v2 from the v1 pass-through
+//! 2. `access` proves the credential and what it may see
+//! 3. [`v2`] turns the request into a valid call
+//! 4. `run` carries the call out, step by step as the `plan` says
+//! 5. `translate` turns v2 into v1 and back, without any input or output
+//! 6. `v1` talks to the service behind; `store` keeps what v1 cannot hold
+//!
+//! Any refusal travels back as a [`refusal::Refusal`] and becomes bytes in `edge::problem`. What
+//! operations exist is said in `mappings/` alone: `mapping` reads those files, `plan` is what they
+//! mean. `sandbox` is a separate world: an embedded v1 for trying things out and for tests.
 
+pub mod access;
+pub mod app;
+pub mod cli;
+pub mod coalesce;
+pub mod context;
+pub mod describe;
+pub mod edge;
+pub mod mapping;
+pub mod plan;
+pub mod refusal;
+pub mod request;
+pub mod run;
 pub mod sandbox;
+pub mod settings;
+pub mod store;
+pub mod telemetry;
+pub mod translate;
+pub mod v1;
+pub mod v2;

@@ -14,20 +14,10 @@ use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 
 fn sandbox(seed: Seed, work_items: usize) -> Sandbox {
-    Sandbox::new(Config {
-        seed,
-        quota_per_minute: None,
-        work_items,
-    })
+    Sandbox::new(Config { seed, quota_per_minute: None, work_items })
 }
 
-fn send(
-    sandbox: &Sandbox,
-    key: &str,
-    method: &str,
-    path: &str,
-    body: Option<&Value>,
-) -> (u16, Value) {
+fn send(sandbox: &Sandbox, key: &str, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
     let request = Request::builder()
         .method(method)
         .uri(path)
@@ -48,35 +38,23 @@ fn get(sandbox: &Sandbox, key: &str, path: &str) -> Value {
 
 fn project(sandbox: &Sandbox) -> String {
     let facts = sandbox.demo_facts();
-    format!(
-        "/api/v1/workspaces/{}/projects/{}",
-        facts.workspace, facts.project_id
-    )
+    format!("/api/v1/workspaces/{}/projects/{}", facts.workspace, facts.project_id)
 }
 
 #[test]
 fn generated_work_items_are_the_same_in_every_run() {
     let read = |count| {
         let sandbox = sandbox(Seed::Demo, count);
-        let path = format!(
-            "{}/work-items/?order_by=id&per_page=1000",
-            project(&sandbox)
-        );
+        let path = format!("{}/work-items/?order_by=id&per_page=1000", project(&sandbox));
         let mut body = get(&sandbox, "demo-admin-key", &path);
         let rows = body["results"].as_array_mut().expect("rows").clone();
-        let generated: Vec<Value> = rows
-            .into_iter()
-            .filter(|row| row["sequence_id"].as_i64() > Some(30))
-            .collect();
+        let generated: Vec<Value> = rows.into_iter().filter(|row| row["sequence_id"].as_i64() > Some(30)).collect();
         generated
     };
     let first = read(300);
     assert_eq!(first.len(), 300);
     assert_eq!(first, read(300));
-    let names: HashSet<&str> = first
-        .iter()
-        .filter_map(|row| row["name"].as_str())
-        .collect();
+    let names: HashSet<&str> = first.iter().filter_map(|row| row["name"].as_str()).collect();
     assert!(names.len() > 200, "only {} different names", names.len());
 }
 
@@ -103,10 +81,7 @@ fn a_hundred_thousand_work_items_are_made_and_listed_quickly() {
     println!("made in {made:?}, walked in {walked:?}");
     let patience = if cfg!(debug_assertions) { 60 } else { 3 };
     assert!(made < Duration::from_secs(patience), "made in {made:?}");
-    assert!(
-        walked < Duration::from_secs(patience),
-        "walked in {walked:?}"
-    );
+    assert!(walked < Duration::from_secs(patience), "walked in {walked:?}");
 }
 
 #[test]
@@ -130,10 +105,7 @@ fn many_threads_get_numbers_of_their_own() {
             })
         })
         .collect();
-    let numbers: HashSet<i64> = workers
-        .into_iter()
-        .flat_map(|worker| worker.join().expect("a worker"))
-        .collect();
+    let numbers: HashSet<i64> = workers.into_iter().flat_map(|worker| worker.join().expect("a worker")).collect();
     assert_eq!(numbers, (31..=430).collect());
     assert_eq!(sandbox.journal().len(), 800);
     sandbox.clear_journal();
@@ -151,24 +123,11 @@ fn the_demo_keeps_what_it_prints() {
     let keys: Vec<&str> = facts.keys.iter().map(|key| key.key.as_str()).collect();
     assert!(keys.contains(&"demo-member-key") && keys.contains(&"demo-guest-key"));
     let base = project(&sandbox);
-    for (list, least) in [
-        ("states", 5),
-        ("labels", 12),
-        ("cycles", 3),
-        ("modules", 3),
-        ("work-items", 30),
-    ] {
+    for (list, least) in [("states", 5), ("labels", 12), ("cycles", 3), ("modules", 3), ("work-items", 30)] {
         let body = get(&sandbox, "demo-guest-key", &format!("{base}/{list}/"));
-        assert!(
-            body["total_count"].as_u64() >= Some(least),
-            "{list}: {body}"
-        );
+        assert!(body["total_count"].as_u64() >= Some(least), "{list}: {body}");
     }
-    let item = get(
-        &sandbox,
-        "demo-admin-key",
-        "/api/v1/workspaces/acme/work-items/WEB-3/",
-    );
+    let item = get(&sandbox, "demo-admin-key", "/api/v1/workspaces/acme/work-items/WEB-3/");
     assert_eq!(item["id"], "00000000-0000-4000-e000-000000000003");
     let journal = sandbox.journal();
     let last = journal.last().expect("an entry");
@@ -178,11 +137,7 @@ fn the_demo_keeps_what_it_prints() {
 
 #[test]
 fn a_quota_opens_again_after_a_minute() {
-    let sandbox = Sandbox::new(Config {
-        seed: Seed::Empty,
-        quota_per_minute: Some(2),
-        work_items: 0,
-    });
+    let sandbox = Sandbox::new(Config { seed: Seed::Empty, quota_per_minute: Some(2), work_items: 0 });
     let status = || send(&sandbox, "demo-admin-key", "GET", "/api/v1/users/me/", None).0;
     assert_eq!([status(), status(), status()], [200, 200, 429]);
     sandbox.advance(Duration::from_secs(61));
@@ -200,16 +155,12 @@ async fn fetch(address: std::net::SocketAddr, two: bool) -> (u16, Value) {
     let response = if two {
         let io = TokioIo::new(stream);
         let (mut sender, connection) =
-            hyper::client::conn::http2::handshake(TokioExecutor::new(), io)
-                .await
-                .expect("HTTP/2");
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await.expect("HTTP/2");
         tokio::spawn(connection);
         sender.send_request(request).await
     } else {
         let io = TokioIo::new(stream);
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(io)
-            .await
-            .expect("HTTP/1.1");
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.expect("HTTP/1.1");
         tokio::spawn(connection);
         sender.send_request(request).await
     }
@@ -237,10 +188,7 @@ async fn it_serves_both_versions_of_http_and_ends() {
     assert_eq!(sandbox.journal().len(), 2);
     stop.send(()).expect("a running server");
     let ended = tokio::time::timeout(Duration::from_secs(10), server).await;
-    ended
-        .expect("an end in time")
-        .expect("no panic")
-        .expect("no error");
+    ended.expect("an end in time").expect("no panic").expect("no error");
     assert!(TcpStream::connect(address).await.is_err());
 }
 
@@ -270,10 +218,7 @@ fn lists_in_a_cycle_are_exact_by_id_only() {
     let (seen, total) = walk("id");
     assert_eq!(seen, total);
     let (seen, total) = walk("priority");
-    assert!(
-        seen < total,
-        "v1 loses rows here, so the sandbox must: {seen} of {total}"
-    );
+    assert!(seen < total, "v1 loses rows here, so the sandbox must: {seen} of {total}");
 }
 
 proptest::proptest! {

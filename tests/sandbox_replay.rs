@@ -14,11 +14,8 @@ const LEAST: f64 = 0.95;
 /// Replays a file: how many exchanges it has, and those that differ.
 fn differences(area: &str) -> (usize, Vec<(String, String)>) {
     let recording = load(area);
-    let config = Config {
-        seed: Seed::Recorded,
-        quota_per_minute: (area == "throttle").then_some(5),
-        work_items: 0,
-    };
+    let config =
+        Config { seed: Seed::Recorded, quota_per_minute: (area == "throttle").then_some(5), work_items: 0 };
     let sandbox = Sandbox::starting_at(config, recording.recorded_at);
     let mut replay = Replay::new(&recording);
     let mut differing = Vec::new();
@@ -52,10 +49,7 @@ fn check(area: &str) {
         unexpected.len(),
         unexpected.join("\n")
     );
-    assert!(
-        share(reproduced, total) >= LEAST,
-        "{area}: reproduced only {reproduced} of {total}"
-    );
+    assert!(share(reproduced, total) >= LEAST, "{area}: reproduced only {reproduced} of {total}");
 }
 
 macro_rules! areas {
@@ -108,27 +102,16 @@ fn overall() {
         println!("{area}: reproduced {} of {count}", count - differing.len());
         total += count;
         reproduced += count - differing.len();
-        names.extend(
-            load(area)
-                .exchanges
-                .into_iter()
-                .map(|exchange| exchange.name),
-        );
+        names.extend(load(area).exchanges.into_iter().map(|exchange| exchange.name));
         differing_names.extend(differing.into_iter().map(|(name, _)| name));
     }
     println!("overall: reproduced {reproduced} of {total}");
     for (name, reason) in &known {
         assert!(names.contains(name), "{name} is no recorded exchange");
         assert!(!reason.is_empty(), "{name} has no reason");
-        assert!(
-            differing_names.contains(name),
-            "{name} no longer differs: take it out of fixtures/README.md"
-        );
+        assert!(differing_names.contains(name), "{name} no longer differs: take it out of fixtures/README.md");
     }
-    assert!(
-        share(reproduced, total) >= LEAST,
-        "reproduced only {reproduced} of {total}"
-    );
+    assert!(share(reproduced, total) >= LEAST, "reproduced only {reproduced} of {total}");
 }
 
 /// The comparison is only worth something if it notices changes.
@@ -136,11 +119,7 @@ fn overall() {
 fn changes_are_noticed() {
     let mut recording = load("users");
     let sandbox = Sandbox::starting_at(
-        Config {
-            seed: Seed::Recorded,
-            quota_per_minute: None,
-            work_items: 0,
-        },
+        Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 },
         recording.recorded_at,
     );
     let mut replay = Replay::new(&recording);
@@ -152,15 +131,9 @@ fn changes_are_noticed() {
     assert!(replay.compare(exchange, &response).is_err());
     exchange.response.status = 200;
 
-    let allow = exchange
-        .response
-        .headers
-        .insert("allow".to_owned(), "PUT".to_owned());
+    let allow = exchange.response.headers.insert("allow".to_owned(), "PUT".to_owned());
     assert!(replay.compare(exchange, &response).is_err());
-    exchange
-        .response
-        .headers
-        .extend(allow.map(|allow| ("allow".to_owned(), allow)));
+    exchange.response.headers.extend(allow.map(|allow| ("allow".to_owned(), allow)));
 
     let body = exchange.response.body.clone();
     for (key, value) in [

@@ -114,20 +114,15 @@ pub(super) fn list(call: &Call<'_>, world: &World) -> Answer {
         Some(_) => return Err(Reply::crash()),
     }
     let shape = call.shape();
-    paginate(&call.query, &rows, |row| {
-        call.write(&shape, world, *row, render)
-    })
+    paginate(&call.query, &rows, |row| call.write(&shape, world, *row, render))
 }
 
 /// `GET activities/{id}/`, with a 404 of its own shape (`activities_get_random`).
 pub(super) fn read(call: &Call<'_>, world: &World) -> Answer {
     let rows = history(call, world);
-    let row = rows
-        .iter()
-        .find(|row| row.id == call.place.id)
-        .ok_or_else(|| {
-            let body = json!({ "message": "Activity not found.", "code": "NOT_FOUND" });
-            Reply::json(404, body)
-        })?;
+    let row = rows.iter().find(|row| row.id == call.place.id).ok_or_else(|| {
+        let body = json!({ "message": "Activity not found.", "code": "NOT_FOUND" });
+        Reply::json(404, body)
+    })?;
     Ok(Reply::ok(call.write(&call.shape(), world, *row, render)))
 }

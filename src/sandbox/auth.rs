@@ -17,10 +17,7 @@ pub(super) const GUEST: u8 = 5;
 
 /// The key of a request and its value. A missing or empty key is 401, one that does not open is 403
 /// (`auth_missing_key`, `auth_empty_key`, `auth_wrong_key`, `auth_expired_key`).
-pub(super) fn identify<'w, 'h>(
-    headers: &'h HeaderMap,
-    world: &'w World,
-) -> Result<(&'h str, &'w ApiKey), Reply> {
+pub(super) fn identify<'w, 'h>(headers: &'h HeaderMap, world: &'w World) -> Result<(&'h str, &'w ApiKey), Reply> {
     let value = headers
         .get("x-api-key")
         .and_then(|value| value.to_str().ok())
@@ -36,21 +33,11 @@ pub(super) fn identify<'w, 'h>(
 
 /// Whether the person may use that method of the view. This comes before the check whether the view
 /// has the method at all (`errors_405_by_outsider_is_403`).
-pub(super) fn permitted(
-    world: &World,
-    user: Id,
-    target: Target,
-    place: &Place,
-    method: &str,
-) -> bool {
+pub(super) fn permitted(world: &World, user: Id, target: Target, place: &Place, method: &str) -> bool {
     let reading = matches!(method, "GET" | "HEAD" | "OPTIONS");
     let slug = place.slug.as_str();
     let in_workspace = || world.workspace_role(slug, user).is_some();
-    let workspace_member = || {
-        world
-            .workspace_role(slug, user)
-            .is_some_and(|r| r >= MEMBER)
-    };
+    let workspace_member = || world.workspace_role(slug, user).is_some_and(|r| r >= MEMBER);
     let role = || world.membership(slug, place.project, user).map(|m| m.role);
     let writer = || role().is_some_and(|r| r >= MEMBER);
     let somewhere = || world.in_some_project(slug, user);
@@ -67,8 +54,7 @@ pub(super) fn permitted(
             } else {
                 // A project admin, or a workspace admin with any role in the project
                 // (`perm_admin_as_guest_patches_project`).
-                role()
-                    .is_some_and(|r| r == ADMIN || world.workspace_role(slug, user) == Some(ADMIN))
+                role().is_some_and(|r| r == ADMIN || world.workspace_role(slug, user) == Some(ADMIN))
             }
         }
         // Reads and creates of labels do not look at the project in the path
@@ -92,9 +78,7 @@ pub(super) fn permitted(
         }
         // Guests comment, and may change what others wrote
         // (`comments_patch_of_others_by_guest_accepted`).
-        Target::Comments | Target::Comment | Target::Intake | Target::IntakeEntry => {
-            role().is_some()
-        }
+        Target::Comments | Target::Comment | Target::Intake | Target::IntakeEntry => role().is_some(),
         // A key names its project by the identifier, for reads only; other methods are refused
         // before they are found missing (`items_key_patch`).
         Target::ItemByKey => {

@@ -77,10 +77,7 @@ impl Body {
             "application/json" => json_body(raw),
             "application/x-www-form-urlencoded" => Ok(Self::from_pairs(form_pairs(raw))),
             "multipart/form-data" => Ok(Self::from_pairs(multipart_pairs(raw, full))),
-            _ => Err(Reply::detail(
-                415,
-                &format!("Unsupported media type \"{full}\" in request."),
-            )),
+            _ => Err(Reply::detail(415, &format!("Unsupported media type \"{full}\" in request."))),
         }
     }
 
@@ -89,12 +86,7 @@ impl Body {
         for (name, value) in pairs {
             fields.entry(name).or_default().push(value);
         }
-        Self::Object(
-            fields
-                .into_iter()
-                .map(|(name, values)| (name, Datum::Form(values)))
-                .collect(),
-        )
+        Self::Object(fields.into_iter().map(|(name, values)| (name, Datum::Form(values))).collect())
     }
 }
 
@@ -124,10 +116,7 @@ pub(super) fn printed(value: &Value) -> String {
             format!("[{}]", inner.join(", "))
         }
         Value::Object(map) => {
-            let inner: Vec<String> = map
-                .iter()
-                .map(|(k, v)| format!("'{k}': {}", quoted(v)))
-                .collect();
+            let inner: Vec<String> = map.iter().map(|(k, v)| format!("'{k}': {}", quoted(v))).collect();
             format!("{{{}}}", inner.join(", "))
         }
     }
@@ -159,30 +148,20 @@ fn json_body(raw: &[u8]) -> Result<Body, Reply> {
         let at = error.valid_up_to();
         let why = match error.error_len() {
             None => "unexpected end of data",
-            Some(1) if raw[at] & 0xC0 == 0x80 || raw[at] >= 0xF5 || raw[at] < 0xC2 => {
-                "invalid start byte"
-            }
+            Some(1) if raw[at] & 0xC0 == 0x80 || raw[at] >= 0xF5 || raw[at] < 0xC2 => "invalid start byte",
             Some(_) => "invalid continuation byte",
         };
         let byte = raw[at];
-        refuse(format!(
-            "'utf-8' codec can't decode byte 0x{byte:02x} in position {at}: {why}"
-        ))
+        refuse(format!("'utf-8' codec can't decode byte 0x{byte:02x} in position {at}: {why}"))
     })?;
     if text.starts_with('\u{feff}') {
-        return Err(refuse(
-            "Unexpected UTF-8 BOM (decode using utf-8-sig): line 1 column 1 (char 0)".to_owned(),
-        ));
+        return Err(refuse("Unexpected UTF-8 BOM (decode using utf-8-sig): line 1 column 1 (char 0)".to_owned()));
     }
-    let whole: &RawValue =
-        serde_json::from_str(text).map_err(|error| refuse(syntax_message(text, &error)))?;
+    let whole: &RawValue = serde_json::from_str(text).map_err(|error| refuse(syntax_message(text, &error)))?;
     if whole.get().starts_with('{') {
         let raw_fields: IndexMap<String, &RawValue> =
             serde_json::from_str(text).map_err(|error| refuse(syntax_message(text, &error)))?;
-        let fields = raw_fields
-            .into_iter()
-            .map(|(name, value)| (name, datum(value.get())))
-            .collect();
+        let fields = raw_fields.into_iter().map(|(name, value)| (name, datum(value.get()))).collect();
         return Ok(Body::Object(fields));
     }
     Ok(match datum(whole.get()) {
@@ -216,11 +195,7 @@ fn lone_surrogate(raw: &str) -> String {
         let high = code.to_ascii_uppercase();
         rest = rest.get(at + 6..).unwrap_or_default();
         if ("D800".."DC00").contains(&high.as_str()) {
-            let low = rest
-                .strip_prefix("\\u")
-                .and_then(|r| r.get(..4))
-                .unwrap_or_default()
-                .to_ascii_uppercase();
+            let low = rest.strip_prefix("\\u").and_then(|r| r.get(..4)).unwrap_or_default().to_ascii_uppercase();
             if ("DC00".."E000").contains(&low.as_str()) {
                 rest = rest.get(6..).unwrap_or_default();
                 continue;
@@ -237,17 +212,9 @@ fn lone_surrogate(raw: &str) -> String {
 /// v1's wording of a syntax error at the place where reading failed (`errors_bad_json` and its
 /// neighbours).
 fn syntax_message(text: &str, error: &serde_json::Error) -> String {
-    let line_start: usize = text
-        .split_inclusive('\n')
-        .take(error.line().saturating_sub(1))
-        .map(str::len)
-        .sum();
-    let byte = if error.is_eof() {
-        text.len()
-    } else {
-        line_start + error.column().saturating_sub(1)
-    }
-    .min(text.len());
+    let line_start: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+    let byte =
+        if error.is_eof() { text.len() } else { line_start + error.column().saturating_sub(1) }.min(text.len());
     let before = text.get(..byte).unwrap_or(text);
     let rest = text.get(byte..).unwrap_or_default();
     for literal in ["NaN", "Infinity", "-Infinity"] {
@@ -265,8 +232,7 @@ fn syntax_message(text: &str, error: &serde_json::Error) -> String {
     let message = error.to_string();
     let what = if message.contains("key must be a string")
         || message.contains("trailing comma") && rest.starts_with('}')
-        || message.contains("EOF while parsing an object")
-            && before.trim_end().ends_with(['{', ','])
+        || message.contains("EOF while parsing an object") && before.trim_end().ends_with(['{', ','])
     {
         "Expecting property name enclosed in double quotes"
     } else if message.contains("expected `:`") {
@@ -278,10 +244,7 @@ fn syntax_message(text: &str, error: &serde_json::Error) -> String {
     } else if message.contains("EOF while parsing a string") {
         let start = text.rfind('"').unwrap_or_default();
         let chars = text[..start].chars().count();
-        return format!(
-            "Unterminated string starting at: line {line} column {} (char {chars})",
-            chars + 1
-        );
+        return format!("Unterminated string starting at: line {line} column {} (char {chars})", chars + 1);
     } else if message.contains("control character") {
         "Invalid control character at"
     } else if message.contains("invalid escape") {

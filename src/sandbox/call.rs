@@ -50,10 +50,7 @@ impl Call<'_> {
 
     /// How the caller sees values.
     pub(super) fn view(&self) -> View<'_> {
-        View {
-            zone: &self.zone,
-            unwritable: &self.unwritable,
-        }
+        View { zone: &self.zone, unwritable: &self.unwritable }
     }
 
     /// The keys asked for.
@@ -85,10 +82,7 @@ pub(super) struct SentExternal {
 impl SentExternal {
     /// Reads and checks both halves.
     pub(super) fn read(form: &mut Form<'_>) -> Self {
-        Self {
-            source: form.text("external_source", Text::NULL),
-            id: form.text("external_id", Text::NULL),
-        }
+        Self { source: form.text("external_source", Text::NULL), id: form.text("external_id", Text::NULL) }
     }
 
     /// Writes what was sent.
@@ -100,10 +94,7 @@ impl SentExternal {
 
 /// The record that already has the pair a create sends. Half pairs are not checked
 /// (`states_create_half_external_again`).
-pub(super) fn pair_holder<'w>(
-    body: &Body,
-    records: impl Iterator<Item = (Id, &'w External)>,
-) -> Option<Id> {
+pub(super) fn pair_holder<'w>(body: &Body, records: impl Iterator<Item = (Id, &'w External)>) -> Option<Id> {
     let source = body.truthy("external_source")?;
     let id = body.truthy("external_id")?;
     holder(&source, &id, records)
@@ -123,22 +114,13 @@ pub(super) fn pair_taken<'w>(
     if own.id.as_deref() == Some(id.as_str()) {
         return false;
     }
-    let source = if body.get("external_source").is_some() {
-        body.truthy("external_source")
-    } else {
-        own.source.clone()
-    };
+    let source =
+        if body.get("external_source").is_some() { body.truthy("external_source") } else { own.source.clone() };
     source.is_some_and(|source| holder(&source, &id, records).is_some())
 }
 
-fn holder<'w>(
-    source: &str,
-    id: &str,
-    mut records: impl Iterator<Item = (Id, &'w External)>,
-) -> Option<Id> {
+fn holder<'w>(source: &str, id: &str, mut records: impl Iterator<Item = (Id, &'w External)>) -> Option<Id> {
     records
-        .find(|(_, external)| {
-            external.source.as_deref() == Some(source) && external.id.as_deref() == Some(id)
-        })
+        .find(|(_, external)| external.source.as_deref() == Some(source) && external.id.as_deref() == Some(id))
         .map(|(holder, _)| holder)
 }

@@ -18,13 +18,8 @@ pub(super) struct Clock {
 impl Clock {
     /// A clock that shows `start` now, or the wall clock.
     pub(super) fn new(start: Option<Timestamp>) -> Self {
-        let shift = start.map_or(0, |s| {
-            s.as_microsecond() - Timestamp::now().as_microsecond()
-        });
-        Self {
-            shift: AtomicI64::new(shift),
-            last: AtomicI64::new(i64::MIN),
-        }
+        let shift = start.map_or(0, |s| s.as_microsecond() - Timestamp::now().as_microsecond());
+        Self { shift: AtomicI64::new(shift), last: AtomicI64::new(i64::MIN) }
     }
 
     /// The current instant, later than every instant returned before.
@@ -32,9 +27,7 @@ impl Clock {
         let wall = Timestamp::now().as_microsecond() + self.shift.load(Ordering::Relaxed);
         let previous = self
             .last
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| {
-                Some(wall.max(last.saturating_add(1)))
-            })
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(wall.max(last.saturating_add(1))))
             .unwrap_or(i64::MIN);
         let micros = wall.max(previous.saturating_add(1));
         Timestamp::from_microsecond(micros).unwrap_or(Timestamp::MAX)

@@ -42,9 +42,7 @@ fn tail(row: &mut Row<'_>, world: &World, comment: &Comment) {
         .set("edited_at", Value::Null)
         .origin(&comment.stamp, comment.project, comment.workspace)
         .reference("description", Some(comment.description))
-        .related("issue", Some(comment.item), |_| {
-            full(view, world, comment.item)
-        })
+        .related("issue", Some(comment.item), |_| full(view, world, comment.item))
         .person("actor", Some(comment.actor))
         .reference("parent", None);
 }
@@ -66,9 +64,7 @@ fn visible<'w>(call: &Call<'_>, world: &'w World) -> Vec<&'w Comment> {
 pub(super) fn list(call: &Call<'_>, world: &World) -> Answer {
     let shape = call.shape();
     let comments = visible(call, world);
-    paginate(&call.query, &comments, |comment| {
-        call.write(&shape, world, *comment, render)
-    })
+    paginate(&call.query, &comments, |comment| call.write(&shape, world, *comment, render))
 }
 
 fn found<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w Comment, Reply> {
@@ -117,9 +113,7 @@ fn apply(fields: Fields, comment: &mut Comment) {
 /// (`comments_create_duplicate_external_on_other_item`).
 fn pairs(world: &World, project: Id) -> impl Iterator<Item = (Id, &External)> {
     let comments = world.comments.iter();
-    comments
-        .filter(move |c| c.project == project)
-        .map(|c| (c.id, &c.external))
+    comments.filter(move |c| c.project == project).map(|c| (c.id, &c.external))
 }
 
 /// `POST comments/`: on any work item that ever existed, deleted ones and those of other workspaces
@@ -142,11 +136,7 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     if world.items.any(item).is_none() {
         return Err(Reply::bad_payload());
     }
-    let workspace = world
-        .projects
-        .get(project)
-        .ok_or_else(Reply::not_found)?
-        .workspace;
+    let workspace = world.projects.get(project).ok_or_else(Reply::not_found)?.workspace;
     let mut comment = Comment {
         id: Uuid::new_v4(),
         item,

@@ -64,19 +64,12 @@ pub(super) fn sent_items(body: &Body) -> Result<Option<Vec<Id>>, Reply> {
     if list.is_empty() {
         return Ok(None);
     }
-    let ids: Option<Vec<Id>> = list
-        .iter()
-        .map(|entry| entry.as_str().and_then(values::id))
-        .collect();
+    let ids: Option<Vec<Id>> = list.iter().map(|entry| entry.as_str().and_then(values::id)).collect();
     ids.map(Some).ok_or_else(Reply::bad_detail)
 }
 
 fn cycle<'w>(call: &Call<'_>, world: &'w World, id: Id) -> Result<&'w Cycle, Reply> {
-    world
-        .cycles
-        .get(id)
-        .filter(|cycle| cycle.project == call.place.project)
-        .ok_or_else(Reply::not_found)
+    world.cycles.get(id).filter(|cycle| cycle.project == call.place.project).ok_or_else(Reply::not_found)
 }
 
 /// `POST cycle-issues/`: answers all rows of the cycle; items of other cycles move, those of other
@@ -84,10 +77,7 @@ fn cycle<'w>(call: &Call<'_>, world: &'w World, id: Id) -> Result<&'w Cycle, Rep
 pub(super) fn add(call: &Call<'_>, world: &mut World) -> Answer {
     let body = call.body()?;
     let items = sent_items(&body)?.ok_or_else(|| {
-        Reply::json(
-            400,
-            json!({ "error": "Work items are required", "code": "MISSING_WORK_ITEMS" }),
-        )
+        Reply::json(400, json!({ "error": "Work items are required", "code": "MISSING_WORK_ITEMS" }))
     })?;
     let target = cycle(call, world, call.place.parent)?;
     let (id, project, workspace) = (target.id, target.project, target.workspace);
@@ -104,22 +94,16 @@ pub(super) fn add(call: &Call<'_>, world: &mut World) -> Answer {
     if items.iter().any(|&item| world.items.any(item).is_none()) {
         return Err(Reply::bad_payload());
     }
-    let present: HashMap<Id, Id> = world
-        .cycle_items
-        .iter()
-        .filter(|row| row.workspace == workspace)
-        .map(|row| (row.item, row.id))
-        .collect();
+    let present: HashMap<Id, Id> =
+        world.cycle_items.iter().filter(|row| row.workspace == workspace).map(|row| (row.item, row.id)).collect();
     let mut seen = HashSet::new();
     for item in items {
         if !seen.insert(item) {
             continue;
         }
         let now = call.now();
-        let moved = present
-            .get(&item)
-            .and_then(|&row| world.cycle_items.get_mut(row))
-            .filter(|row| row.project == project);
+        let moved =
+            present.get(&item).and_then(|&row| world.cycle_items.get_mut(row)).filter(|row| row.project == project);
         if let Some(row) = moved {
             row.cycle = id;
         } else {
@@ -179,24 +163,20 @@ pub(super) fn remove(call: &Call<'_>, world: &mut World) -> Answer {
 /// required (`cycle_transfer_not_completed`).
 pub(super) fn transfer(call: &Call<'_>, world: &mut World) -> Answer {
     let body = call.body()?;
-    let text = body
-        .truthy("new_cycle_id")
-        .ok_or_else(|| Reply::error(400, "New Cycle Id is required"))?;
+    let text = body.truthy("new_cycle_id").ok_or_else(|| Reply::error(400, "New Cycle Id is required"))?;
     let target = values::id(&text).ok_or_else(Reply::bad_detail)?;
     let target = cycle(call, world, target)?;
     if target.end_date.is_some_and(|end| end < call.now()) {
-        return Err(Reply::error(
-            400,
-            "The cycle where the issues are transferred is already completed",
-        ));
+        return Err(Reply::error(400, "The cycle where the issues are transferred is already completed"));
     }
     let target = target.id;
     let unfinished: Vec<(Id, Id)> = rows(world, call.place.project, call.place.parent)
         .filter(|row| {
             world.items.get(row.item).is_some_and(|item| {
-                world.states.any(item.state).is_some_and(|state| {
-                    matches!(state.group.as_str(), "backlog" | "unstarted" | "started")
-                })
+                world
+                    .states
+                    .any(item.state)
+                    .is_some_and(|state| matches!(state.group.as_str(), "backlog" | "unstarted" | "started"))
             })
         })
         .map(|row| (row.id, row.item))

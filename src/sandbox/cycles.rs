@@ -49,10 +49,7 @@ fn counts(row: &mut Row<'_>, world: &World, cycle: &Cycle) {
             if item.archived_at.is_some() || item.is_draft {
                 return None;
             }
-            world
-                .states
-                .any(item.state)
-                .map(|state| state.group.as_str())
+            world.states.any(item.state).map(|state| state.group.as_str())
         })
     };
     row.with("total_issues", || json!(groups().count()));
@@ -80,15 +77,8 @@ fn tail(row: &mut Row<'_>, cycle: &Cycle) {
 }
 
 /// The membership rows of a cycle, oldest first.
-pub(super) fn rows(
-    world: &World,
-    project: Id,
-    cycle: Id,
-) -> impl Iterator<Item = &super::records::CycleItem> {
-    world
-        .cycle_items
-        .of(project)
-        .filter(move |row| row.cycle == cycle)
+pub(super) fn rows(world: &World, project: Id, cycle: Id) -> impl Iterator<Item = &super::records::CycleItem> {
+    world.cycle_items.of(project).filter(move |row| row.cycle == cycle)
 }
 
 /// The cycles of a project, newest first.
@@ -96,11 +86,8 @@ fn newest(world: &World, project: Id, archived: bool) -> Vec<&Cycle> {
     if !world.readable(project) {
         return Vec::new();
     }
-    let mut cycles: Vec<&Cycle> = world
-        .cycles
-        .of(project)
-        .filter(|cycle| cycle.archived_at.is_some() == archived)
-        .collect();
+    let mut cycles: Vec<&Cycle> =
+        world.cycles.of(project).filter(|cycle| cycle.archived_at.is_some() == archived).collect();
     cycles.sort_by_key(|cycle| std::cmp::Reverse(cycle.stamp.created_at));
     cycles
 }
@@ -125,9 +112,7 @@ pub(super) fn list(call: &Call<'_>, world: &World) -> Answer {
     let shape = call.shape();
     let write = |cycle: &Cycle| call.write(&shape, world, cycle, render_counted);
     if view == "current" {
-        return Ok(Reply::ok(Value::Array(
-            cycles.into_iter().map(write).collect(),
-        )));
+        return Ok(Reply::ok(Value::Array(cycles.into_iter().map(write).collect())));
     }
     paginate(&call.query, &cycles, |cycle| write(cycle))
 }
@@ -136,18 +121,12 @@ pub(super) fn list(call: &Call<'_>, world: &World) -> Answer {
 pub(super) fn list_archived(call: &Call<'_>, world: &World) -> Answer {
     let shape = call.shape();
     let cycles = newest(world, call.place.project, true);
-    paginate(&call.query, &cycles, |cycle| {
-        call.write(&shape, world, *cycle, render_archived)
-    })
+    paginate(&call.query, &cycles, |cycle| call.write(&shape, world, *cycle, render_archived))
 }
 
 /// The cycle in the path, archived or not.
 pub(super) fn found<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w Cycle, Reply> {
-    world
-        .cycles
-        .get(call.place.id)
-        .filter(|cycle| cycle.project == call.place.project)
-        .ok_or_else(Reply::not_found)
+    world.cycles.get(call.place.id).filter(|cycle| cycle.project == call.place.project).ok_or_else(Reply::not_found)
 }
 
 /// `GET cycles/{id}/`: an archived one is unknown (`cycles_archived_get`).
@@ -197,14 +176,12 @@ fn check(
     world: &World,
 ) -> Result<Fields, Reply> {
     let project = match body.truthy("project_id") {
-        Some(text) => values::id(&text)
-            .ok_or_else(|| Reply::non_field(&format!("“{text}” is not a valid UUID.")))?,
+        Some(text) => {
+            values::id(&text).ok_or_else(|| Reply::non_field(&format!("“{text}” is not a valid UUID.")))?
+        }
         None => own.ok_or_else(|| Reply::non_field("Project ID is required"))?,
     };
-    let project = world
-        .projects
-        .get(project)
-        .ok_or_else(|| Reply::non_field("Project not found"))?;
+    let project = world.projects.get(project).ok_or_else(|| Reply::non_field("Project not found"))?;
     if !project.cycle_view {
         let message = "Cycles are not enabled for this project";
         return Err(Reply::non_field(message));
@@ -244,10 +221,7 @@ fn apply(fields: Fields, cycle: &mut Cycle) {
 }
 
 fn answer(call: &Call<'_>, world: &World, id: Id) -> Value {
-    world
-        .cycles
-        .any(id)
-        .map_or(Value::Null, |cycle| call.write(&FULL, world, cycle, render))
+    world.cycles.any(id).map_or(Value::Null, |cycle| call.write(&FULL, world, cycle, render))
 }
 
 /// `POST cycles/`: names are not unique (`cycles_create_duplicate_name_accepted`), `sort_order` and
@@ -259,10 +233,7 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
         return Err(Reply::crash());
     }
     if body.given("start_date") != body.given("end_date") {
-        return Err(Reply::error(
-            400,
-            "Both start date and end date are either required or are to be null",
-        ));
+        return Err(Reply::error(400, "Both start date and end date are either required or are to be null"));
     }
     let fields = fields(Form::create(&body)?, call, world)?;
     let fields = check(fields, &body, None, call, world)?;
@@ -271,18 +242,12 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     if let Some(holder) = pair_holder(&body, pairs) {
         return Err(Reply::external_taken("Cycle", holder));
     }
-    let workspace = world
-        .projects
-        .get(project)
-        .ok_or_else(Reply::not_found)?
-        .workspace;
+    let workspace = world.projects.get(project).ok_or_else(Reply::not_found)?.workspace;
     let least = world
         .cycles
         .of(project)
         .map(|cycle| cycle.sort_order)
-        .fold(None, |least: Option<f64>, s| {
-            Some(least.map_or(s, |least| least.min(s)))
-        });
+        .fold(None, |least: Option<f64>, s| Some(least.map_or(s, |least| least.min(s))));
     let mut cycle = Cycle {
         id: Uuid::new_v4(),
         project,
@@ -316,18 +281,11 @@ pub(super) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     let body = call.body()?;
     let ended = cycle.end_date.is_some_and(|end| end < call.now());
     if ended && body.get("sort_order").is_none() {
-        return Err(Reply::error(
-            400,
-            "The Cycle has already been completed so it cannot be edited",
-        ));
+        return Err(Reply::error(400, "The Cycle has already been completed so it cannot be edited"));
     }
     let fields = fields(Form::update(&body)?, call, world)?;
     let fields = check(fields, &body, Some(cycle.project), call, world)?;
-    let others = world
-        .cycles
-        .of(cycle.project)
-        .filter(|c| c.id != cycle.id)
-        .map(|c| (c.id, &c.external));
+    let others = world.cycles.of(cycle.project).filter(|c| c.id != cycle.id).map(|c| (c.id, &c.external));
     if pair_taken(&body, &cycle.external, others) {
         return Err(Reply::external_taken("Cycle", cycle.id));
     }
@@ -345,9 +303,7 @@ pub(super) fn update(call: &Call<'_>, world: &mut World) -> Answer {
 /// moves (`updated_after_cycle_delete`).
 pub(super) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     let cycle = found(call, world)?;
-    let admin = world
-        .active_member(cycle.project, call.user)
-        .is_some_and(|m| m.role == ADMIN);
+    let admin = world.active_member(cycle.project, call.user).is_some_and(|m| m.role == ADMIN);
     if cycle.owned_by != call.user && !admin {
         let message = "Only admin or creator can delete the cycle";
         return Err(Reply::error(403, message));

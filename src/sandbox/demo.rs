@@ -16,13 +16,7 @@ use super::store::{Id, World};
 pub(super) const PEOPLE: [(&str, &str, &str, &str, u8); 5] = [
     ("Ada", "Admin", "UTC", "demo-admin-key", ADMIN),
     ("Ben", "Builder", "UTC", "demo-member-key", MEMBER),
-    (
-        "Cleo",
-        "Designer",
-        "Europe/Berlin",
-        "demo-designer-key",
-        MEMBER,
-    ),
+    ("Cleo", "Designer", "Europe/Berlin", "demo-designer-key", MEMBER),
     ("Devi", "Remote", "Asia/Kolkata", "demo-remote-key", MEMBER),
     ("Gus", "Guest", "UTC", "demo-guest-key", GUEST),
 ];
@@ -145,11 +139,7 @@ fn items(build: &mut Builder<'_>, web: Id) {
 fn cycles(build: &mut Builder<'_>, web: Id) {
     let now = build.clock.now();
     let today = TimeZone::UTC.to_datetime(now).date();
-    for (number, name, from, to) in [
-        (1, "Sprint 1", -28, -15),
-        (2, "Sprint 2", -7, 6),
-        (3, "Sprint 3", 7, 20),
-    ] {
+    for (number, name, from, to) in [(1, "Sprint 1", -28, -15), (2, "Sprint 2", -7, 6), (3, "Sprint 3", 7, 20)] {
         let id = build.cycle(fixed('6', number), web, fixed('a', 1), name);
         if let Some(cycle) = build.world.cycles.any_mut(id) {
             let start = day(today, from).at(0, 0, 1, 0);
@@ -173,11 +163,9 @@ fn cycles(build: &mut Builder<'_>, web: Id) {
 }
 
 fn modules(build: &mut Builder<'_>, web: Id) {
-    for (number, name, status, lead) in [
-        (1, "Launch", "in-progress", 1),
-        (2, "Blog", "planned", 4),
-        (3, "Accessibility", "backlog", 3),
-    ] {
+    for (number, name, status, lead) in
+        [(1, "Launch", "in-progress", 1), (2, "Blog", "planned", 4), (3, "Accessibility", "backlog", 3)]
+    {
         let id = build.module(fixed('6', 10 + number), web, fixed('a', 1), name);
         if let Some(module) = build.world.modules.any_mut(id) {
             status.clone_into(&mut module.status);

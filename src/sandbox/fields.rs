@@ -20,35 +20,22 @@ pub(super) struct Shape<'q> {
 }
 
 /// Everything, nothing expanded: the shape of all write answers.
-pub(super) static FULL: Shape<'static> = Shape {
-    fields: None,
-    expand: Vec::new(),
-};
+pub(super) static FULL: Shape<'static> = Shape { fields: None, expand: Vec::new() };
 
 impl<'q> Shape<'q> {
     /// The shape a query asks for. Names are not trimmed (`lists_fields_spaces`); an empty list
     /// means everything (`lists_fields_empty`).
     pub(super) fn of(query: &'q Query) -> Self {
         let list = |name: &str| -> Vec<&'q str> {
-            query
-                .get(name)
-                .unwrap_or_default()
-                .split(',')
-                .filter(|part| !part.is_empty())
-                .collect()
+            query.get(name).unwrap_or_default().split(',').filter(|part| !part.is_empty()).collect()
         };
         let fields = list("fields");
-        Self {
-            fields: (!fields.is_empty()).then_some(fields),
-            expand: list("expand"),
-        }
+        Self { fields: (!fields.is_empty()).then_some(fields), expand: list("expand") }
     }
 
     /// Whether a key is kept.
     pub(super) fn wants(&self, name: &str) -> bool {
-        self.fields
-            .as_ref()
-            .is_none_or(|fields| fields.contains(&name))
+        self.fields.as_ref().is_none_or(|fields| fields.contains(&name))
     }
 
     /// Whether a key is to be expanded.
@@ -73,11 +60,7 @@ impl View<'_> {
         let local = self.zone.to_datetime(at);
         let offset = self.zone.to_offset(at).seconds();
         let micros = local.subsec_nanosecond() / 1000;
-        let fraction = if micros == 0 {
-            String::new()
-        } else {
-            format!(".{micros:06}")
-        };
+        let fraction = if micros == 0 { String::new() } else { format!(".{micros:06}") };
         let zone = if offset == 0 {
             "Z".to_owned()
         } else {
@@ -119,12 +102,7 @@ pub(super) struct Row<'s> {
 impl<'s> Row<'s> {
     /// An empty record.
     pub(super) fn new(shape: &'s Shape<'s>, view: &'s View<'s>, world: &'s World) -> Self {
-        Self {
-            shape,
-            view,
-            world,
-            map: Map::new(),
-        }
+        Self { shape, view, world, map: Map::new() }
     }
 
     /// How the caller sees values.
@@ -181,9 +159,7 @@ impl<'s> Row<'s> {
 
     /// A calendar day or null.
     pub(super) fn day(&mut self, name: &str, day: Option<Date>) -> &mut Self {
-        self.with(name, || {
-            day.map_or(Value::Null, |day| json!(day.to_string()))
-        })
+        self.with(name, || day.map_or(Value::Null, |day| json!(day.to_string())))
     }
 
     /// A number with a fraction.
@@ -201,8 +177,7 @@ impl<'s> Row<'s> {
 
     /// The external pair.
     pub(super) fn external(&mut self, external: &External) -> &mut Self {
-        self.set("external_source", external.source.clone())
-            .set("external_id", external.id.clone())
+        self.set("external_source", external.source.clone()).set("external_id", external.id.clone())
     }
 
     /// Author, last changer, project and workspace.
@@ -231,11 +206,7 @@ impl<'s> Row<'s> {
         expanded: impl FnOnce(Option<Id>) -> Value,
     ) -> &mut Self {
         if self.shape.wants(name) {
-            let value = if self.shape.expands(name) {
-                expanded(id)
-            } else {
-                json!(id)
-            };
+            let value = if self.shape.expands(name) { expanded(id) } else { json!(id) };
             self.map.insert(name.to_owned(), value);
         }
         self
@@ -251,10 +222,7 @@ impl<'s> Row<'s> {
     /// A person, expandable.
     pub(super) fn person(&mut self, name: &str, id: Option<Id>) -> &mut Self {
         let world = self.world;
-        self.related(name, id, |id| {
-            id.and_then(|id| world.users.get(id))
-                .map_or_else(|| json!({}), person)
-        })
+        self.related(name, id, |id| id.and_then(|id| world.users.get(id)).map_or_else(|| json!({}), person))
     }
 
     /// The project, expandable.

@@ -92,10 +92,7 @@ pub(super) fn work_items(world: &mut World, count: usize) {
     };
     let (project, workspace, first) = (project.id, project.workspace, project.last_number + 1);
     let members = world.project_members.of(project);
-    let people: Vec<Id> = members
-        .filter(|m| m.active && m.role >= MEMBER)
-        .map(|m| m.user)
-        .collect();
+    let people: Vec<Id> = members.filter(|m| m.active && m.role >= MEMBER).map(|m| m.user).collect();
     let labels: Vec<Id> = world.labels.of(project).map(|label| label.id).collect();
     let states: Vec<(Id, bool)> = world
         .states
@@ -139,12 +136,7 @@ pub(super) fn work_items(world: &mut World, count: usize) {
             let days = i64::try_from(chance.below(40)).unwrap_or_default();
             start.checked_add(days.days()).ok()
         });
-        let name = format!(
-            "{} {} {}",
-            chance.pick(&VERBS),
-            chance.pick(&THINGS),
-            chance.pick(&PLACES)
-        );
+        let name = format!("{} {} {}", chance.pick(&VERBS), chance.pick(&THINGS), chance.pick(&PLACES));
         let author = people[chance.below(people.len())];
         let item = Item {
             id,
@@ -167,10 +159,7 @@ pub(super) fn work_items(world: &mut World, count: usize) {
             archived_at: None,
             is_draft: false,
             external: if chance.once_in(10) {
-                External {
-                    source: Some("import".to_owned()),
-                    id: Some(format!("old-{number}")),
-                }
+                External { source: Some("import".to_owned()), id: Some(format!("old-{number}")) }
             } else {
                 External::default()
             },
@@ -192,10 +181,8 @@ pub(super) fn work_items(world: &mut World, count: usize) {
 
 /// Up to two entries of a list, in the list's order.
 fn some(chance: &mut Chance, list: &[Id]) -> Vec<Id> {
-    let mut picked: Vec<usize> = (0..chance.below(3))
-        .filter(|_| !list.is_empty())
-        .map(|_| chance.below(list.len()))
-        .collect();
+    let mut picked: Vec<usize> =
+        (0..chance.below(3)).filter(|_| !list.is_empty()).map(|_| chance.below(list.len())).collect();
     picked.sort_unstable();
     picked.dedup();
     picked.into_iter().map(|index| list[index]).collect()

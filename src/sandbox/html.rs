@@ -17,12 +17,9 @@ const COMMON: [&str; 5] = ["lang", "title", "class", "id", "style"];
 /// `items_create_html_xml_declaration`).
 pub(super) fn clean(text: &str) -> Option<String> {
     let trimmed = text.trim();
-    let declared = trimmed.strip_prefix("<?xml").is_some_and(|rest| {
-        rest.split('>')
-            .next()
-            .unwrap_or_default()
-            .contains("encoding")
-    });
+    let declared = trimmed
+        .strip_prefix("<?xml")
+        .is_some_and(|rest| rest.split('>').next().unwrap_or_default().contains("encoding"));
     if trimmed.is_empty() || declared {
         return None;
     }
@@ -33,10 +30,7 @@ pub(super) fn clean(text: &str) -> Option<String> {
         return None;
     }
     let mut out = String::with_capacity(text.len() + 16);
-    let single = solid == 1
-        && roots
-            .iter()
-            .any(|node| matches!(node, Node::Element { .. }));
+    let single = solid == 1 && roots.iter().any(|node| matches!(node, Node::Element { .. }));
     if single {
         for node in roots.iter().filter(|node| !is_blank(node)) {
             write(node, &mut out);
@@ -45,11 +39,7 @@ pub(super) fn clean(text: &str) -> Option<String> {
     }
     // Several roots or bare text get one element around them (`items_create_html_multi_root`,
     // `items_create_html_plain_text`).
-    let wrapper = if roots.iter().any(has_block) {
-        "div"
-    } else {
-        "span"
-    };
+    let wrapper = if roots.iter().any(has_block) { "div" } else { "span" };
     out.push_str(&format!("<{wrapper}>"));
     for node in &roots {
         write(node, &mut out);
@@ -61,20 +51,14 @@ pub(super) fn clean(text: &str) -> Option<String> {
 fn has_block(node: &Node) -> bool {
     match node {
         Node::Text(_) => false,
-        Node::Element { name, children, .. } => {
-            listed(BLOCKS, name) || children.iter().any(has_block)
-        }
+        Node::Element { name, children, .. } => listed(BLOCKS, name) || children.iter().any(has_block),
     }
 }
 
 fn write(node: &Node, out: &mut String) {
     match node {
         Node::Text(text) => escape(text, false, out),
-        Node::Element {
-            name,
-            attributes,
-            children,
-        } => {
+        Node::Element { name, attributes, children } => {
             if listed(DROPPED, name) {
                 return;
             }
@@ -128,10 +112,7 @@ fn allowed(element: &str, name: &str, value: &str) -> bool {
 }
 
 fn unsafe_scheme(address: &str) -> bool {
-    let address: String = address
-        .chars()
-        .filter(|c| !c.is_whitespace() && !c.is_control())
-        .collect();
+    let address: String = address.chars().filter(|c| !c.is_whitespace() && !c.is_control()).collect();
     let head = address.split(['/', '?', '#']).next().unwrap_or_default();
     head.split_once(':').is_some_and(|(scheme, _)| {
         !["http", "https", "mailto", "tel"].contains(&scheme.to_ascii_lowercase().as_str())
@@ -165,10 +146,7 @@ mod tests {
             ("<p>n</p><script>x</script>", Some("<div><p>n</p></div>")),
             ("<!-- only -->", None),
             ("  ", None),
-            (
-                "<SCRIPT>a</b></Script><i>x</i>",
-                Some("<span><i>x</i></span>"),
-            ),
+            ("<SCRIPT>a</b></Script><i>x</i>", Some("<span><i>x</i></span>")),
         ];
         for (sent, kept) in cases {
             assert_eq!(clean(sent).as_deref(), kept, "{sent}");

@@ -3,8 +3,7 @@
 /// Elements whose content goes with them.
 pub(super) const DROPPED: &str = "script style";
 /// Elements that never have content.
-pub(super) const VOID: &str =
-    "area base br col embed hr img input link meta param source track wbr";
+pub(super) const VOID: &str = "area base br col embed hr img input link meta param source track wbr";
 /// Elements that make a wrapper a `div` rather than a `span`.
 pub(super) const BLOCKS: &str = "address article aside blockquote center dd details div dl dt figure footer form h1 h2 h3 \
     h4 h5 h6 header hr li nav ol p pre section table tbody td th thead tr ul";
@@ -43,11 +42,7 @@ struct Open {
 /// Reads a text; whatever it is, it becomes a tree: unclosed elements are closed
 /// (`items_create_html_unclosed`), comments and declarations vanish.
 pub(super) fn parse(text: &str) -> Vec<Node> {
-    let mut stack = vec![Open {
-        name: String::new(),
-        attributes: Vec::new(),
-        children: Vec::new(),
-    }];
+    let mut stack = vec![Open { name: String::new(), attributes: Vec::new(), children: Vec::new() }];
     let mut rest = text;
     while !rest.is_empty() {
         let Some(at) = rest.find('<') else {
@@ -102,18 +97,13 @@ fn close(stack: &mut Vec<Open>) {
     let Some(parent) = stack.last_mut() else {
         return;
     };
-    parent.children.push(Node::Element {
-        name: done.name,
-        attributes: done.attributes,
-        children: done.children,
-    });
+    parent.children.push(Node::Element { name: done.name, attributes: done.attributes, children: done.children });
 }
 
 /// Opens the element at the start of `text` and returns what follows its tag.
 fn open<'t>(stack: &mut Vec<Open>, text: &'t str) -> &'t str {
-    let name_end = text[1..]
-        .find(|c: char| c.is_whitespace() || c == '>' || c == '/')
-        .map_or(text.len(), |end| end + 1);
+    let name_end =
+        text[1..].find(|c: char| c.is_whitespace() || c == '>' || c == '/').map_or(text.len(), |end| end + 1);
     let name = text[1..name_end].to_ascii_lowercase();
     let (attributes, mut rest) = attributes(&text[name_end..]);
     // Paragraphs, items and cells end where the next one starts.
@@ -125,20 +115,12 @@ fn open<'t>(stack: &mut Vec<Open>, text: &'t str) -> &'t str {
         block if listed(BLOCKS, block) => &["p"],
         _ => &[],
     };
-    while stack.len() > 1
-        && stack
-            .last()
-            .is_some_and(|open| ends.contains(&open.name.as_str()))
-    {
+    while stack.len() > 1 && stack.last().is_some_and(|open| ends.contains(&open.name.as_str())) {
         close(stack);
     }
     // Rows directly in a table get a body (`items_create_html_rich`).
     if name == "tr" && stack.last().is_some_and(|open| open.name == "table") {
-        stack.push(Open {
-            name: "tbody".to_owned(),
-            attributes: Vec::new(),
-            children: Vec::new(),
-        });
+        stack.push(Open { name: "tbody".to_owned(), attributes: Vec::new(), children: Vec::new() });
     }
     let void = listed(VOID, &name);
     let raw = listed(DROPPED, &name) || name == "iframe";
@@ -146,11 +128,7 @@ fn open<'t>(stack: &mut Vec<Open>, text: &'t str) -> &'t str {
     if stack.len() > DEEPEST {
         return rest;
     }
-    stack.push(Open {
-        name,
-        attributes,
-        children: Vec::new(),
-    });
+    stack.push(Open { name, attributes, children: Vec::new() });
     if raw {
         let is_closing = |at: &usize| {
             let tag = rest.as_bytes().get(*at..*at + closing.len());
@@ -179,13 +157,9 @@ fn attributes(text: &str) -> (Vec<(String, String)>, &str) {
         if let Some(after) = rest.strip_prefix('>') {
             return (found, after);
         }
-        let end = rest
-            .find(|c: char| c.is_whitespace() || matches!(c, '=' | '>' | '/'))
-            .unwrap_or(rest.len())
-            .max(1);
-        let end = (end..=rest.len())
-            .find(|&e| rest.is_char_boundary(e))
-            .unwrap_or(rest.len());
+        let end =
+            rest.find(|c: char| c.is_whitespace() || matches!(c, '=' | '>' | '/')).unwrap_or(rest.len()).max(1);
+        let end = (end..=rest.len()).find(|&e| rest.is_char_boundary(e)).unwrap_or(rest.len());
         let name = rest[..end].to_ascii_lowercase();
         rest = rest[end..].trim_start();
         let mut value = String::new();
@@ -198,9 +172,7 @@ fn attributes(text: &str) -> (Vec<(String, String)>, &str) {
                     (&inner[..end], inner.get(end + 1..).unwrap_or_default())
                 }
                 _ => {
-                    let end = after
-                        .find(|c: char| c.is_whitespace() || c == '>')
-                        .unwrap_or(after.len());
+                    let end = after.find(|c: char| c.is_whitespace() || c == '>').unwrap_or(after.len());
                     (&after[..end], &after[end..])
                 }
             };

@@ -33,10 +33,7 @@ pub(super) const CRASH_PAGE: &str = "\n<!doctype html>\n<html lang=\"en\">\n<hea
 impl Reply {
     /// Any status with a JSON body.
     pub(super) fn json(status: u16, body: Value) -> Self {
-        Self {
-            status,
-            body: Payload::Json(body),
-        }
+        Self { status, body: Payload::Json(body) }
     }
 
     /// 200.
@@ -51,10 +48,7 @@ impl Reply {
 
     /// 204.
     pub(super) fn no_content() -> Self {
-        Self {
-            status: 204,
-            body: Payload::Empty,
-        }
+        Self { status: 204, body: Payload::Empty }
     }
 
     /// `{"error": …}`.
@@ -99,10 +93,7 @@ impl Reply {
 
     /// 500 when the error answer failed as well.
     pub(super) fn crash_page() -> Self {
-        Self {
-            status: 500,
-            body: Payload::Html(CRASH_PAGE),
-        }
+        Self { status: 500, body: Payload::Html(CRASH_PAGE) }
     }
 
     /// 400 for a broken database constraint.
@@ -117,8 +108,7 @@ impl Reply {
 
     /// 409 for an external pair that another record has.
     pub(super) fn external_taken(kind: &str, id: super::store::Id) -> Self {
-        let message =
-            format!("{kind} with the same external id and external source already exists");
+        let message = format!("{kind} with the same external id and external source already exists");
         Self::json(409, json!({ "error": message, "id": id }))
     }
 
@@ -141,11 +131,7 @@ impl Query {
 
     /// A parameter's value; of a repeated one the last counts (`lists_order_repeated_param`).
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.0
-            .iter()
-            .rev()
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value.as_str())
+        self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
     /// Whether a value contains a NUL character.
@@ -167,9 +153,6 @@ pub(super) fn form_pairs(raw: &[u8]) -> Vec<(String, String)> {
 }
 
 fn form_text(raw: &[u8]) -> String {
-    let spaced: Vec<u8> = raw
-        .iter()
-        .map(|&b| if b == b'+' { b' ' } else { b })
-        .collect();
+    let spaced: Vec<u8> = raw.iter().map(|&b| if b == b'+' { b' ' } else { b }).collect();
     percent_decode(&spaced).decode_utf8_lossy().into_owned()
 }

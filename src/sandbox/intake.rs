@@ -96,17 +96,12 @@ fn visible<'w>(call: &Call<'_>, world: &'w World) -> Vec<&'w IntakeEntry> {
 pub(super) fn list(call: &Call<'_>, world: &World) -> Answer {
     let shape = call.shape();
     let entries = visible(call, world);
-    paginate(&call.query, &entries, |entry| {
-        call.write(&shape, world, *entry, render)
-    })
+    paginate(&call.query, &entries, |entry| call.write(&shape, world, *entry, render))
 }
 
 /// The entry of the work item in the path.
 fn found<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w IntakeEntry, Reply> {
-    visible(call, world)
-        .into_iter()
-        .find(|entry| entry.item == call.place.id)
-        .ok_or_else(Reply::not_found)
+    visible(call, world).into_iter().find(|entry| entry.item == call.place.id).ok_or_else(Reply::not_found)
 }
 
 /// `GET intake-issues/{item}/`.
@@ -118,21 +113,15 @@ pub(super) fn read(call: &Call<'_>, world: &World) -> Answer {
 /// The inner object of a body, as a body of its own.
 fn inner(body: &Body) -> Body {
     match body.get("issue") {
-        Some(Datum::Json(Value::Object(fields))) => Body::Object(
-            fields
-                .iter()
-                .map(|(name, value)| (name.clone(), Datum::Json(value.clone())))
-                .collect(),
-        ),
+        Some(Datum::Json(Value::Object(fields))) => {
+            Body::Object(fields.iter().map(|(name, value)| (name.clone(), Datum::Json(value.clone()))).collect())
+        }
         _ => Body::Object(indexmap::IndexMap::new()),
     }
 }
 
 fn answer(call: &Call<'_>, world: &World, id: Id) -> Value {
-    world
-        .intake
-        .any(id)
-        .map_or(Value::Null, |entry| call.write(&FULL, world, entry, render))
+    world.intake.any(id).map_or(Value::Null, |entry| call.write(&FULL, world, entry, render))
 }
 
 /// `POST intake-issues/`.
@@ -145,14 +134,10 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     let project = call.place.project;
     let record = world.projects.get(project).ok_or_else(Reply::not_found)?;
     let workspace = record.workspace;
-    let intake = record
-        .intake
-        .filter(|_| record.intake_view)
-        .ok_or_else(|| {
-            let message =
-                "Intake is not enabled for this project enable it through the project's api";
-            Reply::error(400, message)
-        })?;
+    let intake = record.intake.filter(|_| record.intake_view).ok_or_else(|| {
+        let message = "Intake is not enabled for this project enable it through the project's api";
+        Reply::error(400, message)
+    })?;
     let mut form = Form::create(&issue)?;
     let name = form.text("name", Text::REQUIRED);
     let priority = form.choice("priority", &PRIORITIES);
@@ -200,10 +185,7 @@ pub(super) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     let now = call.now();
     entry.stamp.change(call.user, now);
     let target = states::default_of(world, entry.project);
-    let hidden = world
-        .items
-        .get(entry.item)
-        .is_some_and(|item| world.hidden_state(item.state));
+    let hidden = world.items.get(entry.item).is_some_and(|item| world.hidden_state(item.state));
     if let Some(item) = world.items.get_mut(entry.item) {
         name.store(&mut item.name);
         priority.store(&mut item.priority);

@@ -70,18 +70,12 @@ fn user_age(world: &World, user: Option<Id>) -> Vec<Option<Key>> {
 
 fn of_assignees(world: &World, item: &Item, text: fn(&User) -> String) -> Vec<Option<Key>> {
     let people = item.assignees.iter();
-    people
-        .filter_map(|&user| world.users.get(user))
-        .map(|user| Some(Key::Text(text(user))))
-        .collect()
+    people.filter_map(|&user| world.users.get(user)).map(|user| Some(Key::Text(text(user)))).collect()
 }
 
 fn of_labels(world: &World, item: &Item, key: fn(&Label) -> Key) -> Vec<Option<Key>> {
     let labels = item.labels.iter();
-    labels
-        .filter_map(|&label| world.labels.get(label))
-        .map(|label| Some(key(label)))
-        .collect()
+    labels.filter_map(|&label| world.labels.get(label)).map(|label| Some(key(label))).collect()
 }
 
 /// The plain meaning of a field name; `None` is a name the database does not know, which is a 500
@@ -109,9 +103,7 @@ fn plain(field: &str) -> Option<KeysOf> {
         "updated_by" => |w, i| user_age(w, i.updated_by),
         "created_by_id" => |_, i| vec![i.created_by.map(Key::Id)],
         "updated_by_id" => |_, i| vec![i.updated_by.map(Key::Id)],
-        "project" | "project_id" | "workspace" | "workspace_id" => {
-            |_, i| vec![Some(Key::Id(i.project))]
-        }
+        "project" | "project_id" | "workspace" | "workspace_id" => |_, i| vec![Some(Key::Id(i.project))],
         "parent" => |w, i| {
             let parent = i.parent.and_then(|id| w.items.any(id));
             vec![parent.map(|parent| at(parent.created_at))]
@@ -122,9 +114,7 @@ fn plain(field: &str) -> Option<KeysOf> {
             vec![parent.map(|parent| Key::Whole(parent.sequence_id))]
         },
         // By the states' own order (`lists_order_state`).
-        "state" | "state__sequence" => {
-            |w, i| vec![w.states.any(i.state).map(|s| Key::Number(s.sequence))]
-        }
+        "state" | "state__sequence" => |w, i| vec![w.states.any(i.state).map(|s| Key::Number(s.sequence))],
         "state_id" => |_, i| vec![Some(Key::Id(i.state))],
         "state__group" => |w, i| vec![w.states.any(i.state).map(|s| Key::Text(s.group.clone()))],
         "state__name" => |w, i| vec![w.states.any(i.state).map(|s| Key::Text(s.name.clone()))],
@@ -157,13 +147,7 @@ fn largest(keys: Vec<Option<Key>>) -> Vec<Option<Key>> {
     let mut keys = keys.into_iter().flatten();
     let first = keys.next();
     vec![first.map(|first| {
-        keys.fold(first, |most, key| {
-            if key.compare(&most) == Ordering::Greater {
-                key
-            } else {
-                most
-            }
-        })
+        keys.fold(first, |most, key| if key.compare(&most) == Ordering::Greater { key } else { most })
     })]
 }
 
@@ -179,9 +163,7 @@ fn in_project(field: &str) -> Option<KeysOf> {
             vec![state.and_then(|state| rank(&groups, &state.group))]
         },
         "labels__name" => |w, i| largest(of_labels(w, i, |label| Key::Text(label.name.clone()))),
-        "assignees__first_name" => {
-            |w, i| largest(of_assignees(w, i, |user| user.first_name.clone()))
-        }
+        "assignees__first_name" => |w, i| largest(of_assignees(w, i, |user| user.first_name.clone())),
         other => return plain(other),
     })
 }
@@ -190,25 +172,15 @@ fn in_project(field: &str) -> Option<KeysOf> {
 /// which for work items, people and labels is the newest first: such fields run the other way round,
 /// rows without one included (`lists_order_parent`).
 fn direction(text: &str) -> (bool, &str) {
-    let (descending, field) = text
-        .strip_prefix('-')
-        .map_or((false, text), |field| (true, field));
-    let newest_first = matches!(
-        field,
-        "parent" | "created_by" | "updated_by" | "assignees" | "labels"
-    );
+    let (descending, field) = text.strip_prefix('-').map_or((false, text), |field| (true, field));
+    let newest_first = matches!(field, "parent" | "created_by" | "updated_by" | "assignees" | "labels");
     (descending != newest_first, field)
 }
 
 /// Sorts work items, given by their positions. Ties go by `created_at`, then `updated_at`, both
 /// ascending whatever the direction (`lists_order_desc_priority`). A relation to many repeats rows
 /// (`lists_order_relation_duplicates_rows`).
-fn sorted(
-    world: &World,
-    items: impl Iterator<Item = usize>,
-    keys: KeysOf,
-    descending: bool,
-) -> Vec<u32> {
+fn sorted(world: &World, items: impl Iterator<Item = usize>, keys: KeysOf, descending: bool) -> Vec<u32> {
     let mut rows: Vec<(Option<Key>, Timestamp, Timestamp, u32)> = Vec::new();
     for index in items {
         let item = world.items.at(index);
@@ -223,9 +195,7 @@ fn sorted(
             rows.push((key, item.created_at, item.updated_at, position));
         }
     }
-    rows.sort_by(|a, b| {
-        compare(&a.0, &b.0, descending).then_with(|| (a.1, a.2, a.3).cmp(&(b.1, b.2, b.3)))
-    });
+    rows.sort_by(|a, b| compare(&a.0, &b.0, descending).then_with(|| (a.1, a.2, a.3).cmp(&(b.1, b.2, b.3))));
     rows.into_iter().map(|row| row.3).collect()
 }
 
@@ -245,8 +215,7 @@ pub(super) fn list(call: &Call<'_>, world: &World) -> Answer {
     let half = |name: &str| call.query.get(name).filter(|text| !text.is_empty());
     if let (Some(id), Some(source)) = (half("external_id"), half("external_source")) {
         let mut matches = world.items.of(project).filter(|item| {
-            item.external.id.as_deref() == Some(id)
-                && item.external.source.as_deref() == Some(source)
+            item.external.id.as_deref() == Some(id) && item.external.source.as_deref() == Some(source)
         });
         let item = matches.next().ok_or_else(Reply::not_found)?;
         // Two with the same pair break the look-up (`items_find_by_shared_external_pair`).
@@ -281,11 +250,7 @@ pub(super) fn list(call: &Call<'_>, world: &World) -> Answer {
 /// Rows that tie come in another order on every page, so that walking the pages repeats some and
 /// misses others; v1 was seen to do so with every key that is not unique. `id` and `sequence_id` are
 /// safe.
-pub(super) fn list_within(
-    call: &Call<'_>,
-    world: &World,
-    members: impl Iterator<Item = Id>,
-) -> Answer {
+pub(super) fn list_within(call: &Call<'_>, world: &World, members: impl Iterator<Item = Id>) -> Answer {
     let text = call.query.get("order_by").unwrap_or("created_at");
     let (descending, field) = direction(text);
     let keys = plain(field).ok_or_else(Reply::crash)?;
@@ -312,9 +277,7 @@ pub(super) fn list_within(
 /// A number that depends on the row and the page, without any meaning (FNV-1a).
 fn scramble(id: Id, page: &str) -> u64 {
     let bytes = page.bytes().chain(id.into_bytes());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// `GET work-items/{KEY}-{n}/`: the number is read laxly (`items_key_zero_padded`,
@@ -322,19 +285,15 @@ fn scramble(id: Id, page: &str) -> u64 {
 pub(super) fn by_key(call: &Call<'_>, world: &World) -> Answer {
     let (identifier, number) = &call.place.key;
     let number = values::whole(number).ok_or_else(Reply::crash)?;
-    let workspace = world
-        .workspace(&call.place.slug)
-        .ok_or_else(Reply::not_found)?;
+    let workspace = world.workspace(&call.place.slug).ok_or_else(Reply::not_found)?;
     let project = world
         .projects
         .of(workspace.id)
         .find(|project| project.identifier == *identifier)
         .filter(|project| project.archived_at.is_none())
         .ok_or_else(Reply::not_found)?;
-    let mut matches = world
-        .items
-        .of(project.id)
-        .filter(|item| i128::from(item.sequence_id) == number && world.shown(item));
+    let mut matches =
+        world.items.of(project.id).filter(|item| i128::from(item.sequence_id) == number && world.shown(item));
     let item = matches.next().ok_or_else(Reply::not_found)?;
     // A number given twice breaks the look-up (`items_key_of_shared_number`).
     if matches.next().is_some() {
@@ -382,9 +341,7 @@ pub(super) fn search(call: &Call<'_>, world: &World) -> Answer {
         }
         let all = project.identifier.to_lowercase().contains(&part);
         for item in world.items.of(project.id) {
-            let hit = all
-                || wanted.contains(&item.sequence_id)
-                || item.name.to_lowercase().contains(&part);
+            let hit = all || wanted.contains(&item.sequence_id) || item.name.to_lowercase().contains(&part);
             if hit && world.shown(item) {
                 hits.push((item, &project.identifier));
             }

@@ -61,36 +61,34 @@ pub(super) fn render(row: &mut Row<'_>, world: &World, item: &Item) {
         })
         .related("estimate_point", item.estimate_point, |point| {
             let mut points = world.estimate_points.iter();
-            point
-                .and_then(|id| points.find(|point| point.id == id))
-                .map_or_else(
-                    || {
-                        json!({
-                            "deleted_at": null,
-                            "key": null,
-                            "description": "",
-                            "value": "",
-                            "created_by": null,
-                            "updated_by": null,
-                        })
-                    },
-                    |point| {
-                        json!({
-                            "id": point.id,
-                            "created_at": view.instant(point.stamp.created_at),
-                            "updated_at": view.instant(point.stamp.updated_at),
-                            "deleted_at": null,
-                            "key": point.key,
-                            "description": "",
-                            "value": point.value,
-                            "created_by": point.stamp.created_by,
-                            "updated_by": point.stamp.updated_by,
-                            "project": point.project,
-                            "workspace": point.workspace,
-                            "estimate": point.estimate,
-                        })
-                    },
-                )
+            point.and_then(|id| points.find(|point| point.id == id)).map_or_else(
+                || {
+                    json!({
+                        "deleted_at": null,
+                        "key": null,
+                        "description": "",
+                        "value": "",
+                        "created_by": null,
+                        "updated_by": null,
+                    })
+                },
+                |point| {
+                    json!({
+                        "id": point.id,
+                        "created_at": view.instant(point.stamp.created_at),
+                        "updated_at": view.instant(point.stamp.updated_at),
+                        "deleted_at": null,
+                        "key": point.key,
+                        "description": "",
+                        "value": point.value,
+                        "created_by": point.stamp.created_by,
+                        "updated_by": point.stamp.updated_by,
+                        "project": point.project,
+                        "workspace": point.workspace,
+                        "estimate": point.estimate,
+                    })
+                },
+            )
         })
         .reference("type", item.type_id);
     // Plain ids go by age of membership and label, oldest first; expanded forms show the youngest

@@ -29,22 +29,14 @@ const LARGEST: i64 = 2_147_483_647;
 /// The work item in the path, if it is visible.
 fn visible<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w Item, Reply> {
     found(call, world).and_then(|item| {
-        if world.shown(item) && world.readable(item.project) {
-            Ok(item)
-        } else {
-            Err(Reply::not_found())
-        }
+        if world.shown(item) && world.readable(item.project) { Ok(item) } else { Err(Reply::not_found()) }
     })
 }
 
 /// The work item in the path; archived, draft and triage ones are reached by writes
 /// (`archived_patch_reads_it`).
 fn found<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w Item, Reply> {
-    world
-        .items
-        .get(call.place.id)
-        .filter(|item| item.project == call.place.project)
-        .ok_or_else(Reply::not_found)
+    world.items.get(call.place.id).filter(|item| item.project == call.place.project).ok_or_else(Reply::not_found)
 }
 
 /// `GET work-items/{id}/`.
@@ -88,11 +80,7 @@ fn fields(mut form: Form<'_>, call: &Call<'_>, world: &World) -> Result<Fields, 
     let type_id = form.relation("type_id", false, true, a_type);
     let type_key = form.relation("type", false, true, a_type);
     let fields = Fields {
-        type_id: if type_key == Sent::Absent {
-            type_id
-        } else {
-            type_key
-        },
+        type_id: if type_key == Sent::Absent { type_id } else { type_key },
         name: form.text("name", Text::REQUIRED),
         description_html: form.text("description_html", Text::BLANK.long()),
         priority: form.choice("priority", &PRIORITIES),
@@ -108,17 +96,11 @@ fn fields(mut form: Form<'_>, call: &Call<'_>, world: &World) -> Result<Fields, 
         external: SentExternal::read(&mut form),
         created_by: form.relation("created_by", false, true, user),
         parent: form.relation("parent", false, true, |id| {
-            world
-                .items
-                .get(id)
-                .is_some_and(|item| world.shown(item) && world.readable(item.project))
+            world.items.get(id).is_some_and(|item| world.shown(item) && world.readable(item.project))
         }),
-        state: form.relation("state", false, true, |id| {
-            world.states.get(id).is_some_and(|state| !state.hidden())
-        }),
-        estimate_point: form.relation("estimate_point", false, true, |id| {
-            world.estimate_points.iter().any(|point| point.id == id)
-        }),
+        state: form.relation("state", false, true, |id| world.states.get(id).is_some_and(|state| !state.hidden())),
+        estimate_point: form
+            .relation("estimate_point", false, true, |id| world.estimate_points.iter().any(|point| point.id == id)),
         assignees,
         labels,
     };
@@ -164,10 +146,8 @@ fn check(fields: &mut Fields, world: &World, project: Id) -> Result<(), Reply> {
         let message = "Parent is not valid issue_id please pass a valid issue_id";
         return Err(Reply::non_field(message));
     }
-    let point = fields
-        .estimate_point
-        .as_ref()
-        .and_then(|&id| world.estimate_points.iter().find(|point| point.id == id));
+    let point =
+        fields.estimate_point.as_ref().and_then(|&id| world.estimate_points.iter().find(|point| point.id == id));
     if elsewhere(point.map(|point| point.project)) {
         let message = "Estimate point is not valid please pass a valid estimate_point_id";
         return Err(Reply::non_field(message));
@@ -187,9 +167,7 @@ fn apply(fields: Fields, item: &mut Item) {
     fields.deleted_at.store_optional(&mut item.deleted_at);
     fields.is_draft.store(&mut item.is_draft);
     fields.parent.store_optional(&mut item.parent);
-    fields
-        .estimate_point
-        .store_optional(&mut item.estimate_point);
+    fields.estimate_point.store_optional(&mut item.estimate_point);
     fields.type_id.store_optional(&mut item.type_id);
     fields.assignees.store(&mut item.assignees);
     fields.labels.store(&mut item.labels);
@@ -199,33 +177,20 @@ fn apply(fields: Fields, item: &mut Item) {
 /// Sets or clears `completed_at` after a change of state (`items_patch_state_done`,
 /// `items_patch_state_back`).
 fn complete(world: &World, item: &mut Item, now: Timestamp) {
-    let done = world
-        .states
-        .any(item.state)
-        .is_some_and(|state| state.group == "completed");
+    let done = world.states.any(item.state).is_some_and(|state| state.group == "completed");
     item.completed_at = done.then_some(now);
 }
 
 /// A new work item with v1's defaults, at the end of its state, under the next number.
-pub(super) fn blank(
-    world: &mut World,
-    project: Id,
-    state: Id,
-    stamp: &Stamp,
-) -> Result<Item, Reply> {
+pub(super) fn blank(world: &mut World, project: Id, state: Id, stamp: &Stamp) -> Result<Item, Reply> {
     let last = world
         .items
         .of(project)
         .filter(|item| item.state == state)
         .map(|item| item.sort_order)
-        .fold(None, |most: Option<f64>, s| {
-            Some(most.map_or(s, |m| m.max(s)))
-        });
+        .fold(None, |most: Option<f64>, s| Some(most.map_or(s, |m| m.max(s))));
     // Numbers are used up even by creates that are refused later (`items_list_shows_ghost`).
-    let record = world
-        .projects
-        .get_mut(project)
-        .ok_or_else(Reply::not_found)?;
+    let record = world.projects.get_mut(project).ok_or_else(Reply::not_found)?;
     record.last_number += 1;
     Ok(Item {
         id: Uuid::new_v4(),
@@ -304,16 +269,10 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
         item.type_id = world.default_types.get(&project).copied();
     }
     if item.assignees.is_empty() {
-        let default = world
-            .projects
-            .get(project)
-            .and_then(|project| project.default_assignee)
-            .filter(|&user| {
-                // Only once in the project (`items_default_assignee_not_member_yet`).
-                world
-                    .active_member(project, user)
-                    .is_some_and(|m| m.role >= MEMBER)
-            });
+        let default = world.projects.get(project).and_then(|project| project.default_assignee).filter(|&user| {
+            // Only once in the project (`items_default_assignee_not_member_yet`).
+            world.active_member(project, user).is_some_and(|m| m.role >= MEMBER)
+        });
         item.assignees.extend(default);
     }
     let id = item.id;
@@ -350,11 +309,7 @@ pub(super) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     let body = call.body()?;
     let mut fields = fields(Form::update(&body)?, call, world)?;
     check(&mut fields, world, item.project)?;
-    let others = world
-        .items
-        .of(item.project)
-        .filter(|i| i.id != item.id)
-        .map(|i| (i.id, &i.external));
+    let others = world.items.of(item.project).filter(|i| i.id != item.id).map(|i| (i.id, &i.external));
     if pair_taken(&body, &item.external, others) {
         // The id named is that of the item being changed (`items_patch_external_duplicate`).
         return Err(Reply::external_taken("Issue", item.id));
@@ -371,16 +326,10 @@ pub(super) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     if fields.state != Sent::Absent {
         complete(world, &mut item, now);
     }
-    fields
-        .completed_at
-        .clone()
-        .store_optional(&mut item.completed_at);
+    fields.completed_at.clone().store_optional(&mut item.completed_at);
     fields.sequence_id.clone().store(&mut item.sequence_id);
     fields.sort_order.clone().store(&mut item.sort_order);
-    fields
-        .created_by
-        .clone()
-        .store_optional(&mut item.created_by);
+    fields.created_by.clone().store_optional(&mut item.created_by);
     apply(fields, &mut item);
     item.updated_at = now;
     item.updated_by = Some(call.user);
@@ -397,9 +346,7 @@ pub(super) fn update(call: &Call<'_>, world: &mut World) -> Answer {
 /// `DELETE work-items/{id}/`: for project admins and its creator.
 pub(super) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     let item = found(call, world)?;
-    let admin = world
-        .active_member(item.project, call.user)
-        .is_some_and(|m| m.role == ADMIN);
+    let admin = world.active_member(item.project, call.user).is_some_and(|m| m.role == ADMIN);
     if item.created_by != Some(call.user) && !admin {
         let message = "Only admin or creator can delete the work item";
         return Err(Reply::error(403, message));

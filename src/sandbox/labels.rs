@@ -26,10 +26,9 @@ pub(super) fn render(row: &mut Row<'_>, world: &World, label: &Label) {
         .workspace(label.workspace)
         .project(label.project)
         .related("parent", label.parent, |parent| {
-            parent.and_then(|id| world.labels.any(id)).map_or_else(
-                || json!({}),
-                |parent| json!({ "id": parent.id, "project_id": parent.project }),
-            )
+            parent
+                .and_then(|id| world.labels.any(id))
+                .map_or_else(|| json!({}), |parent| json!({ "id": parent.id, "project_id": parent.project }))
         });
 }
 
@@ -37,11 +36,7 @@ pub(super) fn render(row: &mut Row<'_>, world: &World, label: &Label) {
 /// Elsewhere the list is empty, not refused (`labels_list_private_project_by_outsider_is_empty`).
 fn visible<'w>(call: &Call<'_>, world: &'w World) -> Vec<&'w Label> {
     let project = call.place.project;
-    if world
-        .membership(&call.place.slug, project, call.user)
-        .is_none()
-        || !world.readable(project)
-    {
+    if world.membership(&call.place.slug, project, call.user).is_none() || !world.readable(project) {
         return Vec::new();
     }
     let mut labels: Vec<&Label> = world.labels.of(project).collect();
@@ -53,16 +48,11 @@ fn visible<'w>(call: &Call<'_>, world: &'w World) -> Vec<&'w Label> {
 pub(super) fn list(call: &Call<'_>, world: &World) -> Answer {
     let shape = call.shape();
     let labels = visible(call, world);
-    paginate(&call.query, &labels, |label| {
-        call.write(&shape, world, *label, render)
-    })
+    paginate(&call.query, &labels, |label| call.write(&shape, world, *label, render))
 }
 
 fn found<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w Label, Reply> {
-    visible(call, world)
-        .into_iter()
-        .find(|label| label.id == call.place.id)
-        .ok_or_else(Reply::not_found)
+    visible(call, world).into_iter().find(|label| label.id == call.place.id).ok_or_else(Reply::not_found)
 }
 
 /// `GET labels/{id}/`: in full, whatever `fields` says (`labels_get_fields_ignored`).
@@ -93,10 +83,7 @@ fn fields(mut form: Form<'_>, world: &World) -> Result<Fields, Reply> {
         external: SentExternal::read(&mut form),
     };
     if let Sent::Is(name) = &fields.name
-        && world
-            .labels
-            .iter()
-            .any(|label| label.project.is_none() && label.name == *name)
+        && world.labels.iter().any(|label| label.project.is_none() && label.name == *name)
     {
         form.refuse("name", "Label with this name already exists.");
     }
@@ -105,10 +92,7 @@ fn fields(mut form: Form<'_>, world: &World) -> Result<Fields, Reply> {
 }
 
 fn answer(call: &Call<'_>, world: &World, id: Id) -> Value {
-    world
-        .labels
-        .any(id)
-        .map_or(Value::Null, |label| call.write(&FULL, world, label, render))
+    world.labels.any(id).map_or(Value::Null, |label| call.write(&FULL, world, label, render))
 }
 
 /// `POST labels/`: `sort_order` is ignored; the project may be any, its own workspace counts
@@ -121,11 +105,7 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     if let Some(holder) = pair_holder(&body, pairs) {
         return Err(Reply::external_taken("Label", holder));
     }
-    let workspace = world
-        .projects
-        .get(project)
-        .ok_or_else(Reply::not_found)?
-        .workspace;
+    let workspace = world.projects.get(project).ok_or_else(Reply::not_found)?.workspace;
     let name = fields.name.value().unwrap_or_default();
     if world.labels.of(project).any(|label| label.name == name) {
         // As with states, a padded duplicate is a 500 (`labels_create_duplicate_padded`).
@@ -145,9 +125,7 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
         .labels
         .of(project)
         .map(|label| label.sort_order)
-        .fold(None, |most: Option<f64>, s| {
-            Some(most.map_or(s, |m| m.max(s)))
-        });
+        .fold(None, |most: Option<f64>, s| Some(most.map_or(s, |m| m.max(s))));
     let mut label = Label {
         id: Uuid::new_v4(),
         workspace,
@@ -173,11 +151,7 @@ pub(super) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     let mut label = found(call, world)?.clone();
     let body = call.body()?;
     let fields = fields(Form::update(&body)?, world)?;
-    let others = world
-        .labels
-        .of(label.home)
-        .filter(|l| l.id != label.id)
-        .map(|l| (l.id, &l.external));
+    let others = world.labels.of(label.home).filter(|l| l.id != label.id).map(|l| (l.id, &l.external));
     if pair_taken(&body, &label.external, others) {
         return Err(Reply::external_taken("Label", label.id));
     }
@@ -188,11 +162,7 @@ pub(super) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     fields.parent.store_optional(&mut label.parent);
     fields.external.store(&mut label.external);
     label.stamp.change(call.user, call.now());
-    if world
-        .labels
-        .of(label.home)
-        .any(|l| l.id != label.id && l.name == label.name)
-    {
+    if world.labels.of(label.home).any(|l| l.id != label.id && l.name == label.name) {
         return Err(Reply::bad_payload());
     }
     let id = label.id;
@@ -213,16 +183,8 @@ pub(super) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
         };
         label.deleted_at = Some(now);
         let home = label.home;
-        world
-            .items
-            .change_of(home, |item| item.labels.retain(|&l| l != id));
-        waiting.extend(
-            world
-                .labels
-                .iter()
-                .filter(|label| label.parent == Some(id))
-                .map(|label| label.id),
-        );
+        world.items.change_of(home, |item| item.labels.retain(|&l| l != id));
+        waiting.extend(world.labels.iter().filter(|label| label.parent == Some(id)).map(|label| label.id));
     }
     Ok(Reply::no_content())
 }

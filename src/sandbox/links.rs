@@ -35,9 +35,7 @@ fn visible<'w>(call: &Call<'_>, world: &'w World) -> Vec<&'w Link> {
 pub(super) fn list(call: &Call<'_>, world: &World) -> Answer {
     let shape = call.shape();
     let links = visible(call, world);
-    paginate(&call.query, &links, |link| {
-        call.write(&shape, world, *link, render)
-    })
+    paginate(&call.query, &links, |link| call.write(&shape, world, *link, render))
 }
 
 fn found<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w Link, Reply> {
@@ -64,9 +62,7 @@ fn check_url(form: &mut Form<'_>, url: &Sent<String>) {
         (scheme, host)
     });
     match host {
-        Some((scheme, host))
-            if !host.is_empty() && !url.contains(char::is_whitespace) && !scheme.is_empty() =>
-        {
+        Some((scheme, host)) if !host.is_empty() && !url.contains(char::is_whitespace) && !scheme.is_empty() => {
             if !matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https") {
                 form.refuse("url", "Invalid URL scheme.");
             }
@@ -96,11 +92,7 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
         return Err(Reply::bad_payload());
     }
     let project = call.place.project;
-    let workspace = world
-        .projects
-        .get(project)
-        .ok_or_else(Reply::not_found)?
-        .workspace;
+    let workspace = world.projects.get(project).ok_or_else(Reply::not_found)?.workspace;
     let mut stamp = Stamp::new(call.user, call.now());
     stamp.updated_by = Some(call.user);
     let mut link = Link {

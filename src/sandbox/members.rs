@@ -15,9 +15,7 @@ use super::validate::{Form, Sent};
 /// `GET members/` of the workspace: switched-off memberships and deactivated accounts included,
 /// newest first (`members_workspace_admin`).
 pub(super) fn workspace_roster(call: &Call<'_>, world: &World) -> Answer {
-    let workspace = world
-        .workspace(&call.place.slug)
-        .ok_or_else(Reply::not_found)?;
+    let workspace = world.workspace(&call.place.slug).ok_or_else(Reply::not_found)?;
     let rows = world
         .workspace_members
         .of(workspace.id)
@@ -37,19 +35,10 @@ pub(super) fn workspace_roster(call: &Call<'_>, world: &World) -> Answer {
 pub(super) fn list(call: &Call<'_>, world: &World) -> Answer {
     let mut people: Vec<Id> = world
         .project_in(&call.place.slug, call.place.project)
-        .map(|project| {
-            world
-                .project_members
-                .of(project.id)
-                .map(|m| m.user)
-                .collect()
-        })
+        .map(|project| world.project_members.of(project.id).map(|m| m.user).collect())
         .unwrap_or_default();
     people.sort_by_key(|&user| std::cmp::Reverse(world.users.position(user)));
-    let rows = people
-        .into_iter()
-        .filter_map(|user| world.users.get(user).map(person))
-        .collect();
+    let rows = people.into_iter().filter_map(|user| world.users.get(user).map(person)).collect();
     Ok(Reply::ok(Value::Array(rows)))
 }
 
@@ -74,9 +63,7 @@ fn shown(member: &ProjectMember) -> Value {
 }
 
 fn role(form: &mut Form<'_>) -> Option<u8> {
-    form.choice("role", &["20", "15", "5"])
-        .value()
-        .and_then(|role| role.parse().ok())
+    form.choice("role", &["20", "15", "5"]).value().and_then(|role| role.parse().ok())
 }
 
 /// Adds a person to a project. A new membership sorts before the person's other projects.
@@ -86,9 +73,7 @@ pub(super) fn join(world: &mut World, project: Id, user: Id, role: u8) -> Id {
         .iter()
         .filter(|m| m.user == user)
         .map(|m| m.sort_order)
-        .fold(None, |least: Option<f64>, order| {
-            Some(least.map_or(order, |least| least.min(order)))
-        });
+        .fold(None, |least: Option<f64>, order| Some(least.map_or(order, |least| least.min(order))));
     let id = Uuid::new_v4();
     world.project_members.add(ProjectMember {
         id,
@@ -110,15 +95,10 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     let mut form = Form::create(&body)?;
     let member = form.relation("member", true, false, |id| world.users.get(id).is_some());
     let role = role(&mut form).unwrap_or(GUEST);
-    let project = world
-        .project_in(&call.place.slug, call.place.project)
-        .ok_or_else(Reply::not_found)?;
+    let project = world.project_in(&call.place.slug, call.place.project).ok_or_else(Reply::not_found)?;
     let (project, workspace) = (project.id, project.workspace);
     if let Sent::Is(user) = member
-        && !world
-            .workspace_members
-            .of(workspace)
-            .any(|m| m.user == user)
+        && !world.workspace_members.of(workspace).any(|m| m.user == user)
     {
         form.refuse("member", "Member not found in workspace");
     }
@@ -141,10 +121,7 @@ pub(super) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     let mut form = Form::update(&body)?;
     let role = role(&mut form);
     form.finish()?;
-    let member = world
-        .project_members
-        .get_mut(id)
-        .ok_or_else(Reply::not_found)?;
+    let member = world.project_members.get_mut(id).ok_or_else(Reply::not_found)?;
     if let Some(role) = role {
         member.role = role.min(ADMIN);
     }

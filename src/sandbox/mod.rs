@@ -178,11 +178,7 @@ impl Sandbox {
             path: path.map_or_else(|| "/".to_owned(), ToString::to_string),
             status: response.status().as_u16(),
         };
-        let mut journal = self
-            .inner
-            .journal
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut journal = self.inner.journal.lock().unwrap_or_else(PoisonError::into_inner);
         if journal.len() == JOURNAL {
             journal.pop_front();
         }
@@ -206,16 +202,9 @@ impl Sandbox {
     /// Names and keys, for printing.
     #[must_use]
     pub fn demo_facts(&self) -> DemoFacts {
-        let world = self
-            .inner
-            .world
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
+        let world = self.inner.world.read().unwrap_or_else(PoisonError::into_inner);
         let project = world.projects.iter().next();
-        let slug = world
-            .workspaces
-            .first()
-            .map(|workspace| workspace.slug.clone());
+        let slug = world.workspaces.first().map(|workspace| workspace.slug.clone());
         let mut keys: Vec<(u8, usize, bool, DemoKey)> = world
             .keys
             .iter()
@@ -231,11 +220,7 @@ impl Sandbox {
                     _ => "none",
                 };
                 let person = format!("{} {}", user.first_name, user.last_name);
-                let fact = DemoKey {
-                    key: value.clone(),
-                    person,
-                    role: name.to_owned(),
-                };
+                let fact = DemoKey { key: value.clone(), person, role: name.to_owned() };
                 Some((role, world.users.position(user.id), key.service, fact))
             })
             .collect();
@@ -251,21 +236,13 @@ impl Sandbox {
     /// The requests answered so far, oldest first.
     #[must_use]
     pub fn journal(&self) -> Vec<JournalEntry> {
-        let journal = self
-            .inner
-            .journal
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let journal = self.inner.journal.lock().unwrap_or_else(PoisonError::into_inner);
         journal.iter().cloned().collect()
     }
 
     /// Forgets the requests answered so far.
     pub fn clear_journal(&self) {
-        let mut journal = self
-            .inner
-            .journal
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut journal = self.inner.journal.lock().unwrap_or_else(PoisonError::into_inner);
         journal.clear();
     }
 

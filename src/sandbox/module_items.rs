@@ -26,10 +26,7 @@ fn render(row: &mut Row<'_>, link: &ModuleItem, children: &HashMap<Id, usize>) {
 /// The membership rows of the module in the path.
 fn rows<'w>(call: &Call<'_>, world: &'w World) -> impl Iterator<Item = &'w ModuleItem> {
     let project = call.place.project;
-    world
-        .module_items
-        .of(call.place.parent)
-        .filter(move |row| row.project == project)
+    world.module_items.of(call.place.parent).filter(move |row| row.project == project)
 }
 
 /// `GET module-issues/`: full work items, the oldest first; an unknown module is an empty page
@@ -88,10 +85,7 @@ pub(super) fn add(call: &Call<'_>, world: &mut World) -> Answer {
 /// (`updated_after_module_remove`, `updated_after_module_add`).
 pub(super) fn remove(call: &Call<'_>, world: &mut World) -> Answer {
     let item: Id = call.place.id;
-    let id = rows(call, world)
-        .find(|row| row.item == item)
-        .ok_or_else(Reply::not_found)?
-        .id;
+    let id = rows(call, world).find(|row| row.item == item).ok_or_else(Reply::not_found)?.id;
     let now = call.now();
     if let Some(row) = world.module_items.get_mut(id) {
         row.deleted_at = Some(now);

@@ -16,14 +16,7 @@ use super::records::{External, Module, Stamp};
 use super::store::{Id, World};
 use super::validate::{Form, Sent, Text};
 
-const STATUSES: [&str; 6] = [
-    "backlog",
-    "planned",
-    "in-progress",
-    "paused",
-    "completed",
-    "cancelled",
-];
+const STATUSES: [&str; 6] = ["backlog", "planned", "in-progress", "paused", "completed", "cancelled"];
 
 /// The keys of the counts by group, in the order of the answers.
 pub(super) const GROUP_COUNTS: [(&str, &str); 5] = [
@@ -50,12 +43,9 @@ fn render_counted(row: &mut Row<'_>, world: &World, module: &Module) {
             .filter_map(|link| world.items.get(link.item))
             .filter(|item| item.archived_at.is_none() && !item.is_draft)
     };
-    row.id(module.id)
-        .with("total_issues", || json!(items().count()));
-    let groups: BTreeSet<&str> = items()
-        .filter_map(|item| world.states.any(item.state))
-        .map(|state| state.group.as_str())
-        .collect();
+    row.id(module.id).with("total_issues", || json!(items().count()));
+    let groups: BTreeSet<&str> =
+        items().filter_map(|item| world.states.any(item.state)).map(|state| state.group.as_str()).collect();
     for (name, group) in GROUP_COUNTS {
         row.set(name, u8::from(groups.contains(group)));
     }
@@ -97,11 +87,8 @@ fn newest(world: &World, project: Id, archived: bool) -> Vec<&Module> {
     if !world.readable(project) {
         return Vec::new();
     }
-    let mut modules: Vec<&Module> = world
-        .modules
-        .of(project)
-        .filter(|module| module.archived_at.is_some() == archived)
-        .collect();
+    let mut modules: Vec<&Module> =
+        world.modules.of(project).filter(|module| module.archived_at.is_some() == archived).collect();
     modules.sort_by_key(|module| std::cmp::Reverse(module.stamp.created_at));
     modules
 }
@@ -109,9 +96,7 @@ fn newest(world: &World, project: Id, archived: bool) -> Vec<&Module> {
 fn page(call: &Call<'_>, world: &World, archived: bool) -> Answer {
     let shape = call.shape();
     let modules = newest(world, call.place.project, archived);
-    paginate(&call.query, &modules, |module| {
-        call.write(&shape, world, *module, render_counted)
-    })
+    paginate(&call.query, &modules, |module| call.write(&shape, world, *module, render_counted))
 }
 
 /// `GET modules/`.
@@ -208,20 +193,13 @@ fn apply(fields: Fields, module: &mut Module) {
 pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     let body = call.body()?;
     let project = call.place.project;
-    let workspace = world
-        .projects
-        .get(project)
-        .ok_or_else(Reply::not_found)?
-        .workspace;
+    let workspace = world.projects.get(project).ok_or_else(Reply::not_found)?.workspace;
     let fields = fields(Form::create(&body)?, world, project)?;
     let pairs = world.modules.of(project).map(|m| (m.id, &m.external));
     if let Some(holder) = pair_holder(&body, pairs) {
         return Err(Reply::external_taken("Module", holder));
     }
-    if let Some(holder) = fields
-        .name
-        .as_ref()
-        .and_then(|name| world.modules.of(project).find(|m| m.name == *name))
+    if let Some(holder) = fields.name.as_ref().and_then(|name| world.modules.of(project).find(|m| m.name == *name))
     {
         let message = "Module with this name already exists";
         return Err(Reply::json(
@@ -238,9 +216,7 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
         .modules
         .of(project)
         .map(|module| module.sort_order)
-        .fold(None, |least: Option<f64>, s| {
-            Some(least.map_or(s, |least| least.min(s)))
-        });
+        .fold(None, |least: Option<f64>, s| Some(least.map_or(s, |least| least.min(s))));
     let mut module = Module {
         id: Uuid::new_v4(),
         project,
@@ -272,17 +248,8 @@ pub(super) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     }
     let body = call.body()?;
     let fields = fields(Form::update(&body)?, world, module.project)?;
-    let others = || {
-        world
-            .modules
-            .of(module.project)
-            .filter(|m| m.id != module.id)
-    };
-    if pair_taken(
-        &body,
-        &module.external,
-        others().map(|m| (m.id, &m.external)),
-    ) {
+    let others = || world.modules.of(module.project).filter(|m| m.id != module.id);
+    if pair_taken(&body, &module.external, others().map(|m| (m.id, &m.external))) {
         return Err(Reply::external_taken("Module", module.id));
     }
     if let Sent::Is(name) = &fields.name
@@ -312,9 +279,7 @@ pub(super) fn update(call: &Call<'_>, world: &mut World) -> Answer {
 /// (`updated_after_module_delete`).
 pub(super) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     let module = found(call, world)?;
-    let admin = world
-        .active_member(module.project, call.user)
-        .is_some_and(|m| m.role == ADMIN);
+    let admin = world.active_member(module.project, call.user).is_some_and(|m| m.role == ADMIN);
     if module.stamp.created_by != Some(call.user) && !admin {
         let message = "Only admin or creator can delete the module";
         return Err(Reply::error(403, message));
@@ -324,9 +289,7 @@ pub(super) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     if let Some(module) = world.modules.get_mut(id) {
         module.deleted_at = Some(now);
     }
-    world
-        .module_items
-        .change_of(id, |row| row.deleted_at = Some(now));
+    world.module_items.change_of(id, |row| row.deleted_at = Some(now));
     Ok(Reply::no_content())
 }
 
@@ -334,10 +297,7 @@ pub(super) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
 pub(super) fn archive(call: &Call<'_>, world: &mut World) -> Answer {
     let module = found(call, world)?;
     if !matches!(module.status.as_str(), "completed" | "cancelled") {
-        return Err(Reply::error(
-            400,
-            "Only completed or cancelled modules can be archived",
-        ));
+        return Err(Reply::error(400, "Only completed or cancelled modules can be archived"));
     }
     let id = module.id;
     let now = call.now();

@@ -21,21 +21,14 @@ struct Page {
 fn page(query: &Query) -> Result<Page, Reply> {
     let size = match query.get("per_page") {
         None => LARGEST,
-        Some(text) => {
-            whole(text).ok_or_else(|| Reply::detail(400, "Invalid per_page parameter."))?
-        }
+        Some(text) => whole(text).ok_or_else(|| Reply::detail(400, "Invalid per_page parameter."))?,
     };
     if size > LARGEST {
-        return Err(Reply::detail(
-            400,
-            "Invalid per_page value. Cannot exceed 1000.",
-        ));
+        return Err(Reply::detail(400, "Invalid per_page value. Cannot exceed 1000."));
     }
     let (first, number, backwards) = match query.get("cursor") {
         None => (Some(size), 0, false),
-        Some(text) => {
-            cursor(text).ok_or_else(|| Reply::detail(400, "Invalid cursor parameter."))?
-        }
+        Some(text) => cursor(text).ok_or_else(|| Reply::detail(400, "Invalid cursor parameter."))?,
     };
     if number < 0 {
         return Err(Reply::detail(400, "Error in parsing"));
@@ -103,10 +96,6 @@ pub(super) fn paginate_counted(
 }
 
 /// A page of a list.
-pub(super) fn paginate<T>(
-    query: &Query,
-    rows: &[T],
-    mut render: impl FnMut(&T) -> Value,
-) -> Answer {
+pub(super) fn paginate<T>(query: &Query, rows: &[T], mut render: impl FnMut(&T) -> Value) -> Answer {
     paginate_counted(query, rows.len(), rows.len(), |index| render(&rows[index]))
 }

@@ -18,8 +18,8 @@ use super::route::{Place, Target, resolve};
 use super::store::World;
 use super::throttle::Rate;
 use super::{
-    Inner, activities, attachments, comments, cycle_items, cycles, intake, item_lists, items,
-    labels, links, members, module_items, modules, projects, relations, states, users,
+    Inner, activities, attachments, comments, cycle_items, cycles, intake, item_lists, items, labels, links,
+    members, module_items, modules, projects, relations, states, users,
 };
 
 /// The largest body in bytes (`errors_body_too_large`, `errors_body_just_below_limit`).
@@ -40,14 +40,7 @@ struct Finished {
 
 impl From<Reply> for Finished {
     fn from(reply: Reply) -> Self {
-        Self {
-            reply,
-            allow: None,
-            rate: None,
-            retry_after: None,
-            location: None,
-            cookie: true,
-        }
+        Self { reply, allow: None, rate: None, retry_after: None, location: None, cookie: true }
     }
 }
 
@@ -66,10 +59,7 @@ pub(super) fn answer(inner: &Inner, request: &Request<Bytes>) -> Response<Bytes>
 /// The checks and the view.
 fn finish(inner: &Inner, request: &Request<Bytes>) -> Finished {
     if request.body().len() > LARGEST_BODY {
-        return Finished {
-            cookie: false,
-            ..too_large().into()
-        };
+        return Finished { cookie: false, ..too_large().into() };
     }
     let path = request.uri().path();
     let raw_query = request.uri().query();
@@ -79,14 +69,7 @@ fn finish(inner: &Inner, request: &Request<Bytes>) -> Finished {
             // For every method, and before the key is looked at (`errors_slash_missing_post`,
             // `errors_slash_missing_no_key`).
             let location = raw_query.map_or(with_slash.clone(), |q| format!("{with_slash}?{q}"));
-            return Finished {
-                location: Some(location),
-                ..Reply {
-                    status: 301,
-                    body: Payload::Html(""),
-                }
-                .into()
-            };
+            return Finished { location: Some(location), ..Reply { status: 301, body: Payload::Html("") }.into() };
         }
         return Reply::no_page().into();
     };
@@ -110,13 +93,7 @@ fn too_large() -> Reply {
 }
 
 /// The checks after the route was found.
-fn routed(
-    inner: &Inner,
-    request: &Request<Bytes>,
-    target: Target,
-    place: Place,
-    query: Query,
-) -> Finished {
+fn routed(inner: &Inner, request: &Request<Bytes>, target: Target, place: Place, query: Query) -> Finished {
     if let Err(reply) = negotiate(request.headers(), &query) {
         return reply.into();
     }
@@ -143,10 +120,7 @@ fn routed(
         Payload::Html(_) => None,
         _ => rate,
     };
-    Finished {
-        rate,
-        ..reply.into()
-    }
+    Finished { rate, ..reply.into() }
 }
 
 /// Key, permission, throttle and method.
@@ -159,12 +133,8 @@ fn admit<'r>(
     query: Query,
     rate: &mut Option<Rate>,
 ) -> Result<Call<'r>, Box<Finished>> {
-    let (value, key) = identify(request.headers(), world).map_err(|reply| {
-        Box::new(Finished {
-            cookie: false,
-            ..reply.into()
-        })
-    })?;
+    let (value, key) =
+        identify(request.headers(), world).map_err(|reply| Box::new(Finished { cookie: false, ..reply.into() }))?;
     let method = request.method().as_str();
     if !permitted(world, key.user, target, &place, method) {
         // Costs nothing (`throttle_forbidden_is_not_counted`).
@@ -176,34 +146,21 @@ fn admit<'r>(
             "error_code": 5900,
             "error_message": "RATE_LIMIT_EXCEEDED",
         });
-        Box::new(Finished {
-            retry_after: Some(wait),
-            ..Reply::json(429, body).into()
-        })
+        Box::new(Finished { retry_after: Some(wait), ..Reply::json(429, body).into() })
     })?;
     *rate = Some(passed);
     if !target.has(method) {
         let message = format!("Method \"{method}\" not allowed.");
-        return Err(Box::new(Finished {
-            rate: Some(passed),
-            ..Reply::detail(405, &message).into()
-        }));
+        return Err(Box::new(Finished { rate: Some(passed), ..Reply::detail(405, &message).into() }));
     }
-    let zone = world
-        .users
-        .get(key.user)
-        .and_then(|user| TimeZone::get(&user.zone).ok())
-        .unwrap_or(TimeZone::UTC);
+    let zone = world.users.get(key.user).and_then(|user| TimeZone::get(&user.zone).ok()).unwrap_or(TimeZone::UTC);
     Ok(Call {
         user: key.user,
         zone,
         place,
         query,
         raw: request.body(),
-        content_type: request
-            .headers()
-            .get(header::CONTENT_TYPE)
-            .and_then(|value| value.to_str().ok()),
+        content_type: request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()),
         clock: &inner.clock,
         unwritable: Cell::new(false),
     })
@@ -223,10 +180,7 @@ fn seal(call: &Call<'_>, answer: Answer) -> Reply {
 /// `Accept` must allow JSON; `format` must be JSON if given (`errors_accept_xml_no_key`,
 /// `errors_format_param`).
 fn negotiate(headers: &HeaderMap, query: &Query) -> Result<(), Reply> {
-    if query
-        .get("format")
-        .is_some_and(|format| !format.is_empty() && format != "json")
-    {
+    if query.get("format").is_some_and(|format| !format.is_empty() && format != "json") {
         return Err(Reply::detail(404, "Not found."));
     }
     let accept: Vec<&str> = headers
@@ -360,11 +314,7 @@ fn respond(finished: Finished, request: &Request<Bytes>) -> Response<Bytes> {
             serde_json::to_vec(&value).unwrap_or_default()
         }
         Payload::Html(page) => {
-            set(
-                &mut headers,
-                header::CONTENT_TYPE,
-                "text/html; charset=utf-8",
-            );
+            set(&mut headers, header::CONTENT_TYPE, "text/html; charset=utf-8");
             page.as_bytes().to_vec()
         }
         Payload::Empty => Vec::new(),
@@ -431,10 +381,7 @@ fn preflight(sent: &HeaderMap) -> Response<Bytes> {
             header::ACCESS_CONTROL_ALLOW_HEADERS,
             "accept, authorization, content-type, user-agent, x-csrftoken, x-requested-with, X-API-Key",
         ),
-        (
-            header::ACCESS_CONTROL_ALLOW_METHODS,
-            "DELETE, GET, OPTIONS, PATCH, POST, PUT",
-        ),
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "DELETE, GET, OPTIONS, PATCH, POST, PUT"),
         (header::ACCESS_CONTROL_MAX_AGE, "86400"),
     ] {
         set(headers, name, value);

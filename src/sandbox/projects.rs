@@ -40,12 +40,8 @@ fn render(row: &mut Row<'_>, world: &World, project: &Project, user: Id, in_list
             let members = world.project_members.of(project.id);
             json!(members.filter(|m| m.active).count())
         })
-        .with("total_cycles", || {
-            json!(world.cycles.of(project.id).count())
-        })
-        .with("total_modules", || {
-            json!(world.modules.of(project.id).count())
-        })
+        .with("total_cycles", || json!(world.cycles.of(project.id).count()))
+        .with("total_modules", || json!(world.modules.of(project.id).count()))
         .set("is_member", member.is_some());
     if in_list {
         row.set("sort_order", member.map(|m| m.sort_order));
@@ -176,58 +172,35 @@ pub(super) fn list(call: &Call<'_>, world: &World) -> Answer {
 /// `GET projects/{id}/`: a private project one is not in is unknown
 /// (`projects_get_private_by_non_member_admin`).
 pub(super) fn read(call: &Call<'_>, world: &World) -> Answer {
-    let project = visible(call, world)
-        .into_iter()
-        .find(|p| p.id == call.place.project)
-        .ok_or_else(Reply::not_found)?;
+    let project =
+        visible(call, world).into_iter().find(|p| p.id == call.place.project).ok_or_else(Reply::not_found)?;
     Ok(Reply::ok(write(call, world, &call.shape(), project)))
 }
 
 /// Reads the fields of a body into a project.
-fn apply(
-    mut form: Form<'_>,
-    call: &Call<'_>,
-    world: &World,
-    project: &mut Project,
-) -> Result<(), Reply> {
+fn apply(mut form: Form<'_>, call: &Call<'_>, world: &World, project: &mut Project) -> Result<(), Reply> {
     let workspace = project.workspace;
-    let belongs = |user: Id| {
-        world
-            .workspace_members
-            .of(workspace)
-            .any(|m| m.user == user)
-    };
+    let belongs = |user: Id| world.workspace_members.of(workspace).any(|m| m.user == user);
     let exists = |user: Id| world.users.get(user).is_some();
     form.text("name", Text::REQUIRED).store(&mut project.name);
     let identifier = form.text("identifier", Text::REQUIRED.max(12));
-    form.text("description", Text::BLANK.long())
-        .store(&mut project.description);
-    form.text("emoji", Text::NULL)
-        .store_optional(&mut project.emoji);
-    form.text("cover_image", Text::NULL.long())
-        .store_optional(&mut project.cover_image);
+    form.text("description", Text::BLANK.long()).store(&mut project.description);
+    form.text("emoji", Text::NULL).store_optional(&mut project.emoji);
+    form.text("cover_image", Text::NULL.long()).store_optional(&mut project.cover_image);
     for (name, place) in [
         ("module_view", &mut project.module_view),
         ("cycle_view", &mut project.cycle_view),
         ("issue_views_view", &mut project.issue_views_view),
         ("page_view", &mut project.page_view),
         ("intake_view", &mut project.intake_view),
-        (
-            "is_time_tracking_enabled",
-            &mut project.is_time_tracking_enabled,
-        ),
+        ("is_time_tracking_enabled", &mut project.is_time_tracking_enabled),
         ("is_issue_type_enabled", &mut project.is_issue_type_enabled),
-        (
-            "guest_view_all_features",
-            &mut project.guest_view_all_features,
-        ),
+        ("guest_view_all_features", &mut project.guest_view_all_features),
     ] {
         form.flag(name).store(place);
     }
-    form.whole("archive_in", false, 0, LARGEST_COUNT)
-        .store(&mut project.archive_in);
-    form.whole("close_in", false, 0, LARGEST_COUNT)
-        .store(&mut project.close_in);
+    form.whole("archive_in", false, 0, LARGEST_COUNT).store(&mut project.archive_in);
+    form.whole("close_in", false, 0, LARGEST_COUNT).store(&mut project.close_in);
     form.zone("timezone").store(&mut project.timezone);
     SentExternal::read(&mut form).store(&mut project.external);
     let lead = form.relation("project_lead", false, true, exists);
@@ -239,13 +212,8 @@ fn apply(
     }
     lead.store_optional(&mut project.project_lead);
     let assignee = form.relation("default_assignee", false, true, exists);
-    form.relation("default_state", false, true, |id| {
-        world
-            .states
-            .get(id)
-            .is_some_and(|s| s.project == project.id)
-    })
-    .store_optional(&mut project.default_state);
+    form.relation("default_state", false, true, |id| world.states.get(id).is_some_and(|s| s.project == project.id))
+        .store_optional(&mut project.default_state);
     form.relation("estimate", false, true, |id| {
         let mut points = world.estimate_points.iter();
         points.any(|p| p.estimate == id && p.project == project.id)
@@ -269,8 +237,7 @@ fn apply(
     assignee.store_optional(&mut project.default_assignee);
     // One text for both clashes (`projects_create_duplicate_identifier`).
     let clash = world.projects.of(workspace).any(|other| {
-        other.id != project.id
-            && (other.name == project.name || other.identifier == project.identifier)
+        other.id != project.id && (other.name == project.name || other.identifier == project.identifier)
     });
     if clash {
         let message = json!({ "name": "The project name is already taken" });
@@ -323,10 +290,7 @@ pub(super) fn blank(id: Id, workspace: Id, stamp: Stamp) -> Project {
 /// `POST projects/`: the creator becomes project admin, a different lead joins too; `network` and
 /// `logo_props` are ignored (`projects_create_full`).
 pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
-    let workspace = world
-        .workspace(&call.place.slug)
-        .ok_or_else(Reply::not_found)?
-        .id;
+    let workspace = world.workspace(&call.place.slug).ok_or_else(Reply::not_found)?.id;
     let body = call.body()?;
     let stamp = Stamp::new(call.user, call.now());
     let mut project = blank(Uuid::new_v4(), workspace, stamp.clone());
@@ -345,9 +309,7 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
 }
 
 fn found<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w Project, Reply> {
-    world
-        .project_in(&call.place.slug, call.place.project)
-        .ok_or_else(Reply::not_found)
+    world.project_in(&call.place.slug, call.place.project).ok_or_else(Reply::not_found)
 }
 
 /// `PATCH projects/{id}/`.
@@ -375,9 +337,7 @@ pub(super) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     if let Some(project) = world.projects.get_mut(id) {
         project.deleted_at = Some(now);
     }
-    world
-        .project_members
-        .change_of(id, |member| member.deleted_at = Some(now));
+    world.project_members.change_of(id, |member| member.deleted_at = Some(now));
     Ok(Reply::no_content())
 }
 
@@ -416,19 +376,13 @@ pub(super) fn summary(call: &Call<'_>, world: &World) -> Answer {
         }
     };
     count("modules", &|| world.modules.of(id).count());
-    count("states", &|| {
-        world.states.of(id).filter(|s| !s.hidden()).count()
-    });
+    count("states", &|| world.states.of(id).filter(|s| !s.hidden()).count());
     count("cycles", &|| world.cycles.of(id).count());
-    count("issues", &|| {
-        world.items.of(id).filter(|i| world.shown(i)).count()
-    });
+    count("issues", &|| world.items.of(id).filter(|i| world.shown(i)).count());
     count("pages", &|| 0);
     count("labels", &|| world.labels.of(id).count());
     count("intakes", &|| world.intake.of(id).count());
-    count("members", &|| {
-        world.project_members.of(id).filter(|m| m.active).count()
-    });
+    count("members", &|| world.project_members.of(id).filter(|m| m.active).count());
     Ok(Reply::ok(json!({
         "id": id,
         "name": project.name,

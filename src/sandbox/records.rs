@@ -47,12 +47,7 @@ pub(super) struct Stamp {
 impl Stamp {
     /// Made just now by that person, not changed since.
     pub(super) fn new(by: Id, now: Timestamp) -> Self {
-        Self {
-            created_at: now,
-            updated_at: now,
-            created_by: Some(by),
-            updated_by: None,
-        }
+        Self { created_at: now, updated_at: now, created_by: Some(by), updated_by: None }
     }
 
     /// Notes a change.

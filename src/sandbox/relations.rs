@@ -32,11 +32,7 @@ pub(super) fn list(call: &Call<'_>, world: &World) -> Answer {
         let symmetric = matches!(stored, "duplicate" | "relates_to");
         let others = world.relations.iter().filter(|r| r.kind == stored);
         let others = others.filter_map(|r| {
-            let (from, to) = if reversed {
-                (r.related, r.item)
-            } else {
-                (r.item, r.related)
-            };
+            let (from, to) = if reversed { (r.related, r.item) } else { (r.item, r.related) };
             if from == item {
                 Some(to)
             } else if symmetric && to == item {
@@ -81,11 +77,7 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     };
     let mut rows = Vec::new();
     for other in others {
-        let (from, to) = if reversed {
-            (other, item)
-        } else {
-            (item, other)
-        };
+        let (from, to) = if reversed { (other, item) } else { (item, other) };
         let same = |r: &Relation| r.kind == stored && r.item == from && r.related == to;
         let present = world.relations.iter().any(same);
         if !present {
@@ -102,10 +94,7 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
         let Some(record) = world.items.any(other) else {
             continue;
         };
-        let identifier = world
-            .projects
-            .any(record.project)
-            .map_or("", |project| project.identifier.as_str());
+        let identifier = world.projects.any(record.project).map_or("", |project| project.identifier.as_str());
         let key = format!("{identifier}-{}", record.sequence_id);
         let comment = format!("added {kind} relation");
         rows.push(json!({

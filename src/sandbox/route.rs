@@ -164,11 +164,7 @@ impl Target {
 /// Finds the view of a path, percent-decoded (`errors_path_percent_encoded`).
 pub(super) fn resolve(path: &str) -> Option<(Target, Place)> {
     let path = percent_decode_str(path).decode_utf8_lossy();
-    let segments: Vec<&str> = path
-        .strip_prefix("/api/v1/")?
-        .strip_suffix('/')?
-        .split('/')
-        .collect();
+    let segments: Vec<&str> = path.strip_prefix("/api/v1/")?.strip_suffix('/')?.split('/').collect();
     if segments == ["users", "me"] {
         return Some((Target::Me, Place::default()));
     }
@@ -178,10 +174,7 @@ pub(super) fn resolve(path: &str) -> Option<(Target, Place)> {
     if slug.is_empty() {
         return None;
     }
-    let mut place = Place {
-        slug: (*slug).to_owned(),
-        ..Place::default()
-    };
+    let mut place = Place { slug: (*slug).to_owned(), ..Place::default() };
     let target = match rest {
         ["projects"] => Target::Projects,
         ["members"] => Target::WorkspaceMembers,
@@ -252,9 +245,7 @@ fn in_project(below: &[&str], place: &mut Place) -> Option<Target> {
                 // Relations exist in one path family only (`relations_issues_path_missing`),
                 // attachments have a name in each (`attachments_list_issues_path`).
                 ("work-items", "relations") => Target::Relations,
-                ("work-items", "attachments") | ("issues", "issue-attachments") => {
-                    Target::Attachments
-                }
+                ("work-items", "attachments") | ("issues", "issue-attachments") => Target::Attachments,
                 _ => return None,
             }
         }
@@ -267,9 +258,7 @@ fn in_project(below: &[&str], place: &mut Place) -> Option<Target> {
                 ("work-items" | "issues", "comments") => Target::Comment,
                 ("work-items" | "issues", "links") => Target::Link,
                 ("work-items" | "issues", "activities") => Target::Activity,
-                ("work-items", "attachments") | ("issues", "issue-attachments") => {
-                    Target::Attachment
-                }
+                ("work-items", "attachments") | ("issues", "issue-attachments") => Target::Attachment,
                 _ => return None,
             }
         }

@@ -9,8 +9,8 @@ use super::clock::Clock;
 use super::items::blank;
 use super::projects;
 use super::records::{
-    ApiKey, Cycle, EstimatePoint, External, Item, ItemType, Label, Module, ProjectMember, Stamp,
-    User, Workspace, WorkspaceMember,
+    ApiKey, Cycle, EstimatePoint, External, Item, ItemType, Label, Module, ProjectMember, Stamp, User, Workspace,
+    WorkspaceMember,
 };
 use super::states;
 use super::store::{Id, World};
@@ -30,10 +30,7 @@ pub(super) struct Builder<'c> {
 impl<'c> Builder<'c> {
     /// An empty world.
     pub(super) fn new(clock: &'c Clock) -> Self {
-        Self {
-            world: World::default(),
-            clock,
-        }
+        Self { world: World::default(), clock }
     }
 
     /// Made now by that person.
@@ -57,52 +54,24 @@ impl<'c> Builder<'c> {
 
     /// A key of a person.
     pub(super) fn key(&mut self, value: &str, user: Id, valid: bool, service: bool) {
-        let key = ApiKey {
-            user,
-            valid,
-            service,
-        };
+        let key = ApiKey { user, valid, service };
         self.world.keys.insert(value.to_owned(), key);
     }
 
     /// A workspace.
     pub(super) fn workspace(&mut self, number: u64, slug: &str, name: &str) -> Id {
         let id = fixed('b', number);
-        self.world.workspaces.push(Workspace {
-            id,
-            slug: slug.to_owned(),
-            name: name.to_owned(),
-        });
+        self.world.workspaces.push(Workspace { id, slug: slug.to_owned(), name: name.to_owned() });
         id
     }
 
     /// A workspace membership.
-    pub(super) fn workspace_member(
-        &mut self,
-        number: u64,
-        workspace: Id,
-        user: Id,
-        role: u8,
-        active: bool,
-    ) {
-        self.world.workspace_members.add(WorkspaceMember {
-            id: fixed('8', number),
-            workspace,
-            user,
-            role,
-            active,
-        });
+    pub(super) fn workspace_member(&mut self, number: u64, workspace: Id, user: Id, role: u8, active: bool) {
+        self.world.workspace_members.add(WorkspaceMember { id: fixed('8', number), workspace, user, role, active });
     }
 
     /// A project with its initial states, cycles and modules switched on.
-    pub(super) fn project(
-        &mut self,
-        number: u64,
-        workspace: Id,
-        owner: Id,
-        identifier: &str,
-        name: &str,
-    ) -> Id {
+    pub(super) fn project(&mut self, number: u64, workspace: Id, owner: Id, identifier: &str, name: &str) -> Id {
         let id = fixed('c', number);
         let stamp = self.stamp(owner);
         let mut project = projects::blank(id, workspace, stamp.clone());
@@ -110,8 +79,7 @@ impl<'c> Builder<'c> {
         project.identifier = identifier.to_owned();
         project.cycle_view = true;
         project.module_view = true;
-        project.logo_props =
-            json!({ "icon": { "name": "home", "color": "#5e6ad2" }, "in_use": "icon" });
+        project.logo_props = json!({ "icon": { "name": "home", "color": "#5e6ad2" }, "in_use": "icon" });
         self.world.projects.add(project);
         states::add_initial(&mut self.world, id, workspace, &stamp, |state| {
             fixed('d', number * 100 + state as u64)
@@ -120,14 +88,7 @@ impl<'c> Builder<'c> {
     }
 
     /// A project membership.
-    pub(super) fn project_member(
-        &mut self,
-        number: u64,
-        project: Id,
-        user: Id,
-        role: u8,
-        active: bool,
-    ) {
+    pub(super) fn project_member(&mut self, number: u64, project: Id, user: Id, role: u8, active: bool) {
         self.world.project_members.add(ProjectMember {
             id: fixed('9', number),
             project,
@@ -161,14 +122,7 @@ impl<'c> Builder<'c> {
     }
 
     /// A label; without project it belongs to the workspace.
-    pub(super) fn label(
-        &mut self,
-        id: Id,
-        workspace: Id,
-        project: Option<Id>,
-        owner: Id,
-        name: &str,
-    ) -> Id {
+    pub(super) fn label(&mut self, id: Id, workspace: Id, project: Option<Id>, owner: Id, name: &str) -> Id {
         let home = project.unwrap_or(workspace);
         let last = self.world.labels.of(home).map(|l| l.sort_order).next_back();
         let stamp = self.stamp(owner);
@@ -192,12 +146,7 @@ impl<'c> Builder<'c> {
     /// A cycle.
     pub(super) fn cycle(&mut self, id: Id, project: Id, owner: Id, name: &str) -> Id {
         let workspace = self.world.projects.any(project).map(|p| p.workspace);
-        let last = self
-            .world
-            .cycles
-            .of(project)
-            .map(|c| c.sort_order)
-            .next_back();
+        let last = self.world.cycles.of(project).map(|c| c.sort_order).next_back();
         let stamp = self.stamp(owner);
         self.world.cycles.add(Cycle {
             id,
@@ -221,12 +170,7 @@ impl<'c> Builder<'c> {
     /// A module.
     pub(super) fn module(&mut self, id: Id, project: Id, owner: Id, name: &str) -> Id {
         let workspace = self.world.projects.any(project).map(|p| p.workspace);
-        let last = self
-            .world
-            .modules
-            .of(project)
-            .map(|m| m.sort_order)
-            .next_back();
+        let last = self.world.modules.of(project).map(|m| m.sort_order).next_back();
         let stamp = self.stamp(owner);
         self.world.modules.add(Module {
             id,
@@ -346,11 +290,7 @@ pub(super) fn recorded(clock: &Clock) -> World {
     build.cycle(fixed('6', 1), oth, eve, "Foreign cycle");
     build.module(fixed('6', 2), oth, eve, "Foreign module");
     build.points(oth, eve, fixed('6', 3), &[(fixed('6', 4), "1")]);
-    let points = [
-        (fixed('6', 12), "1"),
-        (fixed('6', 13), "2"),
-        (fixed('6', 14), "3"),
-    ];
+    let points = [(fixed('6', 12), "1"), (fixed('6', 13), "2"), (fixed('6', 14), "3")];
     build.points(typ, ada, estimate, &points);
     build.world
 }

@@ -60,10 +60,7 @@ pub(super) async fn serve(
     Ok(())
 }
 
-async fn answer(
-    sandbox: Sandbox,
-    request: Request<Incoming>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn answer(sandbox: Sandbox, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
     let body = match Limited::new(body, LARGEST).collect().await {
         Ok(body) => body,

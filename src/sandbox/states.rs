@@ -15,14 +15,7 @@ use super::values::slug;
 /// The longest slug the database takes; a longer one is a 500 although names may have 255
 /// characters (`states_create_name_101_letters`, `states_create_name_255_cyrillic`).
 const LONGEST_SLUG: usize = 100;
-const GROUPS: [&str; 6] = [
-    "backlog",
-    "unstarted",
-    "started",
-    "completed",
-    "cancelled",
-    "triage",
-];
+const GROUPS: [&str; 6] = ["backlog", "unstarted", "started", "completed", "cancelled", "triage"];
 
 /// Name, colour, group, sequence and default flag of the states every new project gets; the last one
 /// is invisible.
@@ -85,11 +78,7 @@ pub(super) fn visible(world: &World, project: Id) -> Vec<&State> {
     if !world.readable(project) {
         return Vec::new();
     }
-    let mut states: Vec<&State> = world
-        .states
-        .of(project)
-        .filter(|state| !state.hidden())
-        .collect();
+    let mut states: Vec<&State> = world.states.of(project).filter(|state| !state.hidden()).collect();
     states.sort_by(|a, b| a.sequence.total_cmp(&b.sequence));
     states
 }
@@ -97,34 +86,20 @@ pub(super) fn visible(world: &World, project: Id) -> Vec<&State> {
 /// The state a work item without one gets: the first default one in `sequence` order, or the first
 /// (`states_create_item_with_two_defaults`, `states_create_item_without_default`).
 pub(super) fn default_of(world: &World, project: Id) -> Option<Id> {
-    let mut states: Vec<&State> = world
-        .states
-        .of(project)
-        .filter(|state| !state.hidden())
-        .collect();
+    let mut states: Vec<&State> = world.states.of(project).filter(|state| !state.hidden()).collect();
     states.sort_by(|a, b| a.sequence.total_cmp(&b.sequence));
-    states
-        .iter()
-        .find(|state| state.default)
-        .or_else(|| states.first())
-        .map(|state| state.id)
+    states.iter().find(|state| state.default).or_else(|| states.first()).map(|state| state.id)
 }
 
 /// `GET states/`: `order_by` and filters are ignored (`states_list_order_by_ignored`).
 pub(super) fn list(call: &Call<'_>, world: &World) -> Answer {
     let shape = call.shape();
     let states = visible(world, call.place.project);
-    paginate(&call.query, &states, |state| {
-        call.write(&shape, world, *state, render)
-    })
+    paginate(&call.query, &states, |state| call.write(&shape, world, *state, render))
 }
 
 fn found<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w State, Reply> {
-    world
-        .states
-        .get(call.place.id)
-        .filter(|state| state.project == call.place.project)
-        .ok_or_else(Reply::not_found)
+    world.states.get(call.place.id).filter(|state| state.project == call.place.project).ok_or_else(Reply::not_found)
 }
 
 /// `GET states/{id}/`: triage states are invisible (`states_get_triage_seeded`).
@@ -183,10 +158,7 @@ fn apply(fields: Fields, state: &mut State) {
 }
 
 fn answer(call: &Call<'_>, world: &World, id: Id) -> Value {
-    world
-        .states
-        .any(id)
-        .map_or(Value::Null, |state| call.write(&FULL, world, state, render))
+    world.states.any(id).map_or(Value::Null, |state| call.write(&FULL, world, state, render))
 }
 
 /// `POST states/`: answers 200, ignores `sequence`.
@@ -197,28 +169,20 @@ pub(super) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     // A new default clears the others before anything else can be refused
     // (`states_list_defaults_after_failed_create`).
     if fields.default == Sent::Is(true) {
-        world
-            .states
-            .change_of(project, |state| state.default = false);
+        world.states.change_of(project, |state| state.default = false);
     }
     no_triage(&fields)?;
     let pairs = world.states.of(project).map(|s| (s.id, &s.external));
     if let Some(holder) = pair_holder(&body, pairs) {
         return Err(Reply::external_taken("State", holder));
     }
-    let workspace = world
-        .projects
-        .get(project)
-        .ok_or_else(Reply::not_found)?
-        .workspace;
+    let workspace = world.projects.get(project).ok_or_else(Reply::not_found)?.workspace;
     let last = world
         .states
         .of(project)
         .filter(|state| !state.hidden())
         .map(|state| state.sequence)
-        .fold(None, |most: Option<f64>, s| {
-            Some(most.map_or(s, |m| m.max(s)))
-        });
+        .fold(None, |most: Option<f64>, s| Some(most.map_or(s, |m| m.max(s))));
     let mut state = State {
         id: Uuid::new_v4(),
         project,
@@ -266,11 +230,7 @@ pub(super) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     let body = call.body()?;
     let fields = fields(Form::update(&body)?)?;
     no_triage(&fields)?;
-    let others = world
-        .states
-        .of(current.project)
-        .filter(|s| s.id != current.id)
-        .map(|s| (s.id, &s.external));
+    let others = world.states.of(current.project).filter(|s| s.id != current.id).map(|s| (s.id, &s.external));
     if pair_taken(&body, &current.external, others) {
         // The id named is that of the state being changed (`states_patch_external_duplicate`).
         return Err(Reply::external_taken("State", current.id));
@@ -284,11 +244,7 @@ pub(super) fn update(call: &Call<'_>, world: &mut World) -> Answer {
         return Err(Reply::crash());
     }
     // A name clash is a broken constraint, not a 409 (`states_patch_duplicate_name`).
-    if world
-        .states
-        .of(state.project)
-        .any(|s| s.id != state.id && s.name == state.name)
-    {
+    if world.states.of(state.project).any(|s| s.id != state.id && s.name == state.name) {
         return Err(Reply::bad_payload());
     }
     let id = state.id;
@@ -310,10 +266,7 @@ pub(super) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     }
     let id = state.id;
     if world.items.of(state.project).any(|item| item.state == id) {
-        return Err(Reply::error(
-            400,
-            "The state is not empty, only empty states can be deleted",
-        ));
+        return Err(Reply::error(400, "The state is not empty, only empty states can be deleted"));
     }
     let now = call.now();
     if let Some(state) = world.states.get_mut(id) {

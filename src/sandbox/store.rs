@@ -8,9 +8,8 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::records::{
-    Activity, ApiKey, Comment, Cycle, CycleItem, EstimatePoint, IntakeEntry, Item, ItemType, Label,
-    Link, Module, ModuleItem, Project, ProjectMember, Relation, State, User, Workspace,
-    WorkspaceMember,
+    Activity, ApiKey, Comment, Cycle, CycleItem, EstimatePoint, IntakeEntry, Item, ItemType, Label, Link, Module,
+    ModuleItem, Project, ProjectMember, Relation, State, User, Workspace, WorkspaceMember,
 };
 
 /// An id of any record.
@@ -36,11 +35,7 @@ pub(super) struct Table<T> {
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self {
-            rows: Vec::new(),
-            by_id: HashMap::new(),
-            by_owner: HashMap::new(),
-        }
+        Self { rows: Vec::new(), by_id: HashMap::new(), by_owner: HashMap::new() }
     }
 }
 
@@ -85,10 +80,7 @@ impl<T: Row> Table<T> {
 
     /// The undeleted records of an owner, oldest first.
     pub(super) fn of(&self, owner: Id) -> impl DoubleEndedIterator<Item = &T> {
-        self.indexes_of(owner)
-            .iter()
-            .map(|&i| &self.rows[i])
-            .filter(|row| !row.gone())
+        self.indexes_of(owner).iter().map(|&i| &self.rows[i]).filter(|row| !row.gone())
     }
 
     /// The positions of all records of an owner, deleted ones included.
@@ -190,51 +182,38 @@ impl World {
     /// The person's role in the workspace, if the membership is switched on.
     pub(super) fn workspace_role(&self, slug: &str, user: Id) -> Option<u8> {
         let workspace = self.workspace(slug)?;
-        self.workspace_members
-            .of(workspace.id)
-            .find(|m| m.user == user && m.active)
-            .map(|m| m.role)
+        self.workspace_members.of(workspace.id).find(|m| m.user == user && m.active).map(|m| m.role)
     }
 
     /// The person's switched-on membership of a project of that workspace.
     pub(super) fn membership(&self, slug: &str, project: Id, user: Id) -> Option<&ProjectMember> {
         let workspace = self.workspace(slug)?;
-        self.projects
-            .get(project)
-            .filter(|p| p.workspace == workspace.id)?;
+        self.projects.get(project).filter(|p| p.workspace == workspace.id)?;
         self.active_member(project, user)
     }
 
     /// The person's switched-on membership of a project.
     pub(super) fn active_member(&self, project: Id, user: Id) -> Option<&ProjectMember> {
-        self.project_members
-            .of(project)
-            .find(|m| m.user == user && m.active)
+        self.project_members.of(project).find(|m| m.user == user && m.active)
     }
 
     /// Whether the person belongs to any project of that workspace.
     pub(super) fn in_some_project(&self, slug: &str, user: Id) -> bool {
         self.workspace(slug).is_some_and(|workspace| {
-            self.projects
-                .of(workspace.id)
-                .any(|p| self.active_member(p.id, user).is_some())
+            self.projects.of(workspace.id).any(|p| self.active_member(p.id, user).is_some())
         })
     }
 
     /// The project if it is one of that workspace.
     pub(super) fn project_in(&self, slug: &str, project: Id) -> Option<&Project> {
         let workspace = self.workspace(slug)?;
-        self.projects
-            .get(project)
-            .filter(|p| p.workspace == workspace.id)
+        self.projects.get(project).filter(|p| p.workspace == workspace.id)
     }
 
     /// Whether reads below the project show anything: archived projects read as empty
     /// (`projects_archived_states`, `projects_archived_items`).
     pub(super) fn readable(&self, project: Id) -> bool {
-        self.projects
-            .get(project)
-            .is_some_and(|p| p.archived_at.is_none())
+        self.projects.get(project).is_some_and(|p| p.archived_at.is_none())
     }
 
     /// Whether a state is kept from every read (`states_get_triage_seeded`,
@@ -245,10 +224,7 @@ impl World {
 
     /// Whether reads show the work item: not deleted, archived, draft or in triage.
     pub(super) fn shown(&self, item: &Item) -> bool {
-        item.deleted_at.is_none()
-            && item.archived_at.is_none()
-            && !item.is_draft
-            && !self.hidden_state(item.state)
+        item.deleted_at.is_none() && item.archived_at.is_none() && !item.is_draft && !self.hidden_state(item.state)
     }
 
     /// The visible work items of a project in an order, computed once per revision.
@@ -296,12 +272,7 @@ impl World {
             for row in self.module_items.iter_mut().filter(|r| r.item == id) {
                 row.deleted_at = Some(now);
             }
-            waiting.extend(
-                self.items
-                    .of(project)
-                    .filter(|child| child.parent == Some(id))
-                    .map(|child| child.id),
-            );
+            waiting.extend(self.items.of(project).filter(|child| child.parent == Some(id)).map(|child| child.id));
         }
     }
 }

@@ -31,20 +31,14 @@ pub(super) struct Throttle {
 impl Throttle {
     /// A throttle with that quota a minute for ordinary keys; `None` counts nothing.
     pub(super) fn new(quota: Option<u32>) -> Self {
-        Self {
-            quota,
-            windows: Mutex::new(HashMap::new()),
-        }
+        Self { quota, windows: Mutex::new(HashMap::new()) }
     }
 
     /// Counts a request, or says how many seconds to wait. Refused requests are not counted.
     pub(super) fn pass(&self, key: &str, service: bool, now: Timestamp) -> Result<Rate, i64> {
         let reset = now.as_second() + 60;
         let Some(quota) = self.quota else {
-            return Ok(Rate {
-                remaining: UNLIMITED,
-                reset,
-            });
+            return Ok(Rate { remaining: UNLIMITED, reset });
         };
         let quota = if service { SERVICE } else { quota };
         let now = now.as_microsecond();
@@ -60,9 +54,6 @@ impl Throttle {
             return Err((wait + 999_999) / 1_000_000);
         }
         window.push_back(now);
-        Ok(Rate {
-            remaining: quota - used - 1,
-            reset,
-        })
+        Ok(Rate { remaining: quota - used - 1, reset })
     }
 }

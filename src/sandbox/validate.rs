@@ -67,26 +67,11 @@ pub(super) struct Text {
 
 impl Text {
     /// A text that must be there and have something in it.
-    pub(super) const REQUIRED: Self = Self {
-        max: Some(255),
-        required: true,
-        blank: false,
-        null: false,
-    };
+    pub(super) const REQUIRED: Self = Self { max: Some(255), required: true, blank: false, null: false };
     /// A text that may be empty but not null.
-    pub(super) const BLANK: Self = Self {
-        max: Some(255),
-        required: false,
-        blank: true,
-        null: false,
-    };
+    pub(super) const BLANK: Self = Self { max: Some(255), required: false, blank: true, null: false };
     /// A text that may be empty or null.
-    pub(super) const NULL: Self = Self {
-        max: Some(255),
-        required: false,
-        blank: true,
-        null: true,
-    };
+    pub(super) const NULL: Self = Self { max: Some(255), required: false, blank: true, null: true };
 
     /// The same with another limit.
     pub(super) const fn max(mut self, max: usize) -> Self {
@@ -102,7 +87,8 @@ impl Text {
 }
 
 const NOT_NULL: &str = "This field may not be null.";
-const DATETIME_FORMAT: &str = "Datetime has wrong format. Use one of these formats instead: YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z].";
+const DATETIME_FORMAT: &str =
+    "Datetime has wrong format. Use one of these formats instead: YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z].";
 
 /// A body under validation.
 #[derive(Debug)]
@@ -126,33 +112,22 @@ impl<'b> Form<'b> {
     /// A form for either.
     pub(super) fn new(body: &'b Body, partial: bool) -> Result<Self, Reply> {
         match body {
-            Body::Object(_) => Ok(Self {
-                body,
-                partial,
-                errors: Map::new(),
-            }),
+            Body::Object(_) => Ok(Self { body, partial, errors: Map::new() }),
             Body::Null => Err(Reply::non_field("No data provided")),
-            Body::Other(kind) => Err(Reply::non_field(&format!(
-                "Invalid data. Expected a dictionary, but got {kind}."
-            ))),
+            Body::Other(kind) => {
+                Err(Reply::non_field(&format!("Invalid data. Expected a dictionary, but got {kind}.")))
+            }
         }
     }
 
     /// Ends the field checks: 400 with all messages if there are any.
     pub(super) fn finish(self) -> Result<(), Reply> {
-        if self.errors.is_empty() {
-            Ok(())
-        } else {
-            Err(Reply::fields(self.errors))
-        }
+        if self.errors.is_empty() { Ok(()) } else { Err(Reply::fields(self.errors)) }
     }
 
     /// Notes a message about a field.
     pub(super) fn refuse(&mut self, name: &str, message: &str) {
-        let messages = self
-            .errors
-            .entry(name.to_owned())
-            .or_insert_with(|| json!([]));
+        let messages = self.errors.entry(name.to_owned()).or_insert_with(|| json!([]));
         if let Value::Array(list) = messages {
             list.push(Value::from(message));
         }
@@ -188,10 +163,7 @@ impl<'b> Form<'b> {
             Datum::Json(Value::String(text)) => text.clone(),
             Datum::Json(Value::Number(number)) => number.to_string(),
             Datum::Surrogate(code) => {
-                self.refuse(
-                    name,
-                    &format!("Surrogate characters are not allowed: {code}."),
-                );
+                self.refuse(name, &format!("Surrogate characters are not allowed: {code}."));
                 return Sent::Absent;
             }
             Datum::Form(_) | Datum::Infinite(_) => datum.text(),
@@ -217,11 +189,7 @@ impl<'b> Form<'b> {
             self.refuse(name, "Null characters are not allowed.");
             fine = false;
         }
-        if fine {
-            Sent::Is(text.to_owned())
-        } else {
-            Sent::Absent
-        }
+        if fine { Sent::Is(text.to_owned()) } else { Sent::Absent }
     }
 
     /// One of several texts, case-sensitive (`items_create_priority_upper`).
@@ -339,10 +307,7 @@ impl<'b> Form<'b> {
         };
         day.map_or_else(
             || {
-                self.refuse(
-                    name,
-                    "Date has wrong format. Use one of these formats instead: YYYY-MM-DD.",
-                );
+                self.refuse(name, "Date has wrong format. Use one of these formats instead: YYYY-MM-DD.");
                 Sent::Absent
             },
             Sent::Is,
@@ -400,10 +365,7 @@ impl<'b> Form<'b> {
         };
         let entries: Vec<Datum> = match datum {
             Datum::Json(Value::Array(list)) => list.iter().cloned().map(Datum::Json).collect(),
-            Datum::Form(texts) => texts
-                .iter()
-                .map(|text| Datum::Json(Value::from(text.as_str())))
-                .collect(),
+            Datum::Form(texts) => texts.iter().map(|text| Datum::Json(Value::from(text.as_str()))).collect(),
             other => {
                 let kind = match other {
                     Datum::Json(value) => type_name(value),
@@ -443,10 +405,7 @@ fn key(datum: &Datum, exists: impl Fn(Id) -> bool) -> Result<Id, String> {
         }
         // A number is read as the id with that value, which nobody has (`labels_create_parent_number`).
         Datum::Json(value @ Value::Number(_)) => {
-            return Err(format!(
-                "Invalid pk \"{}\" - object does not exist.",
-                printed(value)
-            ));
+            return Err(format!("Invalid pk \"{}\" - object does not exist.", printed(value)));
         }
         other => other.text(),
     };

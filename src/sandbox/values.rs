@@ -11,16 +11,12 @@ use super::store::Id;
 /// The first digit of each block of decimal digits that people type
 /// (`items_key_unicode_digits`).
 const ZEROES: [char; 19] = [
-    '0', '\u{660}', '\u{6f0}', '\u{7c0}', '\u{966}', '\u{9e6}', '\u{a66}', '\u{ae6}', '\u{b66}',
-    '\u{be6}', '\u{c66}', '\u{ce6}', '\u{d66}', '\u{e50}', '\u{ed0}', '\u{f20}', '\u{1040}',
-    '\u{17e0}', '\u{ff10}',
+    '0', '\u{660}', '\u{6f0}', '\u{7c0}', '\u{966}', '\u{9e6}', '\u{a66}', '\u{ae6}', '\u{b66}', '\u{be6}',
+    '\u{c66}', '\u{ce6}', '\u{d66}', '\u{e50}', '\u{ed0}', '\u{f20}', '\u{1040}', '\u{17e0}', '\u{ff10}',
 ];
 
 fn digit(c: char) -> Option<u32> {
-    ZEROES
-        .iter()
-        .map(|&zero| (c as u32).wrapping_sub(zero as u32))
-        .find(|&value| value < 10)
+    ZEROES.iter().map(|&zero| (c as u32).wrapping_sub(zero as u32)).find(|&value| value < 10)
 }
 
 /// A whole number: blanks around it, a sign, single underscores between digits and digits of other
@@ -76,10 +72,7 @@ pub(super) fn instant(text: &str, zone: &TimeZone) -> Option<Timestamp> {
         None => (Time::midnight(), None),
         Some(rest) => {
             let cut = rest.find(['Z', 'z', '+', '-']).unwrap_or(rest.len());
-            (
-                clock_time(rest[..cut].trim_end())?,
-                zone_offset(&rest[cut..])?,
-            )
+            (clock_time(rest[..cut].trim_end())?, zone_offset(&rest[cut..])?)
         }
     };
     let local = DateTime::from_parts(date, time);
@@ -147,10 +140,7 @@ pub(super) fn path_id(text: &str) -> Option<Id> {
 /// (`states_create_name_255_cyrillic`).
 pub(super) fn slug(name: &str) -> String {
     let mut out = String::new();
-    let lower = name
-        .nfkd()
-        .filter(char::is_ascii)
-        .map(|c| c.to_ascii_lowercase());
+    let lower = name.nfkd().filter(char::is_ascii).map(|c| c.to_ascii_lowercase());
     for c in lower {
         if c.is_ascii_alphanumeric() || c == '_' {
             out.push(c);

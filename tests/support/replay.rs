@@ -5,10 +5,7 @@
 //! The caller keeps one [`Replay`] per recordings file and, for each exchange, asks it for the
 //! [`Replay::request`], gets an answer from wherever it likes, and hands it to [`Replay::compare`].
 
-#![allow(
-    dead_code,
-    reason = "each test that includes this file uses a part of it"
-)]
+#![allow(dead_code, reason = "each test that includes this file uses a part of it")]
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -126,17 +123,13 @@ pub struct Wait {
 impl Exchange {
     /// The pause before it.
     pub fn wait(&self) -> Duration {
-        self.after_wait
-            .as_ref()
-            .map_or(Duration::ZERO, |wait| Duration::from_secs_f64(wait.seconds))
+        self.after_wait.as_ref().map_or(Duration::ZERO, |wait| Duration::from_secs_f64(wait.seconds))
     }
 }
 
 /// The path of a file below `fixtures`.
 pub fn fixture(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("fixtures")
-        .join(name)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
 }
 
 /// Loads a recordings file of `fixtures/v1` by its name without ending.
@@ -170,10 +163,7 @@ pub struct Replay {
 impl Replay {
     /// Starts a replay.
     pub fn new(recording: &Recording) -> Self {
-        Self {
-            recorded_at: recording.recorded_at,
-            ids: HashMap::new(),
-        }
+        Self { recorded_at: recording.recorded_at, ids: HashMap::new() }
     }
 
     /// The request for this world: recorded ids are replaced by the ones that took their place.
@@ -184,9 +174,7 @@ impl Replay {
             target.push('?');
             target.push_str(&self.here(&recorded.query));
         }
-        let mut builder = Request::builder()
-            .method(recorded.method.as_str())
-            .uri(target);
+        let mut builder = Request::builder().method(recorded.method.as_str()).uri(target);
         for (name, value) in &recorded.headers {
             if let Some(value) = value {
                 builder = builder.header(name, value);
@@ -230,27 +218,15 @@ impl Replay {
 
     /// Compares an answer with the recorded one and learns which ids stand for which. The first
     /// difference is returned.
-    pub fn compare(
-        &mut self,
-        exchange: &Exchange,
-        response: &Response<Bytes>,
-    ) -> Result<(), String> {
+    pub fn compare(&mut self, exchange: &Exchange, response: &Response<Bytes>) -> Result<(), String> {
         let recorded = &exchange.response;
         let body = plain_body(response);
         // Ids are learned even if something else differs, so that one difference stays one.
         let parsed: Value = serde_json::from_slice(&body).unwrap_or_else(|_| {
-            if body.is_empty() {
-                Value::Null
-            } else {
-                Value::String(String::from_utf8_lossy(&body).into_owned())
-            }
+            if body.is_empty() { Value::Null } else { Value::String(String::from_utf8_lossy(&body).into_owned()) }
         });
         let any_order = ANY_ORDER.contains(&exchange.name.as_str());
-        let same_body = if any_order {
-            sorted_texts(&recorded.body) == sorted_texts(&parsed)
-        } else {
-            true
-        };
+        let same_body = if any_order { sorted_texts(&recorded.body) == sorted_texts(&parsed) } else { true };
         let body_result = if any_order {
             same_body.then_some(()).ok_or("other rows".to_owned())
         } else {
@@ -282,13 +258,8 @@ impl Replay {
             }
         }
         let wait = |text: &str| text.parse::<i64>().ok();
-        match (
-            recorded
-                .headers
-                .get("retry-after")
-                .and_then(|text| wait(text)),
-            sent("retry-after").and_then(wait),
-        ) {
+        match (recorded.headers.get("retry-after").and_then(|text| wait(text)), sent("retry-after").and_then(wait))
+        {
             (None, None) => Ok(()),
             (Some(there), Some(here)) if (there - here).abs() <= 5 => Ok(()),
             (there, here) => Err(format!("retry-after: {here:?} instead of {there:?}")),
@@ -359,21 +330,10 @@ impl Replay {
                 return if zone == other_zone { Ok(()) } else { differ() };
             }
         }
-        if let Some(size) = there
-            .strip_prefix("<generated, ")
-            .and_then(|rest| rest.strip_suffix(" characters>"))
-        {
-            return if size == here.chars().count().to_string() {
-                Ok(())
-            } else {
-                differ()
-            };
+        if let Some(size) = there.strip_prefix("<generated, ").and_then(|rest| rest.strip_suffix(" characters>")) {
+            return if size == here.chars().count().to_string() { Ok(()) } else { differ() };
         }
-        if self.here(there) == here {
-            Ok(())
-        } else {
-            differ()
-        }
+        if self.here(there) == here { Ok(()) } else { differ() }
     }
 }
 
@@ -393,10 +353,7 @@ fn is_id(text: &str) -> bool {
 /// An instant and the text of its offset.
 fn instant(text: &str) -> Option<(Timestamp, &str)> {
     let zone = text.strip_suffix('Z').map_or_else(
-        || {
-            text.get(text.len().checked_sub(6)?..)
-                .filter(|zone| zone.starts_with(['+', '-']))
-        },
+        || text.get(text.len().checked_sub(6)?..).filter(|zone| zone.starts_with(['+', '-'])),
         |_| Some("Z"),
     )?;
     let at: Timestamp = text.parse().ok()?;

@@ -1,0 +1,171 @@
+//! What v1 said about access, for a short while: the one cache behind identities and cards.
+//!
+//! An answer is used while it is young enough for the one who asks and not older than the last reason to
+//! forget it. Its age counts from before the question was sent. Faults (429, 5xx, time-outs) are never
+//! remembered. May use: `context`, `refusal`, `coalesce`, `v1` (for the key's id), `clock`.
+
+use super::clock::Clock;
+use crate::coalesce::Coalesce;
+use crate::context::Context;
+use crate::refusal::Refusal;
+use crate::v1::{KeyId, Method, V1Error};
+use moka::future::Cache;
+use std::collections::HashMap;
+use std::future::Future;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use uuid::Uuid;
+
+/// What v1 said: a value, or the refusal that is its final word. Both may be remembered.
+pub(super) type Verdict<V> = Result<V, Refusal>;
+
+/// Shared work may go on for this long after the first client has left.
+const SHARED_WORK: Duration = Duration::from_secs(10);
+/// Rounds a request waits for an answer that is new enough; a third is needed only when it is forgotten
+/// again while being read.
+const ROUNDS: u32 = 3;
+
+/// A verdict and when it was asked for.
+#[derive(Debug, Clone)]
+pub(super) struct Answer<V> {
+    pub(super) verdict: Verdict<V>,
+    pub(super) read_at: Instant,
+}
+
+/// How long verdicts are good.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ages {
+    pub(super) value: Duration,
+    pub(super) refusal: Duration,
+}
+
+/// A reason to forget: everything that was asked for before it, under this mark, is void.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Mark {
+    Identity(KeyId),
+    Key(KeyId),
+    Project(Uuid),
+    Workspace(String),
+}
+
+/// When something was last forgotten, by mark. Also voids answers that are still on their way.
+#[derive(Debug)]
+pub(super) struct Forgotten {
+    marks: Mutex<HashMap<Mark, Instant>>,
+    clock: Clock,
+    /// Older marks void nothing any more, because nothing is remembered for longer.
+    horizon: Duration,
+}
+
+impl Forgotten {
+    pub(super) fn new(clock: Clock, horizon: Duration) -> Self {
+        Self { marks: Mutex::default(), clock, horizon }
+    }
+
+    pub(super) fn forget(&self, mark: Mark) {
+        let now = self.clock.now();
+        let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
+        if marks.len() >= 1024 && marks.len().is_power_of_two() {
+            marks.retain(|_, at| now.saturating_duration_since(*at) <= self.horizon);
+        }
+        marks.insert(mark, now);
+    }
+
+    fn voids(&self, read_at: Instant, of: &[Mark]) -> bool {
+        let marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
+        of.iter().any(|mark| marks.get(mark).is_some_and(|forgotten| read_at <= *forgotten))
+    }
+}
+
+/// Verdicts by key, each asked for once however many want it at the same time.
+pub(super) struct Remembered<K, V> {
+    cache: Cache<K, Answer<V>>,
+    flights: Coalesce<K, Answer<V>>,
+    forgotten: Arc<Forgotten>,
+    clock: Clock,
+    ages: Ages,
+}
+
+impl<K, V> Remembered<K, V>
+where
+    K: Hash + Eq + Clone + Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+{
+    /// `capacity` counts in units of `weigh`.
+    pub(super) fn new(
+        capacity: u64,
+        weigh: fn(&V) -> u32,
+        ages: Ages,
+        forgotten: Arc<Forgotten>,
+        clock: Clock,
+    ) -> Self {
+        let cache = Cache::builder()
+            .max_capacity(capacity)
+            .weigher(move |_, answer: &Answer<V>| answer.verdict.as_ref().map_or(1, weigh))
+            .time_to_live(ages.value.max(ages.refusal))
+            .build();
+        Self { cache, flights: Coalesce::default(), forgotten, clock, ages }
+    }
+
+    /// The verdict under `key`, at most `max_age` old, remembered or asked for with `ask`. `ask` gets a
+    /// context of its own, so that it outlives this request, and answers `Err` for faults that are not to
+    /// be remembered.
+    pub(super) async fn get<F>(
+        &self,
+        key: K,
+        marks: &[Mark],
+        max_age: Duration,
+        ctx: &Context,
+        ask: impl Fn(Context) -> F,
+    ) -> Result<Answer<V>, Refusal>
+    where
+        F: Future<Output = Result<Verdict<V>, Refusal>> + Send + 'static,
+    {
+        let asked_at = self.clock.now();
+        let oldest = asked_at.checked_sub(max_age);
+        if let Some(answer) = self.cache.get(&key).await
+            && self.is_good(&answer, marks, oldest)
+        {
+            return Ok(answer);
+        }
+        for _ in 1..ROUNDS {
+            let answer = self.ask_once(key.clone(), ctx, &ask).await?;
+            // Work that was under way already may have begun before a change this request must see.
+            let begun_for_us = answer.read_at >= asked_at && !self.forgotten.voids(answer.read_at, marks);
+            if begun_for_us || self.is_good(&answer, marks, oldest) {
+                return Ok(answer);
+            }
+        }
+        self.ask_once(key, ctx, &ask).await
+    }
+
+    /// Remembers a value learned on the way to something else.
+    pub(super) async fn learn(&self, key: K, value: V, read_at: Instant) {
+        self.cache.insert(key, Answer { verdict: Ok(value), read_at }).await;
+    }
+
+    fn is_good(&self, answer: &Answer<V>, marks: &[Mark], oldest: Option<Instant>) -> bool {
+        let allowed = if answer.verdict.is_ok() { self.ages.value } else { self.ages.refusal };
+        self.clock.now().saturating_duration_since(answer.read_at) < allowed
+            && oldest.is_none_or(|oldest| answer.read_at >= oldest)
+            && !self.forgotten.voids(answer.read_at, marks)
+    }
+
+    async fn ask_once<F>(&self, key: K, ctx: &Context, ask: &impl Fn(Context) -> F) -> Result<Answer<V>, Refusal>
+    where
+        F: Future<Output = Result<Verdict<V>, Refusal>> + Send + 'static,
+    {
+        let flight = self.flights.run(key.clone(), || {
+            let read_at = self.clock.now();
+            let (cache, work) = (self.cache.clone(), ask(ctx.for_shared_work(ctx.remaining().max(SHARED_WORK))));
+            async move {
+                let answer = Answer { verdict: work.await?, read_at };
+                cache.insert(key, answer.clone()).await;
+                Ok(answer)
+            }
+        });
+        let in_time = tokio::time::timeout(ctx.remaining(), flight).await;
+        in_time.unwrap_or_else(|_| Err(V1Error::Timeout { maybe_done: false }.refusal(Method::Get)))
+    }
+}

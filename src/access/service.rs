@@ -1,0 +1,272 @@
+//! The one door to access: identities, project cards, workspace cards and workspace ids.
+//!
+//! Everything here is remembered under the SHA-256 of the key it was obtained with, and never given to
+//! another. May use: `context`, `refusal`, `v1`, this folder.
+
+use super::clock::Clock;
+use super::remembered::{Ages, Answer, Forgotten, Mark, Remembered};
+use super::workspace_id::ProjectsPage;
+use super::{Caller, PrincipalKind, ProjectCard, User, WorkspaceCard};
+use super::{credential, identity, paths, project_card, workspace_card, workspace_id};
+use crate::context::Context;
+use crate::refusal::Refusal;
+use crate::v1::{Client, KeyId};
+use http::HeaderMap;
+use std::sync::Arc;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// How long access may be taken as proven.
+#[derive(Debug, Clone)]
+pub struct AccessSettings {
+    /// Greatest age of a project or workspace card; values above 30 s are taken as 30 s. This is how long
+    /// a right that was withdrawn on v1 may still work here.
+    pub card_ttl: Duration,
+    /// How long a valid key is not checked again; 60 s is a good value.
+    pub identity_ttl: Duration,
+    /// How long an invalid key is refused without asking v1; 5 s is a good value.
+    pub refused_identity_ttl: Duration,
+    /// Entries kept of each kind.
+    pub capacity: u64,
+}
+
+/// Greatest `card_ttl`; part of the promise that a withdrawn right ends within half a minute.
+const CARD_LIMIT: Duration = Duration::from_secs(30);
+/// Greatest age of "not visible": somebody who has just been added should not wait for long.
+const REFUSED_CARD: Duration = Duration::from_secs(5);
+/// Greatest age of a workspace's id, which changes only when a slug is given to another workspace.
+const ID_TTL: Duration = Duration::from_secs(600);
+/// Workspace cards hold rosters, so they are limited by size: bytes kept of all of them.
+const ROSTER_BYTES: u64 = 64 * 1024 * 1024;
+
+type ProjectKey = (KeyId, Arc<str>, Uuid);
+type WorkspaceKey = (KeyId, Arc<str>);
+
+/// The id of a workspace and whether it had to be derived.
+#[derive(Debug, Clone, Copy)]
+struct KnownId {
+    id: Uuid,
+    derived: bool,
+}
+
+/// Proves credentials and what they may see; cheap to clone, all clones share what is remembered.
+#[derive(Clone)]
+pub struct Access {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    client: Client,
+    clock: Clock,
+    card_ttl: Duration,
+    identity_ttl: Duration,
+    forgotten: Arc<Forgotten>,
+    identities: Remembered<KeyId, Arc<User>>,
+    projects: Remembered<ProjectKey, Arc<ProjectCard>>,
+    workspaces: Remembered<WorkspaceKey, workspace_card::Seen>,
+    ids: Remembered<WorkspaceKey, KnownId>,
+}
+
+impl Access {
+    /// With the real clock.
+    pub fn new(client: Client, settings: AccessSettings) -> Self {
+        Self::with_clock(client, settings, Clock::default())
+    }
+
+    /// With a clock of the caller's, which tests stop and push on.
+    pub fn with_clock(client: Client, settings: AccessSettings, clock: Clock) -> Self {
+        let card_ttl = settings.card_ttl.min(CARD_LIMIT);
+        let horizon = ID_TTL.max(settings.identity_ttl).max(settings.refused_identity_ttl);
+        let forgotten = Arc::new(Forgotten::new(clock.clone(), horizon));
+        let identity_ages = Ages { value: settings.identity_ttl, refusal: settings.refused_identity_ttl };
+        let card_ages = Ages { value: card_ttl, refusal: REFUSED_CARD.min(card_ttl) };
+        let id_ages = Ages { value: ID_TTL, refusal: REFUSED_CARD };
+        let (capacity, marks) = (settings.capacity, || Arc::clone(&forgotten));
+        let inner = Inner {
+            identities: Remembered::new(capacity, |_| 1, identity_ages, marks(), clock.clone()),
+            projects: Remembered::new(capacity, |_| 1, card_ages, marks(), clock.clone()),
+            workspaces: Remembered::new(ROSTER_BYTES, workspace_card::weight, card_ages, marks(), clock.clone()),
+            ids: Remembered::new(capacity, |_| 1, id_ages, marks(), clock.clone()),
+            identity_ttl: settings.identity_ttl,
+            card_ttl,
+            client,
+            clock,
+            forgotten,
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// The person behind the credential in the headers of a request.
+    ///
+    /// # Errors
+    /// [`Refusal::Unauthorized`] when there is no credential or v1 does not take it; faults of v1 as
+    /// they are.
+    pub async fn identify(&self, headers: &HeaderMap, ctx: &Context) -> Result<Caller, Refusal> {
+        let key = credential::presented(headers)?;
+        let inner = &self.inner;
+        let ask = |ctx| identity::ask(inner.client.clone(), key.clone(), ctx);
+        let marks = [Mark::Identity(key.id())];
+        let answer = inner.identities.get(key.id(), &marks, inner.identity_ttl, ctx, ask).await?;
+        Ok(Caller { user: answer.verdict?, key, kind: PrincipalKind::ApiKey, scopes: None })
+    }
+
+    /// What the caller is in a project, at most `card_ttl` old. A card is also given for a public project
+    /// that the caller has not joined; see [`ProjectCard::require_member`].
+    ///
+    /// # Errors
+    /// [`Refusal::NotFound`] when the project is absent, archived or not visible to the caller;
+    /// [`Refusal::Unauthorized`] when v1 no longer takes the key; faults of v1 as they are.
+    pub async fn project(
+        &self,
+        caller: &Caller,
+        slug: &str,
+        project: Uuid,
+        ctx: &Context,
+    ) -> Result<Arc<ProjectCard>, Refusal> {
+        let (path, id) = (paths::project(slug, project)?, caller.key.id());
+        let slug: Arc<str> = slug.into();
+        let marks = [Mark::Key(id), Mark::Project(project), Mark::Workspace(slug.to_string())];
+        let ask = |ctx| {
+            let (inner, key) = (Arc::clone(&self.inner), caller.key.clone());
+            let (path, place) = (path.clone(), (id, Arc::clone(&slug)));
+            async move {
+                let read_at = inner.clock.now();
+                let verdict = project_card::ask(inner.client.clone(), key, path, ctx).await?;
+                if let Ok(card) = &verdict {
+                    let known = KnownId { id: card.workspace_id, derived: false };
+                    inner.ids.learn(place, known, read_at).await;
+                }
+                Ok(verdict)
+            }
+        };
+        let max_age = self.inner.card_ttl;
+        let answer = self.inner.projects.get((id, Arc::clone(&slug), project), &marks, max_age, ctx, ask).await;
+        self.noting_lost_key(id, answer)?.verdict
+    }
+
+    /// What the caller is in a workspace, at most `card_ttl` old.
+    ///
+    /// # Errors
+    /// [`Refusal::NotFound`] when the workspace is absent or the caller is no member of it;
+    /// [`Refusal::Unauthorized`] when v1 no longer takes the key; faults of v1 as they are.
+    pub async fn workspace(
+        &self,
+        caller: &Caller,
+        slug: &str,
+        ctx: &Context,
+    ) -> Result<Arc<WorkspaceCard>, Refusal> {
+        self.workspace_within(caller, slug, self.inner.card_ttl, ctx).await
+    }
+
+    /// [`Access::workspace`], at most `max_age` old (and never older than `card_ttl`), for those who want
+    /// a fresher roster. With zero, v1 is asked after this call began.
+    ///
+    /// # Errors
+    /// As [`Access::workspace`].
+    pub async fn workspace_within(
+        &self,
+        caller: &Caller,
+        slug: &str,
+        max_age: Duration,
+        ctx: &Context,
+    ) -> Result<Arc<WorkspaceCard>, Refusal> {
+        paths::workspace(slug, "")?;
+        let (id, slug) = (caller.key.id(), Arc::<str>::from(slug));
+        let marks = [Mark::Key(id), Mark::Workspace(slug.to_string())];
+        let ask = |ctx| {
+            let (inner, key, user) = (Arc::clone(&self.inner), caller.key.clone(), caller.user.id);
+            let place = (id, Arc::clone(&slug));
+            async move {
+                let read_at = inner.clock.now();
+                let verdict =
+                    workspace_card::ask(inner.client.clone(), key, user, place.1.to_string(), ctx).await?;
+                if let Ok(workspace_card::Seen { projects: Some(page), .. }) = &verdict {
+                    let known = inner.known_id(*page, &place.1);
+                    inner.ids.learn(place, known, read_at).await;
+                }
+                Ok(verdict)
+            }
+        };
+        let max_age = max_age.min(self.inner.card_ttl);
+        let answer = self.inner.workspaces.get((id, Arc::clone(&slug)), &marks, max_age, ctx, ask).await;
+        let answer = self.noting_lost_key(id, answer)?;
+        let seen = answer.verdict?;
+        Ok(Arc::new(WorkspaceCard { role: seen.role, roster: seen.roster, read_at: answer.read_at }))
+    }
+
+    /// The id of a workspace, as learned from the caller's own cards in the last ten minutes, else asked
+    /// for. Where the caller sees no project, v1 does not tell it and an id is derived from the base URL
+    /// and the slug; such an id is looked up again after `card_ttl`.
+    ///
+    /// # Errors
+    /// As [`Access::workspace`].
+    pub async fn workspace_id(&self, caller: &Caller, slug: &str, ctx: &Context) -> Result<Uuid, Refusal> {
+        let known = self.known_id(caller, slug, ID_TTL, ctx).await?;
+        let age = self.inner.clock.now().saturating_duration_since(known.read_at);
+        let known = match known.verdict? {
+            KnownId { derived: true, .. } if age >= self.inner.card_ttl => {
+                self.known_id(caller, slug, self.inner.card_ttl, ctx).await?.verdict?
+            }
+            known => known,
+        };
+        Ok(known.id)
+    }
+
+    async fn known_id(
+        &self,
+        caller: &Caller,
+        slug: &str,
+        max_age: Duration,
+        ctx: &Context,
+    ) -> Result<Answer<KnownId>, Refusal> {
+        paths::workspace(slug, "")?;
+        let (id, slug) = (caller.key.id(), Arc::<str>::from(slug));
+        let marks = [Mark::Key(id), Mark::Workspace(slug.to_string())];
+        let ask = |ctx| {
+            let (inner, key, slug) = (Arc::clone(&self.inner), caller.key.clone(), Arc::clone(&slug));
+            async move {
+                let page = ProjectsPage::ask(inner.client.clone(), key, slug.to_string(), ctx).await?;
+                Ok(page.map(|page| inner.known_id(page, &slug)))
+            }
+        };
+        let answer = self.inner.ids.get((id, Arc::clone(&slug)), &marks, max_age, ctx, ask).await;
+        self.noting_lost_key(id, answer)
+    }
+
+    /// Forgets who is behind a key and all its cards: a later v1 call said that it is no longer valid.
+    pub fn forget_identity(&self, key: KeyId) {
+        self.inner.forgotten.forget(Mark::Identity(key));
+        self.forget_key(key);
+    }
+
+    /// Forgets all cards obtained with a key.
+    pub fn forget_key(&self, key: KeyId) {
+        self.inner.forgotten.forget(Mark::Key(key));
+    }
+
+    /// Forgets everybody's card of a project.
+    pub fn forget_project(&self, project: Uuid) {
+        self.inner.forgotten.forget(Mark::Project(project));
+    }
+
+    /// Forgets everybody's cards of a workspace and of its projects, and its id.
+    pub fn forget_workspace(&self, slug: &str) {
+        self.inner.forgotten.forget(Mark::Workspace(slug.to_owned()));
+    }
+
+    fn noting_lost_key<T>(&self, key: KeyId, outcome: Result<T, Refusal>) -> Result<T, Refusal> {
+        if matches!(outcome, Err(Refusal::Unauthorized { .. })) {
+            self.forget_identity(key);
+        }
+        outcome
+    }
+}
+
+impl Inner {
+    fn known_id(&self, page: ProjectsPage, slug: &str) -> KnownId {
+        match page.workspace {
+            Some(id) => KnownId { id, derived: false },
+            None => KnownId { id: workspace_id::derived(self.client.base_url(), slug), derived: true },
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What a caller is in a workspace: the own row of `GET …/members/`, or the guest's way round.
+//!
+//! May use: `context`, `refusal`, `v1`, this folder.
+
+use super::Role;
+use super::paths;
+use super::remembered::Verdict;
+use super::workspace_id::ProjectsPage;
+use crate::context::Context;
+use crate::refusal::Refusal;
+use crate::v1::{Client, V1Key, V1Request};
+use bytes::Bytes;
+use serde::Deserialize;
+use std::time::Instant;
+use uuid::Uuid;
+
+/// Role of the caller in a workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WorkspaceRole {
+    /// May administer the workspace.
+    Admin,
+    /// May read the roster.
+    Member,
+    /// Sees only the projects joined and the public ones.
+    Guest,
+}
+
+impl WorkspaceRole {
+    /// From v1's number. One that v1 is not known to use grants no more than the known one below it.
+    pub fn of(role: Role) -> Self {
+        match role {
+            role if role >= Role::ADMIN => Self::Admin,
+            role if role.is_above_guest() => Self::Member,
+            _ => Self::Guest,
+        }
+    }
+}
+
+/// A workspace as one caller sees it.
+#[derive(Debug, Clone)]
+pub struct WorkspaceCard {
+    /// The caller's role.
+    pub role: WorkspaceRole,
+    /// The roster as v1 gave it to this caller: an array of persons with `role`, inactive ones included
+    /// (trap 52). `None` for guests, who may not read it (`members_workspace_guest`).
+    pub roster: Option<Bytes>,
+    /// When the roster was asked for.
+    pub read_at: Instant,
+}
+
+/// What an answer tells: the card's contents, and for guests the workspace's id by the way.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    pub(super) role: WorkspaceRole,
+    pub(super) roster: Option<Bytes>,
+    pub(super) projects: Option<ProjectsPage>,
+}
+
+/// Weight of a card in bytes, roughly.
+pub(super) fn weight(seen: &Seen) -> u32 {
+    let roster = seen.roster.as_ref().map_or(0, Bytes::len);
+    u32::try_from(roster).unwrap_or(u32::MAX).saturating_add(200)
+}
+
+/// Asks v1. "Not visible" is a verdict.
+pub(super) async fn ask(
+    client: Client,
+    key: V1Key,
+    user: Uuid,
+    slug: String,
+    ctx: Context,
+) -> Result<Verdict<Seen>, Refusal> {
+    let path = paths::workspace(&slug, "members/")?;
+    let answer = client.ask(&key, V1Request::get(path, ""), &ctx).await?;
+    match answer.status {
+        200 => own_row(answer.body, user),
+        // The same 403 for guests, outsiders, removed people and unknown workspaces
+        // (`members_workspace_guest`, `_outsider`, `_inactive_member`, `_unknown`). Only guests may list
+        // projects (`projects_list_guest` against `projects_list_outsider`).
+        403 | 404 => Ok(ProjectsPage::ask(client, key, slug, ctx).await?.map(|projects| Seen {
+            role: WorkspaceRole::Guest,
+            roster: None,
+            projects: Some(projects),
+        })),
+        status => Err(no_card(format!("v1 answered {status}"))),
+    }
+}
+
+/// The role in the caller's own row. Who is not on the roster is not a member, hence sees nothing.
+fn own_row(roster: Bytes, user: Uuid) -> Result<Verdict<Seen>, Refusal> {
+    #[derive(Deserialize)]
+    struct Row {
+        id: Uuid,
+        role: i64,
+    }
+    let rows: Vec<Row> = serde_json::from_slice(&roster).map_err(no_card)?;
+    let own = rows.iter().find(|row| row.id == user);
+    Ok(own.map_or_else(
+        || Err(Refusal::not_found()),
+        |row| {
+            let role = WorkspaceRole::of(Role(row.role));
+            Ok(Seen { role, roster: Some(roster.clone()), projects: None })
+        },
+    ))
+}
+
+fn no_card(cause: impl std::fmt::Display) -> Refusal {
+    Refusal::upstream("Access to the workspace could not be checked.", format!("workspace card: {cause}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_own_row_is_the_role() {
+        let roster = Bytes::from(
+            json!([{"id": Uuid::from_u128(1), "role": 20}, {"id": Uuid::from_u128(2), "role": 15, "email": "x"}])
+                .to_string(),
+        );
+        let seen = own_row(roster.clone(), Uuid::from_u128(2)).unwrap().unwrap();
+        assert_eq!((seen.role, seen.roster), (WorkspaceRole::Member, Some(roster.clone())));
+        assert_eq!(own_row(roster, Uuid::from_u128(3)).unwrap().unwrap_err().code(), "resource_not_found");
+        assert_eq!(own_row(Bytes::from_static(b"{}"), Uuid::nil()).unwrap_err().code(), "upstream_error");
+    }
+
+    #[test]
+    fn unknown_numbers_grant_no_more_than_the_known_one_below() {
+        for (number, role) in [
+            (20, WorkspaceRole::Admin),
+            (25, WorkspaceRole::Admin),
+            (15, WorkspaceRole::Member),
+            (19, WorkspaceRole::Member),
+            (10, WorkspaceRole::Guest),
+            (5, WorkspaceRole::Guest),
+            (0, WorkspaceRole::Guest),
+        ] {
+            assert_eq!(WorkspaceRole::of(Role(number)), role, "{number}");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The composition root: the one place where all parts meet.
+//!
+//! May use: everything but `cli` and `sandbox`.
+
+use crate::access::{Access, AccessSettings};
+use crate::context::Context;
+use crate::edge::{
+    Body, PassThrough, Readiness, Stack, Surface, V2Service, WriteObserver, read_body, serve, stack,
+};
+use crate::mapping::{Files, Texts};
+use crate::plan::{self, Plan};
+use crate::refusal::Refusal;
+use crate::request::V2;
+use crate::run::{Runner, RunnerSettings, SPECIALS};
+use crate::settings::{HttpAddress, ListenSettings, Settings};
+use crate::store::Store;
+use crate::v1::{Client, ClientSettings};
+use crate::v2::Reply;
+use futures_util::future::BoxFuture;
+use http::Request;
+use percent_encoding::percent_decode_str;
+use std::future::Future;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use uuid::Uuid;
+
+/// Longest random wait before a read is repeated.
+const RETRY_JITTER: Duration = Duration::from_millis(150);
+/// Entries remembered of each kind of proof of access.
+const PROOFS: u64 = 100_000;
+/// When what a pass-through write may have changed is dropped a second time: v1 cascades deletes and moves
+/// `updated_at` in the background (traps 39, 56).
+const BACKGROUND: Duration = Duration::from_secs(2);
+
+/// Why the gateway cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The mappings do not compile.
+    #[error("the mappings are faulty, nothing is served:\n{0}")]
+    Mappings(#[from] crate::mapping::Faults),
+    /// The folder of mappings cannot be read.
+    #[error("{0}; the folder is the setting `mappings`")]
+    Unreadable(#[from] crate::mapping::Unreadable),
+    /// A setting is missing or wrong.
+    #[error(transparent)]
+    Settings(#[from] crate::settings::SettingsError),
+    /// The client for v1 cannot be made.
+    #[error("upstream.base_url cannot be used: {0}")]
+    Client(#[from] crate::v1::ClientError),
+    /// The store cannot be opened.
+    #[error("the store (setting store.url) cannot be used: {0}")]
+    Store(#[from] crate::store::StoreError),
+    /// The pass-through cannot be made.
+    #[error("the pass-through cannot be set up: {0}")]
+    PassThrough(io::Error),
+}
+
+/// Compiles the embedded mappings, with those of `directory` laid over them.
+///
+/// # Errors
+/// Every fault of every file at once, or why the directory cannot be read.
+pub fn compile_plan(directory: Option<&Path>) -> Result<Plan, StartError> {
+    let mut texts = Texts::embedded();
+    if let Some(directory) = directory {
+        texts = texts.overlay(directory)?;
+    }
+    Ok(plan::compile(&Files::read(&texts), SPECIALS)?)
+}
+
+/// A gateway that is ready to serve.
+pub struct App {
+    stack: Stack,
+    listen: ListenSettings,
+    upstream: HttpAddress,
+    store: Store,
+}
+
+impl App {
+    /// Builds the gateway that `settings` describe.
+    ///
+    /// # Errors
+    /// Anything that would keep it from serving; nothing is served then.
+    pub async fn build(settings: &Settings) -> Result<Self, StartError> {
+        let upstream = settings.upstream.needed_base_url()?.clone();
+        let plan = Arc::new(compile_plan(settings.mappings.as_deref())?);
+        let client = Client::new(client_settings(settings, &upstream))?;
+        let access = Access::new(client.clone(), access_settings(settings));
+        let store = Store::open(&settings.store.url, upstream.as_str()).await?;
+        let runner = Runner::new(plan, client, access.clone(), store.clone(), runner_settings(settings));
+        let runner = Arc::new(runner);
+        let observer = Arc::new(ForeignWrites { runner: Arc::clone(&runner), access: access.clone() });
+        let pass_through = PassThrough::new(&upstream, &settings.upstream, settings.public.clone())
+            .map_err(StartError::PassThrough)?
+            .observed_by(observer);
+        let surface = Surface {
+            v2: Arc::new(Operations { v2: V2::new(runner, access), body_limit: settings.limits.body }),
+            pages: None,
+            pass_through,
+            readiness: Arc::new(StoreReady(store.clone())),
+        };
+        Ok(Self { stack: stack(settings, surface), listen: settings.listen.clone(), upstream, store })
+    }
+
+    /// Address of the service behind.
+    pub fn upstream(&self) -> &str {
+        self.upstream.as_str()
+    }
+
+    /// Serves until `shutdown` resolves and running requests have drained.
+    ///
+    /// # Errors
+    /// When the listener fails.
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) -> io::Result<()> {
+        let outcome = serve(listener, self.stack, &self.listen, shutdown).await;
+        self.store.close().await;
+        outcome
+    }
+}
+
+fn client_settings(settings: &Settings, upstream: &HttpAddress) -> ClientSettings {
+    ClientSettings {
+        base_url: upstream.as_str().to_owned(),
+        connect_timeout: settings.upstream.connect_timeout,
+        response_cap: settings.upstream.max_response_size,
+        pool_per_host: settings.upstream.pool_size,
+        retry_jitter: RETRY_JITTER,
+    }
+}
+
+fn access_settings(settings: &Settings) -> AccessSettings {
+    AccessSettings {
+        card_ttl: settings.cache.card,
+        identity_ttl: settings.cache.identity,
+        refused_identity_ttl: settings.cache.refused_identity,
+        capacity: PROOFS,
+    }
+}
+
+fn runner_settings(settings: &Settings) -> RunnerSettings {
+    RunnerSettings {
+        collection_ttl: settings.cache.collection,
+        strict_query: settings.strict_query,
+        shared_work: settings.limits.deadline,
+    }
+}
+
+/// The v2 operations as the HTTP surface wants them.
+struct Operations {
+    v2: V2,
+    body_limit: usize,
+}
+
+impl V2Service for Operations {
+    fn answer(&self, request: Request<Body>, context: Context) -> BoxFuture<'static, Result<Reply, Refusal>> {
+        let (v2, limit) = (self.v2.clone(), self.body_limit);
+        Box::pin(async move {
+            let (head, body) = request.into_parts();
+            v2.answer(head, read_body(body, limit), context).await
+        })
+    }
+}
+
+/// Ready means: the store can be read.
+struct StoreReady(Store);
+
+impl Readiness for StoreReady {
+    fn ready(&self) -> BoxFuture<'static, Result<(), Refusal>> {
+        let store = self.0.clone();
+        Box::pin(async move { Ok(store.overlay_of(Uuid::nil(), "readiness").await.map(|_| ())?) })
+    }
+}
+
+/// Writes that pass through to v1 drop what they may have changed.
+struct ForeignWrites {
+    runner: Arc<Runner>,
+    access: Access,
+}
+
+impl ForeignWrites {
+    fn drop_all(runner: &Runner, access: &Access, path: &str) {
+        let Some(touched) = Touched::by(path) else { return };
+        if let Some(project) = touched.project {
+            runner.changes().in_project(project);
+            access.forget_project(project);
+        }
+        if touched.beyond_project {
+            runner.changes().in_workspace(&touched.workspace);
+            access.forget_workspace(&touched.workspace);
+        }
+    }
+}
+
+impl WriteObserver for ForeignWrites {
+    fn before_write(&self, path: &str) {
+        Self::drop_all(&self.runner, &self.access, path);
+    }
+
+    fn after_write(&self, path: &str) {
+        Self::drop_all(&self.runner, &self.access, path);
+        let (runner, access, path) = (Arc::clone(&self.runner), self.access.clone(), path.to_owned());
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(async move {
+            tokio::time::sleep(BACKGROUND).await;
+            Self::drop_all(&runner, &access, &path);
+        });
+    }
+}
+
+/// What a v1 path can change.
+#[derive(Debug, PartialEq, Eq)]
+struct Touched {
+    workspace: String,
+    project: Option<Uuid>,
+    /// Whether the write can be seen outside of the project: it is about the project itself or its members,
+    /// or about the workspace.
+    beyond_project: bool,
+}
+
+impl Touched {
+    fn by(path: &str) -> Option<Self> {
+        let mut parts = path.strip_prefix("/api/v1/workspaces/")?.split('/').filter(|part| !part.is_empty());
+        let workspace = percent_decode_str(parts.next()?).decode_utf8_lossy().into_owned();
+        let within = (parts.next() == Some("projects")).then(|| parts.next()).flatten();
+        let project = within.and_then(|id| Uuid::try_parse(id).ok());
+        let inner = parts.next();
+        let beyond_project =
+            project.is_none() || matches!(inner, None | Some("archive" | "members" | "project-members"));
+        Some(Self { workspace, project, beyond_project })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_is_known_by_its_path() {
+        let project = Uuid::from_u128(7);
+        let base = format!("/api/v1/workspaces/ac%20me/projects/{project}/");
+        let touched = |path: &str| Touched::by(path).map(|t| (t.workspace, t.project, t.beyond_project));
+        assert_eq!(touched(&format!("{base}states/")), Some(("ac me".into(), Some(project), false)));
+        assert_eq!(touched(&base), Some(("ac me".into(), Some(project), true)));
+        assert_eq!(touched(&format!("{base}members/")), Some(("ac me".into(), Some(project), true)));
+        assert_eq!(touched("/api/v1/workspaces/acme/projects/"), Some(("acme".into(), None, true)));
+        assert_eq!(touched("/api/v1/users/me/"), None);
+    }
+}

@@ -1,0 +1,75 @@
+//! `causeway check`: settings, mappings, and on request the backend, before anything is served.
+
+use super::{CheckArgs, Outcome, block_on};
+use crate::app;
+use crate::context::Context;
+use crate::settings::Settings;
+use crate::v1::{Client, ClientSettings, V1Key, V1Request};
+use std::time::Duration;
+
+pub(super) fn run(args: &CheckArgs) -> Outcome {
+    let settings = args.settings.load()?;
+    println!("settings  fine");
+    let plan = app::compile_plan(settings.mappings.as_deref()).map_err(|fault| fault.to_string())?;
+    let working = plan.operations.iter().filter(|operation| operation.works()).count();
+    println!("mappings  fine: {} operations, {working} of them work in this version", plan.operations.len());
+    match &settings.upstream.base_url {
+        None => {
+            println!("backend   not checked: no --upstream given");
+            Ok(())
+        }
+        Some(base) => {
+            let base = base.as_str().to_owned();
+            block_on(async move { check_backend(&settings, base, args.key.as_deref()).await })
+        }
+    }
+}
+
+async fn check_backend(settings: &Settings, base: String, key: Option<&str>) -> Outcome {
+    let client = Client::new(ClientSettings {
+        base_url: base.clone(),
+        connect_timeout: settings.upstream.connect_timeout,
+        response_cap: settings.upstream.max_response_size,
+        pool_per_host: 1,
+        retry_jitter: Duration::from_millis(50),
+    })
+    .map_err(|fault| format!("upstream.base_url: {fault}"))?;
+    expect_refusal(&client, &base, settings.limits.deadline).await?;
+    println!("backend   answers at {base} and refuses unknown keys as v1 does");
+    match key {
+        None => println!("key       not checked: give one with --key or CAUSEWAY_CHECK_KEY"),
+        Some(key) => {
+            println!("key       accepted: it belongs to {}", owner(&client, key, settings.limits.deadline).await?)
+        }
+    }
+    Ok(())
+}
+
+/// v1 answers an unknown key with 403 and a text of its own (trap 1, `auth_wrong_key`).
+async fn expect_refusal(client: &Client, base: &str, allowed: Duration) -> Outcome {
+    let ctx = Context::new("check", allowed);
+    let nobody = V1Key::new("causeway-check-no-such-key");
+    let answer = client.call(&nobody, V1Request::get("users/me/", ""), &ctx).await;
+    let answer = answer.map_err(|fault| {
+        format!("{base} cannot be reached: {fault}; check --upstream (scheme, host, port) and the network")
+    })?;
+    match (answer.status, answer.is_json) {
+        (401 | 403, true) => Ok(()),
+        (429, _) => Err(format!("{base} refuses to answer now (429); try again in a minute")),
+        (status, _) => Err(format!(
+            "{base} does not answer like v1: /api/v1/users/me/ gave {status} to an unknown key; check --upstream, \
+             which is the address without /api/v1"
+        )),
+    }
+}
+
+async fn owner(client: &Client, key: &str, allowed: Duration) -> Result<String, String> {
+    let ctx = Context::new("check", allowed);
+    let answer = client.ask(&V1Key::new(key), V1Request::get("users/me/", ""), &ctx).await;
+    let answer = answer.map_err(|refusal| match refusal.status() {
+        401 => "the key is not accepted by v1; check --key".to_owned(),
+        _ => format!("the key could not be checked: v1 answered {}", refusal.code()),
+    })?;
+    let user: serde_json::Value = serde_json::from_slice(&answer.body).map_err(|fault| fault.to_string())?;
+    Ok(user.get("email").and_then(serde_json::Value::as_str).unwrap_or("somebody without an address").to_owned())
+}

@@ -1,0 +1,225 @@
+//! Request and answer bodies: one boxed type, bounded reading, and watching a body go by.
+//!
+//! May use: `refusal`.
+
+use crate::refusal::Refusal;
+use bytes::Bytes;
+use http_body::{Body as _, Frame, SizeHint};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Empty, Full};
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// Why a body cannot be read on: any error, in a type of its own.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct BodyError(Box<dyn std::error::Error + Send + Sync>);
+
+impl BodyError {
+    /// Wraps `error`.
+    pub fn new(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self(error.into())
+    }
+}
+
+/// The body of every request and answer inside the gateway.
+pub type Body = UnsyncBoxBody<Bytes, BodyError>;
+
+/// How many times the limit is read and thrown away, so that a client that sends a little too much gets
+/// to read the refusal instead of a reset connection.
+const DISCARDED_LIMITS: u64 = 4;
+
+/// A body without content.
+pub fn empty() -> Body {
+    Empty::new().map_err(never).boxed_unsync()
+}
+
+/// A body that is there completely.
+pub fn full(bytes: impl Into<Bytes>) -> Body {
+    Full::new(bytes.into()).map_err(never).boxed_unsync()
+}
+
+/// The body of a request as it arrives.
+pub(super) fn incoming(body: hyper::body::Incoming) -> Body {
+    body.map_err(BodyError::new).boxed_unsync()
+}
+
+fn never(error: Infallible) -> BodyError {
+    match error {}
+}
+
+/// Reads a request body of at most `limit` bytes.
+///
+/// # Errors
+/// `validation_error` when it is larger (O5), pauses too long, or cannot be read to its end.
+pub async fn read_body(mut body: Body, limit: usize) -> Result<Bytes, Refusal> {
+    if body.size_hint().lower() > limit as u64 {
+        return Err(too_large(body, limit).await);
+    }
+    let mut collected = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| unreadable(&error))?;
+        let Ok(piece) = frame.into_data() else { continue };
+        if collected.len() + piece.len() > limit {
+            return Err(too_large(body, limit).await);
+        }
+        collected.extend_from_slice(&piece);
+    }
+    Ok(collected.into())
+}
+
+async fn too_large(mut body: Body, limit: usize) -> Refusal {
+    let mut left = (limit as u64).saturating_mul(DISCARDED_LIMITS);
+    while let Some(Ok(frame)) = body.frame().await {
+        let size = frame.data_ref().map_or(0, Bytes::len) as u64;
+        left = left.saturating_sub(size.max(1));
+        if left == 0 {
+            break;
+        }
+    }
+    Refusal::invalid(format!("The request body is larger than {limit} bytes."))
+}
+
+fn unreadable(error: &BodyError) -> Refusal {
+    if error.0.is::<BodyPaused>() {
+        return Refusal::invalid("The request body did not arrive in time.");
+    }
+    Refusal::invalid("The request body could not be read to its end.")
+}
+
+/// The body stopped arriving.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing more of the body arrived in time")]
+pub(super) struct BodyPaused;
+
+/// `body`, failing with [`BodyPaused`] when nothing of it arrives for `pause`.
+pub(super) fn without_pauses(body: Body, pause: Duration) -> Body {
+    Paced { body, pause, timer: None }.boxed_unsync()
+}
+
+/// A body with a limit on the time between its pieces.
+struct Paced {
+    body: Body,
+    pause: Duration,
+    timer: Option<Pin<Box<tokio::time::Sleep>>>,
+}
+
+impl http_body::Body for Paced {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let this = &mut *self;
+        if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(cx) {
+            this.timer = None;
+            return Poll::Ready(frame);
+        }
+        let pause = this.pause;
+        let timer = this.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(pause)));
+        timer.as_mut().poll(cx).map(|()| Some(Err(BodyError::new(BodyPaused))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Somebody who watches a body go by and is dropped with it.
+pub(super) trait Watch: Send + Unpin + 'static {
+    /// A piece of `bytes` bytes passed.
+    fn piece(&mut self, _bytes: usize) {}
+    /// The body came to its end; not called when it fails or is given up before.
+    fn complete(&mut self) {}
+}
+
+/// A semaphore permit is simply held as long as the body lives.
+impl Watch for tokio::sync::OwnedSemaphorePermit {}
+
+/// `body`, with `watch` beside it.
+pub(super) fn watched(body: Body, watch: impl Watch) -> Body {
+    let mut watched = Watched { body, watch, ended: false };
+    watched.note_end(false);
+    watched.boxed_unsync()
+}
+
+/// A body with its watcher. Trailers, size and end are those of the body.
+struct Watched<W> {
+    body: Body,
+    watch: W,
+    ended: bool,
+}
+
+impl<W: Watch> Watched<W> {
+    fn note_end(&mut self, at_end: bool) {
+        if !self.ended && (at_end || http_body::Body::is_end_stream(&self.body)) {
+            self.ended = true;
+            self.watch.complete();
+        }
+    }
+}
+
+impl<W: Watch> http_body::Body for Watched<W> {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let this = &mut *self;
+        let polled = Pin::new(&mut this.body).poll_frame(cx);
+        match &polled {
+            Poll::Ready(Some(Ok(frame))) => {
+                this.watch.piece(frame.data_ref().map_or(0, Bytes::len));
+                this.note_end(false);
+            }
+            Poll::Ready(None) => this.note_end(true),
+            Poll::Ready(Some(Err(_))) | Poll::Pending => {}
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::stream;
+    use http_body_util::StreamBody;
+
+    fn in_pieces(pieces: Vec<&'static str>) -> Body {
+        let frames = pieces.into_iter().map(|piece| Ok(Frame::data(Bytes::from(piece))));
+        StreamBody::new(stream::iter(frames)).boxed_unsync()
+    }
+
+    #[tokio::test]
+    async fn a_body_up_to_the_limit_is_read() {
+        assert_eq!(read_body(in_pieces(vec!["ab", "cd"]), 4).await.unwrap(), "abcd");
+        assert_eq!(read_body(empty(), 0).await.unwrap(), "");
+    }
+
+    #[tokio::test]
+    async fn a_larger_body_is_a_validation_error_found_while_reading() {
+        for body in [in_pieces(vec!["ab", "cd", "e"]), full("abcde")] {
+            let refusal = read_body(body, 4).await.unwrap_err();
+            assert_eq!((refusal.status(), refusal.code()), (400, "validation_error"));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_stops_arriving_is_refused() {
+        let stalled = StreamBody::new(stream::pending::<Result<Frame<Bytes>, BodyError>>()).boxed_unsync();
+        let body = without_pauses(stalled, Duration::from_secs(10));
+        assert_eq!(read_body(body, 4).await, Err(Refusal::invalid("The request body did not arrive in time.")));
+    }
+}

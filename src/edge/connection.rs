@@ -1,0 +1,254 @@
+//! One connection's clock: closes connections whose client is too slow or does nothing.
+//!
+//! hyper has a time limit for request heads only; it would apply to idle connections as well and not to
+//! the first bytes, by which HTTP/1.1 and HTTP/2 are told apart. So the limits are watched here, from
+//! what passes the socket and from which requests run. HTTP/2 heads cannot be told from other frames;
+//! there the idle time stands in for the head's.
+//!
+//! May use: `settings`, `edge::body`.
+
+use super::body::Watch;
+use crate::settings::ListenSettings;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Instant;
+
+/// How the bytes of HTTP/2 begin.
+const HTTP2_PREFACE: &[u8] = b"PRI";
+
+/// Address of whoever is at the other end of the connection; in the extensions of every request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peer(pub SocketAddr);
+
+/// What a connection is doing and since when.
+#[derive(Debug)]
+struct State {
+    running: usize,
+    since: Instant,
+    head_begun: bool,
+    any_received: bool,
+    http2: bool,
+    unsent_since: Option<Instant>,
+}
+
+/// Time limits of a connection.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    head: Duration,
+    idle: Duration,
+    send: Duration,
+}
+
+/// The clock of one connection, shared by its socket, its requests and its limit.
+#[derive(Debug, Clone)]
+pub(super) struct Clock {
+    state: Arc<Mutex<State>>,
+    limits: Limits,
+}
+
+impl Clock {
+    /// A clock that starts now, waiting for the first request.
+    pub(super) fn start(settings: &ListenSettings) -> Self {
+        let limits =
+            Limits { head: settings.header_timeout, idle: settings.idle_timeout, send: settings.send_timeout };
+        let state = State {
+            running: 0,
+            since: Instant::now(),
+            head_begun: true,
+            any_received: false,
+            http2: false,
+            unsent_since: None,
+        };
+        Self { state: Arc::new(Mutex::new(state)), limits }
+    }
+
+    /// Notes a request that runs until the returned value is dropped.
+    pub(super) fn request(&self) -> Running {
+        let mut state = self.state();
+        state.running += 1;
+        state.head_begun = false;
+        Running(self.clone())
+    }
+
+    /// Ends when a limit has passed.
+    pub(super) async fn expired(&self) {
+        loop {
+            let now = Instant::now();
+            match self.expiry() {
+                Some(at) if at <= now => return,
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => tokio::time::sleep(self.shortest()).await,
+            }
+        }
+    }
+
+    fn shortest(&self) -> Duration {
+        self.limits.head.min(self.limits.idle).min(self.limits.send)
+    }
+
+    /// When the connection is to be closed unless something happens.
+    fn expiry(&self) -> Option<Instant> {
+        let state = self.state();
+        let unsent = state.unsent_since.map(|since| since + self.limits.send);
+        let wait = if state.head_begun { self.limits.head } else { self.limits.idle };
+        let unasked = (state.running == 0).then(|| state.since + wait);
+        unsent.into_iter().chain(unasked).min()
+    }
+
+    fn received(&self, bytes: &[u8]) {
+        let mut state = self.state();
+        if !state.any_received {
+            state.any_received = true;
+            state.http2 = bytes.starts_with(HTTP2_PREFACE);
+            state.head_begun &= !state.http2;
+        } else if state.running == 0 && !state.head_begun && !state.http2 {
+            state.head_begun = true;
+            state.since = Instant::now();
+        }
+    }
+
+    fn sent(&self, progress: bool) {
+        let mut state = self.state();
+        state.unsent_since = if progress { None } else { state.unsent_since.or_else(|| Some(Instant::now())) };
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request that runs, until it is dropped with the last of its answer.
+#[derive(Debug)]
+pub(super) struct Running(Clock);
+
+impl Watch for Running {}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.running -= 1;
+        state.since = Instant::now();
+    }
+}
+
+/// A socket that tells its clock what passes.
+pub(super) struct Timed<S> {
+    socket: S,
+    clock: Clock,
+}
+
+impl<S> Timed<S> {
+    pub(super) fn new(socket: S, clock: Clock) -> Self {
+        Self { socket, clock }
+    }
+
+    fn note<T>(&self, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        self.clock.sent(polled.is_ready());
+        polled
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        let polled = Pin::new(&mut self.socket).poll_read(cx, buf);
+        if buf.filled().len() > before {
+            self.clock.received(&buf.filled()[before..]);
+        }
+        polled
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Timed<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.socket).poll_write(cx, bytes);
+        self.note(polled)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.socket).poll_write_vectored(cx, pieces);
+        self.note(polled)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.socket.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Settings;
+
+    fn clock() -> Clock {
+        Clock::start(&Settings::default().listen)
+    }
+
+    async fn closed_after(clock: &Clock) -> Duration {
+        let began = Instant::now();
+        clock.expired().await;
+        began.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_says_nothing_or_too_little_has_the_head_time() {
+        assert_eq!(closed_after(&clock()).await.as_secs(), 10);
+        let begun = clock();
+        begun.received(b"GET / HT");
+        assert_eq!(closed_after(&begun).await.as_secs(), 10);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn after_an_answer_the_idle_time_applies_until_the_next_head_begins() {
+        let clock = clock();
+        clock.received(b"GET");
+        drop(clock.request());
+        assert_eq!(closed_after(&clock).await.as_secs(), 75);
+        clock.received(b"G");
+        assert_eq!(closed_after(&clock).await.as_secs(), 10);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_running_request_is_not_the_connections_business() {
+        let clock = clock();
+        let running = clock.request();
+        let expired = tokio::time::timeout(Duration::from_secs(3600), clock.expired()).await;
+        assert!(expired.is_err());
+        drop(running);
+        assert_eq!(closed_after(&clock).await.as_secs(), 75);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_left_unread_ends_the_connection() {
+        let clock = clock();
+        let _running = clock.request();
+        clock.sent(false);
+        clock.sent(false);
+        assert_eq!(closed_after(&clock).await.as_secs(), 60);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn http2_has_the_idle_time() {
+        let clock = clock();
+        clock.received(b"PRI * HTTP/2.0");
+        clock.received(b"frames");
+        assert_eq!(closed_after(&clock).await.as_secs(), 75);
+    }
+}

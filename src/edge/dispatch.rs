@@ -1,0 +1,116 @@
+//! Tells v2 from the pass-through and from everything else, by the beginning of the path.
+//!
+//! May use: `context`, `refusal`, `v2::Reply`, `edge::body`, `edge::pass_through`.
+
+use super::body::{self, Body, without_pauses};
+use super::layers;
+use super::pass_through::PassThrough;
+use crate::context::Context;
+use crate::refusal::Refusal;
+use crate::v2::Reply;
+use futures_util::future::BoxFuture;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderValue, Request, Response, StatusCode};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Beginning of all v2 paths.
+const V2: &str = "/api/v2/";
+/// Beginning of all v1 paths.
+const V1: &str = "/api/v1/";
+
+/// What answers v2 requests. The request's extensions hold the `PublicBase` and the `Peer`.
+pub trait V2Service: Send + Sync + 'static {
+    /// Answers `request`, which is never HEAD. Read its body with [`super::read_body`].
+    fn answer(&self, request: Request<Body>, context: Context) -> BoxFuture<'static, Result<Reply, Refusal>>;
+}
+
+/// What answers paths outside the two interfaces, with answers of any kind: documentation, OAuth.
+pub trait Pages: Send + Sync + 'static {
+    /// Whether `path` is one of these; asked before v2, so that pages below `/api/v2/` are possible.
+    fn has(&self, path: &str) -> bool;
+
+    /// Answers `request`, which is never HEAD.
+    fn answer(
+        &self,
+        request: Request<Body>,
+        context: Context,
+    ) -> BoxFuture<'static, Result<Response<Body>, Refusal>>;
+}
+
+/// Whether the gateway can serve.
+pub trait Readiness: Send + Sync + 'static {
+    /// Success when it can; else the refusal that requests would meet.
+    fn ready(&self) -> BoxFuture<'static, Result<(), Refusal>>;
+}
+
+/// The readiness of something that is ready as soon as it runs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AlwaysReady;
+
+impl Readiness for AlwaysReady {
+    fn ready(&self) -> BoxFuture<'static, Result<(), Refusal>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// Everything the stack stands in front of.
+pub struct Surface {
+    /// The v2 operations.
+    pub v2: Arc<dyn V2Service>,
+    /// Pages besides, if any.
+    pub pages: Option<Arc<dyn Pages>>,
+    /// The way through to v1.
+    pub pass_through: PassThrough,
+    /// What `/readyz` asks.
+    pub readiness: Arc<dyn Readiness>,
+}
+
+impl Surface {
+    fn pages_for(&self, path: &str) -> Option<Arc<dyn Pages>> {
+        self.pages.clone().filter(|pages| pages.has(path))
+    }
+}
+
+/// Whether `path` belongs to v2.
+pub(super) fn is_v2(path: &str) -> bool {
+    path.starts_with(V2) || path == V2.trim_end_matches('/')
+}
+
+/// Whether `path` is passed through to v1.
+pub(super) fn is_pass_through(path: &str) -> bool {
+    path.starts_with(V1)
+}
+
+/// Hands `request` to whoever its path belongs to.
+pub(super) async fn dispatch(
+    surface: Arc<Surface>,
+    body_pause: Duration,
+    request: Request<Body>,
+) -> Result<Response<Body>, Refusal> {
+    let context = layers::context(request.extensions());
+    if is_pass_through(request.uri().path()) {
+        return surface.pass_through.forward(request, &context).await;
+    }
+    let request = request.map(|body| without_pauses(body, body_pause));
+    if let Some(pages) = surface.pages_for(request.uri().path()) {
+        return pages.answer(request, context).await;
+    }
+    if is_v2(request.uri().path()) {
+        return surface.v2.answer(request, context).await.and_then(reply);
+    }
+    Err(Refusal::NotFound { detail: "There is nothing at this path.".into() })
+}
+
+/// A v2 success as HTTP. Answers depend on the credential, so nobody on the way may keep them.
+fn reply(reply: Reply) -> Result<Response<Body>, Refusal> {
+    let status = StatusCode::from_u16(reply.status).map_err(Refusal::internal)?;
+    let has_body = reply.body.is_some();
+    let mut response = Response::new(reply.body.map_or_else(body::empty, body::full));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if has_body {
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
+    Ok(response)
+}

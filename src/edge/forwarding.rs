@@ -1,0 +1,141 @@
+//! What of a message's head crosses the gateway (RFC 9110, 7.6): hop-by-hop headers stay, forwarding
+//! headers are added, everything else goes on as it is.
+//!
+//! May use: `settings`, `edge::connection`, `edge::public_base`.
+
+use super::connection::Peer;
+use super::public_base::{host, scheme};
+use crate::settings::PublicSettings;
+use http::header::{
+    CONNECTION, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
+};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+/// Headers that speak about one connection only.
+const HOP_BY_HOP: [HeaderName; 9] = [
+    CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION,
+    TE,
+    TRANSFER_ENCODING,
+    UPGRADE,
+    HeaderName::from_static("http2-settings"),
+];
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
+/// Takes out what speaks about one connection, those headers included that `Connection` names.
+pub(super) fn strip_hop_by_hop(headers: &mut HeaderMap) {
+    for name in named_in_connection(headers).into_iter().chain(HOP_BY_HOP) {
+        headers.remove(name);
+    }
+}
+
+fn named_in_connection(headers: &HeaderMap) -> Vec<HeaderName> {
+    let values = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse().ok()).collect()
+}
+
+/// Headers of `request` as v1 gets them: without `Host`, which follows from v1's address, and without
+/// `Expect`, which this server has met itself.
+pub(super) fn request_headers(request: &Parts, settings: &PublicSettings) -> HeaderMap {
+    let mut headers = request.headers.clone();
+    let trailers = accepts_trailers(&headers);
+    strip_hop_by_hop(&mut headers);
+    headers.remove(HOST);
+    headers.remove(EXPECT);
+    if trailers {
+        headers.insert(TE, HeaderValue::from_static("trailers"));
+    }
+    add_forwarding(&mut headers, request, settings);
+    headers
+}
+
+fn accepts_trailers(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(TE).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).any(|coding| coding.trim().eq_ignore_ascii_case("trailers"))
+}
+
+/// Says for whom, and under which address. What the client itself claims is believed, and continued,
+/// only from trusted proxies.
+fn add_forwarding(headers: &mut HeaderMap, request: &Parts, settings: &PublicSettings) {
+    let peer = request.extensions.get::<Peer>().map(|peer| peer.0.ip().to_canonical());
+    if !peer.is_some_and(|peer| settings.trusts(peer)) {
+        headers.remove(FORWARDED_FOR);
+    }
+    let before = headers.get_all(FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok().map(str::to_owned));
+    let chain: Vec<String> = before.chain(peer.map(|peer| peer.to_string())).collect();
+    set(headers, FORWARDED_FOR, &chain.join(", "));
+    set(headers, FORWARDED_HOST, &host(request, settings));
+    set(headers, FORWARDED_PROTO, scheme(request, settings));
+}
+
+fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    headers.remove(&name);
+    if let Ok(value) = HeaderValue::from_str(value)
+        && !value.is_empty()
+    {
+        headers.insert(name, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn forwarded(headers: &[(&str, &str)], settings: &PublicSettings) -> HeaderMap {
+        let mut request = http::Request::builder().uri("/api/v1/x");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (mut parts, ()) = request.body(()).unwrap().into_parts();
+        parts.extensions.insert(Peer("10.0.0.1:5".parse().unwrap()));
+        request_headers(&parts, settings)
+    }
+
+    #[test]
+    fn what_speaks_about_one_connection_stays_here() {
+        let headers = forwarded(
+            &[
+                ("connection", "close, X-Private"),
+                ("x-private", "1"),
+                ("keep-alive", "timeout=5"),
+                ("transfer-encoding", "chunked"),
+                ("upgrade", "h2c"),
+                ("te", "trailers, deflate"),
+                ("expect", "100-continue"),
+                ("host", "gw.example"),
+                ("x-odd", "a"),
+                ("x-odd", "b"),
+            ],
+            &PublicSettings::default(),
+        );
+        let mut names: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["te", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-odd"]);
+        assert_eq!(headers["te"], "trailers");
+        assert_eq!(headers.get_all("x-odd").iter().count(), 2);
+    }
+
+    #[test]
+    fn claims_of_strangers_are_replaced_and_those_of_trusted_proxies_continued() {
+        let claimed = [("x-forwarded-for", "1.2.3.4"), ("x-forwarded-proto", "https"), ("host", "gw.example")];
+        let alone = forwarded(&claimed, &PublicSettings::default());
+        assert_eq!(
+            (&alone["x-forwarded-for"], &alone["x-forwarded-proto"]),
+            (&"10.0.0.1".parse().unwrap(), &"http".parse().unwrap())
+        );
+        let behind = PublicSettings { url: None, trusted_proxies: vec!["10.0.0.1/32".parse().unwrap()] };
+        let continued = forwarded(&claimed, &behind);
+        assert_eq!(continued["x-forwarded-for"], "1.2.3.4, 10.0.0.1");
+        assert_eq!(
+            (&continued["x-forwarded-proto"], &continued["x-forwarded-host"]),
+            (&"https".parse().unwrap(), &"gw.example".parse().unwrap())
+        );
+    }
+}

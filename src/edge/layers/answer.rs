@@ -1,0 +1,48 @@
+//! Where refusals become bytes, and where v2 answers say what they cost at v1.
+
+use super::{Layered, context};
+use crate::context::Context;
+use crate::edge::body::Body;
+use crate::edge::dispatch::is_v2;
+use crate::edge::problem;
+use crate::edge::public_base::PublicBase;
+use crate::refusal::Refusal;
+use futures_util::FutureExt;
+use http::{HeaderName, HeaderValue, Request, Response};
+use std::convert::Infallible;
+use std::time::{Duration, Instant};
+use tower::service_fn;
+
+/// Header with the number of v1 calls an answer cost.
+const V1_CALLS: HeaderName = HeaderName::from_static("causeway-v1-calls");
+/// Header with the times an answer took, readable in browsers.
+const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
+
+/// Turns refusals into problems and adds the cost to v2 answers, problems included.
+pub(in crate::edge) fn answer<S: Layered<Refusal>>(inner: S) -> impl Layered<Infallible> {
+    service_fn(move |request| answered(inner.clone(), request).boxed())
+}
+
+async fn answered<S: Layered<Refusal>>(mut inner: S, request: Request<Body>) -> Result<Response<Body>, Infallible> {
+    let began = Instant::now();
+    let context = context(request.extensions());
+    let base = request.extensions().get::<PublicBase>().cloned().unwrap_or_else(|| PublicBase::new(""));
+    let v2 = is_v2(request.uri().path());
+    let result = inner.call(request).await;
+    let mut response = result.unwrap_or_else(|refusal| problem::respond(&refusal, &base, &context.request_id));
+    if v2 {
+        add_cost(&mut response, &context, began.elapsed());
+    }
+    Ok(response)
+}
+
+fn add_cost(response: &mut Response<Body>, context: &Context, total: Duration) {
+    let calls = context.meter.calls();
+    let milliseconds = |time: Duration| time.as_secs_f64() * 1000.0;
+    let (v1, total) = (milliseconds(context.meter.v1_time()), milliseconds(total));
+    let timing = format!("v1;dur={v1:.1};desc=\"{calls} calls\", total;dur={total:.1}");
+    response.headers_mut().insert(V1_CALLS, calls.into());
+    if let Ok(timing) = HeaderValue::from_str(&timing) {
+        response.headers_mut().insert(SERVER_TIMING, timing);
+    }
+}

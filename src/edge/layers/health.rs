@@ -1,0 +1,48 @@
+//! `/healthz` and `/readyz`: is the process alive, can it serve. Neither needs a credential.
+
+use super::{Layered, context};
+use crate::edge::body::{self, Body};
+use crate::edge::dispatch::Readiness;
+use crate::refusal::Refusal;
+use futures_util::FutureExt;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderValue, Method, Request, Response};
+use std::sync::Arc;
+use tower::service_fn;
+
+/// Answers the two health paths and leaves all others to `inner`.
+pub(in crate::edge) fn health<S: Layered<Refusal>>(
+    inner: S,
+    readiness: Arc<dyn Readiness>,
+) -> impl Layered<Refusal> {
+    service_fn(move |request| examined(inner.clone(), request, readiness.clone()).boxed())
+}
+
+async fn examined<S: Layered<Refusal>>(
+    mut inner: S,
+    request: Request<Body>,
+    readiness: Arc<dyn Readiness>,
+) -> Result<Response<Body>, Refusal> {
+    match request.uri().path() {
+        "/healthz" => only_get(&request).map(|()| said("alive")),
+        "/readyz" => {
+            only_get(&request)?;
+            let allowed = context(request.extensions()).remaining();
+            let ready = tokio::time::timeout(allowed, readiness.ready()).await;
+            ready.unwrap_or(Err(Refusal::DeadlineExceeded)).map(|()| said("ready"))
+        }
+        _ => inner.call(request).await,
+    }
+}
+
+fn only_get(request: &Request<Body>) -> Result<(), Refusal> {
+    let get = request.method() == Method::GET;
+    if get { Ok(()) } else { Err(Refusal::MethodNotAllowed { allow: vec!["GET"] }) }
+}
+
+fn said(status: &str) -> Response<Body> {
+    let mut response = Response::new(body::full(format!("{{\"status\":\"{status}\"}}")));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

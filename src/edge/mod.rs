@@ -1,0 +1,30 @@
+//! The HTTP surface: connections, layers, routing by prefix, problems, and the pass-through to v1.
+//!
+//! Purpose: everything about HTTP that is the same for every operation. [`serve`] accepts connections,
+//! [`stack`] lists the layers in order, [`dispatch`] tells v2 from the pass-through, [`problem`] writes
+//! every error body. What a v2 request means is the business of the [`V2Service`] behind.
+//!
+//! May use: `context`, `refusal`, `settings`, `telemetry`, `v2::Reply`. May not use: `access`, `run`,
+//! `translate`, `v1`, `store`.
+
+mod body;
+mod connection;
+pub mod dispatch;
+mod forwarding;
+mod layers;
+mod listen;
+mod pass_through;
+pub mod problem;
+mod public_base;
+pub mod stack;
+
+pub use body::{Body, BodyError, empty, full, read_body};
+pub use connection::Peer;
+pub use dispatch::{AlwaysReady, Pages, Readiness, Surface, V2Service};
+pub use listen::serve;
+pub use pass_through::{Admission, AdmitAll, PassThrough, Unobserved, WriteObserver};
+pub use public_base::PublicBase;
+pub use stack::{Stack, stack};
+
+#[cfg(test)]
+mod tests;

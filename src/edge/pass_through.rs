@@ -1,0 +1,309 @@
+//! `/api/v1/` to the service behind: every method, bytes, path and query unchanged, streaming both ways.
+//!
+//! On hyper's own client rather than reqwest, because reqwest's addresses are normalised (`%2e%2e`, `'`
+//! and others change) and a pass-through must not change them. HTTP/1.1 only: one exchange a connection,
+//! so that a large transfer never holds up others.
+//!
+//! May use: `context`, `refusal`, `settings`, `edge::body`, `edge::forwarding`.
+
+use super::body::{self, Body, Watch, watched};
+use super::forwarding::{request_headers, strip_hop_by_hop};
+use super::layers::REQUEST_ID;
+use crate::context::Context;
+use crate::refusal::Refusal;
+use crate::settings::{HttpAddress, PublicSettings, UpstreamSettings};
+use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::{Client, Error};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use percent_encoding::percent_decode_str;
+use std::error::Error as _;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Is told of writes on the pass-through, so that what they may touch can be forgotten.
+pub trait WriteObserver: Send + Sync + 'static {
+    /// A write to `path` is about to be sent.
+    fn before_write(&self, path: &str);
+    /// A write to `path` was answered, failed, or was given up by its client; it may have been carried
+    /// out in each case. Called before the client gets the answer.
+    fn after_write(&self, path: &str);
+}
+
+/// Nobody wants to know of writes.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unobserved;
+
+impl WriteObserver for Unobserved {
+    fn before_write(&self, _path: &str) {}
+    fn after_write(&self, _path: &str) {}
+}
+
+/// Decides whether a request may go through at all, by its headers.
+pub trait Admission: Send + Sync + 'static {
+    /// Success lets the request through; credentials of the gateway itself are of no use behind it.
+    ///
+    /// # Errors
+    /// The refusal to answer with.
+    fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal>;
+}
+
+/// Everything may go through.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AdmitAll;
+
+impl Admission for AdmitAll {
+    fn admit(&self, _headers: &HeaderMap) -> Result<(), Refusal> {
+        Ok(())
+    }
+}
+
+/// The way through to v1.
+pub struct PassThrough {
+    client: Client<HttpsConnector<HttpConnector>, Body>,
+    target: Target,
+    head_timeout: Duration,
+    public: PublicSettings,
+    observer: Arc<dyn WriteObserver>,
+    admission: Arc<dyn Admission>,
+}
+
+impl PassThrough {
+    /// A way to the service at `base`, its path prefix included.
+    ///
+    /// # Errors
+    /// When TLS cannot be set up or `base` has no host.
+    pub fn new(base: &HttpAddress, upstream: &UpstreamSettings, public: PublicSettings) -> io::Result<Self> {
+        Ok(Self {
+            client: client(upstream)?,
+            target: Target::new(base)?,
+            head_timeout: upstream.pass_through_timeout,
+            public,
+            observer: Arc::new(Unobserved),
+            admission: Arc::new(AdmitAll),
+        })
+    }
+
+    /// The same, with `observer` told of writes.
+    #[must_use]
+    pub fn observed_by(self, observer: Arc<dyn WriteObserver>) -> Self {
+        Self { observer, ..self }
+    }
+
+    /// The same, with `admission` deciding what may go through.
+    #[must_use]
+    pub fn admitting(self, admission: Arc<dyn Admission>) -> Self {
+        Self { admission, ..self }
+    }
+
+    /// Sends `request` to v1 and brings the answer back, both as streams.
+    ///
+    /// # Errors
+    /// What `admission` refuses; a path that climbs out of `/api/v1/`; v1 unreachable, broken or silent.
+    pub(super) async fn forward(
+        &self,
+        request: Request<Body>,
+        context: &Context,
+    ) -> Result<Response<Body>, Refusal> {
+        self.admission.admit(request.headers())?;
+        stays_inside(request.uri().path())?;
+        let write = Write::begin(&self.observer, request.method(), request.uri().path());
+        let progress = Progress::default();
+        let request = self.outgoing(request, context, &progress)?;
+        let answer = tokio::select! {
+            answer = self.client.request(request) => answer.map_err(|error| refusal(&error)),
+            () = progress.stalled(self.head_timeout) => Err(no_answer()),
+        };
+        drop(write);
+        answer.map(returned)
+    }
+
+    fn outgoing(
+        &self,
+        request: Request<Body>,
+        context: &Context,
+        progress: &Progress,
+    ) -> Result<Request<Body>, Refusal> {
+        let (parts, body) = request.into_parts();
+        let mut outgoing = Request::new(watched(body, progress.clone()));
+        *outgoing.uri_mut() = self.target.uri(&parts.uri)?;
+        *outgoing.headers_mut() = request_headers(&parts, &self.public);
+        *outgoing.method_mut() = parts.method;
+        if let Ok(id) = HeaderValue::from_str(&context.request_id) {
+            outgoing.headers_mut().entry(REQUEST_ID).or_insert(id);
+        }
+        Ok(outgoing)
+    }
+}
+
+fn client(settings: &UpstreamSettings) -> io::Result<Client<HttpsConnector<HttpConnector>, Body>> {
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_connect_timeout(Some(settings.connect_timeout));
+    let provider = rustls::crypto::ring::default_provider();
+    let tls = HttpsConnectorBuilder::new().with_provider_and_platform_verifier(provider)?;
+    let connector = tls.https_or_http().enable_http1().wrap_connector(tcp);
+    Ok(Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_max_idle_per_host(settings.pool_size)
+        .build(connector))
+}
+
+/// The address of v1, taken apart.
+struct Target {
+    scheme: Scheme,
+    authority: Authority,
+    prefix: String,
+}
+
+impl Target {
+    fn new(base: &HttpAddress) -> io::Result<Self> {
+        let no_host = || io::Error::new(io::ErrorKind::InvalidInput, "the address of v1 has no host");
+        let parts = base.as_str().parse::<Uri>().map_err(io::Error::other)?.into_parts();
+        let path = parts.path_and_query.as_ref().map_or("", PathAndQuery::path);
+        let prefix = path.trim_end_matches('/').to_owned();
+        let (scheme, authority) = parts.scheme.zip(parts.authority).ok_or_else(no_host)?;
+        Ok(Self { scheme, authority, prefix })
+    }
+
+    /// Where a request for `asked` goes: path and query byte for byte behind the prefix.
+    fn uri(&self, asked: &Uri) -> Result<Uri, Refusal> {
+        let path = asked.path_and_query().map_or("/", PathAndQuery::as_str);
+        let path: PathAndQuery = format!("{}{path}", self.prefix).parse().map_err(Refusal::internal)?;
+        let built = Uri::builder().scheme(self.scheme.clone()).authority(self.authority.clone());
+        built.path_and_query(path).build().map_err(Refusal::internal)
+    }
+}
+
+/// A server behind might resolve `..`, encoded or not, and so leave the interface that is passed through.
+fn stays_inside(path: &str) -> Result<(), Refusal> {
+    let decoded = percent_decode_str(path).decode_utf8_lossy();
+    if decoded.split(['/', '\\']).any(|segment| segment == "..") {
+        return Err(Refusal::NotFound { detail: "The path leaves the interface.".into() });
+    }
+    Ok(())
+}
+
+/// A write under way; tells the observer of its end when dropped, whatever the end is.
+struct Write {
+    observer: Arc<dyn WriteObserver>,
+    path: String,
+}
+
+impl Write {
+    fn begin(observer: &Arc<dyn WriteObserver>, method: &Method, path: &str) -> Option<Self> {
+        if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
+            return None;
+        }
+        observer.before_write(path);
+        Some(Self { observer: observer.clone(), path: path.to_owned() })
+    }
+}
+
+impl Drop for Write {
+    fn drop(&mut self) {
+        self.observer.after_write(&self.path);
+    }
+}
+
+/// When something of the request last moved: an upload may take long as long as it moves.
+#[derive(Clone)]
+struct Progress(Arc<Mutex<Instant>>);
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Instant::now())))
+    }
+}
+
+impl Progress {
+    /// Ends when nothing has moved for `limit`.
+    async fn stalled(&self, limit: Duration) {
+        loop {
+            let moved = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let left = limit.saturating_sub(moved.elapsed());
+            if left.is_zero() {
+                return;
+            }
+            tokio::time::sleep(left).await;
+        }
+    }
+}
+
+impl Watch for Progress {
+    fn piece(&mut self, _bytes: usize) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+}
+
+fn returned(response: Response<hyper::body::Incoming>) -> Response<Body> {
+    let mut response = response.map(body::incoming);
+    strip_hop_by_hop(response.headers_mut());
+    response
+}
+
+fn no_answer() -> Refusal {
+    Refusal::UpstreamTimeout {
+        detail: "The service behind did not answer in time; a write may have been carried out.".into(),
+    }
+}
+
+fn refusal(error: &Error) -> Refusal {
+    if error.is_connect() {
+        return Refusal::UpstreamUnavailable { cause: chain(error) };
+    }
+    if of_the_client(error) {
+        return Refusal::invalid("The request body could not be read to its end.");
+    }
+    Refusal::upstream(
+        "The connection to the service behind broke before an answer; a write may have been carried out.",
+        chain(error),
+    )
+}
+
+/// Whether reading the client's body failed, rather than the exchange with v1.
+fn of_the_client(error: &Error) -> bool {
+    error.source().and_then(|source| source.downcast_ref::<hyper::Error>()).is_some_and(hyper::Error::is_user)
+}
+
+fn chain(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        text = format!("{text}: {inner}");
+        source = inner.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(base: &str, asked: &str) -> String {
+        let target = Target::new(&HttpAddress::parse(base).unwrap()).unwrap();
+        target.uri(&asked.parse().unwrap()).unwrap().to_string()
+    }
+
+    #[test]
+    fn path_and_query_go_on_byte_for_byte_behind_the_prefix() {
+        let odd = "/api/v1//a%2Fb/%e4/x'y|z;p=1/?q=%20+%27'&&=#";
+        let sent = "https://h.example:8443/prefix/api/v1//a%2Fb/%e4/x'y|z;p=1/?q=%20+%27'&&=";
+        assert_eq!(target("https://h.example:8443/prefix/", odd), sent);
+        assert_eq!(target("http://h.example", "/api/v1/?"), "http://h.example/api/v1/?");
+    }
+
+    #[test]
+    fn paths_that_climb_out_are_not_passed_on() {
+        for path in ["/api/v1/../admin", "/api/v1/%2e%2E/x", "/api/v1/..%2fx", "/api/v1/..", "/api/v1/..\\x"] {
+            assert_eq!(stays_inside(path).unwrap_err().status(), 404, "{path}");
+        }
+        for path in ["/api/v1/a..b/", "/api/v1/.../", "/api/v1/./", "/api/v1/%252e%252e/"] {
+            assert!(stays_inside(path).is_ok(), "{path}");
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! The only writer of error bodies: refusals as `application/problem+json` (RFC 9457).
+//!
+//! What a client may know of a refusal is decided here in one exhaustive match; causes go to the log.
+//!
+//! May use: `refusal`, `telemetry`, `edge::body`, `edge::public_base`.
+
+use super::body::{self, Body};
+use super::public_base::PublicBase;
+use crate::refusal::{FieldError, Refusal};
+use crate::telemetry::field;
+use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderValue, Response, StatusCode};
+use serde::Serialize;
+
+/// Media type of every error body.
+pub const MEDIA_TYPE: &str = "application/problem+json";
+
+/// Seconds after which it is worth trying again when v1 cannot be reached or the gateway is full.
+const SOON: u64 = 1;
+/// Seconds after which it is worth trying again when the store is away.
+const LATER: u64 = 5;
+
+/// How to authenticate; the same whatever was wrong, so that it tells nothing about credentials.
+const CHALLENGES: [&str; 2] = ["Bearer realm=\"causeway\"", "ApiKey realm=\"causeway\", header=\"X-Api-Key\""];
+
+/// The body of a refusal, key by key as the contract has it.
+#[derive(Serialize)]
+struct Problem<'a> {
+    r#type: String,
+    title: &'static str,
+    status: u16,
+    code: &'static str,
+    detail: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    errors: Option<Vec<ProblemField<'a>>>,
+}
+
+/// One entry of `errors`.
+#[derive(Serialize)]
+struct ProblemField<'a> {
+    field: &'a str,
+    message: &'a str,
+}
+
+impl<'a> From<&'a FieldError> for ProblemField<'a> {
+    fn from(error: &'a FieldError) -> Self {
+        Self { field: &error.field, message: &error.message }
+    }
+}
+
+/// What of a refusal is for the client, and what for the log.
+struct Shown<'a> {
+    title: &'static str,
+    detail: std::borrow::Cow<'a, str>,
+    errors: Option<&'a [FieldError]>,
+    retry_after: Option<u64>,
+    allow: &'a [&'static str],
+    cause: Option<&'a str>,
+}
+
+/// A refusal with a title and a detail, and nothing else.
+fn plain<'a>(title: &'static str, detail: impl Into<std::borrow::Cow<'a, str>>) -> Shown<'a> {
+    Shown { title, detail: detail.into(), errors: None, retry_after: None, allow: &[], cause: None }
+}
+
+/// The one place that says what a client gets to see of each refusal.
+fn shown(refusal: &Refusal) -> Shown<'_> {
+    match refusal {
+        Refusal::Validation { detail, errors } => {
+            Shown { errors: Some(errors), ..plain("Validation Error", detail) }
+        }
+        Refusal::OrderingNotCursorEligible { ordering } => plain(
+            "Ordering Not Cursor Eligible",
+            format!("Cursor pagination is not possible with order_by={ordering}."),
+        ),
+        Refusal::Unauthorized { detail } => plain("Unauthorized", detail),
+        Refusal::Forbidden { detail } | Refusal::WorkflowDenied { detail } => plain("Forbidden", detail),
+        Refusal::NotFound { detail } => plain("Not Found", detail),
+        Refusal::MethodNotAllowed { allow } => {
+            Shown { allow, ..plain("Method Not Allowed", "The path does not know this method; see Allow.") }
+        }
+        Refusal::Conflict { detail } => plain("Conflict", detail),
+        Refusal::ManagedAtWorkspace => plain(
+            "Work Item Types Managed At Workspace",
+            "Work item types of this workspace are managed at the workspace.",
+        ),
+        Refusal::ManagedAtProject => plain(
+            "Work Item Types Managed At Project",
+            "Work item types of this workspace are managed at its projects.",
+        ),
+        Refusal::RateLimited { retry_after, detail } => again(*retry_after, plain("Rate Limited", detail)),
+        Refusal::Internal { cause } => {
+            because(cause, plain("Internal Server Error", "The gateway failed; the request id leads to the cause."))
+        }
+        Refusal::NotImplemented { operation } => {
+            plain("Not Implemented", format!("{operation} does not work in this version."))
+        }
+        Refusal::UpstreamError { detail, cause } => because(cause, plain("Upstream Error", detail)),
+        Refusal::UpstreamUnavailable { cause } => because(
+            cause,
+            again(SOON, plain("Upstream Unavailable", "The service behind the gateway could not be reached.")),
+        ),
+        Refusal::UpstreamTimeout { detail } => plain("Upstream Timeout", detail),
+        Refusal::Overloaded => {
+            again(SOON, plain("Overloaded", "More requests are running than the gateway serves at once."))
+        }
+        Refusal::DeadlineExceeded => plain(
+            "Deadline Exceeded",
+            "The request was not answered in the time allowed; a write may have been carried out.",
+        ),
+        Refusal::IndexBuilding { detail, retry_after } => again(*retry_after, plain("Index Building", detail)),
+        Refusal::StoreUnavailable { cause } => {
+            because(cause, again(LATER, plain("Store Unavailable", "The store of the gateway cannot be used.")))
+        }
+    }
+}
+
+fn again(seconds: u64, shown: Shown<'_>) -> Shown<'_> {
+    Shown { retry_after: Some(seconds.max(1)), ..shown }
+}
+
+fn because<'a>(cause: &'a str, shown: Shown<'a>) -> Shown<'a> {
+    Shown { cause: Some(cause), ..shown }
+}
+
+/// The answer for `refusal`, with types under `base`; its cause is logged under `request_id`.
+pub fn respond(refusal: &Refusal, base: &PublicBase, request_id: &str) -> Response<Body> {
+    let shown = shown(refusal);
+    log(refusal, &shown, request_id);
+    let mut response = Response::new(body::full(written(refusal, &shown, base)));
+    *response.status_mut() = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    add_headers(&mut response, &shown);
+    response
+}
+
+fn written(refusal: &Refusal, shown: &Shown<'_>, base: &PublicBase) -> Vec<u8> {
+    let problem = Problem {
+        r#type: format!("{base}/errors/{}", refusal.code()),
+        title: shown.title,
+        status: refusal.status(),
+        code: refusal.code(),
+        detail: &shown.detail,
+        errors: shown.errors.map(|errors| errors.iter().map(ProblemField::from).collect()),
+    };
+    serde_json::to_vec(&problem).expect("texts and numbers are always JSON")
+}
+
+fn add_headers(response: &mut Response<Body>, shown: &Shown<'_>) {
+    let unauthorized = response.status() == StatusCode::UNAUTHORIZED;
+    let not_allowed = response.status() == StatusCode::METHOD_NOT_ALLOWED;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+    if let Some(seconds) = shown.retry_after {
+        headers.insert(RETRY_AFTER, seconds.into());
+    }
+    if not_allowed && let Ok(allow) = HeaderValue::from_str(&allowed(shown.allow)) {
+        headers.insert(ALLOW, allow);
+    }
+    if unauthorized {
+        for challenge in CHALLENGES {
+            headers.append(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+        }
+    }
+}
+
+/// Methods as `Allow` lists them; where there is GET there is HEAD (O7).
+fn allowed(methods: &[&'static str]) -> String {
+    let mut listed = methods.to_vec();
+    if let Some(get) = listed.iter().position(|method| *method == "GET")
+        && !listed.contains(&"HEAD")
+    {
+        listed.insert(get + 1, "HEAD");
+    }
+    listed.join(", ")
+}
+
+fn log(refusal: &Refusal, shown: &Shown<'_>, request_id: &str) {
+    let Some(cause) = shown.cause else { return };
+    let code = refusal.code();
+    tracing::error!(
+        { field::REQUEST_ID } = request_id,
+        { field::CODE } = code,
+        { field::CAUSE } = cause,
+        "request refused"
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::BodyExt;
+    use serde_json::Value;
+    use std::collections::BTreeSet;
+
+    const SECRET: &str = "10.0.0.3 refused the connection";
+
+    fn every_refusal() -> Vec<Refusal> {
+        let (detail, cause) = (|| "What happened.".to_owned(), || SECRET.to_owned());
+        vec![
+            Refusal::field("options.1.name", "required"),
+            Refusal::invalid("no field fits"),
+            Refusal::OrderingNotCursorEligible { ordering: "sort_order".into() },
+            Refusal::Unauthorized { detail: detail() },
+            Refusal::Forbidden { detail: detail() },
+            Refusal::WorkflowDenied { detail: detail() },
+            Refusal::not_found(),
+            Refusal::MethodNotAllowed { allow: vec!["GET", "POST"] },
+            Refusal::Conflict { detail: detail() },
+            Refusal::ManagedAtWorkspace,
+            Refusal::ManagedAtProject,
+            Refusal::RateLimited { retry_after: 0, detail: detail() },
+            Refusal::Internal { cause: cause() },
+            Refusal::NotImplemented { operation: "states.list".into() },
+            Refusal::UpstreamError { detail: detail(), cause: cause() },
+            Refusal::UpstreamUnavailable { cause: cause() },
+            Refusal::UpstreamTimeout { detail: detail() },
+            Refusal::Overloaded,
+            Refusal::DeadlineExceeded,
+            Refusal::IndexBuilding { detail: detail(), retry_after: 7 },
+            Refusal::StoreUnavailable { cause: cause() },
+        ]
+    }
+
+    async fn answered(refusal: &Refusal) -> (http::response::Parts, Value) {
+        let response = respond(refusal, &PublicBase::new("https://v2.example.com"), "r");
+        let (parts, body) = response.into_parts();
+        (parts, serde_json::from_slice(&body.collect().await.unwrap().to_bytes()).unwrap())
+    }
+
+    fn schema() -> Value {
+        let contract = include_str!("../../fixtures/contract/resources.json");
+        serde_json::from_str::<Value>(contract).unwrap()["$defs"]["Problem"].take()
+    }
+
+    fn keys(object: &Value) -> BTreeSet<String> {
+        object.as_object().unwrap().keys().cloned().collect()
+    }
+
+    /// Codes this gateway adds to the contract's (closed list).
+    const ADDED: [&str; 8] = [
+        "upstream_error",
+        "upstream_unavailable",
+        "upstream_timeout",
+        "overloaded",
+        "deadline_exceeded",
+        "index_building",
+        "store_unavailable",
+        "not_implemented",
+    ];
+
+    #[tokio::test]
+    async fn every_refusal_has_the_keys_of_the_contract_and_no_other() {
+        let schema = schema();
+        let known: BTreeSet<&str> =
+            schema["properties"]["code"]["enum"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        for refusal in every_refusal() {
+            let (parts, body) = answered(&refusal).await;
+            let mut expected: BTreeSet<String> =
+                schema["required"].as_array().unwrap().iter().map(|key| key.as_str().unwrap().into()).collect();
+            if refusal.code() == "validation_error" {
+                expected.insert("errors".into());
+            }
+            assert_eq!(keys(&body), expected, "{refusal:?}");
+            assert!(keys(&body).is_subset(&keys(&schema["properties"])));
+            assert_eq!(body["type"], format!("https://v2.example.com/errors/{}", refusal.code()));
+            assert_eq!((&body["status"], &body["code"]), (&refusal.status().into(), &refusal.code().into()));
+            assert!(known.contains(refusal.code()) || ADDED.contains(&refusal.code()), "{refusal:?}");
+            assert_eq!(
+                (parts.status.as_u16(), &parts.headers[CONTENT_TYPE]),
+                (refusal.status(), &MEDIA_TYPE.parse().unwrap())
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn causes_are_never_sent() {
+        for refusal in every_refusal() {
+            let (parts, body) = answered(&refusal).await;
+            assert!(!format!("{parts:?}{body}").contains(SECRET), "{refusal:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn headers_go_with_their_statuses() {
+        for refusal in every_refusal() {
+            let (parts, _) = answered(&refusal).await;
+            let status = parts.status.as_u16();
+            assert_eq!(parts.headers.contains_key(RETRY_AFTER), matches!(status, 429 | 503), "{refusal:?}");
+            assert_eq!(parts.headers.contains_key(ALLOW), status == 405, "{refusal:?}");
+            assert_eq!(parts.headers.contains_key(WWW_AUTHENTICATE), status == 401, "{refusal:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn values_of_headers() {
+        let header = async |refusal, name| answered(&refusal).await.0.headers[name].to_str().unwrap().to_owned();
+        assert_eq!(
+            header(Refusal::MethodNotAllowed { allow: vec!["GET", "POST"] }, "allow").await,
+            "GET, HEAD, POST"
+        );
+        assert_eq!(
+            header(Refusal::RateLimited { retry_after: 0, detail: String::new() }, "retry-after").await,
+            "1"
+        );
+        let unauthorized = Refusal::Unauthorized { detail: String::new() };
+        assert_eq!(header(unauthorized, "www-authenticate").await, "Bearer realm=\"causeway\"");
+    }
+
+    #[tokio::test]
+    async fn a_validation_error_that_fits_no_field_has_an_empty_list() {
+        assert_eq!(answered(&Refusal::invalid("x")).await.1["errors"], serde_json::json!([]));
+        let expected = serde_json::json!([{"field": "options.1.name", "message": "required"}]);
+        assert_eq!(answered(&Refusal::field("options.1.name", "required")).await.1["errors"], expected);
+    }
+}

@@ -1,0 +1,112 @@
+//! Under which address the client of a request reached the gateway.
+//!
+//! May use: `settings`, `edge::connection`.
+
+use super::connection::Peer;
+use crate::settings::PublicSettings;
+use http::header::HOST;
+use http::request::Parts;
+use http::uri::Authority;
+use std::fmt;
+use std::sync::Arc;
+
+/// The public address without a trailing slash; in the extensions of every request inside the stack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublicBase(Arc<str>);
+
+impl PublicBase {
+    /// The address as text, without a trailing slash.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// A known address, without a trailing slash.
+    pub fn new(address: &str) -> Self {
+        Self(address.into())
+    }
+
+    /// The address of a request: the fixed one, else from `Host` (or what a trusted proxy says).
+    pub(super) fn of(request: &Parts, settings: &PublicSettings) -> Self {
+        match &settings.url {
+            Some(fixed) => Self::new(fixed.as_str()),
+            None => Self::new(&format!("{}://{}", scheme(request, settings), host(request, settings))),
+        }
+    }
+}
+
+impl fmt::Display for PublicBase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Scheme the client used: `http`, unless a trusted proxy says `https`.
+pub(super) fn scheme(request: &Parts, settings: &PublicSettings) -> &'static str {
+    match forwarded(request, settings, "x-forwarded-proto") {
+        Some(proto) if proto.eq_ignore_ascii_case("https") => "https",
+        _ => "http",
+    }
+}
+
+/// Host the client used, with its port when it named one.
+pub(super) fn host(request: &Parts, settings: &PublicSettings) -> String {
+    let forwarded = forwarded(request, settings, "x-forwarded-host");
+    let header = || request.headers.get(HOST)?.to_str().ok();
+    let uri = || request.uri.authority().map(Authority::as_str);
+    let named = forwarded.or_else(uri).or_else(header).and_then(valid_host);
+    named.unwrap_or_else(|| "localhost".to_owned())
+}
+
+/// Nothing but a host and a port may get into the address.
+fn valid_host(text: &str) -> Option<String> {
+    let authority: Authority = text.parse().ok()?;
+    (!authority.host().is_empty() && !authority.as_str().contains('@')).then(|| authority.to_string())
+}
+
+/// First value of a forwarding header, when the peer is believed.
+fn forwarded<'a>(request: &'a Parts, settings: &PublicSettings, name: &str) -> Option<&'a str> {
+    let peer = request.extensions.get::<Peer>()?;
+    let value = request.headers.get(name).filter(|_| settings.trusts(peer.0.ip()))?;
+    value.to_str().ok()?.split(',').next().map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::HttpAddress;
+
+    fn base(headers: &[(&str, &str)], peer: &str, settings: &PublicSettings) -> String {
+        let mut request = http::Request::builder().uri("/x");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (mut parts, ()) = request.body(()).unwrap().into_parts();
+        parts.extensions.insert(Peer(peer.parse().unwrap()));
+        PublicBase::of(&parts, settings).to_string()
+    }
+
+    #[test]
+    fn the_address_comes_from_settings_else_from_the_request() {
+        let open = PublicSettings::default();
+        let host = [("host", "gw.example:8080")];
+        assert_eq!(base(&host, "9.9.9.9:1", &open), "http://gw.example:8080");
+        let fixed = PublicSettings { url: HttpAddress::parse("https://v2.example.com/"), ..open };
+        assert_eq!(base(&host, "9.9.9.9:1", &fixed), "https://v2.example.com");
+    }
+
+    #[test]
+    fn forwarding_headers_count_only_from_trusted_proxies() {
+        let behind = PublicSettings { url: None, trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()] };
+        let said = [("host", "in"), ("x-forwarded-proto", "https"), ("x-forwarded-host", "out.example, in")];
+        assert_eq!(base(&said, "10.0.0.1:1", &behind), "https://out.example");
+        assert_eq!(base(&said, "11.0.0.1:1", &behind), "http://in");
+    }
+
+    #[test]
+    fn a_host_that_is_none_does_not_get_in() {
+        let open = PublicSettings::default();
+        assert_eq!(base(&[("host", "a@b")], "9.9.9.9:1", &open), "http://localhost");
+        assert_eq!(base(&[("host", "a/b\"")], "9.9.9.9:1", &open), "http://localhost");
+        assert_eq!(base(&[], "9.9.9.9:1", &open), "http://localhost");
+    }
+}

@@ -1,0 +1,116 @@
+//! Slow clients, large heads, both versions of HTTP, and stopping.
+
+use super::support::{Answer, Gateway, patiently};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Empty};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+const SHORT: Duration = Duration::from_millis(200);
+
+/// Whether the other side closes the connection (or resets it) before patience ends.
+async fn closes(socket: &mut TcpStream) -> bool {
+    let mut rest = Vec::new();
+    let _ = patiently(socket.read_to_end(&mut rest)).await;
+    rest.is_empty()
+}
+
+#[tokio::test]
+async fn clients_that_never_finish_a_head_are_closed() {
+    let gateway = Gateway::start(|settings| settings.listen.header_timeout = SHORT).await;
+    for begun in ["", "G", "GET /api/v2/ok/ HTTP/1.1\r\nHost: x\r\nX-Slow: "] {
+        let mut socket = gateway.connect().await;
+        socket.write_all(begun.as_bytes()).await.unwrap();
+        assert!(closes(&mut socket).await, "{begun}");
+    }
+}
+
+#[tokio::test]
+async fn dripping_bytes_does_not_help() {
+    let gateway = Gateway::start(|settings| settings.listen.header_timeout = SHORT).await;
+    let mut socket = gateway.connect().await;
+    socket.write_all(b"GET /api/v2/ok/ HTTP/1.1\r\n").await.unwrap();
+    let dripped = async {
+        while socket.write_all(b"X-Drip: 1\r\n").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    patiently(dripped).await;
+}
+
+#[tokio::test]
+async fn an_idle_connection_outlives_the_head_time_and_ends_at_the_idle_time() {
+    let gateway = Gateway::start(|settings| {
+        settings.listen.header_timeout = SHORT;
+        settings.listen.idle_timeout = Duration::from_secs(2);
+    })
+    .await;
+    let mut socket = gateway.connect().await;
+    let request = b"GET /api/v2/none/ HTTP/1.1\r\nHost: x\r\n\r\n";
+    socket.write_all(request).await.unwrap();
+    let mut answer = [0; 1024];
+    assert!(patiently(socket.read(&mut answer)).await.unwrap() > 0);
+    let since = Instant::now();
+    assert!(closes(&mut socket).await);
+    assert!(since.elapsed() >= Duration::from_secs(1), "closed after {:?}", since.elapsed());
+}
+
+#[tokio::test]
+async fn heads_that_are_too_large_are_answered_431() {
+    let gateway = Gateway::start(|settings| settings.listen.max_header_size = 8 * 1024).await;
+    let large = gateway.ask("GET", "/api/v2/ok/", &format!("X-Large: {}\r\n", "x".repeat(9 * 1024))).await;
+    assert_eq!(large.status(), 431);
+    let many = gateway.ask("GET", "/api/v2/ok/", &"X-Many: 1\r\n".repeat(101)).await;
+    assert_eq!(many.status(), 431);
+}
+
+#[tokio::test]
+async fn http2_without_tls_works() {
+    let gateway = Gateway::start(|_| {}).await;
+    let client = Client::builder(TokioExecutor::new()).http2_only(true).build_http::<Empty<Bytes>>();
+    for (method, length) in [("GET", 11), ("HEAD", 0)] {
+        let request = http::Request::builder()
+            .method(method)
+            .uri(format!("http://{}/api/v2/ok/", gateway.address))
+            .body(Empty::new())
+            .unwrap();
+        let answer = patiently(client.request(request)).await.unwrap();
+        assert_eq!((answer.status().as_u16(), answer.version()), (200, http::Version::HTTP_2));
+        assert_eq!(answer.headers()["content-length"], "11");
+        assert_eq!(answer.into_body().collect().await.unwrap().to_bytes().len(), length);
+    }
+}
+
+#[tokio::test]
+async fn stopping_finishes_what_runs_and_accepts_nothing_more() {
+    let mut gateway = Gateway::start(|_| {}).await;
+    let mut running = gateway.connect().await;
+    running.write_all(b"GET /api/v2/wait/ HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    let mut idle = gateway.connect().await;
+    patiently(gateway.script.began.notified()).await;
+    gateway.stop();
+    assert!(closes(&mut idle).await);
+    let refused = async {
+        while TcpStream::connect(gateway.address).await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    patiently(refused).await;
+    gateway.script.go_on.notify_one();
+    assert_eq!(Answer::read(&mut running).await.status(), 200);
+    gateway.ended().await;
+}
+
+#[tokio::test]
+async fn the_drain_time_ends_what_hangs() {
+    let mut gateway = Gateway::start(|settings| settings.listen.drain_time = SHORT).await;
+    let mut hanging = gateway.connect().await;
+    hanging.write_all(b"GET /api/v2/wait/ HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    patiently(gateway.script.began.notified()).await;
+    gateway.stop();
+    gateway.ended().await;
+    assert!(closes(&mut hanging).await);
+}

@@ -1,0 +1,196 @@
+//! What crosses the pass-through, and what happens when v1 fails or the client leaves.
+
+use super::support::{Gateway, RawUpstream, patiently};
+use crate::edge::WriteObserver;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::sync::Semaphore;
+
+const PLAIN: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+async fn before(upstream: &RawUpstream) -> Gateway {
+    Gateway::before(&upstream.address, |_| {}, None).await
+}
+
+#[tokio::test]
+async fn the_request_arrives_as_it_was_sent() {
+    let upstream = RawUpstream::answering(PLAIN).await;
+    let gateway = Gateway::before(&format!("{}/prefix/", upstream.address), |_| {}, None).await;
+    let answer = gateway
+        .exchange(
+            "PURGE /api/v1//a%2Fb/%e4/x'y|z/?q=%20+'&&=%zz HTTP/1.1\r\nHost: gw.example\r\nConnection: close, X-Hop\r\n\
+             X-Hop: 1\r\nX-Odd: a\r\nX-Odd: éb\r\nX-Api-Key: k\r\nContent-Length: 3\r\n\r\nabc",
+        )
+        .await;
+    assert_eq!((answer.status(), answer.body.as_slice()), (200, &b"ok"[..]));
+    let sent = upstream.only_request().to_lowercase();
+    assert!(sent.starts_with("purge /prefix/api/v1//a%2fb/%e4/x'y|z/?q=%20+'&&=%zz http/1.1\r\n"), "{sent}");
+    for header in [
+        &format!("host: {}", upstream.address.trim_start_matches("http://")),
+        "x-odd: a",
+        "x-odd: \u{e9}b",
+        "x-api-key: k",
+        "content-length: 3",
+        "x-forwarded-for: 127.0.0.1",
+        "x-forwarded-host: gw.example",
+        "x-forwarded-proto: http",
+    ] {
+        assert!(sent.contains(&format!("\r\n{header}\r\n")), "{header} is missing in {sent}");
+    }
+    assert!(
+        !sent.contains("x-hop") && !sent.contains("accept-encoding") && sent.ends_with("\r\n\r\nabc"),
+        "{sent}"
+    );
+}
+
+#[tokio::test]
+async fn the_answer_arrives_as_it_was_sent() {
+    let upstream = RawUpstream::answering(
+        b"HTTP/1.1 418 Odd\r\nContent-Encoding: gzip\r\nX-Odd: a\r\nX-Odd: b\r\nConnection: X-Hop\r\nX-Hop: 1\r\n\
+          Content-Length: 5\r\n\r\n\x1f\x8b\x00\xffz",
+    )
+    .await;
+    let answer = before(&upstream).await.ask("GET", "/api/v1/x/", "Accept-Encoding: gzip\r\n").await;
+    assert_eq!((answer.status(), answer.body.as_slice()), (418, &b"\x1f\x8b\x00\xffz"[..]));
+    assert_eq!((answer.header("content-encoding"), answer.header("content-length")), ("gzip", "5"));
+    assert!(answer.head.contains("x-odd: a\r\nx-odd: b\r\n") && !answer.head.contains("x-hop"), "{answer:?}");
+    assert_eq!(answer.header("causeway-v1-calls"), "");
+}
+
+#[tokio::test]
+async fn redirects_are_the_clients_business() {
+    let upstream = RawUpstream::answering(
+        b"HTTP/1.1 301 Moved\r\nLocation: http://elsewhere.example/x/\r\nContent-Length: 0\r\n\r\n",
+    )
+    .await;
+    let answer = before(&upstream).await.get("/api/v1/x").await;
+    assert_eq!((answer.status(), answer.header("location")), (301, "http://elsewhere.example/x/"));
+    assert_eq!(upstream.received.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn head_keeps_its_length_and_options_go_through() {
+    let upstream = RawUpstream::answering(b"HTTP/1.1 200 OK\r\nContent-Length: 77\r\n\r\n").await;
+    let answer = before(&upstream).await.ask("HEAD", "/api/v1/x/", "").await;
+    assert_eq!((answer.header("content-length"), answer.body.len()), ("77", 0));
+    assert!(upstream.only_request().starts_with("HEAD "));
+    let upstream = RawUpstream::answering(PLAIN).await;
+    let gateway =
+        Gateway::before(&upstream.address, |settings| settings.cors.allowed_origins = vec!["*".into()], None).await;
+    let preflight = "Origin: https://app.example.com\r\nAccess-Control-Request-Method: GET\r\n";
+    assert_eq!(gateway.ask("OPTIONS", "/api/v1/x/", preflight).await.body, b"ok");
+    assert!(upstream.only_request().starts_with("OPTIONS "));
+}
+
+#[tokio::test]
+async fn chunks_and_trailers_cross_both_ways() {
+    let upstream = RawUpstream::answering(
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n2\r\nab\r\n0\r\nX-Sum: 7\r\n\r\n",
+    )
+    .await;
+    let answer = before(&upstream)
+        .await
+        .exchange(
+            "POST /api/v1/x/ HTTP/1.1\r\nHost: x\r\nTE: trailers\r\nConnection: close, TE\r\nTransfer-Encoding: chunked\r\n\r\n\
+             3\r\nabc\r\n0\r\n\r\n",
+        )
+        .await;
+    let body = String::from_utf8_lossy(&answer.body).to_lowercase();
+    assert!(body.starts_with("2\r\nab\r\n0\r\n") && body.contains("x-sum: 7"), "{answer:?}");
+    let sent = upstream.only_request();
+    assert!(sent.contains("te: trailers") && sent.contains("3\r\nabc\r\n0\r\n"), "{sent}");
+}
+
+#[tokio::test]
+async fn a_v1_that_is_not_there_is_unavailable() {
+    let answer = Gateway::start(|_| {}).await.get("/api/v1/x/").await;
+    assert_eq!((answer.status(), answer.code().as_str()), (503, "upstream_unavailable"));
+    assert_eq!(answer.header("retry-after"), "1");
+}
+
+#[tokio::test]
+async fn a_v1_that_breaks_off_or_babbles_is_an_error() {
+    for nonsense in [&b"HTTP/1.1 2"[..], b"SMTP ready\r\n\r\n"] {
+        let upstream = RawUpstream::answering(nonsense).await;
+        let answer = before(&upstream).await.get("/api/v1/x/").await;
+        assert_eq!((answer.status(), answer.code().as_str()), (502, "upstream_error"));
+    }
+}
+
+#[tokio::test]
+async fn a_v1_that_says_nothing_times_out_and_the_deadline_does_not_apply() {
+    let upstream = RawUpstream::answering(b"").await;
+    let gateway = Gateway::before(
+        &upstream.address,
+        |settings| {
+            settings.limits.deadline = Duration::from_millis(1);
+            settings.upstream.pass_through_timeout = Duration::from_millis(300);
+        },
+        None,
+    )
+    .await;
+    let answer = gateway.get("/api/v1/x/").await;
+    assert_eq!((answer.status(), answer.code().as_str()), (504, "upstream_timeout"));
+}
+
+#[tokio::test]
+async fn paths_that_climb_out_are_not_found() {
+    let upstream = RawUpstream::answering(PLAIN).await;
+    let answer = before(&upstream).await.get("/api/v1/%2e%2e/%2e%2e/admin/").await;
+    assert_eq!(answer.code(), "resource_not_found");
+    assert!(upstream.received.lock().unwrap().is_empty());
+}
+
+struct Observed {
+    seen: Mutex<Vec<String>>,
+    after: Semaphore,
+}
+
+impl Default for Observed {
+    fn default() -> Self {
+        Self { seen: Mutex::default(), after: Semaphore::new(0) }
+    }
+}
+
+impl WriteObserver for Observed {
+    fn before_write(&self, path: &str) {
+        self.seen.lock().unwrap().push(format!("before {path}"));
+    }
+
+    fn after_write(&self, path: &str) {
+        self.seen.lock().unwrap().push(format!("after {path}"));
+        self.after.add_permits(1);
+    }
+}
+
+#[tokio::test]
+async fn writes_are_observed_whatever_becomes_of_them() {
+    let upstream = RawUpstream::answering(PLAIN).await;
+    for address in [upstream.address.as_str(), "http://127.0.0.1:1"] {
+        let observed = Arc::new(Observed::default());
+        let gateway = Gateway::before(address, |_| {}, Some(observed.clone())).await;
+        for method in ["GET", "HEAD", "OPTIONS", "PATCH"] {
+            gateway.ask(method, "/api/v1/x/?q", "").await;
+        }
+        assert_eq!(*observed.seen.lock().unwrap(), ["before /api/v1/x/", "after /api/v1/x/"]);
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_ends_the_exchange_with_v1_and_the_write_is_over() {
+    let upstream = RawUpstream::answering(b"").await;
+    let observed = Arc::new(Observed::default());
+    let gateway = Gateway::before(&upstream.address, |_| {}, Some(observed.clone())).await;
+    let mut socket = gateway.connect().await;
+    socket.write_all(b"DELETE /api/v1/x/ HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    let arrived = async {
+        while upstream.received.lock().unwrap().is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    patiently(arrived).await;
+    drop(socket);
+    let _closed = patiently(upstream.closed.acquire()).await.unwrap();
+    let _after = patiently(observed.after.acquire()).await.unwrap();
+}

@@ -1,0 +1,234 @@
+//! Reads the texts of mapping files: first as a generic table, then every item on its own.
+
+use super::fault::{Faults, Trail};
+use super::item::{self, Item};
+use super::model::{
+    CallsSpec, Common, ErrorSpec, FieldSpec, Head, InputSpec, OperationHead, OperationSpec, OrderSpec, ParamSpec,
+    Read, RefusalSpec, ResourceFile, V1Spec,
+};
+use super::texts::Texts;
+use indexmap::IndexMap;
+use toml::{Table, Value};
+
+/// Name of the file that is no resource.
+const COMMON: &str = "common.toml";
+
+/// Every mapping file, as far as it could be read, and every fault found on the way.
+#[derive(Debug)]
+pub struct Files {
+    /// What every operation or every list has in common.
+    pub common: Common,
+    /// Resources, by file name.
+    pub resources: Vec<ResourceFile>,
+    /// What was wrong with the reading.
+    pub faults: Faults,
+}
+
+impl Files {
+    /// Reads all texts. Never stops: what could be read is there, what could not is in `faults`.
+    pub fn read(texts: &Texts) -> Self {
+        let mut faults = Faults::default();
+        let mut resources = Vec::new();
+        for (name, text) in texts.sorted().into_iter().filter(|(name, _)| *name != COMMON) {
+            let mut reader = Reader { trail: Trail::file(name), faults: &mut faults };
+            resources.extend(reader.parse(text).map(|table| reader.resource(name, table)));
+        }
+        let mut reader = Reader { trail: Trail::file(COMMON), faults: &mut faults };
+        let common = match texts.get(COMMON) {
+            Some(text) => reader.parse(text).map(|table| reader.common(table)).unwrap_or_default(),
+            None => {
+                reader.fault("the file is missing");
+                Common::default()
+            }
+        };
+        Self { common, resources, faults }
+    }
+}
+
+/// Reads the parts of one place of a file.
+struct Reader<'f> {
+    trail: Trail,
+    faults: &'f mut Faults,
+}
+
+impl Reader<'_> {
+    fn at(&mut self, part: &str) -> Reader<'_> {
+        Reader { trail: self.trail.then(part), faults: self.faults }
+    }
+
+    fn fault(&mut self, message: impl Into<String>) {
+        self.faults.add(&self.trail, message);
+    }
+
+    fn parse(&mut self, text: &str) -> Option<Table> {
+        match text.parse::<Table>() {
+            Ok(table) => Some(table),
+            Err(error) => {
+                let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
+                self.fault(format!("line {line}: {}", error.message().trim()));
+                None
+            }
+        }
+    }
+
+    fn common(&mut self, mut table: Table) -> Common {
+        let paging = self.items(table.remove("paging"), "paging");
+        let order_by = self.section(table.remove("order_by"), "order_by").value;
+        let expand = self.section(table.remove("expand"), "expand").value;
+        let mut errors = self.table(table.remove("errors"), "errors");
+        let every_operation = self.at("errors").errors(errors.remove("every_operation"), "every_operation");
+        self.at("errors").unknown_keys(&errors, &["every_operation"]);
+        self.unknown_keys(&table, &["paging", "order_by", "expand", "errors"]);
+        Common { paging, order_by, expand, every_operation }
+    }
+
+    fn unknown_keys(&mut self, rest: &Table, known: &[&str]) {
+        for key in rest.keys() {
+            self.at(key).fault(item::unknown(key, known));
+        }
+    }
+
+    fn resource(&mut self, file: &str, mut table: Table) -> ResourceFile {
+        let has_v1 = table.contains_key("v1");
+        let mut v1 = self.table(table.remove("v1"), "v1");
+        let refusals = self.at("v1").list(v1.remove("refusals"), "refusals");
+        let fields = self.items(table.remove("fields"), "fields");
+        let inputs: IndexMap<String, Read<InputSpec>> = self.items(table.remove("inputs"), "inputs");
+        self.inputs_have_types(&inputs);
+        let operations = self.operations(table.remove("operations"));
+        let head = self.item(table, &["v1", "fields", "inputs", "operations"]);
+        let v1: Option<Read<V1Spec>> = has_v1.then(|| self.at("v1").item(v1, &["refusals"]));
+        ResourceFile { file: file.into(), head, v1, refusals, fields, inputs, operations }
+    }
+
+    /// A body member is declared with its kind; an operation that takes it need not repeat it.
+    fn inputs_have_types(&mut self, inputs: &IndexMap<String, Read<InputSpec>>) {
+        for (name, _) in inputs.iter().filter(|(_, input)| input.sound && input.value.kind.is_none()) {
+            self.at("inputs").at(name).fault("lacks the key `type`");
+        }
+    }
+
+    fn operations(&mut self, value: Option<Value>) -> Vec<OperationSpec> {
+        let mut operations = Vec::new();
+        for (index, table) in self.tables(value, "operations").into_iter().enumerate() {
+            let name = match table.get("id").and_then(Value::as_str) {
+                Some(id) => id.to_owned(),
+                None => format!("operations.{}", index + 1),
+            };
+            operations.push(self.at(&name).operation(table));
+        }
+        operations
+    }
+
+    fn operation(&mut self, mut table: Table) -> OperationSpec {
+        let order = table.remove("order").map(|value| self.section(Some(value), "order"));
+        let calls = table.remove("calls").map(|value| self.section(Some(value), "calls"));
+        let errors = self.errors(table.remove("errors"), "errors");
+        let query = self.items(table.remove("query"), "query");
+        let body = table.remove("body").map(|value| self.items(Some(value), "body"));
+        let head = self.item(table, &["order", "calls", "errors", "query", "body"]);
+        OperationSpec { head, order, calls, errors, query, body }
+    }
+
+    fn item<T: Item>(&mut self, table: Table, parts: &[&str]) -> Read<T> {
+        let (value, sound) = item::read(table, parts, &self.trail, self.faults);
+        Read { value, sound }
+    }
+
+    fn section<T: Item>(&mut self, value: Option<Value>, part: &str) -> Read<T> {
+        match value {
+            None | Some(Value::Table(_)) => {
+                let table = self.table(value, part);
+                self.at(part).item(table, &[])
+            }
+            // Reported as what it is; that its keys are missing as well is no news.
+            other => {
+                self.table(other, part);
+                Read::default()
+            }
+        }
+    }
+
+    fn items<T: Item>(&mut self, value: Option<Value>, part: &str) -> IndexMap<String, Read<T>> {
+        let mut items = IndexMap::new();
+        for (name, value) in self.table(value, part) {
+            let read = self.at(part).section(Some(value), &name);
+            items.insert(name, read);
+        }
+        items
+    }
+
+    fn list<T: Item>(&mut self, value: Option<Value>, part: &str) -> Vec<Read<T>> {
+        let mut items = Vec::new();
+        for (index, table) in self.tables(value, part).into_iter().enumerate() {
+            items.push(self.at(&format!("{part}.{}", index + 1)).item(table, &[]));
+        }
+        items
+    }
+
+    fn errors(&mut self, value: Option<Value>, part: &str) -> Vec<ErrorSpec> {
+        let mut errors = Vec::new();
+        for (index, entry) in self.array(value, part).into_iter().enumerate() {
+            match entry.try_into::<ErrorSpec>() {
+                Ok(error) => errors.push(error),
+                Err(_) => self.at(&format!("{part}.{}", index + 1)).fault("is not [status, \"code\", \"when\"]"),
+            }
+        }
+        errors
+    }
+
+    fn table(&mut self, value: Option<Value>, part: &str) -> Table {
+        match value {
+            None => Table::new(),
+            Some(Value::Table(table)) => table,
+            Some(other) => {
+                self.at(part).fault(format!("is a {}, not a table", other.type_str()));
+                Table::new()
+            }
+        }
+    }
+
+    fn array(&mut self, value: Option<Value>, part: &str) -> Vec<Value> {
+        match value {
+            None => Vec::new(),
+            Some(Value::Array(entries)) => entries,
+            Some(other) => {
+                self.at(part).fault(format!("is a {}, not an array", other.type_str()));
+                Vec::new()
+            }
+        }
+    }
+
+    fn tables(&mut self, value: Option<Value>, part: &str) -> Vec<Table> {
+        let mut tables = Vec::new();
+        for (index, entry) in self.array(value, part).into_iter().enumerate() {
+            match entry {
+                Value::Table(table) => tables.push(table),
+                other => self
+                    .at(&format!("{part}.{}", index + 1))
+                    .fault(format!("is a {}, not a table", other.type_str())),
+            }
+        }
+        tables
+    }
+}
+
+/// Every key of the language, for the test that holds its description against it.
+pub fn known_keys() -> Vec<&'static str> {
+    let structs = [
+        item::keys_of::<Head>(),
+        item::keys_of::<V1Spec>(),
+        item::keys_of::<RefusalSpec>(),
+        item::keys_of::<FieldSpec>(),
+        item::keys_of::<InputSpec>(),
+        item::keys_of::<ParamSpec>(),
+        item::keys_of::<OperationHead>(),
+        item::keys_of::<OrderSpec>(),
+        item::keys_of::<CallsSpec>(),
+    ];
+    let mut keys: Vec<&str> = structs.concat();
+    keys.extend(["v1", "refusals", "fields", "inputs", "operations", "errors", "calls", "order", "query", "body"]);
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}

@@ -1,0 +1,27 @@
+//! What the mapping files say: the files of `mappings/` read into structs, one struct per table.
+//!
+//! Purpose: everything a file declares, exactly as written, nothing resolved. What it means is the
+//! business of `plan`. Reading never stops at a mistake: every item of every file is read on its own and
+//! each fault is kept with its place, so that one run reports them all.
+//!
+//! May use: nothing of this crate. May be used by `plan` (and `describe`) only; run time never sees a
+//! mapping.
+
+mod fault;
+mod item;
+mod load;
+mod model;
+mod texts;
+mod words;
+
+pub use fault::{Fault, Faults, Trail};
+pub use load::{Files, known_keys};
+pub use model::{
+    CallsSpec, Common, ErrorSpec, FieldSpec, Head, InputSpec, Notes, OperationHead, OperationSpec, OrderSpec,
+    ParamSpec, Read, RefusalSpec, ResourceFile, V1Spec,
+};
+pub use texts::{Texts, Unreadable};
+pub use words::{
+    AnswerWord, KeepWord, MethodWord, ModeWord, OnCreateWord, RowsWord, SourceWord, StepWord, SurfaceWord,
+    TypeWord, WriteWord,
+};

@@ -1,0 +1,318 @@
+//! Structs that mirror the tables of a mapping file, one to one. Every key is optional here; which ones
+//! are required is said beside each struct, and what they mean in `plan`.
+
+use super::item::Item;
+use super::words::{
+    AnswerWord, KeepWord, MethodWord, ModeWord, OnCreateWord, RowsWord, SourceWord, StepWord, SurfaceWord,
+    TypeWord, WriteWord,
+};
+use indexmap::IndexMap;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A part that was read, and whether it was read without a fault. Rules about a single part only speak
+/// about sound ones: what follows from a fault already reported is no news.
+#[derive(Debug, Clone, Default)]
+pub struct Read<T> {
+    /// What was read.
+    pub value: T,
+    /// Whether nothing was wrong with it.
+    pub sound: bool,
+}
+
+/// `common.toml`: what every operation or every list has in common.
+#[derive(Debug, Default)]
+pub struct Common {
+    /// Parameters of every list.
+    pub paging: IndexMap<String, Read<ParamSpec>>,
+    /// Notes of `order_by`.
+    pub order_by: Notes,
+    /// Notes of `expand`.
+    pub expand: Notes,
+    /// Errors of every operation.
+    pub every_operation: Vec<ErrorSpec>,
+}
+
+/// Notes alone.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Notes {
+    /// For documentation.
+    pub notes: String,
+}
+
+/// One resource's file.
+#[derive(Debug)]
+pub struct ResourceFile {
+    /// Name of the file.
+    pub file: String,
+    /// The keys before the first table.
+    pub head: Read<Head>,
+    /// Where v1 keeps the records.
+    pub v1: Option<Read<V1Spec>>,
+    /// What v1's refusals mean.
+    pub refusals: Vec<Read<RefusalSpec>>,
+    /// Fields in order.
+    pub fields: IndexMap<String, Read<FieldSpec>>,
+    /// Body members in order.
+    pub inputs: IndexMap<String, Read<InputSpec>>,
+    /// Operations in order.
+    pub operations: Vec<OperationSpec>,
+}
+
+/// The keys before the first table.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Head {
+    /// Name, equal to the file's.
+    pub resource: String,
+    /// One sentence for people.
+    pub about: String,
+    /// Where records live.
+    pub source: Option<SourceWord>,
+    /// Surface of its operations unless they say otherwise.
+    pub surface: Option<SurfaceWord>,
+    /// Name of the read shape.
+    pub shape: String,
+    /// What v1 cannot give.
+    pub gaps: Vec<String>,
+    /// Path variables beyond the usual ones.
+    pub variables: Vec<String>,
+}
+
+/// `[v1]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct V1Spec {
+    /// Path of the list.
+    pub collection: Option<String>,
+    /// Path of one record.
+    pub record: Option<String>,
+    /// Form of the list's answer.
+    pub rows: RowsWord,
+    /// Whether the list takes `fields=`.
+    pub select: bool,
+}
+
+/// `[[v1.refusals]]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RefusalSpec {
+    /// The write.
+    pub on: Option<WriteWord>,
+    /// Status of v1.
+    pub status: u16,
+    /// Text of v1; any when absent.
+    pub error: Option<String>,
+    /// v2 code it becomes.
+    pub code: String,
+    /// Prose for the client.
+    pub detail: String,
+}
+
+/// An entry of `[fields]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FieldSpec {
+    /// v1 name.
+    pub v1: Option<String>,
+    /// Kind of value.
+    #[serde(rename = "type")]
+    pub kind: Option<TypeWord>,
+    /// Kind of the elements.
+    pub items: Option<TypeWord>,
+    /// May read null.
+    pub nullable: bool,
+    /// Ignored on write.
+    pub read_only: bool,
+    /// For orders, filters and searches only.
+    pub hidden: bool,
+    /// What to read where v1 shows null.
+    pub null_as: Option<Value>,
+    /// Who holds the value.
+    pub keep: Option<KeepWord>,
+    /// What a create does with it.
+    pub on_create: Option<OnCreateWord>,
+    /// Trimmed on write.
+    pub trim: bool,
+    /// Field it must not be earlier than.
+    pub not_before: Option<String>,
+    /// For documentation.
+    pub notes: String,
+}
+
+/// An entry of `[inputs]`, or what an operation's `[operations.body]` changes about it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct InputSpec {
+    /// Kind of value.
+    #[serde(rename = "type")]
+    pub kind: Option<TypeWord>,
+    /// Kind of the elements.
+    pub items: Option<TypeWord>,
+    /// Must be present.
+    pub required: Option<bool>,
+    /// May be null.
+    pub nullable: Option<bool>,
+    /// Longest text.
+    pub max_length: Option<usize>,
+    /// Values it is limited to.
+    #[serde(rename = "enum")]
+    pub allowed: Option<Vec<String>>,
+    /// Value when absent.
+    pub default: Option<Value>,
+    /// Never comes back.
+    pub write_only: Option<bool>,
+    /// Trimmed, blank refused; unless said, as the field of the same name.
+    pub trim: Option<bool>,
+    /// Resource whose record it must name.
+    pub references: Option<String>,
+    /// Must not lead back to the record itself.
+    pub acyclic: Option<bool>,
+    /// For documentation.
+    pub notes: Option<String>,
+}
+
+/// An entry of `[operations.query]`, or of `[paging]` in `common.toml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ParamSpec {
+    /// Kind of value.
+    #[serde(rename = "type")]
+    pub kind: Option<TypeWord>,
+    /// Kind of the elements.
+    pub items: Option<TypeWord>,
+    /// Values it is limited to.
+    #[serde(rename = "enum")]
+    pub allowed: Vec<String>,
+    /// Value when absent.
+    pub default: Option<Value>,
+    /// Largest number.
+    pub max: Option<u64>,
+    /// Read by the operation itself; no filter.
+    pub option: bool,
+    /// For documentation.
+    pub notes: String,
+}
+
+/// One `[[operations]]`.
+#[derive(Debug)]
+pub struct OperationSpec {
+    /// Its plain keys.
+    pub head: Read<OperationHead>,
+    /// Orders of a list.
+    pub order: Option<Read<OrderSpec>>,
+    /// Cost at v1.
+    pub calls: Option<Read<CallsSpec>>,
+    /// Errors in order.
+    pub errors: Vec<ErrorSpec>,
+    /// Query parameters in order.
+    pub query: IndexMap<String, Read<ParamSpec>>,
+    /// Body members in order.
+    pub body: Option<IndexMap<String, Read<InputSpec>>>,
+}
+
+/// The plain keys of an operation.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OperationHead {
+    /// Id, unique.
+    pub id: String,
+    /// Method.
+    pub method: Option<MethodWord>,
+    /// Path.
+    pub path: String,
+    /// Surface, when another than the file's.
+    pub surface: Option<SurfaceWord>,
+    /// One line for people.
+    pub summary: String,
+    /// Any one of these is enough.
+    pub scopes: Vec<String>,
+    /// Status of a success.
+    pub status: u16,
+    /// Read shape of a success.
+    pub response: Option<String>,
+    /// Form of a success.
+    pub answer: Option<AnswerWord>,
+    /// Mode a write needs.
+    pub mode: Option<ModeWord>,
+    /// Values `expand` takes.
+    pub expand: Vec<String>,
+    /// Fields `search` looks at.
+    pub search: Vec<String>,
+    /// How it is carried out.
+    pub step: Option<StepWord>,
+    /// Takes the paging parameters.
+    pub paging: bool,
+    /// A POST whose body is ignored.
+    pub body_ignored: bool,
+}
+
+/// `order = { … }`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OrderSpec {
+    /// Field names.
+    pub allowed: Vec<String>,
+    /// Default.
+    pub default: String,
+    /// Fields that can anchor a cursor.
+    pub cursor: Vec<String>,
+}
+
+/// `calls = { … }`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CallsSpec {
+    /// With nothing cached.
+    pub cold: u32,
+    /// With everything cached.
+    pub warm: u32,
+    /// Why.
+    pub why: Option<String>,
+}
+
+/// `[status, code, when]`.
+#[derive(Debug, Clone, Deserialize)]
+pub struct ErrorSpec(pub u16, pub String, pub String);
+
+impl Item for Notes {
+    const REQUIRED: &'static [&'static str] = &["notes"];
+}
+
+impl Item for Head {
+    const REQUIRED: &'static [&'static str] = &["resource", "about", "source", "surface", "shape"];
+}
+
+impl Item for V1Spec {
+    const REQUIRED: &'static [&'static str] = &[];
+}
+
+impl Item for RefusalSpec {
+    const REQUIRED: &'static [&'static str] = &["on", "status", "code", "detail"];
+}
+
+impl Item for FieldSpec {
+    const REQUIRED: &'static [&'static str] = &["type"];
+}
+
+impl Item for InputSpec {
+    const REQUIRED: &'static [&'static str] = &[];
+}
+
+impl Item for ParamSpec {
+    const REQUIRED: &'static [&'static str] = &["type"];
+}
+
+impl Item for OperationHead {
+    const REQUIRED: &'static [&'static str] =
+        &["id", "method", "path", "summary", "scopes", "status", "answer", "step"];
+}
+
+impl Item for OrderSpec {
+    const REQUIRED: &'static [&'static str] = &["allowed", "default", "cursor"];
+}
+
+impl Item for CallsSpec {
+    const REQUIRED: &'static [&'static str] = &["cold", "warm"];
+}

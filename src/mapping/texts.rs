@@ -1,0 +1,82 @@
+//! Where the texts of the mapping files come from: compiled in, or a directory laid over them.
+//!
+//! The files are embedded in debug builds too, so that a test sees what a release serves. Road not taken:
+//! `include_str!` per file would need a list kept by hand.
+
+use indexmap::IndexMap;
+use rust_embed::RustEmbed;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+#[derive(RustEmbed)]
+#[folder = "mappings/"]
+struct Embedded;
+
+/// Texts of mapping files by file name.
+#[derive(Debug, Clone, Default)]
+pub struct Texts(IndexMap<String, String>);
+
+/// A directory or file of mappings that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {}: {cause}", path.display())]
+pub struct Unreadable {
+    /// What was to be read.
+    pub path: PathBuf,
+    /// Why it could not.
+    pub cause: std::io::Error,
+}
+
+impl Texts {
+    /// The files compiled into the binary.
+    pub fn embedded() -> Self {
+        let mut texts = Self::default();
+        for name in Embedded::iter().filter(|name| is_mapping(name)) {
+            if let Some(file) = Embedded::get(&name) {
+                texts.insert(&name, text_of(file.data));
+            }
+        }
+        texts
+    }
+
+    /// Lays the `*.toml` files of a directory over these: same name replaces, new name adds.
+    ///
+    /// # Errors
+    /// The directory or one of its files cannot be read.
+    pub fn overlay(mut self, directory: &Path) -> Result<Self, Unreadable> {
+        let unreadable = |path: &Path, cause| Unreadable { path: path.into(), cause };
+        for entry in std::fs::read_dir(directory).map_err(|cause| unreadable(directory, cause))? {
+            let path = entry.map_err(|cause| unreadable(directory, cause))?.path();
+            let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+            if is_mapping(name) {
+                let text = std::fs::read_to_string(&path).map_err(|cause| unreadable(&path, cause))?;
+                self.insert(name, text);
+            }
+        }
+        Ok(self)
+    }
+
+    /// Adds or replaces one file.
+    pub fn insert(&mut self, name: &str, text: impl Into<String>) {
+        self.0.insert(name.into(), text.into());
+    }
+
+    /// Text of one file.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// Names and texts, by name.
+    pub fn sorted(&self) -> Vec<(&str, &str)> {
+        let mut texts: Vec<_> = self.0.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        texts.sort_unstable();
+        texts
+    }
+}
+
+fn is_mapping(name: &str) -> bool {
+    name.ends_with(".toml")
+}
+
+fn text_of(data: Cow<'static, [u8]>) -> String {
+    String::from_utf8_lossy(&data).into_owned()
+}

@@ -1,0 +1,90 @@
+//! Rules of fields and body members, for resources translated to v1 by operations that work already.
+
+use super::{Case, Draft};
+use crate::mapping::{Faults, ResourceFile, Trail};
+use crate::plan::{Answer, Field, Keep, Resource, Source, Step};
+
+pub(super) fn check(draft: &Draft, faults: &mut Faults) {
+    for (index, resource, file) in draft.resources_with_files().filter(|(_, _, file)| file.head.sound) {
+        source_fits(resource, file, faults);
+        for field in resource.fields.iter().filter(|field| file.fields[&field.name].sound) {
+            field_is_consistent(file, field, faults);
+        }
+        v1_names_are_written_once(resource, file, faults);
+        if draft.translates(index) {
+            fields_are_used(draft, index, file, faults);
+            inputs_have_fields(resource, file, faults);
+        }
+    }
+}
+
+fn source_fits(resource: &Resource, file: &ResourceFile, faults: &mut Faults) {
+    let trail = Trail::file(&file.file);
+    match resource.source {
+        Source::V1 if file.v1.is_none() => faults.add(&trail.then("source"), "is v1, but there is no [v1]"),
+        Source::Own if file.v1.is_some() => faults.add(&trail.then("v1"), "the records are in the own store"),
+        _ => {}
+    }
+}
+
+fn field_is_consistent(file: &ResourceFile, field: &Field, faults: &mut Faults) {
+    let trail = Trail::file(&file.file).then("fields").then(field.name.as_str());
+    if field.keep != Keep::V1 && field.v1.is_none() {
+        faults.add(&trail.then("keep"), "an overlay lies over a v1 field; name it with `v1`");
+    }
+    if field.nullable && field.null_as.is_some() {
+        faults.add(&trail.then("null_as"), "a nullable field reads null");
+    }
+    if field.read_only && (field.trim || field.not_before.is_some()) {
+        faults.add(&trail.then("read_only"), "rules of writing do not fit a field that is never written");
+    }
+}
+
+fn v1_names_are_written_once(resource: &Resource, file: &ResourceFile, faults: &mut Faults) {
+    let mut written: Vec<(&str, &str)> = Vec::new();
+    for field in resource.fields.iter().filter(|field| !field.read_only && !field.hidden) {
+        let Some(v1) = field.v1.as_deref() else { continue };
+        if let Some((_, first)) = written.iter().find(|(known, _)| *known == v1) {
+            let trail = Trail::file(&file.file).then("fields").then(field.name.as_str()).then("v1");
+            faults.add(&trail, format!("`{first}` is written under this name already"));
+        }
+        written.push((v1, &field.name));
+    }
+}
+
+fn fields_are_used(draft: &Draft, index: usize, file: &ResourceFile, faults: &mut Faults) {
+    let generic = draft.cases_of(index).find(|case| reads_generically(*case));
+    for field in draft.resources[index].fields.iter().filter(|field| file.fields[&field.name].sound) {
+        let trail = Trail::file(&file.file).then("fields").then(field.name.as_str());
+        if let (None, Keep::V1, Some(case)) = (&field.v1, field.keep, generic) {
+            let message =
+                format!("`{}` has no `v1` name to read it from; only a special step could", case.operation.id);
+            faults.add(&trail, message);
+        }
+        if !field.read_only && !field.hidden && !file.inputs.contains_key(&field.name) {
+            faults.add(&trail, "no input writes it; declare one, or `read_only = true`");
+        }
+    }
+}
+
+/// Whether its answer is made by copying what v1 shows.
+fn reads_generically(case: Case) -> bool {
+    let step = &case.operation.step;
+    case.operation.answer != Answer::Empty && !matches!(step, Step::Special(_) | Step::Pending)
+}
+
+fn inputs_have_fields(resource: &Resource, file: &ResourceFile, faults: &mut Faults) {
+    for (name, input) in file.inputs.iter().filter(|(_, input)| input.sound) {
+        let trail = Trail::file(&file.file).then("inputs").then(name.as_str());
+        match resource.field(name) {
+            None if input.value.write_only != Some(true) => {
+                faults.add(
+                    &trail,
+                    "there is no field of this name; say `write_only = true` when it never comes back",
+                );
+            }
+            Some(field) if field.read_only => faults.add(&trail, "the field of this name is read-only"),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Type words of the files into kinds of values.
+
+use crate::mapping::{Faults, Trail, TypeWord};
+use crate::plan::{Kind, ValueType};
+
+/// The kind of value `word` (and `items`, for its elements) stands for. A missing or wrong word is
+/// reported and reads as any value, so that nothing else follows from it.
+pub(super) fn value_type(
+    word: Option<TypeWord>,
+    items: Option<TypeWord>,
+    trail: &Trail,
+    faults: &mut Faults,
+) -> ValueType {
+    let elements = items.and_then(|items| {
+        let kind = single(items);
+        if kind.is_none() {
+            faults.add(&trail.then("items"), "elements are single values, not lists");
+        }
+        kind
+    });
+    match word {
+        Some(TypeWord::Array) => ValueType::Array(elements),
+        Some(TypeWord::Csv) => ValueType::Csv(elements.unwrap_or(Kind::String)),
+        other => {
+            if items.is_some() {
+                faults.add(&trail.then("items"), "only `array` and `csv` have elements");
+            }
+            ValueType::One(other.and_then(single).unwrap_or(Kind::Any))
+        }
+    }
+}
+
+fn single(word: TypeWord) -> Option<Kind> {
+    match word {
+        TypeWord::String => Some(Kind::String),
+        TypeWord::Uuid => Some(Kind::Uuid),
+        TypeWord::Email => Some(Kind::Email),
+        TypeWord::Date => Some(Kind::Date),
+        TypeWord::DateTime => Some(Kind::DateTime),
+        TypeWord::Integer => Some(Kind::Integer),
+        TypeWord::Number => Some(Kind::Number),
+        TypeWord::Boolean => Some(Kind::Boolean),
+        TypeWord::Object => Some(Kind::Object),
+        TypeWord::Any => Some(Kind::Any),
+        TypeWord::Csv | TypeWord::Array => None,
+    }
+}

@@ -1,0 +1,127 @@
+//! Rules of lists: order, paging, filters, search, expansion.
+
+use super::{Case, Draft};
+use crate::mapping::{Faults, Read, Trail};
+use crate::plan::{Filter, FilterTest, Kind, Order, Param, ParamRole, ValueType};
+
+pub(super) fn check(draft: &Draft, faults: &mut Faults) {
+    for case in draft.cases() {
+        lists_have_what_they_need(case, faults);
+        if let Some(order) = case.operation.order.as_ref().filter(|_| is_sound(&case.spec.order)) {
+            order_fits(case, order, faults);
+        }
+        search_fits(case, faults);
+        expand_fits(case, faults);
+        params_fit(draft, case, faults);
+    }
+}
+
+fn is_sound<T>(part: &Option<Read<T>>) -> bool {
+    part.as_ref().is_some_and(|part| part.sound)
+}
+
+fn lists_have_what_they_need(case: Case, faults: &mut Faults) {
+    let is_list = case.operation.is_list();
+    let keys = [("order", case.operation.order.is_some()), ("paging", case.spec.head.value.paging)];
+    for (key, present) in keys {
+        match (is_list, present) {
+            (true, false) => faults.add(&case.trail(), format!("a list needs `{key}`")),
+            (false, true) => faults.add(&case.trail().then(key), "only a list has this"),
+            _ => {}
+        }
+    }
+}
+
+fn order_fits(case: Case, order: &Order, faults: &mut Faults) {
+    let trail = case.trail().then("order");
+    let default = order.default.strip_prefix('-').unwrap_or(&order.default);
+    if !order.allowed.iter().any(|field| field == default) {
+        faults.add(&trail.then("default"), format!("`{default}` is not among the allowed fields"));
+    }
+    for field in order.cursor.iter().filter(|field| !order.allowed.contains(field)) {
+        faults.add(&trail.then("cursor"), format!("`{field}` is not among the allowed fields"));
+    }
+    for field in &order.allowed {
+        has_field(case, field, &trail.then("allowed"), faults);
+    }
+}
+
+fn search_fits(case: Case, faults: &mut Faults) {
+    let param = case.operation.params.iter().any(|param| param.role == ParamRole::Search);
+    match (case.operation.search.is_empty(), param) {
+        (false, false) => {
+            faults.add(&case.trail().then("search"), "names fields, but there is no parameter `search`")
+        }
+        (true, true) => {
+            faults.add(&case.trail().then("query").then("search"), "`search` names no fields to look at")
+        }
+        _ => {}
+    }
+    for field in &case.operation.search {
+        has_field(case, field, &case.trail().then("search"), faults);
+    }
+}
+
+fn expand_fits(case: Case, faults: &mut Faults) {
+    for field in &case.operation.expand {
+        has_field(case, field, &case.trail().then("expand"), faults);
+    }
+}
+
+/// The resource must have a field that an operation at work looks at.
+fn has_field(case: Case, field: &str, trail: &Trail, faults: &mut Faults) {
+    if case.translates() && case.resource.field(field).is_none() {
+        faults.add(trail, format!("the resource has no field `{field}`"));
+    }
+}
+
+fn params_fit(draft: &Draft, case: Case, faults: &mut Faults) {
+    let own = case.operation.params.iter().filter(|param| case.spec.query.contains_key(&param.name));
+    for param in own.filter(|param| case.spec.query[&param.name].sound) {
+        let trail = case.trail().then("query").then(param.name.as_str());
+        if draft.files.common.paging.contains_key(&param.name)
+            || ["order_by", "expand"].contains(&param.name.as_str())
+        {
+            faults.add(&trail, "follows from other keys and is not declared");
+            continue;
+        }
+        if !case.operation.is_list() && param.role != ParamRole::Option {
+            faults
+                .add(&trail, "there is no list to narrow; say `option = true` when the operation reads it itself");
+            continue;
+        }
+        if let ParamRole::Filter(filter) = &param.role {
+            has_field(case, &filter.field, &trail, faults);
+            test_fits(param, filter, &trail, faults);
+            enum_fits(case, param, filter, &trail, faults);
+        }
+        default_is_allowed(param, &trail, faults);
+    }
+}
+
+fn test_fits(param: &Param, filter: &Filter, trail: &Trail, faults: &mut Faults) {
+    let is_csv = matches!(param.value, ValueType::Csv(_));
+    if is_csv != (filter.test == FilterTest::In) {
+        faults.add(trail, "a parameter is `csv` exactly when its name ends in __in");
+    }
+    if filter.test == FilterTest::IsNull && param.value != ValueType::One(Kind::Boolean) {
+        faults.add(trail, "__isnull takes a boolean");
+    }
+}
+
+/// A filter offers nothing that can never be written.
+fn enum_fits(case: Case, param: &Param, filter: &Filter, trail: &Trail, faults: &mut Faults) {
+    let Some(allowed) = case.file.inputs.get(&filter.field).and_then(|input| input.value.allowed.as_ref()) else {
+        return;
+    };
+    for value in param.allowed.iter().filter(|value| !allowed.contains(value)) {
+        faults.add(&trail.then("enum"), format!("`{value}` is not among the values `{}` takes", filter.field));
+    }
+}
+
+fn default_is_allowed(param: &Param, trail: &Trail, faults: &mut Faults) {
+    let Some(default) = param.default.as_ref().and_then(|default| default.as_str()) else { return };
+    if !param.allowed.is_empty() && !param.allowed.iter().any(|value| value == default) {
+        faults.add(&trail.then("default"), format!("`{default}` is not among the values it takes"));
+    }
+}

@@ -1,0 +1,141 @@
+//! Stage 2: operations.
+
+use super::{Draft, Origin, bodies, params};
+use crate::mapping::{
+    AnswerWord, Common, ErrorSpec, Faults, MethodWord, ModeWord, OperationSpec, ResourceFile, StepWord,
+    SurfaceWord, Trail,
+};
+use crate::plan::{
+    Answer, Calls, ErrorCase, Field, Method, Operation, Order, PathTemplate, Step, Surface, TypeMode,
+};
+
+/// Stands where a path could not be read; the operation is not sound then.
+const NO_PATH: &str = "unreadable/";
+
+/// Makes an operation of every table.
+pub(super) fn build(draft: &mut Draft, faults: &mut Faults) {
+    for (resource, file) in draft.files.resources.iter().enumerate() {
+        for spec in &file.operations {
+            let trail = Trail::file(&file.file).then(spec.head.value.id.as_str());
+            let path = path(&spec.head.value.path, &trail.then("path"), faults);
+            let sound = spec.head.sound && path.is_some() && file.head.sound;
+            let fields = &draft.resources[resource].fields;
+            let builder = Builder { common: &draft.files.common, file, fields, spec, trail };
+            let operation = builder.operation(resource, path, faults);
+            draft.operations.push(operation);
+            draft.origins.push(Origin { file, spec, sound });
+        }
+    }
+}
+
+fn path(text: &str, trail: &Trail, faults: &mut Faults) -> Option<PathTemplate> {
+    if text.is_empty() {
+        return None;
+    }
+    PathTemplate::parse(text).map_err(|message| faults.add(trail, format!("the path {message}"))).ok()
+}
+
+/// What one operation is made of.
+pub(super) struct Builder<'f> {
+    pub(super) common: &'f Common,
+    pub(super) file: &'f ResourceFile,
+    pub(super) fields: &'f [Field],
+    pub(super) spec: &'f OperationSpec,
+    pub(super) trail: Trail,
+}
+
+impl Builder<'_> {
+    fn operation(&self, resource: usize, path: Option<PathTemplate>, faults: &mut Faults) -> Operation {
+        let head = &self.spec.head.value;
+        Operation {
+            id: head.id.clone(),
+            resource,
+            method: method(head.method),
+            path: path.unwrap_or_else(|| PathTemplate::parse(NO_PATH).expect("a valid template")),
+            surface: surface(head.surface.or(self.file.head.value.surface)),
+            summary: head.summary.clone(),
+            scopes: head.scopes.clone(),
+            status: head.status,
+            answer: answer(head.answer),
+            response: head.response.clone(),
+            mode: head.mode.map(mode),
+            expand: head.expand.clone(),
+            search: head.search.clone(),
+            order: self.order(),
+            params: params::build(self, faults),
+            body: bodies::build(self, faults),
+            errors: errors(&self.spec.errors, &self.common.every_operation),
+            step: head.step.as_ref().map_or(Step::Pending, step),
+            calls: self.calls(),
+        }
+    }
+
+    fn order(&self) -> Option<Order> {
+        let order = &self.spec.order.as_ref()?.value;
+        Some(Order { allowed: order.allowed.clone(), default: order.default.clone(), cursor: order.cursor.clone() })
+    }
+
+    fn calls(&self) -> Option<Calls> {
+        let calls = &self.spec.calls.as_ref()?.value;
+        Some(Calls { cold: calls.cold, warm: calls.warm, why: calls.why.clone() })
+    }
+}
+
+/// The operation's own errors, each common one before the first of a higher status.
+fn errors(own: &[ErrorSpec], common: &[ErrorSpec]) -> Vec<ErrorCase> {
+    let case = |ErrorSpec(status, code, when): &ErrorSpec| ErrorCase {
+        status: *status,
+        code: code.clone(),
+        when: when.clone(),
+    };
+    let mut errors: Vec<ErrorCase> = own.iter().map(case).collect();
+    for error in common.iter().map(case) {
+        let position = errors.iter().position(|known| known.status > error.status).unwrap_or(errors.len());
+        errors.insert(position, error);
+    }
+    errors
+}
+
+fn method(word: Option<MethodWord>) -> Method {
+    match word {
+        Some(MethodWord::Get) | None => Method::Get,
+        Some(MethodWord::Post) => Method::Post,
+        Some(MethodWord::Patch) => Method::Patch,
+        Some(MethodWord::Delete) => Method::Delete,
+    }
+}
+
+fn surface(word: Option<SurfaceWord>) -> Surface {
+    match word {
+        Some(SurfaceWord::User) | None => Surface::User,
+        Some(SurfaceWord::Workspace) => Surface::Workspace,
+        Some(SurfaceWord::Project) => Surface::Project,
+    }
+}
+
+fn answer(word: Option<AnswerWord>) -> Answer {
+    match word {
+        Some(AnswerWord::Page) => Answer::Page,
+        Some(AnswerWord::Record) | None => Answer::Record,
+        Some(AnswerWord::Empty) => Answer::Empty,
+    }
+}
+
+fn mode(word: ModeWord) -> TypeMode {
+    match word {
+        ModeWord::Project => TypeMode::Project,
+        ModeWord::Workspace => TypeMode::Workspace,
+    }
+}
+
+fn step(word: &StepWord) -> Step {
+    match word {
+        StepWord::ReadCollection => Step::ReadCollection,
+        StepWord::ReadOne => Step::ReadOne,
+        StepWord::Create => Step::Create,
+        StepWord::Update => Step::Update,
+        StepWord::Delete => Step::Delete,
+        StepWord::Special(name) => Step::Special(name.clone()),
+        StepWord::Pending => Step::Pending,
+    }
+}

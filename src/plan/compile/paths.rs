@@ -1,0 +1,99 @@
+//! Rules of paths: v2's among themselves, and v1's against v2's.
+
+use super::{Case, Draft};
+use crate::mapping::{Faults, Trail};
+use crate::plan::{Method, PathTemplate, Segment, Step};
+use std::collections::HashMap;
+
+/// Variables every file may use; further ones are declared under `variables`.
+const USUAL: [&str; 7] = ["slug", "project_id", "pk", "work_item_id", "property_id", "type_id", "identifier"];
+
+pub(super) fn check(draft: &Draft, faults: &mut Faults) {
+    for case in draft.cases() {
+        prefix(case, faults);
+        variables_are_known(case, faults);
+        v1_paths_fit(case, faults);
+    }
+    shapes_are_unique(draft, faults);
+}
+
+fn prefix(case: Case, faults: &mut Faults) {
+    let path = case.operation.path.as_str();
+    if !path.starts_with("/api/v2/") || path == "/api/v2/" {
+        faults.add(&case.trail().then("path"), "does not start with /api/v2/");
+    }
+}
+
+fn variables_are_known(case: Case, faults: &mut Faults) {
+    let more = &case.file.head.value.variables;
+    for name in case.operation.path.variables() {
+        if !USUAL.contains(&name) && !more.iter().any(|known| known == name) {
+            let message = format!("unknown variable {{{name}}}; name it under `variables` when it is meant");
+            faults.add(&case.trail().then("path"), message);
+        }
+    }
+}
+
+/// Same method and path twice, or one path under two names, would make the route table guess.
+fn shapes_are_unique(draft: &Draft, faults: &mut Faults) {
+    let mut operations: HashMap<(Method, String), &str> = HashMap::new();
+    let mut texts: HashMap<String, (&str, &str)> = HashMap::new();
+    for case in draft.cases() {
+        let operation = case.operation;
+        let shape = shape(&operation.path);
+        let trail = case.trail().then("path");
+        if let Some(first) = operations.insert((operation.method, shape.clone()), &operation.id) {
+            faults.add(&trail, format!("`{first}` has the same method and path"));
+        }
+        match texts.get(&shape) {
+            Some((text, first)) if *text != operation.path.as_str() => {
+                faults.add(
+                    &trail,
+                    format!("differs from the path of `{first}` only in the names of variables: {text}"),
+                );
+            }
+            Some(_) => {}
+            None => {
+                texts.insert(shape, (operation.path.as_str(), &operation.id));
+            }
+        }
+    }
+}
+
+fn shape(path: &PathTemplate) -> String {
+    let segment = |segment: &Segment| match segment {
+        Segment::Literal(text) => text.clone(),
+        Segment::Variable(_) => "{}".into(),
+    };
+    path.segments().iter().map(segment).collect::<Vec<_>>().join("/")
+}
+
+/// What a step fills into v1's paths must come from v2's path, and the other way round nothing of v2's
+/// path may get lost on the way.
+fn v1_paths_fit(case: Case, faults: &mut Faults) {
+    let Some(v1) = case.resource.v1.as_ref().filter(|_| case.translates()) else { return };
+    let own: Vec<&str> = case.operation.path.variables().collect();
+    let below_record = own.contains(&"pk");
+    let v1_trail = Trail::file(&case.file.file).then("v1");
+    for (name, template) in [("collection", &v1.collection), ("record", &v1.record)] {
+        for variable in template.iter().flat_map(|template| template.variables()) {
+            // A list or create knows no record yet.
+            let later = name == "record" && variable == "pk" && !below_record;
+            if !own.contains(&variable) && !later {
+                let message = format!("{{{variable}}} is not in the path of `{}`", case.operation.id);
+                faults.add(&v1_trail.then(name), message);
+            }
+        }
+    }
+    if !matches!(case.operation.step, Step::Special(_)) {
+        let reaches = |name: &str| {
+            [&v1.collection, &v1.record].into_iter().flatten().any(|t| t.variables().any(|v| v == name))
+        };
+        for name in own.into_iter().filter(|name| *name != "pk" && !reaches(name)) {
+            faults.add(
+                &case.trail().then("path"),
+                format!("{{{name}}} is in no path of [v1], so it would be ignored"),
+            );
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Stage 1: resources, their fields, and where v1 keeps their records.
+
+use super::{Draft, kinds};
+use crate::mapping::{
+    Faults, FieldSpec, KeepWord, OnCreateWord, Read, RefusalSpec, ResourceFile, RowsWord, SourceWord, Trail,
+    V1Spec, WriteWord,
+};
+use crate::plan::{
+    Field, Keep, OnCreate, ParamRole, PathTemplate, Resource, Rows, Source, V1Refusal, V1Source, WriteKind,
+};
+
+/// Makes a resource of every file.
+pub(super) fn build(draft: &mut Draft, faults: &mut Faults) {
+    for file in &draft.files.resources {
+        let resource = resource(file, faults);
+        draft.resources.push(resource);
+    }
+}
+
+fn resource(file: &ResourceFile, faults: &mut Faults) -> Resource {
+    let head = &file.head.value;
+    let trail = Trail::file(&file.file);
+    let fields = fields(file, &trail.then("fields"), faults);
+    Resource {
+        name: head.resource.clone(),
+        file: file.file.clone(),
+        about: head.about.clone(),
+        source: match head.source {
+            Some(SourceWord::V1) => Source::V1,
+            Some(SourceWord::Own) | None => Source::Own,
+        },
+        shape: head.shape.clone(),
+        gaps: head.gaps.clone(),
+        v1: file.v1.as_ref().map(|v1| v1_source(&v1.value, file, &fields, &trail.then("v1"), faults)),
+        fields,
+        cells: Vec::new(),
+    }
+}
+
+/// Fields in the order of the file, hidden ones last.
+fn fields(file: &ResourceFile, trail: &Trail, faults: &mut Faults) -> Vec<Field> {
+    let mut specs: Vec<(&String, &Read<FieldSpec>)> = file.fields.iter().collect();
+    specs.sort_by_key(|(_, spec)| spec.value.hidden);
+    let position = |name: &str| specs.iter().position(|(known, _)| *known == name);
+    let mut fields = Vec::with_capacity(specs.len());
+    for (name, spec) in &specs {
+        let trail = trail.then(name.as_str());
+        let not_before = spec.value.not_before.as_deref().and_then(|other| {
+            let found = position(other);
+            if found.is_none() {
+                faults.add(&trail.then("not_before"), format!("there is no field `{other}`"));
+            }
+            found
+        });
+        fields.push(field(name, &spec.value, not_before, &trail, faults));
+    }
+    fields
+}
+
+fn field(name: &str, spec: &FieldSpec, not_before: Option<usize>, trail: &Trail, faults: &mut Faults) -> Field {
+    Field {
+        name: name.into(),
+        v1: spec.v1.clone(),
+        value: kinds::value_type(spec.kind, spec.items, trail, faults),
+        nullable: spec.nullable,
+        read_only: spec.read_only,
+        hidden: spec.hidden,
+        null_as: spec.null_as.clone(),
+        keep: match spec.keep {
+            None => Keep::V1,
+            Some(KeepWord::Overlay) => Keep::Overlay,
+            Some(KeepWord::OverlayIfRefused) => Keep::OverlayIfRefused,
+        },
+        on_create: match spec.on_create {
+            None => OnCreate::Send,
+            Some(OnCreateWord::Patch) => OnCreate::Patch,
+        },
+        trim: spec.trim,
+        not_before,
+        notes: spec.notes.clone(),
+    }
+}
+
+fn v1_source(spec: &V1Spec, file: &ResourceFile, fields: &[Field], trail: &Trail, faults: &mut Faults) -> V1Source {
+    V1Source {
+        collection: template(spec.collection.as_deref(), &trail.then("collection"), faults),
+        record: template(spec.record.as_deref(), &trail.then("record"), faults),
+        rows: match spec.rows {
+            RowsWord::Paged => Rows::Paged,
+            RowsWord::Array => Rows::Array,
+        },
+        list_query: if spec.select { list_query(fields) } else { String::new() },
+        refusals: file.refusals.iter().filter_map(|refusal| self::refusal(&refusal.value)).collect(),
+    }
+}
+
+fn template(text: Option<&str>, trail: &Trail, faults: &mut Faults) -> Option<PathTemplate> {
+    let text = text?;
+    if text.starts_with('/') {
+        faults.add(trail, "starts with a slash; v1 paths are relative to v1's base");
+    }
+    PathTemplate::parse(text).map_err(|message| faults.add(trail, format!("the path {message}"))).ok()
+}
+
+/// Asks the list for `id` and whatever else the fields need, each once.
+fn list_query(fields: &[Field]) -> String {
+    let mut names = vec!["id"];
+    for name in fields.iter().filter_map(|field| field.v1.as_deref()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    format!("fields={}", names.join(","))
+}
+
+fn refusal(spec: &RefusalSpec) -> Option<V1Refusal> {
+    let on = match spec.on? {
+        WriteWord::Create => WriteKind::Create,
+        WriteWord::Update => WriteKind::Update,
+        WriteWord::Delete => WriteKind::Delete,
+    };
+    Some(V1Refusal {
+        on,
+        status: spec.status,
+        error: spec.error.clone(),
+        code: spec.code.clone(),
+        detail: spec.detail.clone(),
+    })
+}
+
+/// Chooses what lists keep ready for filtering, ordering and searching: the fields their parameters
+/// name, in field order. Only for records behind v1; the store has its own indices.
+pub(super) fn choose_cells(draft: &mut Draft) {
+    for (index, resource) in draft.resources.iter_mut().enumerate().filter(|(_, r)| r.source == Source::V1) {
+        let mut names: Vec<&str> = Vec::new();
+        for operation in draft.operations.iter().filter(|operation| operation.resource == index) {
+            names.extend(operation.search.iter().map(String::as_str));
+            names.extend(operation.order.iter().flat_map(|order| &order.allowed).map(String::as_str));
+            names.extend(operation.params.iter().filter_map(|param| match &param.role {
+                ParamRole::Filter(filter) => Some(filter.field.as_str()),
+                _ => None,
+            }));
+        }
+        resource.cells = (0..resource.fields.len())
+            .filter(|&field| names.contains(&resource.fields[field].name.as_str()))
+            .collect();
+    }
+}

@@ -1,0 +1,74 @@
+//! Rules over the set as a whole: names are unique, and nothing is declared in vain.
+
+use super::Draft;
+use crate::mapping::{Faults, Trail};
+use crate::plan::Step;
+use std::collections::HashMap;
+
+pub(super) fn check(draft: &Draft, faults: &mut Faults) {
+    resources_are_named_like_their_files(draft, faults);
+    ids_are_unique(draft, faults);
+    inputs_are_taken(draft, faults);
+    variables_are_used(draft, faults);
+}
+
+fn resources_are_named_like_their_files(draft: &Draft, faults: &mut Faults) {
+    for (_, resource, file) in draft.resources_with_files().filter(|(_, _, file)| file.head.sound) {
+        let trail = Trail::file(&file.file).then("resource");
+        if file.file != format!("{}.toml", resource.name) {
+            faults.add(&trail, format!("the file declares `{}`, so its name must be {0}.toml", resource.name));
+        }
+        if file.operations.is_empty() {
+            faults.add(&trail, "declares no operation");
+        }
+    }
+}
+
+fn ids_are_unique(draft: &Draft, faults: &mut Faults) {
+    let mut first: HashMap<&str, &str> = HashMap::new();
+    for case in draft.cases() {
+        if let Some(file) = first.insert(&case.operation.id, &case.file.file) {
+            faults.add(&case.trail().then("id"), format!("an operation of {file} has this id already"));
+        }
+    }
+}
+
+fn inputs_are_taken(draft: &Draft, faults: &mut Faults) {
+    for file in &draft.files.resources {
+        for name in file.inputs.keys() {
+            let taken = |body: &Option<_>| {
+                body.as_ref().is_some_and(|body: &indexmap::IndexMap<_, _>| body.contains_key(name))
+            };
+            if !file.operations.iter().any(|operation| taken(&operation.body)) {
+                faults.add(&Trail::file(&file.file).then("inputs").then(name), "no operation takes this member");
+            }
+        }
+    }
+}
+
+fn variables_are_used(draft: &Draft, faults: &mut Faults) {
+    for file in &draft.files.resources {
+        for name in &file.head.value.variables {
+            let braced = format!("{{{name}}}");
+            if !file.operations.iter().any(|operation| operation.head.value.path.contains(&braced)) {
+                faults.add(&Trail::file(&file.file).then("variables"), format!("no path has a variable {braced}"));
+            }
+        }
+    }
+}
+
+/// Every special step names a function the binary has, and every such function is named.
+pub(super) fn specials_are_used(draft: &Draft, specials: &[&str], faults: &mut Faults) {
+    let mut named = Vec::new();
+    for (operation, origin) in draft.operations.iter().zip(&draft.origins) {
+        let Step::Special(name) = &operation.step else { continue };
+        named.push(name.as_str());
+        if !specials.contains(&name.as_str()) {
+            let trail = Trail::file(&origin.file.file).then(operation.id.as_str()).then("step");
+            faults.add(&trail, format!("the program has no special step `{name}`"));
+        }
+    }
+    for special in specials.iter().filter(|special| !named.contains(special)) {
+        faults.add(&Trail::file("(program)").then(*special), "no operation names this special step");
+    }
+}

@@ -1,0 +1,243 @@
+//! One operation of v2.
+
+use super::{Constant, Method, PathTemplate, ValueType};
+
+/// What part of the service a path belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Surface {
+    /// The person behind the credential.
+    User,
+    /// Below a workspace.
+    Workspace,
+    /// Below a project.
+    Project,
+}
+
+/// Form of a success.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// A list envelope.
+    Page,
+    /// One record.
+    Record,
+    /// 204, or a success without a body.
+    Empty,
+}
+
+/// Work item type mode a write needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TypeMode {
+    /// Types are managed per project.
+    Project,
+    /// Types are managed per workspace.
+    Workspace,
+}
+
+/// How an operation is carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Reads the complete v1 collection; filters, orders and pages it here.
+    ReadCollection,
+    /// Finds one record in the collection.
+    ReadOne,
+    /// Creates a record at v1.
+    Create,
+    /// Updates a record at v1.
+    Update,
+    /// Deletes a record at v1.
+    Delete,
+    /// One named Rust function.
+    Special(String),
+    /// Declared; its behaviour comes with later work.
+    Pending,
+}
+
+/// v1 calls an operation costs, proofs of access excluded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Calls {
+    /// With nothing cached.
+    pub cold: u32,
+    /// With everything cached.
+    pub warm: u32,
+    /// Why it is what it is, and when it is more.
+    pub why: Option<String>,
+}
+
+/// Order of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// Field names; each also descending with `-`.
+    pub allowed: Vec<String>,
+    /// Default, possibly with `-`.
+    pub default: String,
+    /// Fields that can anchor a cursor, both directions.
+    pub cursor: Vec<String>,
+}
+
+/// An error an operation can answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrorCase {
+    /// HTTP status.
+    pub status: u16,
+    /// Code.
+    pub code: String,
+    /// When, in prose.
+    pub when: String,
+}
+
+/// A query parameter.
+#[derive(Debug)]
+pub struct Param {
+    /// Name.
+    pub name: String,
+    /// Kind of value.
+    pub value: ValueType,
+    /// Values it is limited to; empty for any.
+    pub allowed: Vec<String>,
+    /// Value when absent.
+    pub default: Option<Constant>,
+    /// Largest number.
+    pub max: Option<u64>,
+    /// For documentation.
+    pub notes: String,
+    /// What it does.
+    pub role: ParamRole,
+}
+
+/// What a query parameter does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ParamRole {
+    /// Narrows the list.
+    Filter(Filter),
+    /// Searches.
+    Search,
+    /// Orders.
+    OrderBy,
+    /// Expands.
+    Expand,
+    /// Pages (`per_page`, `offset`, `count`, `paginate`, `cursor`).
+    Paging,
+    /// Read by the operation itself.
+    Option,
+}
+
+/// A filter: a field and a test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filter {
+    /// v2 field name.
+    pub field: String,
+    /// Test.
+    pub test: FilterTest,
+}
+
+/// How a filter compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FilterTest {
+    /// Equal.
+    Equal,
+    /// Any of the elements.
+    In,
+    /// Unset (`true`) or set (`false`).
+    IsNull,
+    /// Not less.
+    AtLeast,
+    /// Not more.
+    AtMost,
+}
+
+/// What an operation takes as body.
+#[derive(Debug)]
+pub enum BodyRule {
+    /// None (GET, DELETE).
+    None,
+    /// A POST whose body is ignored.
+    Ignored,
+    /// A JSON object with these members.
+    Members(Vec<Input>),
+}
+
+/// One member of a body.
+#[derive(Debug)]
+pub struct Input {
+    /// Name.
+    pub name: String,
+    /// Kind of value.
+    pub value: ValueType,
+    /// Must be present.
+    pub required: bool,
+    /// May be null.
+    pub nullable: bool,
+    /// Longest text, in characters.
+    pub max_length: Option<usize>,
+    /// Values it is limited to; empty for any.
+    pub allowed: Vec<String>,
+    /// Value when absent on create.
+    pub default: Option<Constant>,
+    /// Never comes back.
+    pub write_only: bool,
+    /// Trimmed, and blank refused (O9).
+    pub trim: bool,
+    /// Name of the resource whose record of the same project it must name.
+    pub references: Option<String>,
+    /// The reference must not lead back to the record itself.
+    pub acyclic: bool,
+    /// Index of the field of the same name in the resource.
+    pub field: Option<usize>,
+    /// For documentation.
+    pub notes: String,
+}
+
+/// One of the operations of v2.
+#[derive(Debug)]
+pub struct Operation {
+    /// Id, unique.
+    pub id: String,
+    /// Index of its resource in the plan.
+    pub resource: usize,
+    /// Method.
+    pub method: Method,
+    /// Path, beginning with `/api/v2/`.
+    pub path: PathTemplate,
+    /// Part of the service.
+    pub surface: Surface,
+    /// One line for people.
+    pub summary: String,
+    /// Any one of these is enough for a token.
+    pub scopes: Vec<String>,
+    /// Status of a success.
+    pub status: u16,
+    /// Form of a success.
+    pub answer: Answer,
+    /// Read shape of a success.
+    pub response: Option<String>,
+    /// Mode a write needs.
+    pub mode: Option<TypeMode>,
+    /// Values `expand` takes.
+    pub expand: Vec<String>,
+    /// Fields `search` looks at.
+    pub search: Vec<String>,
+    /// Orders of a list.
+    pub order: Option<Order>,
+    /// Query parameters.
+    pub params: Vec<Param>,
+    /// Body.
+    pub body: BodyRule,
+    /// Errors.
+    pub errors: Vec<ErrorCase>,
+    /// How it is carried out.
+    pub step: Step,
+    /// What it costs at v1; none while pending.
+    pub calls: Option<Calls>,
+}
+
+impl Operation {
+    /// Whether the operation works in this version.
+    pub fn works(&self) -> bool {
+        self.step != Step::Pending
+    }
+
+    /// Whether it is a list.
+    pub fn is_list(&self) -> bool {
+        self.answer == Answer::Page
+    }
+}

@@ -1,0 +1,100 @@
+//! Path templates such as `workspaces/{slug}/projects/{project_id}/labels/`.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use std::fmt;
+
+/// Everything but the unreserved characters of RFC 3986 is encoded in a path segment.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// One segment between slashes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Segment {
+    /// Must be equal.
+    Literal(String),
+    /// Takes any value, under this name.
+    Variable(String),
+}
+
+/// A path with variables; always ends with a slash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathTemplate {
+    text: String,
+    segments: Vec<Segment>,
+}
+
+impl PathTemplate {
+    /// Reads a template.
+    ///
+    /// # Errors
+    /// A sentence saying what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let Some(inner) = text.strip_suffix('/') else { return Err("must end with a slash".into()) };
+        let mut segments = Vec::new();
+        for part in inner.trim_start_matches('/').split('/') {
+            segments.push(Self::segment(part)?);
+        }
+        let mut names: Vec<&str> = segments.iter().filter_map(Segment::name).collect();
+        names.sort_unstable();
+        match names.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(format!("names the variable {{{}}} twice", pair[0])),
+            None => Ok(Self { text: text.into(), segments }),
+        }
+    }
+
+    fn segment(part: &str) -> Result<Segment, String> {
+        if part.is_empty() {
+            return Err("has an empty segment".into());
+        }
+        match part.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+            Some(name) if !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_') => {
+                Ok(Segment::Variable(name.into()))
+            }
+            Some(name) => Err(format!("has a variable with a bad name: {{{name}}}")),
+            None if part.contains(['{', '}']) => Err(format!("has stray braces in {part}")),
+            None => Ok(Segment::Literal(part.into())),
+        }
+    }
+
+    /// The template as written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Its segments.
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    /// Names of its variables, in order.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.segments.iter().filter_map(Segment::name)
+    }
+
+    /// The path with its variables filled in and percent-encoded; `None` when one is missing.
+    pub fn fill<'v>(&self, value_of: impl Fn(&str) -> Option<&'v str>) -> Option<String> {
+        let mut path = String::with_capacity(self.text.len() + 64);
+        for segment in &self.segments {
+            match segment {
+                Segment::Literal(text) => path.push_str(text),
+                Segment::Variable(name) => path.extend(utf8_percent_encode(value_of(name)?, SEGMENT)),
+            }
+            path.push('/');
+        }
+        Some(path)
+    }
+}
+
+impl Segment {
+    fn name(&self) -> Option<&str> {
+        match self {
+            Self::Variable(name) => Some(name),
+            Self::Literal(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for PathTemplate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}

@@ -1,0 +1,153 @@
+//! One resource: its fields, and where v1 keeps its records.
+
+use super::{Constant, PathTemplate, ValueType};
+
+/// Where records live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// Behind v1.
+    V1,
+    /// In the gateway's own store.
+    Own,
+}
+
+/// A resource as its mapping file declares it.
+#[derive(Debug)]
+pub struct Resource {
+    /// Name, equal to the file's.
+    pub name: String,
+    /// Mapping file it was declared in.
+    pub file: String,
+    /// One sentence for people.
+    pub about: String,
+    /// Where its records live.
+    pub source: Source,
+    /// Name of the read shape.
+    pub shape: String,
+    /// What v1 cannot give, for the list of known gaps.
+    pub gaps: Vec<String>,
+    /// How v1 keeps it; none for own resources.
+    pub v1: Option<V1Source>,
+    /// Fields of the read shape in order, hidden ones (for order, filter and search only) last.
+    pub fields: Vec<Field>,
+    /// Indices of the fields that filters, orders and searches look at, in cell order.
+    pub cells: Vec<usize>,
+}
+
+impl Resource {
+    /// Index of the field called `name`.
+    pub fn field_index(&self, name: &str) -> Option<usize> {
+        self.fields.iter().position(|field| field.name == name)
+    }
+
+    /// The field called `name`.
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// Position among the cells of the field called `name`.
+    pub fn cell_index(&self, name: &str) -> Option<usize> {
+        let field = self.field_index(name)?;
+        self.cells.iter().position(|&cell| cell == field)
+    }
+}
+
+/// Where and how v1 keeps the records of a resource.
+#[derive(Debug)]
+pub struct V1Source {
+    /// The list.
+    pub collection: Option<PathTemplate>,
+    /// One record.
+    pub record: Option<PathTemplate>,
+    /// Form of the list's answer.
+    pub rows: Rows,
+    /// Query that asks the list for the needed fields only, such as `fields=id,name`; empty when v1
+    /// ignores it there.
+    pub list_query: String,
+    /// What v1's refusals of writes mean.
+    pub refusals: Vec<V1Refusal>,
+}
+
+/// Form of a v1 list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rows {
+    /// The paging envelope with `results`.
+    Paged,
+    /// A bare array, complete in one answer (rosters).
+    Array,
+}
+
+/// Which writes a rule is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriteKind {
+    /// POST on the collection.
+    Create,
+    /// PATCH of a record.
+    Update,
+    /// DELETE of a record.
+    Delete,
+}
+
+/// A refusal of v1 that means something else than its status says.
+#[derive(Debug)]
+pub struct V1Refusal {
+    /// The write it answers.
+    pub on: WriteKind,
+    /// Status of v1.
+    pub status: u16,
+    /// Text of v1 (`error`, or the one entry of `non_field_errors`); any text when absent.
+    pub error: Option<String>,
+    /// v2 code it becomes.
+    pub code: String,
+    /// Prose for the client.
+    pub detail: String,
+}
+
+/// Who holds the value of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// v1.
+    V1,
+    /// The overlay: v1 shows the field but never takes a value.
+    Overlay,
+    /// v1, and the overlay for a value that v1 refuses.
+    OverlayIfRefused,
+}
+
+/// What a create does with a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnCreate {
+    /// Sends it with the create.
+    Send,
+    /// v1 ignores it in a create; it follows in a PATCH (trap 22).
+    Patch,
+}
+
+/// One field of a read shape.
+#[derive(Debug)]
+pub struct Field {
+    /// v2 name.
+    pub name: String,
+    /// v1 name; none when v1 has nothing like it.
+    pub v1: Option<String>,
+    /// Kind of value.
+    pub value: ValueType,
+    /// May read null.
+    pub nullable: bool,
+    /// Ignored on write.
+    pub read_only: bool,
+    /// Not in the read shape; only orders, filters and searches look at it.
+    pub hidden: bool,
+    /// What to read where v1 shows null and v2 has none.
+    pub null_as: Option<Constant>,
+    /// Who holds the value.
+    pub keep: Keep,
+    /// What a create does with it.
+    pub on_create: OnCreate,
+    /// Trimmed on write, and blank refused (O9).
+    pub trim: bool,
+    /// Index of the field whose value this one must not be earlier than.
+    pub not_before: Option<usize>,
+    /// For documentation.
+    pub notes: String,
+}

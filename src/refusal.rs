@@ -1,0 +1,206 @@
+//! Every way a v2 request can be refused, as plain values.
+//!
+//! Purpose: the one vocabulary of failure between the folders. Whoever finds that a request cannot be
+//! carried out returns a [`Refusal`]; only `edge::problem` turns it into bytes. The `cause` of a variant
+//! is for the log and never reaches a client.
+//!
+//! May use: nothing of this crate. May be used by every folder but `sandbox`.
+
+use std::fmt;
+
+/// One rejected field of a request, in v2 names (`errors[]` of a `validation_error`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldError {
+    /// v2 name of the field or parameter; nested fields are dotted with an index (`options.1.name`).
+    pub field: String,
+    /// What is wrong with it, in a sentence for people.
+    pub message: String,
+}
+
+impl FieldError {
+    /// An entry for `field`.
+    pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { field: field.into(), message: message.into() }
+    }
+}
+
+/// Why a v2 request is not answered with success. Codes and titles: contract chapter 9 and the closed
+/// list of additional codes in the rulings.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Refusal {
+    /// 400 `validation_error`.
+    Validation {
+        /// Prose about the whole request.
+        detail: String,
+        /// One entry per rejected field; may be empty when no field fits (O28).
+        errors: Vec<FieldError>,
+    },
+    /// 400 `ordering_not_cursor_eligible`, with the ordering that was in effect.
+    OrderingNotCursorEligible {
+        /// The effective ordering, for example `sort_order`.
+        ordering: String,
+    },
+    /// 401 `unauthorized`.
+    Unauthorized {
+        /// Prose; never says whether a credential exists.
+        detail: String,
+    },
+    /// 403 `forbidden`: visible, but role or scope too small.
+    Forbidden {
+        /// Prose about what is missing.
+        detail: String,
+    },
+    /// 403 `workflow_transition_denied`.
+    WorkflowDenied {
+        /// Which move is not allowed.
+        detail: String,
+    },
+    /// 404 `resource_not_found`: absent or invisible, never told apart.
+    NotFound {
+        /// Prose about what was looked for.
+        detail: String,
+    },
+    /// 405 `method_not_allowed`.
+    MethodNotAllowed {
+        /// Methods the path knows, for the `Allow` header.
+        allow: Vec<&'static str>,
+    },
+    /// 409 `conflict`.
+    Conflict {
+        /// Which rule stands in the way.
+        detail: String,
+    },
+    /// 409 `work_item_types_managed_at_workspace`.
+    ManagedAtWorkspace,
+    /// 409 `work_item_types_managed_at_project`.
+    ManagedAtProject,
+    /// 429 `rate_limited`.
+    RateLimited {
+        /// Whole seconds until it is worth trying again, at least 1.
+        retry_after: u64,
+        /// Whose limit it is, in prose.
+        detail: String,
+    },
+    /// 500 `internal_error`: a fault of the gateway itself.
+    Internal {
+        /// For the log only.
+        cause: String,
+    },
+    /// 501 `not_implemented`: declared, but not working in this version.
+    NotImplemented {
+        /// Id of the operation.
+        operation: String,
+    },
+    /// 502 `upstream_error`: v1 answered something that cannot be passed on as truth.
+    UpstreamError {
+        /// Prose for the client, for example what was stored and what not.
+        detail: String,
+        /// For the log only.
+        cause: String,
+    },
+    /// 503 `upstream_unavailable`: v1 could not be reached.
+    UpstreamUnavailable {
+        /// For the log only.
+        cause: String,
+    },
+    /// 504 `upstream_timeout`: v1 did not answer in time.
+    UpstreamTimeout {
+        /// Prose: whether a write may have been carried out.
+        detail: String,
+    },
+    /// 503 `overloaded`: more requests at once than configured.
+    Overloaded,
+    /// 504 `deadline_exceeded`: the request's own deadline passed.
+    DeadlineExceeded,
+    /// 503 `index_building`.
+    IndexBuilding {
+        /// Progress in prose.
+        detail: String,
+        /// Whole seconds until it is worth trying again.
+        retry_after: u64,
+    },
+    /// 503 `store_unavailable`: the gateway's own store cannot be read or written.
+    StoreUnavailable {
+        /// For the log only.
+        cause: String,
+    },
+}
+
+impl Refusal {
+    /// A `validation_error` about one field.
+    pub fn field(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::fields(vec![FieldError::new(field, message)])
+    }
+
+    /// A `validation_error` about several fields.
+    pub fn fields(errors: Vec<FieldError>) -> Self {
+        Self::Validation { detail: "The request is not valid; see errors.".into(), errors }
+    }
+
+    /// A `validation_error` that fits no single field.
+    pub fn invalid(detail: impl Into<String>) -> Self {
+        Self::Validation { detail: detail.into(), errors: Vec::new() }
+    }
+
+    /// The 404 for records: the same words whether the record is absent or invisible.
+    pub fn not_found() -> Self {
+        Self::NotFound { detail: "No such record, or not visible to this credential.".into() }
+    }
+
+    /// A fault of the gateway, with its cause for the log.
+    pub fn internal(cause: impl fmt::Display) -> Self {
+        Self::Internal { cause: cause.to_string() }
+    }
+
+    /// An answer of v1 that cannot be the truth, with its cause for the log.
+    pub fn upstream(detail: impl Into<String>, cause: impl fmt::Display) -> Self {
+        Self::UpstreamError { detail: detail.into(), cause: cause.to_string() }
+    }
+
+    /// HTTP status of this refusal.
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::Validation { .. } | Self::OrderingNotCursorEligible { .. } => 400,
+            Self::Unauthorized { .. } => 401,
+            Self::Forbidden { .. } | Self::WorkflowDenied { .. } => 403,
+            Self::NotFound { .. } => 404,
+            Self::MethodNotAllowed { .. } => 405,
+            Self::Conflict { .. } | Self::ManagedAtWorkspace | Self::ManagedAtProject => 409,
+            Self::RateLimited { .. } => 429,
+            Self::Internal { .. } => 500,
+            Self::NotImplemented { .. } => 501,
+            Self::UpstreamError { .. } => 502,
+            Self::UpstreamUnavailable { .. }
+            | Self::Overloaded
+            | Self::IndexBuilding { .. }
+            | Self::StoreUnavailable { .. } => 503,
+            Self::UpstreamTimeout { .. } | Self::DeadlineExceeded => 504,
+        }
+    }
+
+    /// Stable machine-readable code of this refusal.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Validation { .. } => "validation_error",
+            Self::OrderingNotCursorEligible { .. } => "ordering_not_cursor_eligible",
+            Self::Unauthorized { .. } => "unauthorized",
+            Self::Forbidden { .. } => "forbidden",
+            Self::WorkflowDenied { .. } => "workflow_transition_denied",
+            Self::NotFound { .. } => "resource_not_found",
+            Self::MethodNotAllowed { .. } => "method_not_allowed",
+            Self::Conflict { .. } => "conflict",
+            Self::ManagedAtWorkspace => "work_item_types_managed_at_workspace",
+            Self::ManagedAtProject => "work_item_types_managed_at_project",
+            Self::RateLimited { .. } => "rate_limited",
+            Self::Internal { .. } => "internal_error",
+            Self::NotImplemented { .. } => "not_implemented",
+            Self::UpstreamError { .. } => "upstream_error",
+            Self::UpstreamUnavailable { .. } => "upstream_unavailable",
+            Self::UpstreamTimeout { .. } => "upstream_timeout",
+            Self::Overloaded => "overloaded",
+            Self::DeadlineExceeded => "deadline_exceeded",
+            Self::IndexBuilding { .. } => "index_building",
+            Self::StoreUnavailable { .. } => "store_unavailable",
+        }
+    }
+}

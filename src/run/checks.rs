@@ -1,0 +1,115 @@
+//! Checks of a write against other records, before anything is sent.
+//!
+//! v1 drops foreign ids silently or stores them (traps 15, 29, 30) and compares dates only within one body
+//! (trap 28), so the gateway checks against what v1 shows.
+
+use super::collection::Collection;
+use super::job::Job;
+use super::list;
+use crate::plan::{BodyRule, Input, Resource};
+use crate::refusal::{FieldError, Refusal};
+use crate::translate::Held;
+use crate::v2::body::Given;
+use crate::v2::time;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+/// Members that must name a record of the same project do so.
+///
+/// # Errors
+/// `validation_error` naming each member that does not.
+pub(super) async fn references(job: &Job, given: &Given, own: Option<Uuid>) -> Result<(), Refusal> {
+    let BodyRule::Members(inputs) = &job.operation().body else { return Ok(()) };
+    let mut errors = Vec::new();
+    for input in inputs {
+        let Some(target) = &input.references else { continue };
+        let Some(id) = given.get(&input.name).and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok())
+        else {
+            continue;
+        };
+        if let Some(message) = reference(job, input, target, id, own).await? {
+            errors.push(FieldError::new(&input.name, message));
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(Refusal::fields(errors)) }
+}
+
+async fn reference(
+    job: &Job,
+    input: &Input,
+    target: &str,
+    id: Uuid,
+    own: Option<Uuid>,
+) -> Result<Option<String>, Refusal> {
+    let resource = job.runner.plan.resource(target).ok_or_else(|| Refusal::internal("an unknown reference"))?;
+    if target == "project_members" {
+        let member = job.is_on_project_roster(id).await?;
+        return Ok((!member).then(|| "is not a member of this project".to_owned()));
+    }
+    let Some(found) = list::find(job, resource, id).await? else {
+        return Ok(Some(format!("names no record of {} in this project", target.replace('_', " "))));
+    };
+    let Some(own) = own.filter(|_| input.acyclic) else { return Ok(None) };
+    let all = job.load(resource).await?;
+    let loops = leads_back(resource, &input.name, &all.thing, &found, own);
+    Ok(loops.then(|| "leads back to the record itself".to_owned()))
+}
+
+/// Whether following `field` upwards from `start` reaches `own`; v1 checks neither self nor loops (trap 30,
+/// `labels_patch_parent_self_accepted`, `labels_patch_parent_cycle_1`).
+fn leads_back(resource: &Resource, field: &str, all: &Collection, start: &Held, own: Uuid) -> bool {
+    let Some(key) = resource.field(field).and_then(|field| field.v1.as_deref()) else { return false };
+    let mut at = Some(start.record.id);
+    for _ in 0..=all.rows().len() {
+        match at {
+            Some(id) if id == own => return true,
+            Some(id) => at = all.get(id).and_then(|held| id_in(&held.v1_members(), key)),
+            None => return false,
+        }
+    }
+    false
+}
+
+fn id_in(members: &Map<String, Value>, key: &str) -> Option<Uuid> {
+    members.get(key)?.as_str().and_then(|text| Uuid::try_parse(text).ok())
+}
+
+/// Fields that must not be earlier than another, judged against the stored value when only one is sent.
+///
+/// # Errors
+/// `validation_error` on the later field (O28).
+pub(super) fn order_of_dates(
+    resource: &Resource,
+    given: &Given,
+    stored: Option<&Map<String, Value>>,
+) -> Result<(), Refusal> {
+    let mut errors = Vec::new();
+    for field in &resource.fields {
+        let Some(earlier) = field.not_before.map(|index| &resource.fields[index]) else { continue };
+        if !given.contains_key(&field.name) && !given.contains_key(&earlier.name) {
+            continue;
+        }
+        let value =
+            |name: &str| given.get(name).or_else(|| stored?.get(name)).and_then(Value::as_str).map(str::to_owned);
+        let (Some(end), Some(start)) = (value(&field.name), value(&earlier.name)) else { continue };
+        if is_before(&end, &start) {
+            errors.push(FieldError::new(&field.name, format!("must not be before {}", earlier.name)));
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(Refusal::fields(errors)) }
+}
+
+/// Whether one of two ordered dates is sent without the other, so that the stored one decides.
+pub(super) fn needs_stored_dates(resource: &Resource, given: &Given) -> bool {
+    resource.fields.iter().any(|field| {
+        let earlier = field.not_before.map(|index| &resource.fields[index]);
+        earlier.is_some_and(|earlier| given.contains_key(&field.name) != given.contains_key(&earlier.name))
+    })
+}
+
+fn is_before(end: &str, start: &str) -> bool {
+    match (time::read_instant(end), time::read_instant(start)) {
+        (Some(end), Some(start)) => end < start,
+        _ => end < start,
+    }
+}

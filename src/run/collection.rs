@@ -1,0 +1,162 @@
+//! The complete v1 collection of a resource, translated, with the overlay applied.
+
+use super::job::Job;
+use super::shelf::Loaded;
+use crate::plan::{Keep, Resource, Rows};
+use crate::refusal::Refusal;
+use crate::store::OverlayValue;
+use crate::translate::{Fault, Held, ReadShape, incoming};
+use crate::v1::{ReadFailure, V1Response};
+use bytes::Bytes;
+use std::collections::HashMap;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Overlay values by record.
+pub type Overlays = HashMap<Uuid, Vec<OverlayValue>>;
+
+/// All records of a collection, in v1's order.
+#[derive(Debug, Default)]
+pub struct Collection {
+    rows: Vec<Arc<Held>>,
+    by_id: HashMap<Uuid, usize>,
+}
+
+impl Collection {
+    /// Keeps `rows` in their order.
+    pub fn new(rows: Vec<Arc<Held>>) -> Self {
+        let by_id = rows.iter().enumerate().map(|(index, held)| (held.record.id, index)).collect();
+        Self { rows, by_id }
+    }
+
+    /// The record with `id`.
+    pub fn get(&self, id: Uuid) -> Option<&Arc<Held>> {
+        self.by_id.get(&id).map(|&index| &self.rows[index])
+    }
+
+    /// All records.
+    pub fn rows(&self) -> &[Arc<Held>] {
+        &self.rows
+    }
+
+    /// The collection with `changed` in place of the records of the same ids, new ones first.
+    pub fn with(&self, changed: &[Held]) -> Self {
+        let mut rows = self.rows.clone();
+        for held in changed {
+            match self.by_id.get(&held.record.id) {
+                Some(&index) => rows[index] = Arc::new(held.clone()),
+                None => rows.insert(0, Arc::new(held.clone())),
+            }
+        }
+        Self::new(rows)
+    }
+
+    /// The collection without the record `id`.
+    pub fn without(&self, id: Uuid) -> Self {
+        Self::new(self.rows.iter().filter(|held| held.record.id != id).cloned().collect())
+    }
+}
+
+impl Job {
+    /// The collection of `resource` below this call's variables, kept or read.
+    pub(super) async fn load(&self, resource: &Resource) -> Result<Loaded<Collection>, Refusal> {
+        let place = self.place_of(resource)?;
+        let read = || self.reading(resource.name.clone());
+        let loaded = self.runner.collections.load(&place, self.audience()?, read).await;
+        match loaded {
+            Err(refusal) => Err(self.after_refused_read(refusal)),
+            loaded => loaded,
+        }
+    }
+
+    /// Reads the collection from v1 now, whatever is kept.
+    pub(super) async fn load_fresh(&self, resource: &Resource) -> Result<Loaded<Collection>, Refusal> {
+        self.runner.collections.drop_kept(&self.place_of(resource)?);
+        self.load(resource).await
+    }
+
+    /// A read that shares its work with others: owns everything it needs.
+    fn reading(&self, resource: String) -> impl Future<Output = Result<Collection, Refusal>> + Send + 'static {
+        let runner = Arc::clone(&self.runner);
+        let (key, ctx) = (self.key().clone(), self.shared_ctx());
+        let card = self.call.card.clone();
+        let resource =
+            self.runner.plan.resource(&resource).map(|resource| resource.name.clone()).unwrap_or_default();
+        let path = self.runner.plan.resource(&resource).map(|resource| self.collection_path(resource));
+        async move {
+            let index = runner.plan.resources.iter().position(|known| known.name == resource);
+            let index = index.ok_or_else(|| Refusal::internal("an unknown resource"))?;
+            let (resource, shape) = (&runner.plan.resources[index], &runner.shapes[index]);
+            let path = path.ok_or_else(|| Refusal::internal("no path"))??;
+            let v1 = resource.v1.as_ref().ok_or_else(|| Refusal::internal("a read without v1"))?;
+            let pages = runner.client.read_all(&key, &path, &v1.list_query, &ctx).await.map_err(refused_read)?;
+            let workspace = card.map_or(Uuid::nil(), |card| card.workspace_id);
+            let overlays = overlays_of(&runner.store, resource, workspace).await?;
+            translate(shape, v1.rows, &pages, &overlays).map_err(|fault| bad_data(&fault))
+        }
+    }
+
+    /// A read that v1 refuses although the card allows it: the card is out of date.
+    pub(super) fn after_refused_read(&self, refusal: Refusal) -> Refusal {
+        match (&refusal, &self.call.card) {
+            (Refusal::Unauthorized { .. }, _) => self.runner.access.forget_identity(self.key().id()),
+            (Refusal::NotFound { .. } | Refusal::Forbidden { .. }, Some(card)) => {
+                self.runner.access.forget_project(card.id);
+            }
+            _ => {}
+        }
+        refusal
+    }
+
+    /// Translates one v1 record with the overlay kept for it.
+    pub(super) async fn translate_record(&self, resource: &Resource, row: &[u8]) -> Result<Held, Refusal> {
+        let text = std::str::from_utf8(row).map_err(|fault| bad_data(&Fault(fault.to_string())))?;
+        let shape = self.shape_of(resource)?;
+        let workspace = self.call.card.as_ref().map_or(Uuid::nil(), |card| card.workspace_id);
+        let plain = shape.read(text, &[]).map_err(|fault| bad_data(&fault))?;
+        let overlays = overlays_of(&self.runner.store, resource, workspace).await?;
+        match overlays.get(&plain.record.id) {
+            Some(overlay) => shape.read(text, overlay).map_err(|fault| bad_data(&fault)),
+            None => Ok(plain),
+        }
+    }
+}
+
+/// Overlay values of a resource in a workspace; none are looked up where the mapping keeps none.
+pub(super) async fn overlays_of(
+    store: &crate::store::Store,
+    resource: &Resource,
+    workspace: Uuid,
+) -> Result<Overlays, Refusal> {
+    if resource.fields.iter().all(|field| field.keep == Keep::V1) {
+        return Ok(Overlays::new());
+    }
+    Ok(store.overlay_of(workspace, &resource.name).await?)
+}
+
+fn translate(shape: &ReadShape, form: Rows, pages: &[Bytes], overlays: &Overlays) -> Result<Collection, Fault> {
+    let mut rows = Vec::new();
+    for page in pages {
+        for row in incoming::rows(form, page)? {
+            let held = shape.read(row.get(), &[])?;
+            rows.push(Arc::new(match overlays.get(&held.record.id) {
+                Some(overlay) => shape.read(row.get(), overlay)?,
+                None => held,
+            }));
+        }
+    }
+    Ok(Collection::new(rows))
+}
+
+/// A page of a list that v1 refused: the card said the project is visible, so it no longer is.
+fn refused_read(failure: ReadFailure) -> Refusal {
+    match failure {
+        ReadFailure::Answered(V1Response { status: 403 | 404, .. }) => Refusal::not_found(),
+        other => other.into(),
+    }
+}
+
+/// v1 data that cannot be translated.
+pub(super) fn bad_data(fault: &Fault) -> Refusal {
+    Refusal::upstream("The service behind answered with data that does not fit its own interface.", fault)
+}

@@ -1,0 +1,74 @@
+//! Creates a record of a plain resource.
+
+use super::job::Job;
+use super::shelf::Write;
+use super::write::{Members, created_but, id_of};
+use super::{Collection, checks};
+use crate::plan::{Keep, Resource, WriteKind};
+use crate::refusal::Refusal;
+use crate::translate::{labels, outgoing, refusal};
+use crate::v2::Reply;
+use crate::v2::body::Given;
+use serde_json::Value;
+
+/// Validates, writes, reads back, keeps the overlay.
+pub(super) async fn create(job: &Job) -> Result<Reply, Refusal> {
+    let given = job.given()?;
+    checks::references(job, &given, None).await?;
+    checks::order_of_dates(job.resource(), &given, None)?;
+    let write = job.begin_write().await?;
+    create_given(job, write, given).await.map_err(labels::explain)
+}
+
+/// The write itself, for members that were checked.
+pub(super) async fn create_given(job: &Job, write: Write<'_, Collection>, given: Given) -> Result<Reply, Refusal> {
+    let resource = job.resource();
+    let mut outgoing = outgoing::create(resource, &given);
+    let answer = post(job, resource, &mut outgoing).await?;
+    let id = id_of(&answer)?;
+    let failed = created_but(id);
+    let v1 = if outgoing.after_create.is_empty() {
+        job.read_record(resource, id).await.map_err(&failed)?
+    } else {
+        // v1 ignores these in a create (trap 22); the answer to the PATCH is the stored record.
+        job.patch(resource, id, &outgoing.after_create).await.map_err(&failed)?
+    };
+    job.keep(resource, id, &outgoing, &v1).await.map_err(&failed)?;
+    finish(job, write, &v1).await.map_err(failed)
+}
+
+/// Translates the stored record, carries it into what is kept, and answers with it.
+pub(super) async fn finish(job: &Job, write: Write<'_, Collection>, v1: &Members) -> Result<Reply, Refusal> {
+    let held = job.held(job.resource(), v1).await?;
+    let reply = job.record_reply(held.record.json.clone());
+    write.finish(|before| before.with(std::slice::from_ref(&held)));
+    Ok(reply)
+}
+
+/// The POST; a value that v1 refuses although v2 allows it goes to the overlay, and the POST is sent again
+/// without it (a 400 of v1 has stored nothing).
+pub(super) async fn post(
+    job: &Job,
+    resource: &Resource,
+    outgoing: &mut outgoing::Outgoing,
+) -> Result<Members, Refusal> {
+    let answer = job.post_raw(resource, &outgoing.body).await?;
+    if let Some((name, key)) = refused_field(resource, &outgoing.body, &answer) {
+        let value = outgoing.body.shift_remove(&key).unwrap_or(Value::Null);
+        outgoing.overlay.insert(name, value);
+        return job.post(resource, &outgoing.body).await;
+    }
+    job.accept(resource, WriteKind::Create, &outgoing.body, answer).await
+}
+
+/// The field (v2 and v1 name) that alone made v1 refuse, when the overlay can hold its value.
+pub(super) fn refused_field(
+    resource: &Resource,
+    sent: &Members,
+    answer: &crate::v1::V1Response,
+) -> Option<(String, String)> {
+    let candidates = resource.fields.iter().filter(|field| field.keep == Keep::OverlayIfRefused);
+    candidates
+        .filter_map(|field| Some((field.name.clone(), field.v1.clone()?)))
+        .find(|(_, key)| sent.contains_key(key) && refusal::is_only_about(answer, key))
+}

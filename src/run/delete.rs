@@ -1,0 +1,24 @@
+//! Deletes a record of a plain resource.
+
+use super::Collection;
+use super::job::Job;
+use super::shelf::Write;
+use crate::refusal::Refusal;
+use crate::v2::Reply;
+
+/// One DELETE; v1 itself says whether the record exists and whether the role may.
+pub(super) async fn delete(job: &Job) -> Result<Reply, Refusal> {
+    let write = job.begin_write().await?;
+    delete_now(job, write).await
+}
+
+/// The DELETE and what follows from it: the record leaves what is kept, its overlay goes.
+pub(super) async fn delete_now(job: &Job, write: Write<'_, Collection>) -> Result<Reply, Refusal> {
+    let (resource, id) = (job.resource(), job.pk()?);
+    job.delete(resource, id).await?;
+    write.finish(|before| before.without(id));
+    if let Some(card) = &job.call.card {
+        job.runner.store.delete_overlay(card.workspace_id, &resource.name, id).await?;
+    }
+    Ok(Reply::no_content())
+}

@@ -1,0 +1,229 @@
+//! The parts that carry calls out, and one call on its way.
+
+use super::collection::Collection;
+use super::shelf::{Audience, Changes, Place, Shelf, Write};
+use super::{create, delete, list, special, update};
+use crate::access::{Access, Caller, ProjectCard};
+use crate::context::Context;
+use crate::plan::{Operation, PathTemplate, Plan, Resource, Step};
+use crate::refusal::Refusal;
+use crate::store::Store;
+use crate::translate::ReadShape;
+use crate::translate::members::Person;
+use crate::v1::{Client, V1Key};
+use crate::v2::body::{self, Given};
+use crate::v2::{Parameters, Reply};
+use bytes::Bytes;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// What can be set about carrying out.
+#[derive(Debug, Clone)]
+pub struct RunnerSettings {
+    /// How long a collection is served from memory.
+    pub collection_ttl: Duration,
+    /// Refuse unknown parameters of lists (O6).
+    pub strict_query: bool,
+    /// Time allowed to work that several requests share, and to a write whose client left.
+    pub shared_work: Duration,
+}
+
+/// Everything calls are carried out with.
+pub struct Runner {
+    pub(super) plan: Arc<Plan>,
+    pub(super) shapes: Vec<ReadShape>,
+    pub(super) client: Client,
+    pub(super) access: Access,
+    pub(super) store: Store,
+    pub(super) collections: Shelf<Collection>,
+    pub(super) rosters: Shelf<Vec<Person>>,
+    pub(super) changes: Arc<Changes>,
+    pub(super) settings: RunnerSettings,
+}
+
+impl Runner {
+    /// Puts the parts together.
+    pub fn new(plan: Arc<Plan>, client: Client, access: Access, store: Store, settings: RunnerSettings) -> Self {
+        let changes = Arc::<Changes>::default();
+        Self {
+            shapes: plan.resources.iter().map(ReadShape::of).collect(),
+            collections: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
+            rosters: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
+            plan,
+            client,
+            access,
+            store,
+            changes,
+            settings,
+        }
+    }
+
+    /// The plan calls are carried out by.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What v1 was written to behind the plan's back, so that it is dropped.
+    pub fn changes(&self) -> &Changes {
+        &self.changes
+    }
+}
+
+/// A request that passed the gate.
+pub struct Call {
+    /// Index of the operation in the plan.
+    pub operation: usize,
+    /// Variables of its path; ids in lower case.
+    pub variables: Vec<(String, String)>,
+    /// Its query string.
+    pub parameters: Parameters,
+    /// Who asks.
+    pub caller: Caller,
+    /// What the caller is in the project; none outside of projects.
+    pub card: Option<Arc<ProjectCard>>,
+    /// `Content-Type`.
+    pub content_type: Option<String>,
+    /// The body, or why it could not be read; judged only when the addressed record is known to exist (O2).
+    pub body: Result<Bytes, Refusal>,
+    /// Deadline and accounting.
+    pub ctx: Context,
+}
+
+/// One call being carried out.
+pub struct Job {
+    pub(super) runner: Arc<Runner>,
+    pub(super) call: Call,
+    /// Whether v1 may have carried out a write of this call.
+    pub(super) touched: Arc<AtomicBool>,
+}
+
+impl Job {
+    /// Takes a call on.
+    pub fn new(runner: Arc<Runner>, call: Call) -> Self {
+        Self { runner, call, touched: Arc::default() }
+    }
+
+    /// Carries the call out. Writes run as tasks of their own, so that a client that leaves, or a deadline
+    /// that passes, never stops them half-way.
+    ///
+    /// # Errors
+    /// Any refusal.
+    pub async fn run(self) -> Result<Reply, Refusal> {
+        if !self.operation().method.writes() {
+            return self.step().await;
+        }
+        let task = tokio::spawn(async move { self.outlasting_the_client().step().await });
+        task.await.unwrap_or_else(|gone| Err(Refusal::internal(format!("a write ended: {gone}"))))
+    }
+
+    fn outlasting_the_client(mut self) -> Self {
+        self.call.ctx = self.call.ctx.for_shared_work(self.runner.settings.shared_work);
+        self
+    }
+
+    async fn step(self) -> Result<Reply, Refusal> {
+        match self.operation().step.clone() {
+            Step::ReadCollection => list::list(&self).await,
+            Step::ReadOne => list::one(&self).await,
+            Step::Create => create::create(&self).await,
+            Step::Update => update::update(&self).await,
+            Step::Delete => delete::delete(&self).await,
+            Step::Special(name) => special::run(&name, &self).await,
+            Step::Pending => Err(Refusal::NotImplemented { operation: self.operation().id.clone() }),
+        }
+    }
+
+    pub(super) fn operation(&self) -> &Operation {
+        &self.runner.plan.operations[self.call.operation]
+    }
+
+    pub(super) fn resource(&self) -> &Resource {
+        self.runner.plan.resource_of(self.operation())
+    }
+
+    pub(super) fn shape_of(&self, resource: &Resource) -> Result<&ReadShape, Refusal> {
+        let index = self.runner.plan.resources.iter().position(|known| known.name == resource.name);
+        index.map(|index| &self.runner.shapes[index]).ok_or_else(|| Refusal::internal("a resource without shape"))
+    }
+
+    pub(super) fn key(&self) -> &V1Key {
+        &self.call.caller.key
+    }
+
+    pub(super) fn variable(&self, name: &str) -> Option<&str> {
+        self.call.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    pub(super) fn slug(&self) -> &str {
+        self.variable("slug").unwrap_or_default()
+    }
+
+    pub(super) fn card(&self) -> Result<&Arc<ProjectCard>, Refusal> {
+        self.call.card.as_ref().ok_or_else(|| Refusal::internal("a project operation without a card"))
+    }
+
+    /// Id of the addressed record.
+    pub(super) fn pk(&self) -> Result<Uuid, Refusal> {
+        let text = self.variable("pk").ok_or_else(|| Refusal::internal("no pk in the path"))?;
+        Uuid::try_parse(text).map_err(Refusal::internal)
+    }
+
+    pub(super) fn audience(&self) -> Result<Audience, Refusal> {
+        let role = self.card()?.require_member()?;
+        Ok(if role.is_above_guest() { Audience::Members } else { Audience::Guests })
+    }
+
+    /// v1 path of a resource's collection below the same variables.
+    pub(super) fn collection_path(&self, resource: &Resource) -> Result<String, Refusal> {
+        let template = resource.v1.as_ref().and_then(|v1| v1.collection.as_ref());
+        self.fill(template, None)
+    }
+
+    /// v1 path of one record.
+    pub(super) fn record_path(&self, resource: &Resource, id: Uuid) -> Result<String, Refusal> {
+        let template = resource.v1.as_ref().and_then(|v1| v1.record.as_ref());
+        self.fill(template, Some(&id.to_string()))
+    }
+
+    fn fill(&self, template: Option<&PathTemplate>, pk: Option<&str>) -> Result<String, Refusal> {
+        let value_of = |name: &str| if name == "pk" { pk } else { self.variable(name) };
+        let path = template.and_then(|template| template.fill(value_of));
+        path.ok_or_else(|| Refusal::internal(format!("{} has no v1 path", self.operation().id)))
+    }
+
+    /// Where a resource's collection is kept.
+    pub(super) fn place_of(&self, resource: &Resource) -> Result<Place, Refusal> {
+        self.place_at(self.collection_path(resource)?)
+    }
+
+    pub(super) fn place_at(&self, path: String) -> Result<Place, Refusal> {
+        let project = self.call.card.as_ref().map_or(Uuid::nil(), |card| card.id);
+        Ok(Place { workspace: self.slug().into(), project, path: path.into() })
+    }
+
+    /// Begins a write to the collection of the operation's resource.
+    pub(super) async fn begin_write(&self) -> Result<Write<'_, Collection>, Refusal> {
+        let place = self.place_of(self.resource())?;
+        Ok(self.runner.collections.begin_write(&place, self.audience()?, Arc::clone(&self.touched)).await)
+    }
+
+    /// The body, validated against the operation's members.
+    pub(super) fn given(&self) -> Result<Given, Refusal> {
+        crate::v2::query::read_single(self.operation(), &self.call.parameters)?;
+        let bytes = self.call.body.as_ref().map_err(Clone::clone)?;
+        let members = body::parse(self.call.content_type.as_deref(), bytes)?;
+        body::check(self.operation(), &members)
+    }
+
+    /// The reply of a success with one record.
+    pub(super) fn record_reply(&self, json: Bytes) -> Reply {
+        Reply::json(self.operation().status, json)
+    }
+
+    /// Time for work that several requests share.
+    pub(super) fn shared_ctx(&self) -> Context {
+        self.call.ctx.for_shared_work(self.runner.settings.shared_work)
+    }
+}

@@ -1,0 +1,40 @@
+//! Reads: a page of a collection, or one record of it.
+
+use super::job::Job;
+use crate::plan::Resource;
+use crate::refusal::Refusal;
+use crate::translate::Held;
+use crate::v2::{Reply, page, query};
+use std::sync::Arc;
+use std::time::Instant;
+use uuid::Uuid;
+
+/// Reads the complete collection; filters, orders and pages it here, because v1 does none of it (traps 47, 48).
+pub(super) async fn list(job: &Job) -> Result<Reply, Refusal> {
+    let call =
+        query::read_list(job.operation(), job.resource(), &job.call.parameters, job.runner.settings.strict_query)?;
+    let loaded = job.load(job.resource()).await?;
+    let records = loaded.thing.rows().iter().map(|held| &held.record);
+    Ok(Reply::json(200, page::answer(records, &call)))
+}
+
+/// Finds one record in the collection.
+pub(super) async fn one(job: &Job) -> Result<Reply, Refusal> {
+    let held = find(job, job.resource(), job.pk()?).await?.ok_or_else(Refusal::not_found)?;
+    query::read_single(job.operation(), &job.call.parameters)?;
+    Ok(job.record_reply(held.record.json.clone()))
+}
+
+/// The record `id`, from what is kept or, when it is not there, from a fresh read: "not found" is never said
+/// on the word of a cache.
+pub(super) async fn find(job: &Job, resource: &Resource, id: Uuid) -> Result<Option<Arc<Held>>, Refusal> {
+    let asked = Instant::now();
+    let loaded = job.load(resource).await?;
+    if let Some(held) = loaded.thing.get(id) {
+        return Ok(Some(Arc::clone(held)));
+    }
+    if loaded.is_newer_than(asked) {
+        return Ok(None);
+    }
+    Ok(job.load_fresh(resource).await?.thing.get(id).cloned())
+}

@@ -1,0 +1,25 @@
+//! Carry it out: the steps of an operation, in turn, with what v1 and the store are asked.
+//!
+//! A [`Job`] is one valid call on its way. Plain resources need no code here: their steps are declared in the
+//! mapping. What the mapping language cannot say is one named function each under `special`, with its v1
+//! calls declared in the mapping.
+//!
+//! May use: `plan`, `access`, `v1`, `v2`, `translate`, `store`, `coalesce`, `context`, `refusal`. May not
+//! use: `edge`, `cli`, `sandbox`.
+
+mod checks;
+mod collection;
+mod create;
+mod delete;
+mod job;
+mod list;
+mod roster;
+mod shelf;
+mod special;
+mod update;
+mod write;
+
+pub use collection::Collection;
+pub use job::{Call, Job, Runner, RunnerSettings};
+pub use shelf::{Audience, Changes, Loaded, Place, Shelf};
+pub use special::NAMES as SPECIALS;

@@ -1,0 +1,56 @@
+//! Creates a cycle.
+//!
+//! v1 does not guard names (trap 5, `cycles_create_duplicate_name_accepted`), wants the project id in the
+//! body (trap 24) and loses the time of day of dates sent together (trap 25). So: a fresh list for the name,
+//! the create without dates, each date in a PATCH of its own, and the record read back.
+
+use crate::refusal::Refusal;
+use crate::run::write::{created_but, id_of};
+use crate::run::{Collection, Job, checks, create};
+use crate::translate::{cycles, outgoing};
+use crate::v2::Reply;
+use serde_json::Value;
+use uuid::Uuid;
+
+pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
+    let mut given = job.given()?;
+    cycles::settle_dates(&mut given, None)?;
+    checks::order_of_dates(job.resource(), &given, None)?;
+    let card = job.card()?;
+    if !card.cycle_view {
+        return Err(Refusal::Conflict { detail: "Cycles are switched off in this project.".into() });
+    }
+    let resource = job.resource();
+    let mut write = job.begin_write().await?;
+    let all = job.load(resource).await?;
+    write.found(&all);
+    refuse_taken_name(&all.thing, given.get("name"), None)?;
+
+    let mut outgoing = outgoing::create(resource, &given);
+    let dates = cycles::take_dates(&mut outgoing.body);
+    outgoing.body.insert("project_id".to_owned(), card.id.to_string().into());
+    let answer = create::post(job, resource, &mut outgoing).await?;
+    let id = id_of(&answer)?;
+    let failed = created_but(id);
+    for mut date in dates {
+        if date.values().all(Value::is_null) {
+            continue;
+        }
+        cycles::carry(&mut date, &answer);
+        job.patch(resource, id, &date).await.map_err(&failed)?;
+    }
+    let v1 = job.read_record(resource, id).await.map_err(&failed)?;
+    job.keep(resource, id, &outgoing, &v1).await.map_err(&failed)?;
+    create::finish(job, write, &v1).await.map_err(failed)
+}
+
+/// Names are compared exactly, after trimming (O55).
+pub(super) fn refuse_taken_name(all: &Collection, name: Option<&Value>, own: Option<Uuid>) -> Result<(), Refusal> {
+    let Some(name) = name.and_then(Value::as_str) else { return Ok(()) };
+    let others = all.rows().iter().filter(|held| Some(held.record.id) != own);
+    let mut names = others.filter_map(|held| held.v1_members().get("name")?.as_str().map(str::to_owned));
+    match names.any(|taken| taken.trim() == name) {
+        true => Err(Refusal::Conflict { detail: "A cycle of this project already has this name.".into() }),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,27 @@
+//! Deletes a label without the labels below it.
+//!
+//! v1 deletes the children with it (trap 39, `labels_child_after_parent_delete`), v2 makes them top-level
+//! (O57). A fresh list finds the children, each is detached by a PATCH, then the label goes. A crash in
+//! between leaves the label with fewer children, never a child deleted.
+
+use crate::refusal::Refusal;
+use crate::run::Job;
+use crate::run::{delete, update};
+use crate::translate::labels;
+use crate::v2::Reply;
+use serde_json::{Map, Value};
+
+pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
+    let resource = job.resource();
+    let mut write = job.begin_write().await?;
+    let label = update::refresh(job, &mut write, job.pk()?).await?;
+    let all = write.before().ok_or_else(|| Refusal::internal("no list in hand"))?;
+    let mut detached = Vec::new();
+    for child in all.thing.rows().iter().filter(|held| labels::parent_of(held) == Some(label.record.id)) {
+        let body = Map::from_iter([("parent".to_owned(), Value::Null)]);
+        let answer = job.patch(resource, child.record.id, &body).await?;
+        detached.push(job.held(resource, &answer).await?);
+    }
+    write.carry(|before| before.with(&detached));
+    delete::delete_now(job, write).await
+}

@@ -1,0 +1,83 @@
+//! Updates a record of a plain resource.
+
+use super::create::{finish, refused_field};
+use super::job::Job;
+use super::shelf::{Loaded, Write};
+use super::write::Members;
+use super::{Collection, checks};
+use crate::plan::{Resource, WriteKind};
+use crate::refusal::Refusal;
+use crate::translate::outgoing::{self, Outgoing};
+use crate::translate::{Held, labels, modules};
+use crate::v2::Reply;
+use crate::v2::body::Given;
+use serde_json::Value;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Finds the record, validates, writes, compares, keeps the overlay.
+pub(super) async fn update(job: &Job) -> Result<Reply, Refusal> {
+    let (mut write, mut stored) = begin(job).await?;
+    let given = job.given()?;
+    checks::references(job, &given, Some(stored.record.id)).await?;
+    if checks::needs_stored_dates(job.resource(), &given) {
+        stored = refresh(job, &mut write, stored.record.id).await?;
+    }
+    update_given(job, write, &stored, &given).await.map_err(labels::explain)
+}
+
+/// The write itself, for members that were checked.
+pub(super) async fn update_given(
+    job: &Job,
+    write: Write<'_, Collection>,
+    stored: &Held,
+    given: &Given,
+) -> Result<Reply, Refusal> {
+    let resource = job.resource();
+    checks::order_of_dates(resource, given, Some(&stored.v2_members()))?;
+    let mut outgoing = outgoing::update(resource, given);
+    let mut v1 = stored.v1_members();
+    if !outgoing.body.is_empty() {
+        let answer = patch(job, resource, stored.record.id, &mut outgoing).await?;
+        v1 = modules::merge(&v1, &answer);
+    }
+    job.keep(resource, stored.record.id, &outgoing, &v1).await?;
+    finish(job, write, &v1).await
+}
+
+/// Begins the write and finds the addressed record: in what is kept, or in a fresh read.
+pub(super) async fn begin(job: &Job) -> Result<(Write<'_, Collection>, Arc<Held>), Refusal> {
+    let mut write = job.begin_write().await?;
+    let kept = write.before().and_then(|loaded: Loaded<Collection>| loaded.thing.get(job.pk().ok()?).cloned());
+    let stored = match kept {
+        Some(held) => held,
+        None => refresh(job, &mut write, job.pk()?).await?,
+    };
+    Ok((write, stored))
+}
+
+/// Reads the collection anew during a write; the record `id` of it.
+pub(super) async fn refresh(job: &Job, write: &mut Write<'_, Collection>, id: Uuid) -> Result<Arc<Held>, Refusal> {
+    let loaded = job.load(job.resource()).await?;
+    write.found(&loaded);
+    loaded.thing.get(id).cloned().ok_or_else(Refusal::not_found)
+}
+
+/// The PATCH; as with a create, a value that v1 alone refuses goes to the overlay.
+pub(super) async fn patch(
+    job: &Job,
+    resource: &Resource,
+    id: Uuid,
+    outgoing: &mut Outgoing,
+) -> Result<Members, Refusal> {
+    let answer = job.patch_raw(resource, id, &outgoing.body).await?;
+    if let Some((name, key)) = refused_field(resource, &outgoing.body, &answer) {
+        let value = outgoing.body.shift_remove(&key).unwrap_or(Value::Null);
+        outgoing.overlay.insert(name, value);
+        if outgoing.body.is_empty() {
+            return Ok(Members::new());
+        }
+        return job.patch(resource, id, &outgoing.body).await;
+    }
+    job.accept(resource, WriteKind::Update, &outgoing.body, answer).await
+}

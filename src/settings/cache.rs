@@ -1,0 +1,32 @@
+//! How long what was read from v1 is used again.
+
+use super::reader::Reader;
+use std::time::Duration;
+
+/// Oldest project card the visibility rules allow.
+const OLDEST_CARD: Duration = Duration::from_secs(30);
+
+/// Ages up to which cached answers are used (`[cache]`); zero means never.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CacheSettings {
+    /// Collections such as states, labels and members.
+    pub collection: Duration,
+    /// What a credential may see in a project; at most 30 s.
+    pub card: Duration,
+    /// The user behind a credential.
+    pub identity: Duration,
+    /// The refusal of a credential.
+    pub refused_identity: Duration,
+}
+
+impl CacheSettings {
+    pub(super) fn read(from: &mut Reader) -> Self {
+        let form = "a duration of at most \"30s\", for access that was taken away must not last longer";
+        Self {
+            collection: from.get("cache.collection"),
+            card: from.get_where("cache.card", form, |age: &Duration| *age <= OLDEST_CARD),
+            identity: from.get("cache.identity"),
+            refused_identity: from.get("cache.refused_identity"),
+        }
+    }
+}

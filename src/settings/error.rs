@@ -1,0 +1,52 @@
+//! What is wrong with the settings: every fault with its setting, where the value came from and the
+//! remedy.
+//!
+//! May use: `settings::source`.
+
+use super::source::Origin;
+use std::fmt;
+
+/// One fault in the settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingFault {
+    /// Dotted name of the setting, or the file when it cannot be read at all.
+    pub setting: String,
+    /// Where the value came from; `None` when there is no value.
+    pub origin: Option<Origin>,
+    /// What is wrong.
+    pub problem: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+impl fmt::Display for SettingFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.setting)?;
+        if let Some(origin) = &self.origin {
+            write!(f, " ({origin})")?;
+        }
+        write!(f, ": {}; {}", self.problem, self.remedy)
+    }
+}
+
+/// All faults found in the settings, in one report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingsError {
+    /// At least one fault.
+    pub faults: Vec<SettingFault>,
+}
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the settings cannot be used:")?;
+        self.faults.iter().try_for_each(|fault| write!(f, "\n  - {fault}"))
+    }
+}
+
+impl std::error::Error for SettingsError {}
+
+impl From<SettingFault> for SettingsError {
+    fn from(fault: SettingFault) -> Self {
+        Self { faults: vec![fault] }
+    }
+}

@@ -1,0 +1,58 @@
+//! Where and how the gateway accepts connections.
+
+use super::reader::Reader;
+use super::value::Size;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Smallest request head limit: below it ordinary requests fail.
+const SMALLEST_HEAD: usize = 8 * 1024;
+/// Largest request head limit.
+const LARGEST_HEAD: usize = 1024 * 1024;
+
+/// The listener (`[listen]`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListenSettings {
+    /// Address and port.
+    pub address: SocketAddr,
+    /// Time for a complete request head once it has begun.
+    pub header_timeout: Duration,
+    /// Largest request head in bytes.
+    pub max_header_size: usize,
+    /// Most header fields in a request.
+    pub max_headers: usize,
+    /// Time an open connection may stay without a request.
+    pub idle_timeout: Duration,
+    /// Longest time a client may leave an answer unread.
+    pub send_timeout: Duration,
+    /// Time running requests get to finish after a stop signal.
+    pub drain_time: Duration,
+}
+
+impl ListenSettings {
+    pub(super) fn read(from: &mut Reader) -> Self {
+        Self {
+            address: from.get("listen.address"),
+            header_timeout: positive(from, "listen.header_timeout"),
+            max_header_size: head_size(from),
+            max_headers: from.get_where("listen.max_headers", "a whole number from 10 to 1000", in_fields),
+            idle_timeout: positive(from, "listen.idle_timeout"),
+            send_timeout: positive(from, "listen.send_timeout"),
+            drain_time: from.get("listen.drain_time"),
+        }
+    }
+}
+
+fn in_fields(count: &usize) -> bool {
+    (10..=1000).contains(count)
+}
+
+fn head_size(from: &mut Reader) -> usize {
+    let allowed = |size: &Size| (SMALLEST_HEAD..=LARGEST_HEAD).contains(&size.0);
+    from.get_where("listen.max_header_size", "a size from \"8KiB\" to \"1MiB\"", allowed).0
+}
+
+/// A duration that must not be zero.
+pub(super) fn positive(from: &mut Reader, key: &str) -> Duration {
+    from.get_where(key, "a duration above zero, such as \"30s\"", |time: &Duration| !time.is_zero())
+}

@@ -1,0 +1,45 @@
+//! What is logged, and in which form.
+
+use super::reader::Reader;
+use super::source::Raw;
+use super::value::Setting;
+use tracing_subscriber::EnvFilter;
+
+/// Form of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogFormat {
+    /// Lines for people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+impl Setting for LogFormat {
+    const FORM: &'static str = "\"text\" or \"json\"";
+
+    fn from_raw(raw: &Raw) -> Option<Self> {
+        match String::from_raw(raw)?.as_str() {
+            "text" => Some(Self::Text),
+            "json" => Some(Self::Json),
+            _ => None,
+        }
+    }
+}
+
+/// The log (`[log]`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogSettings {
+    /// Form of the lines.
+    pub format: LogFormat,
+    /// What is logged, as a tracing filter; valid.
+    pub filter: String,
+}
+
+impl LogSettings {
+    pub(super) fn read(from: &mut Reader) -> Self {
+        let form = "a tracing filter such as \"info\" or \"info,causeway=debug\"";
+        let valid = |filter: &String| EnvFilter::builder().parse(filter).is_ok();
+        Self { format: from.get("log.format"), filter: from.get_where("log.filter", form, valid) }
+    }
+}

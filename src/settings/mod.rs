@@ -1,0 +1,135 @@
+//! Settings: flags over environment over settings file over the compiled-in defaults.
+//!
+//! Purpose: one checked value, [`Settings`], made once at start; a fault names the setting, where its
+//! value came from and the remedy, and all faults are reported at once. `config/causeway.toml` documents
+//! every setting and is compiled in as the default. Each concern has its own small struct and file.
+//!
+//! Own layering rather than a general crate, because those lose the line or variable a value came from.
+//!
+//! May use: nothing of this crate. May be used by every folder.
+
+mod cache;
+mod cors;
+mod error;
+mod limits;
+mod listen;
+mod log;
+mod public;
+mod reader;
+mod source;
+mod store;
+mod upstream;
+mod value;
+
+pub use cache::CacheSettings;
+pub use cors::CorsSettings;
+pub use error::{SettingFault, SettingsError};
+pub use limits::LimitSettings;
+pub use listen::ListenSettings;
+pub use log::{LogFormat, LogSettings};
+pub use public::PublicSettings;
+pub use source::{DEFAULTS, ENVIRONMENT_PREFIX, FILE_VARIABLE, Origin};
+pub use store::StoreSettings;
+pub use upstream::UpstreamSettings;
+pub use value::HttpAddress;
+
+use reader::Reader;
+use source::Entries;
+use std::path::{Path, PathBuf};
+
+/// Settings files that are used when they exist and no other is named, the first one found.
+pub const USUAL_FILES: [&str; 2] = ["causeway.toml", "config/causeway.toml"];
+
+/// Everything that can be set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The listener.
+    pub listen: ListenSettings,
+    /// The public address.
+    pub public: PublicSettings,
+    /// The service behind.
+    pub upstream: UpstreamSettings,
+    /// The store.
+    pub store: StoreSettings,
+    /// Limits of requests.
+    pub limits: LimitSettings,
+    /// Ages of cached answers.
+    pub cache: CacheSettings,
+    /// Whether lists refuse unknown query parameters (O6).
+    pub strict_query: bool,
+    /// Cross-origin access.
+    pub cors: CorsSettings,
+    /// The log.
+    pub log: LogSettings,
+    /// Folder with mapping files instead of the built-in ones.
+    pub mappings: Option<PathBuf>,
+}
+
+/// Where [`Settings::load`] looks.
+#[derive(Debug, Clone, Default)]
+pub struct LoadArgs<E> {
+    /// Settings file that must exist; `None` tries [`USUAL_FILES`].
+    pub file: Option<PathBuf>,
+    /// Environment variables, all of them; those without the prefix are skipped.
+    pub env: E,
+    /// Flags: dotted name and text.
+    pub overrides: Vec<(String, String)>,
+}
+
+impl Settings {
+    /// Reads and checks all settings.
+    ///
+    /// # Errors
+    /// All faults at once; a file that cannot be read or is not TOML is reported alone.
+    pub fn load<E>(args: LoadArgs<E>) -> Result<Self, SettingsError>
+    where
+        E: IntoIterator<Item = (String, String)>,
+    {
+        let file = read_file(args.file.as_deref())?;
+        let mut reader = Reader::new([file, source::environment(args.env), source::flags(args.overrides)]);
+        let settings = Self::read(&mut reader);
+        reader.finish(settings)
+    }
+
+    fn read(from: &mut Reader) -> Self {
+        Self {
+            listen: ListenSettings::read(from),
+            public: PublicSettings::read(from),
+            upstream: UpstreamSettings::read(from),
+            store: StoreSettings::read(from),
+            limits: LimitSettings::read(from),
+            cache: CacheSettings::read(from),
+            strict_query: from.get("strict_query"),
+            cors: CorsSettings::read(from),
+            log: LogSettings::read(from),
+            mappings: from.optional("mappings"),
+        }
+    }
+}
+
+impl Default for Settings {
+    /// The compiled-in defaults alone.
+    fn default() -> Self {
+        Self::read(&mut Reader::new([]))
+    }
+}
+
+fn read_file(named: Option<&Path>) -> Result<Entries, SettingsError> {
+    let usual = || USUAL_FILES.iter().map(Path::new).find(|path| path.is_file());
+    let Some(path) = named.or_else(usual) else { return Ok(Entries::new()) };
+    let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+    source::file(path, &text)
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> SettingsError {
+    SettingFault {
+        setting: path.display().to_string(),
+        origin: None,
+        problem: format!("the settings file cannot be read: {error}"),
+        remedy: "correct the path, or leave it out to use the defaults".into(),
+    }
+    .into()
+}
+
+#[cfg(test)]
+mod tests;

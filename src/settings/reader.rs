@@ -1,0 +1,126 @@
+//! Reads typed settings out of the merged sources and collects every fault on the way.
+//!
+//! Each concern asks for its own settings by name; what nobody asked for is unknown. A faulty value is
+//! reported and its default used meanwhile, so that one run reports all faults.
+//!
+//! May use: `settings::source`, `settings::value`, `settings::error`.
+
+use super::error::{SettingFault, SettingsError};
+use super::source::{self, Entries, Entry, Origin};
+use super::value::Setting;
+use std::collections::BTreeSet;
+
+/// Similarity (0 to 1) from which a name counts as a misspelling of another.
+const SIMILAR: f64 = 0.6;
+
+/// The merged sources, with a record of what was asked for.
+pub(super) struct Reader {
+    defaults: Entries,
+    given: Entries,
+    asked: BTreeSet<String>,
+    faults: Vec<SettingFault>,
+}
+
+impl Reader {
+    /// Merges `sources`, the strongest last, over the defaults.
+    pub(super) fn new(sources: impl IntoIterator<Item = Entries>) -> Self {
+        let given = sources.into_iter().flatten().collect();
+        Self { defaults: source::defaults(), given, asked: BTreeSet::new(), faults: Vec::new() }
+    }
+
+    /// The setting `key`, which has a default.
+    pub(super) fn get<T: Setting>(&mut self, key: &str) -> T {
+        self.get_where(key, T::FORM, |_| true)
+    }
+
+    /// The setting `key`, which has a default, when `accept` likes it; else the remedy is to write
+    /// `form`.
+    pub(super) fn get_where<T: Setting>(&mut self, key: &str, form: &str, accept: impl Fn(&T) -> bool) -> T {
+        self.optional_where(key, form, accept).unwrap_or_else(|| self.default(key))
+    }
+
+    /// The setting `key`, which has no default; empty text counts as not given.
+    pub(super) fn optional<T: Setting>(&mut self, key: &str) -> Option<T> {
+        self.optional_where(key, T::FORM, |_| true)
+    }
+
+    /// The setting `key`, which has no default, when `accept` likes it; else the remedy is to write
+    /// `form`.
+    pub(super) fn optional_where<T: Setting>(
+        &mut self,
+        key: &str,
+        form: &str,
+        accept: impl Fn(&T) -> bool,
+    ) -> Option<T> {
+        self.asked.insert(key.to_owned());
+        let entry = self.given.get(key).filter(|entry| !is_unset(entry))?;
+        let value = T::from_raw(&entry.raw).filter(accept);
+        if value.is_none() {
+            self.faults.push(unusable(key, entry, form));
+        }
+        value
+    }
+
+    fn default<T: Setting>(&self, key: &str) -> T {
+        let value = self.defaults.get(key).and_then(|entry| T::from_raw(&entry.raw));
+        value.unwrap_or_else(|| panic!("config/causeway.toml must hold a valid default for {key}"))
+    }
+
+    /// Names asked for so far.
+    #[cfg(test)]
+    pub(super) fn asked(&self) -> &BTreeSet<String> {
+        &self.asked
+    }
+
+    /// Ends reading: `settings` when nothing is wrong, else all faults, unknown names included.
+    pub(super) fn finish<T>(mut self, settings: T) -> Result<T, SettingsError> {
+        let unknown = self.given.iter().filter(|(key, _)| !self.asked.contains(*key));
+        let unknown: Vec<SettingFault> = unknown.map(|(key, entry)| self.unknown(key, entry)).collect();
+        self.faults.extend(unknown);
+        if self.faults.is_empty() { Ok(settings) } else { Err(SettingsError { faults: self.faults }) }
+    }
+
+    fn unknown(&self, key: &str, entry: &Entry) -> SettingFault {
+        let remedy = match nearest(key, &self.asked) {
+            Some(known) => format!("did you mean {}?", spelled(known, &entry.origin)),
+            None => "remove it; config/causeway.toml lists all settings".to_owned(),
+        };
+        let origin = Some(entry.origin.clone());
+        SettingFault { setting: key.to_owned(), origin, problem: "there is no such setting".into(), remedy }
+    }
+}
+
+/// Empty untyped or quoted text stands for "not set".
+fn is_unset(entry: &Entry) -> bool {
+    matches!(&entry.raw, source::Raw::Bare(text) | source::Raw::Text(text) if text.trim().is_empty())
+}
+
+fn unusable(key: &str, entry: &Entry, form: &str) -> SettingFault {
+    let problem = if key == "store.url" {
+        "the value (not shown, it may hold a password) cannot be used".to_owned()
+    } else {
+        format!("{} cannot be used", entry.raw)
+    };
+    let remedy = format!("write {form}");
+    SettingFault { setting: key.to_owned(), origin: Some(entry.origin.clone()), problem, remedy }
+}
+
+/// `key` as it is spelled where the misspelt one stood.
+fn spelled(key: &str, origin: &Origin) -> String {
+    match origin {
+        Origin::Environment(_) => source::variable(key),
+        _ => format!("`{key}`"),
+    }
+}
+
+/// The known name nearest to `key`: the same last part first (a name in the wrong section), then the
+/// most similar spelling.
+fn nearest<'a>(key: &str, known: &'a BTreeSet<String>) -> Option<&'a String> {
+    let last = |name: &str| name.rsplit('.').next().map(str::to_owned);
+    let misplaced = known.iter().find(|name| last(name) == last(key));
+    let similar = || {
+        let scored = known.iter().map(|name| (strsim::normalized_damerau_levenshtein(key, name), name));
+        scored.filter(|(score, _)| *score >= SIMILAR).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+    };
+    misplaced.or_else(similar)
+}

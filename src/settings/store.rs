@@ -1,0 +1,26 @@
+//! Where the gateway keeps what v1 cannot hold.
+
+use super::reader::Reader;
+use std::fmt;
+
+/// The store (`[store]`).
+#[derive(Clone, PartialEq, Eq)]
+pub struct StoreSettings {
+    /// Address of the database, such as `sqlite:causeway.db`; may hold a password.
+    pub url: String,
+}
+
+impl StoreSettings {
+    pub(super) fn read(from: &mut Reader) -> Self {
+        let form = "an address such as \"sqlite:causeway.db\"";
+        Self { url: from.get_where("store.url", form, |url: &String| url.contains(':')) }
+    }
+}
+
+impl fmt::Debug for StoreSettings {
+    /// Shows the kind of database alone, for the address may hold a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.url.split(':').next().unwrap_or_default();
+        f.debug_struct("StoreSettings").field("url", &format_args!("{kind}:…")).finish()
+    }
+}

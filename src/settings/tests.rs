@@ -1,0 +1,137 @@
+//! The settings as a whole: precedence, documentation against structs, and the words of the faults.
+
+use super::*;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::time::Duration;
+
+fn load(file: &str, env: &[(&str, &str)], flags: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+    let mut named = tempfile::NamedTempFile::new().unwrap();
+    named.write_all(file.as_bytes()).unwrap();
+    let owned = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+        pairs.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned())).collect()
+    };
+    Settings::load(LoadArgs { file: Some(named.path().into()), env: owned(env), overrides: owned(flags) })
+}
+
+fn faults(file: &str, env: &[(&str, &str)], flags: &[(&str, &str)]) -> Vec<String> {
+    load(file, env, flags).unwrap_err().faults.iter().map(ToString::to_string).collect()
+}
+
+/// Names in the documented defaults, those that are commented out included.
+fn documented() -> BTreeSet<String> {
+    let mut section = String::new();
+    let mut names = BTreeSet::new();
+    for line in DEFAULTS.lines() {
+        if let Some(name) = line.strip_prefix('[') {
+            section = format!("{}.", name.trim_end_matches(']'));
+        } else if let Some((name, _)) = line.trim_start_matches("# ").split_once(" = ") {
+            names.insert(format!("{section}{name}"));
+        }
+    }
+    names
+}
+
+#[test]
+fn the_default_file_documents_exactly_what_is_read() {
+    let mut reader = Reader::new([]);
+    Settings::read(&mut reader);
+    assert_eq!(documented(), *reader.asked());
+}
+
+#[test]
+fn each_documented_setting_has_a_sentence() {
+    let lines: Vec<&str> = DEFAULTS.lines().collect();
+    for pair in lines.windows(2).filter(|pair| pair[1].contains(" = ") && !pair[1].ends_with('.')) {
+        assert!(pair[0].starts_with("# ") && pair[0].ends_with('.'), "no sentence before {}", pair[1]);
+    }
+}
+
+#[test]
+fn the_default_file_given_as_a_file_changes_nothing() {
+    assert_eq!(load(DEFAULTS, &[], &[]).unwrap(), Settings::default());
+}
+
+#[test]
+fn the_defaults_are_the_documented_ones() {
+    let settings = Settings::default();
+    assert_eq!(settings.listen.address.to_string(), "127.0.0.1:8080");
+    assert_eq!(settings.limits.deadline, Duration::from_secs(30));
+    assert_eq!(settings.limits.body, 1024 * 1024);
+    assert_eq!(settings.upstream.max_response_size, 64 * 1024 * 1024);
+    assert!(settings.strict_query && settings.upstream.base_url.is_none());
+}
+
+#[test]
+fn flags_win_over_environment_over_file() {
+    let file = "[limits]\nconcurrency = 1\nbody = 1\ndeadline = \"1s\"\n";
+    let env = [("CAUSEWAY_LIMITS__CONCURRENCY", "2"), ("CAUSEWAY_LIMITS__BODY", "2KiB")];
+    let limits = load(file, &env, &[("limits.concurrency", "3")]).unwrap().limits;
+    assert_eq!((limits.concurrency, limits.body, limits.deadline), (3, 2048, Duration::from_secs(1)));
+}
+
+#[test]
+fn all_faults_are_reported_at_once_with_their_origin() {
+    let found =
+        faults("[listen]\naddress = 8080\n", &[("CAUSEWAY_LIMITS__DEADLINE", "soon")], &[("cache.card", "5m")]);
+    assert_eq!(found.len(), 3);
+    assert!(found[0].contains("line 2") && found[0].contains("127.0.0.1:8080"), "{}", found[0]);
+    let environment = "limits.deadline (environment variable CAUSEWAY_LIMITS__DEADLINE): \"soon\" cannot be used";
+    assert!(found[1].starts_with(environment), "{}", found[1]);
+    assert!(found[2].starts_with("cache.card (command line): \"5m\"") && found[2].contains("30s"), "{}", found[2]);
+}
+
+#[test]
+fn unknown_names_are_refused_with_the_nearest_known_one() {
+    let found = faults("base_url = \"x\"\n[listen]\nadress = 1\n", &[("CAUSEWAY_STORE__URI", "x")], &[]);
+    assert!(found[0].contains("did you mean `upstream.base_url`?"), "{}", found[0]);
+    assert!(found[1].contains("line 3") && found[1].contains("did you mean `listen.address`?"), "{}", found[1]);
+    assert!(found[2].contains("did you mean CAUSEWAY_STORE__URL?"), "{}", found[2]);
+    assert!(faults("zebra = 1\n", &[], &[])[0].contains("lists all settings"));
+}
+
+#[test]
+fn a_named_file_must_exist() {
+    let args = LoadArgs { file: Some("/nowhere/causeway.toml".into()), env: Vec::new(), overrides: Vec::new() };
+    let error = Settings::load(args).unwrap_err().to_string();
+    assert!(error.contains("/nowhere/causeway.toml: the settings file cannot be read"), "{error}");
+}
+
+#[test]
+fn a_base_address_is_needed_to_serve_and_stops_before_the_interface() {
+    let error = Settings::default().upstream.needed_base_url().unwrap_err().to_string();
+    assert!(error.contains("CAUSEWAY_UPSTREAM__BASE_URL"), "{error}");
+    let with_interface = faults("[upstream]\nbase_url = \"https://h.example/api/v1/\"\n", &[], &[]);
+    assert!(with_interface[0].contains("without /api/v1"), "{}", with_interface[0]);
+    let settings = load("[upstream]\nbase_url = \"https://h.example/prefix/\"\n", &[], &[]).unwrap();
+    assert_eq!(settings.upstream.needed_base_url().unwrap().as_str(), "https://h.example/prefix");
+}
+
+#[test]
+fn the_address_of_the_store_is_never_shown() {
+    let found = faults("", &[("CAUSEWAY_STORE__URL", "secret")], &[]);
+    assert!(!found[0].contains("secret"), "{}", found[0]);
+    let settings = load("[store]\nurl = \"postgres://u:secret@h/d\"\n", &[], &[]).unwrap();
+    assert!(!format!("{settings:?}").contains("secret"));
+}
+
+#[test]
+fn empty_environment_variables_count_as_not_set() {
+    let env = [("CAUSEWAY_PUBLIC_URL", ""), ("CAUSEWAY_LIMITS__DEADLINE", "")];
+    assert_eq!(load("", &env, &[]).unwrap(), Settings::default());
+}
+
+#[test]
+fn forwarding_headers_are_believed_from_listed_networks() {
+    let public = load("trusted_proxies = [\"10.0.0.0/8\", \"::1\"]\n", &[], &[]).unwrap().public;
+    for (peer, trusted) in [("10.1.2.3", true), ("::ffff:10.1.2.3", true), ("::1", true), ("11.0.0.1", false)] {
+        assert_eq!(public.trusts(peer.parse().unwrap()), trusted, "{peer}");
+    }
+}
+
+#[test]
+fn origins_are_held_to_the_form_browsers_send() {
+    let cors = load("[cors]\nallowed_origins = [\"https://app.example.com\"]\n", &[], &[]).unwrap().cors;
+    assert!(cors.allows("https://app.example.com") && !cors.allows("https://evil.example.com"));
+    assert_eq!(faults("[cors]\nallowed_origins = [\"https://app.example.com/\"]\n", &[], &[]).len(), 1);
+}

@@ -1,0 +1,64 @@
+//! The existing deployment behind the gateway.
+
+use super::error::{SettingFault, SettingsError};
+use super::listen::positive;
+use super::reader::Reader;
+use super::source::variable;
+use super::value::{HttpAddress, Size};
+use std::time::Duration;
+
+/// The service behind (`[upstream]`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpstreamSettings {
+    /// Its address without `/api/v1`; needed to serve, see [`UpstreamSettings::needed_base_url`].
+    pub base_url: Option<HttpAddress>,
+    /// Time to establish a connection.
+    pub connect_timeout: Duration,
+    /// Largest v1 answer read for translation, in bytes.
+    pub max_response_size: usize,
+    /// Idle connections kept for reuse.
+    pub pool_size: usize,
+    /// Time until the head of a pass-through answer, counted from the last piece of the request.
+    pub pass_through_timeout: Duration,
+}
+
+impl UpstreamSettings {
+    pub(super) fn read(from: &mut Reader) -> Self {
+        Self {
+            base_url: base_url(from),
+            connect_timeout: positive(from, "upstream.connect_timeout"),
+            max_response_size: from.get_where("upstream.max_response_size", "a size above zero", not_nothing).0,
+            pool_size: from.get("upstream.pool_size"),
+            pass_through_timeout: positive(from, "upstream.pass_through_timeout"),
+        }
+    }
+
+    /// The address of the service behind.
+    ///
+    /// # Errors
+    /// When it is not set, with the ways to set it.
+    pub fn needed_base_url(&self) -> Result<&HttpAddress, SettingsError> {
+        self.base_url.as_ref().ok_or_else(|| missing_base_url().into())
+    }
+}
+
+fn base_url(from: &mut Reader) -> Option<HttpAddress> {
+    let form = "an address such as \"https://v1.example.com\", without /api/v1, credentials or query";
+    from.optional_where("upstream.base_url", form, |address: &HttpAddress| {
+        !address.as_str().ends_with("/api/v1") && !address.as_str().ends_with("/api")
+    })
+}
+
+fn not_nothing(size: &Size) -> bool {
+    size.0 > 0
+}
+
+fn missing_base_url() -> SettingFault {
+    let key = "upstream.base_url";
+    SettingFault {
+        setting: key.into(),
+        origin: None,
+        problem: "not set, so there is nothing to serve".into(),
+        remedy: format!("set it in the settings file, as {} or with a flag", variable(key)),
+    }
+}

@@ -1,0 +1,113 @@
+//! Why the store cannot do what it is asked for.
+//!
+//! May use: `refusal`, `v1` (base URL).
+
+use crate::refusal::Refusal;
+use crate::v1::BaseUrlError;
+use sqlx::migrate::MigrateError;
+
+/// A failure of the store.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The store's URL names no kind of store this program has.
+    #[error("{url:?} names no store: use sqlite:PATH, for example sqlite:/var/lib/causeway/store.db")]
+    UnknownKind {
+        /// Scheme of the URL, or all of it when it has none; never its credentials.
+        url: String,
+    },
+    /// The configured v1 base URL cannot be used.
+    #[error(transparent)]
+    BaseUrl(#[from] BaseUrlError),
+    /// The store was made for another deployment.
+    #[error(
+        "this store belongs to the v1 deployment at {recorded}, but the configured one is {configured}. Its \
+         records would be attached to the wrong data. Configure {recorded} again, or use another store; if the \
+         same deployment has only moved, change v1_base_url in the table service of the store, with the \
+         gateway stopped"
+    )]
+    OtherDeployment {
+        /// Base URL the store was made for.
+        recorded: String,
+        /// Base URL that is configured now.
+        configured: String,
+    },
+    /// A newer version of this program has changed the store, or its history was tampered with.
+    #[error("the store cannot be used by this version of the program: {0}")]
+    Schema(String),
+    /// The store cannot be read or written for the time being: disk full, read-only, locked, no access.
+    #[error("the store cannot be used: {0}")]
+    Unavailable(String),
+    /// The store is damaged.
+    #[error("the store is damaged; restore it from a backup: {0}")]
+    Damaged(String),
+    /// A fault of this program.
+    #[error("the store refused a statement: {0}")]
+    Internal(String),
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(_) | StoreError::Damaged(_) => {
+                Refusal::StoreUnavailable { cause: error.to_string() }
+            }
+            _ => Refusal::internal(error),
+        }
+    }
+}
+
+impl From<MigrateError> for StoreError {
+    fn from(error: MigrateError) -> Self {
+        match error {
+            MigrateError::Execute(cause) | MigrateError::ExecuteMigration(cause, _) => cause.into(),
+            other => Self::Schema(other.to_string()),
+        }
+    }
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        match &error {
+            sqlx::Error::Database(cause) => of_sqlite(cause.code().as_deref(), error.to_string()),
+            sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed => {
+                Self::Unavailable(error.to_string())
+            }
+            _ => Self::Internal(error.to_string()),
+        }
+    }
+}
+
+/// By SQLite's primary result code, which is the low byte of the extended one.
+fn of_sqlite(code: Option<&str>, text: String) -> StoreError {
+    match code.and_then(|code| code.parse::<u32>().ok()).map(|code| code & 0xff) {
+        // No permission, busy, locked, read-only, input/output error, full, cannot open, not authorised.
+        Some(3 | 5 | 6 | 8 | 10 | 13 | 14 | 23) => StoreError::Unavailable(text),
+        // Corrupt, not a database.
+        Some(11 | 26) => StoreError::Damaged(text),
+        _ => StoreError::Internal(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_passes_is_503_and_what_is_our_fault_is_500() {
+        // Extended codes too: 1032 is "read-only, moved", 266 "input/output error, read".
+        for (code, expected) in [
+            ("5", "store_unavailable"),
+            ("8", "store_unavailable"),
+            ("1032", "store_unavailable"),
+            ("13", "store_unavailable"),
+            ("266", "store_unavailable"),
+            ("11", "store_unavailable"),
+            ("26", "store_unavailable"),
+            ("1", "internal_error"),
+            ("1555", "internal_error"),
+        ] {
+            assert_eq!(Refusal::from(of_sqlite(Some(code), String::new())).code(), expected, "{code}");
+        }
+        assert_eq!(Refusal::from(of_sqlite(None, String::new())).code(), "internal_error");
+    }
+}

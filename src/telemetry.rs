@@ -1,0 +1,114 @@
+//! Log set-up, and the names of log fields, defined once.
+//!
+//! May use: `settings`. May be used by every folder.
+
+use crate::settings::{LogFormat, LogSettings};
+use std::panic::PanicHookInfo;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+/// Names of log fields.
+///
+/// The macros of `tracing` take field names as constants in braces: `info!({ field::STATUS } = 200)`.
+pub mod field {
+    /// Id of the request.
+    pub const REQUEST_ID: &str = "request_id";
+    /// Method of the request.
+    pub const METHOD: &str = "method";
+    /// Path of the request, without the query.
+    pub const PATH: &str = "path";
+    /// HTTP status of the answer; 499 when the client left before it.
+    pub const STATUS: &str = "status";
+    /// Milliseconds from the arrival of the request to the end of the answer.
+    pub const DURATION_MS: &str = "duration_ms";
+    /// Calls made to v1.
+    pub const V1_CALLS: &str = "v1_calls";
+    /// Milliseconds spent waiting for v1.
+    pub const V1_MS: &str = "v1_ms";
+    /// Bytes of the answer's body.
+    pub const BYTES: &str = "bytes";
+    /// Whether the answer was read to its end.
+    pub const COMPLETE: &str = "complete";
+    /// Code of a refusal.
+    pub const CODE: &str = "code";
+    /// Cause of a refusal, for operators only.
+    pub const CAUSE: &str = "cause";
+    /// Address of the client or proxy.
+    pub const PEER: &str = "peer";
+    /// Where in the code something happened.
+    pub const LOCATION: &str = "location";
+}
+
+/// Sends the log to standard error as `settings` say, for the whole process. Panics are logged too.
+///
+/// # Errors
+/// When a log is set up already.
+pub fn start(settings: &LogSettings) -> Result<(), tracing::subscriber::SetGlobalDefaultError> {
+    tracing::subscriber::set_global_default(subscriber(settings, std::io::stderr))?;
+    std::panic::set_hook(Box::new(log_panic));
+    Ok(())
+}
+
+/// A subscriber that writes to `writer` as `settings` say.
+pub fn subscriber<W>(settings: &LogSettings, writer: W) -> Box<dyn tracing::Subscriber + Send + Sync>
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::builder().parse_lossy(&settings.filter))
+        .with_writer(writer)
+        .with_ansi(false);
+    match settings.format {
+        LogFormat::Text => Box::new(builder.finish()),
+        LogFormat::Json => Box::new(builder.json().flatten_event(true).finish()),
+    }
+}
+
+fn log_panic(panic: &PanicHookInfo<'_>) {
+    let location = panic.location().map(ToString::to_string).unwrap_or_default();
+    let cause = panic.payload_as_str().unwrap_or("no message");
+    tracing::error!({ field::CAUSE } = cause, { field::LOCATION } = location, "panic");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    struct Captured(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Captured {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn logged(format: LogFormat) -> String {
+        let captured = Captured::default();
+        let writer = captured.clone();
+        let settings = LogSettings { format, filter: "info".into() };
+        tracing::subscriber::with_default(subscriber(&settings, move || writer.clone()), || {
+            tracing::info!({ field::STATUS } = 200, { field::PATH } = "/x", "request");
+            tracing::debug!("not wanted");
+        });
+        String::from_utf8(captured.0.lock().unwrap().clone()).unwrap()
+    }
+
+    #[test]
+    fn json_lines_carry_the_fields_flat() {
+        let line: serde_json::Value = serde_json::from_str(&logged(LogFormat::Json)).unwrap();
+        assert_eq!((&line["status"], &line["path"]), (&200.into(), &"/x".into()));
+    }
+
+    #[test]
+    fn text_lines_are_for_people() {
+        let line = logged(LogFormat::Text);
+        assert!(line.contains("status=200") && line.lines().count() == 1, "{line}");
+    }
+}

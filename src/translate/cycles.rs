@@ -1,0 +1,86 @@
+//! Oddities of cycles.
+//!
+//! May use: `refusal`, `v2`.
+
+use crate::refusal::Refusal;
+use crate::v2::body::Given;
+use crate::v2::time::{self, Written};
+use serde_json::{Map, Value};
+
+/// The zone of a cycle when none is given (O58).
+const DEFAULT_ZONE: &str = "UTC";
+
+/// Turns the dates of a body into instants in UTC: a bare date is midnight in the cycle's `timezone`, the one
+/// sent or else the one stored (O58). v1 would read both in the caller's zone (trap 25,
+/// `cycles_patch_naive_date_by_kim`).
+///
+/// # Errors
+/// `validation_error` on `timezone` for a name outside the IANA list.
+pub fn settle_dates(given: &mut Given, stored_zone: Option<&str>) -> Result<(), Refusal> {
+    let sent = given.get("timezone").and_then(Value::as_str).map(str::to_owned);
+    if sent.as_deref().is_some_and(|zone| !time::is_zone(zone)) {
+        return Err(Refusal::field("timezone", "is not a name of the IANA time zone database"));
+    }
+    let zone = sent.or_else(|| stored_zone.map(str::to_owned)).unwrap_or_else(|| DEFAULT_ZONE.to_owned());
+    for name in ["start_date", "end_date"] {
+        if let Some(Value::String(text)) = given.get(name)
+            && let Some(micros) = settle(text, &zone)
+        {
+            given.insert(name.to_owned(), time::write(micros).into());
+        }
+    }
+    Ok(())
+}
+
+fn settle(text: &str, zone: &str) -> Option<time::Micros> {
+    match time::read(text)? {
+        Written::Instant(micros) => Some(micros),
+        Written::Day(day) => time::day_begins(day, zone),
+    }
+}
+
+/// Takes the dates out of a v1 body: together they lose their time of day, so each goes in a write of its own
+/// (trap 25, `cycles_create_full`, `cycles_patch_start_only`).
+pub fn take_dates(body: &mut Map<String, Value>) -> Vec<Map<String, Value>> {
+    let mut writes = Vec::new();
+    for key in ["start_date", "end_date"] {
+        if let Some(value) = body.shift_remove(key) {
+            writes.push(Map::from_iter([(key.to_owned(), value)]));
+        }
+    }
+    writes
+}
+
+/// What every update of a cycle must carry: the present owner, or the caller becomes it (trap 26,
+/// `cycles_patch_owner_null_takes_over`), and `sort_order`, or a completed cycle refuses (trap 27,
+/// `cycles_patch_completed_smuggled`).
+pub fn carry(body: &mut Map<String, Value>, stored: &Map<String, Value>) {
+    for key in ["owned_by", "sort_order"] {
+        if let Some(value) = stored.get(key) {
+            body.insert(key.to_owned(), value.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_bare_date_is_midnight_in_the_zone_of_the_cycle() {
+        let mut given =
+            json!({"start_date": "2026-03-02", "timezone": "Asia/Kolkata"}).as_object().unwrap().clone();
+        settle_dates(&mut given, Some("UTC")).unwrap();
+        assert_eq!(given["start_date"], "2026-03-01T18:30:00.000000Z");
+        let mut given = json!({"end_date": "2026-03-02T10:00:00+02:00"}).as_object().unwrap().clone();
+        settle_dates(&mut given, Some("America/New_York")).unwrap();
+        assert_eq!(given["end_date"], "2026-03-02T08:00:00.000000Z");
+    }
+
+    #[test]
+    fn unknown_zones_are_refused() {
+        let mut given = json!({"timezone": "Mars/Base"}).as_object().unwrap().clone();
+        assert_eq!(settle_dates(&mut given, None).unwrap_err().status(), 400);
+    }
+}

@@ -1,0 +1,344 @@
+//! v1 records to v2 records.
+//!
+//! A [`ReadShape`] is made once per resource from the plan. A row is walked once: wanted members are kept as
+//! slices of v1's own text and copied into the v2 text, converted only where the two differ. Whatever v1
+//! leaves out or gives in a form that cannot be the truth is a [`Fault`], never a guess.
+//!
+//! May use: `plan`, `v2`, overlay values of `store`.
+
+use super::Held;
+use crate::plan::{Field, Keep, Kind, Resource, Rows, ValueType};
+use crate::store::{OverlayValue, overlay_wins};
+use crate::v2::record::{Cell, Record};
+use crate::v2::time;
+use bytes::Bytes;
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::fmt;
+use uuid::Uuid;
+
+/// An answer of v1 that cannot be translated.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("v1 answered something unexpected: {0}")]
+pub struct Fault(pub String);
+
+/// How records of one resource are read, in the order of its fields.
+#[derive(Debug)]
+pub struct ReadShape {
+    keys: Vec<Box<str>>,
+    fields: Vec<ReadField>,
+    cells: usize,
+}
+
+#[derive(Debug)]
+struct ReadField {
+    name: Box<str>,
+    prefix: Box<str>,
+    slot: usize,
+    value: ValueType,
+    nullable: bool,
+    null_as: Option<Box<str>>,
+    cell: Option<usize>,
+    overlay: bool,
+    hidden: bool,
+}
+
+impl ReadShape {
+    /// Prepares the reading of `resource`; fields v1 does not have are left to the resource's own file.
+    pub fn of(resource: &Resource) -> Self {
+        let mut shape = Self { keys: Vec::new(), fields: Vec::new(), cells: resource.cells.len() };
+        for (index, field) in resource.fields.iter().enumerate() {
+            let Some(key) = &field.v1 else { continue };
+            let slot = shape.slot(key);
+            let cell = resource.cells.iter().position(|&cell| cell == index);
+            shape.fields.push(ReadField::new(field, slot, cell));
+        }
+        shape
+    }
+
+    fn slot(&mut self, key: &str) -> usize {
+        self.keys.iter().position(|known| &**known == key).unwrap_or_else(|| {
+            self.keys.push(key.into());
+            self.keys.len() - 1
+        })
+    }
+
+    /// Translates one v1 record. `overlay` are the values kept for it.
+    ///
+    /// # Errors
+    /// A member missing, of another type, or null where v2 has no null.
+    pub fn read(&self, row: &str, overlay: &[OverlayValue]) -> Result<Held, Fault> {
+        let mut slots = vec![None; self.keys.len()];
+        let seed = Slots { keys: &self.keys, slots: &mut slots };
+        let mut text = serde_json::Deserializer::from_str(row);
+        seed.deserialize(&mut text).map_err(|fault| Fault(format!("a record is not an object: {fault}")))?;
+        let mut writer =
+            Writer { json: Vec::with_capacity(row.len()), cells: vec![Cell::Null; self.cells], id: None };
+        writer.json.push(b'{');
+        for field in &self.fields {
+            let raw =
+                slots[field.slot].ok_or_else(|| Fault(format!("a record lacks `{}`", self.keys[field.slot])))?;
+            writer.field(field, raw, overlay)?;
+        }
+        writer.json.push(b'}');
+        let id = writer.id.ok_or_else(|| Fault("a record lacks an id".into()))?;
+        let record =
+            Record { id, json: writer.json.into(), cells: writer.cells.into(), expansions: Box::default() };
+        Ok(Held { record, v1: Bytes::copy_from_slice(row.as_bytes()) })
+    }
+
+    /// Translates members of a v1 record that were put together from several answers.
+    ///
+    /// # Errors
+    /// As [`ReadShape::read`].
+    pub fn read_members(&self, members: &Map<String, Value>, overlay: &[OverlayValue]) -> Result<Held, Fault> {
+        let row = serde_json::to_string(members).map_err(|fault| Fault(fault.to_string()))?;
+        self.read(&row, overlay)
+    }
+}
+
+impl ReadField {
+    fn new(field: &Field, slot: usize, cell: Option<usize>) -> Self {
+        Self {
+            name: field.name.as_str().into(),
+            prefix: format!("\"{}\":", field.name).into(),
+            slot,
+            value: field.value,
+            nullable: field.nullable,
+            null_as: field.null_as.as_ref().map(|value| value.to_string().into()),
+            cell,
+            overlay: field.keep != Keep::V1,
+            hidden: field.hidden,
+        }
+    }
+}
+
+/// Slices of one page of v1, one per record.
+///
+/// # Errors
+/// Anything that is not the list form the resource declares.
+pub fn rows(form: Rows, body: &[u8]) -> Result<Vec<&RawValue>, Fault> {
+    #[derive(Deserialize)]
+    struct Page<'p> {
+        #[serde(borrow)]
+        results: Vec<&'p RawValue>,
+    }
+    let rows = match form {
+        Rows::Paged => serde_json::from_slice::<Page<'_>>(body).map(|page| page.results),
+        Rows::Array => serde_json::from_slice(body),
+    };
+    rows.map_err(|fault| Fault(format!("a list is not readable: {fault}")))
+}
+
+struct Slots<'s, 'de> {
+    keys: &'s [Box<str>],
+    slots: &'s mut [Option<&'de str>],
+}
+
+impl<'de> DeserializeSeed<'de> for Slots<'_, 'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Slots<'_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a record")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        // v1 sends members in a fixed order, so the next wanted key is usually the one after the last.
+        let mut next = 0;
+        while let Some(Name(key)) = map.next_key::<Name<'de>>()? {
+            match find(self.keys, &key, next) {
+                Some(slot) => {
+                    self.slots[slot] = Some(map.next_value::<&'de RawValue>()?.get());
+                    next = slot + 1;
+                }
+                None => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn find(keys: &[Box<str>], key: &str, next: usize) -> Option<usize> {
+    if keys.get(next).is_some_and(|candidate| &**candidate == key) {
+        return Some(next);
+    }
+    keys.iter().position(|candidate| &**candidate == key)
+}
+
+/// A member name, borrowed where its text has no escapes.
+struct Name<'de>(Cow<'de, str>);
+
+impl<'de> Deserialize<'de> for Name<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NameVisitor;
+        impl<'de> Visitor<'de> for NameVisitor {
+            type Value = Name<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a member name")
+            }
+            fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
+                Ok(Name(Cow::Borrowed(name)))
+            }
+            fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+                Ok(Name(Cow::Owned(name.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(NameVisitor)
+    }
+}
+
+struct Writer {
+    json: Vec<u8>,
+    cells: Vec<Cell>,
+    id: Option<Uuid>,
+}
+
+impl Writer {
+    fn field(&mut self, field: &ReadField, raw: &str, overlay: &[OverlayValue]) -> Result<(), Fault> {
+        if field.overlay
+            && let Some(kept) = winning(field, raw, overlay)?
+        {
+            return self.value(field, &kept);
+        }
+        self.value(field, raw)
+    }
+
+    fn value(&mut self, field: &ReadField, raw: &str) -> Result<(), Fault> {
+        if !field.hidden {
+            if self.json.len() > 1 {
+                self.json.push(b',');
+            }
+            self.json.extend_from_slice(field.prefix.as_bytes());
+        }
+        let any = field.value == ValueType::One(Kind::Any);
+        if raw == "null" && !field.nullable && !any {
+            let Some(instead) = &field.null_as else { return Err(wrong(field, "is null")) };
+            return self.text(field, instead);
+        }
+        if raw == "null" {
+            self.push(field, raw);
+            return Ok(());
+        }
+        self.text(field, raw)
+    }
+
+    fn text(&mut self, field: &ReadField, raw: &str) -> Result<(), Fault> {
+        match field.value {
+            ValueType::One(Kind::DateTime) => self.instant(field, raw),
+            ValueType::Array(Some(Kind::Uuid)) => self.ids(field, raw),
+            ValueType::One(kind) => self.plain(field, kind, raw),
+            ValueType::Array(_) | ValueType::Csv(_) => {
+                self.push(field, raw);
+                Ok(())
+            }
+        }
+    }
+
+    fn plain(&mut self, field: &ReadField, kind: Kind, raw: &str) -> Result<(), Fault> {
+        check_form(field, kind, raw)?;
+        self.push(field, raw);
+        if &*field.name == "id" {
+            let id = unquote(raw).and_then(|text| Uuid::try_parse(&text).ok());
+            self.id = Some(id.ok_or_else(|| wrong(field, "is not a UUID"))?);
+        }
+        if let Some(cell) = field.cell {
+            self.cells[cell] = cell_of(kind, raw).ok_or_else(|| wrong(field, "is not of its kind"))?;
+        }
+        Ok(())
+    }
+
+    /// v1 writes instants in the caller's own zone with its offset (trap 42, `tz_list_kim`).
+    fn instant(&mut self, field: &ReadField, raw: &str) -> Result<(), Fault> {
+        let text = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        let text = text.ok_or_else(|| wrong(field, "is not an instant"))?;
+        let as_is = text.len() == 27 && text.as_bytes()[26] == b'Z' && text.as_bytes()[19] == b'.';
+        if as_is && field.cell.is_none() {
+            self.push(field, raw);
+            return Ok(());
+        }
+        let micros = time::read_instant(text).ok_or_else(|| wrong(field, "is not an instant"))?;
+        if as_is {
+            self.push(field, raw);
+        } else {
+            self.push(field, &format!("\"{}\"", time::write(micros)));
+        }
+        if let Some(cell) = field.cell {
+            self.cells[cell] = Cell::Instant(micros);
+        }
+        Ok(())
+    }
+
+    /// Sets of ids, each once: v1 repeats people who left and came back (trap 51,
+    /// `modules_get_after_members_again`).
+    fn ids(&mut self, field: &ReadField, raw: &str) -> Result<(), Fault> {
+        let ids: Vec<Uuid> = serde_json::from_str(raw).map_err(|_| wrong(field, "is not a list of ids"))?;
+        let mut once: Vec<Uuid> = Vec::with_capacity(ids.len());
+        for id in ids {
+            if !once.contains(&id) {
+                once.push(id);
+            }
+        }
+        let text = serde_json::to_string(&once).map_err(|fault| wrong(field, &fault.to_string()))?;
+        self.push(field, &text);
+        if let Some(cell) = field.cell {
+            self.cells[cell] = Cell::Ids(once.into());
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, field: &ReadField, raw: &str) {
+        if !field.hidden {
+            self.json.extend_from_slice(raw.as_bytes());
+        }
+    }
+}
+
+fn winning(field: &ReadField, raw: &str, overlay: &[OverlayValue]) -> Result<Option<String>, Fault> {
+    let Some(kept) = overlay.iter().find(|kept| kept.field == *field.name) else { return Ok(None) };
+    let current: Value = serde_json::from_str(raw).map_err(|fault| wrong(field, &fault.to_string()))?;
+    Ok(overlay_wins(&kept.seen, &current).then(|| kept.value.to_string()))
+}
+
+fn check_form(field: &ReadField, kind: Kind, raw: &str) -> Result<(), Fault> {
+    let first = raw.as_bytes().first().copied().unwrap_or(b' ');
+    let fits = match kind {
+        Kind::String | Kind::Uuid | Kind::Email | Kind::Date | Kind::DateTime => first == b'"',
+        Kind::Integer | Kind::Number => first == b'-' || first.is_ascii_digit(),
+        Kind::Boolean => first == b't' || first == b'f',
+        Kind::Object => first == b'{',
+        Kind::Any => true,
+    };
+    if fits { Ok(()) } else { Err(wrong(field, "is of another type")) }
+}
+
+fn cell_of(kind: Kind, raw: &str) -> Option<Cell> {
+    match kind {
+        Kind::Boolean => Some(Cell::Bool(raw == "true")),
+        Kind::Integer | Kind::Number => {
+            raw.parse().ok().filter(|number: &f64| number.is_finite()).map(Cell::Number)
+        }
+        Kind::Uuid => Uuid::try_parse(&unquote(raw)?).ok().map(Cell::Id),
+        _ => unquote(raw).map(|text| Cell::Text(text.into())),
+    }
+}
+
+fn unquote(raw: &str) -> Option<String> {
+    serde_json::from_str(raw).ok()
+}
+
+fn wrong(field: &ReadField, what: &str) -> Fault {
+    Fault(format!("`{}` {what}", field.name))
+}

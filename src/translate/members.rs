@@ -1,0 +1,103 @@
+//! Rosters: v1 gives persons, v2 wants memberships.
+//!
+//! v1's rosters carry no membership ids and no join dates, the project roster no roles (trap 52,
+//! `members_seeded_project`). Ids are derived, the order of joining is v1's own (newest first), and roles of
+//! other people in a project are those of the workspace (O89).
+//!
+//! May use: `plan` (cells), `v2` records.
+
+use super::Fault;
+use crate::plan::Resource;
+use crate::v2::record::{Cell, Record};
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::json;
+use std::collections::HashMap;
+use uuid::Uuid;
+
+/// One person as v1's rosters show them (`members_workspace_admin`).
+#[derive(Debug, Clone, Deserialize)]
+pub struct Person {
+    /// Id of the person.
+    pub id: Uuid,
+    /// First name.
+    #[serde(default)]
+    pub first_name: Option<String>,
+    /// Last name.
+    #[serde(default)]
+    pub last_name: Option<String>,
+    /// Address.
+    #[serde(default)]
+    pub email: Option<String>,
+    /// Picture.
+    #[serde(default)]
+    pub avatar_url: Option<String>,
+    /// Display name.
+    #[serde(default)]
+    pub display_name: Option<String>,
+    /// Role number; on the workspace roster only.
+    #[serde(default)]
+    pub role: Option<i64>,
+}
+
+/// Reads a roster, newest first as v1 sends it.
+///
+/// # Errors
+/// Anything that is not an array of persons.
+pub fn read(body: &[u8]) -> Result<Vec<Person>, Fault> {
+    serde_json::from_slice(body).map_err(|fault| Fault(format!("a roster is not readable: {fault}")))
+}
+
+/// Role numbers by person.
+pub fn roles(people: &[Person]) -> HashMap<Uuid, i64> {
+    people.iter().filter_map(|person| Some((person.id, person.role?))).collect()
+}
+
+/// Makes the memberships of a workspace or project (`owner`) from its people; `role_of` names the slug.
+pub fn memberships(
+    resource: &Resource,
+    owner: Uuid,
+    people: &[Person],
+    role_of: impl Fn(&Person) -> &'static str,
+) -> Vec<Record> {
+    let oldest_first = people.iter().rev().enumerate();
+    oldest_first.map(|(rank, person)| membership(resource, owner, person, rank, role_of(person))).collect()
+}
+
+/// Derived ids are UUIDv5 over (workspace or project id, user id), as the rulings say.
+pub fn membership_id(owner: Uuid, person: Uuid) -> Uuid {
+    Uuid::new_v5(&owner, person.as_bytes())
+}
+
+fn membership(resource: &Resource, owner: Uuid, person: &Person, rank: usize, role: &str) -> Record {
+    let id = membership_id(owner, person.id);
+    let json = json!({"id": id, "member_id": person.id, "role": role});
+    let member = json!({
+        "id": person.id,
+        "display_name": person.display_name.as_deref().unwrap_or_default(),
+        "avatar_url": person.avatar_url.as_deref().filter(|url| !url.is_empty()),
+        "email": person.email.as_deref().unwrap_or_default(),
+    });
+    let cells = resource.cells.iter().map(|&field| cell(&resource.fields[field].name, id, person, rank, role));
+    Record {
+        id,
+        json: Bytes::from(json.to_string()),
+        cells: cells.collect(),
+        expansions: Box::new([("member".into(), Bytes::from(member.to_string()))]),
+    }
+}
+
+fn cell(field: &str, id: Uuid, person: &Person, rank: usize, role: &str) -> Cell {
+    let text = |value: &Option<String>| Cell::Text(value.as_deref().unwrap_or_default().into());
+    match field {
+        "id" => Cell::Id(id),
+        "member_id" => Cell::Id(person.id),
+        "role" => Cell::Text(role.into()),
+        "created_at" => Cell::Number(rank as f64),
+        "member.display_name" => text(&person.display_name),
+        "member.email" => text(&person.email),
+        "member.first_name" => text(&person.first_name),
+        "member.last_name" => text(&person.last_name),
+        _ => Cell::Null,
+    }
+}

@@ -1,0 +1,22 @@
+//! v2 ↔ v1, pure: names, values, records and refusals, without any input or output.
+//!
+//! One file per resource owns that resource's oddities; what all resources share is in `incoming`,
+//! `outgoing`, `intent` and `refusal`.
+//!
+//! May use: types of `plan`, `v1` and `v2`, overlay values of `store`, `refusal`. May not use: `run`,
+//! `edge`, `access` (but its role words), or anything that waits.
+
+pub mod cycles;
+mod held;
+pub mod incoming;
+pub mod intent;
+pub mod labels;
+pub mod members;
+pub mod modules;
+pub mod outgoing;
+pub mod refusal;
+pub mod states;
+pub mod users;
+
+pub use held::Held;
+pub use incoming::{Fault, ReadShape};

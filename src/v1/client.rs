@@ -1,0 +1,223 @@
+//! The HTTP client towards v1.
+//!
+//! One pooled client for all keys; nothing of a key survives a call. Redirects, proxies of the
+//! environment and compressed answers are off: what v1 answers is what is read. May use: `context`,
+//! `refusal` and the rest of this folder.
+
+use super::base_url::{BaseUrl, BaseUrlError};
+use super::message::{Method, V1Error, V1Request, V1Response};
+use super::{V1Key, refusals, retry};
+use crate::context::Context;
+use crate::refusal::Refusal;
+use bytes::{Bytes, BytesMut};
+use reqwest::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+/// How the client reaches v1.
+#[derive(Debug, Clone)]
+pub struct ClientSettings {
+    /// Base URL of the deployment, with or without `/api/v1`.
+    pub base_url: String,
+    /// Longest time to make a connection, TLS included; 2 s is a good value.
+    pub connect_timeout: Duration,
+    /// Largest answer that is read, in bytes.
+    pub response_cap: usize,
+    /// Idle connections kept.
+    pub pool_per_host: usize,
+    /// Longest random wait before a repetition.
+    pub retry_jitter: Duration,
+}
+
+/// Why no client could be made of its settings.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The base URL cannot be used.
+    #[error(transparent)]
+    BaseUrl(#[from] BaseUrlError),
+    /// The TLS set-up failed, for example because the machine has no root certificates.
+    #[error("the client for v1 could not be set up: {0}")]
+    SetUp(String),
+}
+
+/// Idle connections are closed by us well before common servers close them, so that a write seldom meets
+/// a connection that is just being closed (which would leave it unknown whether it was carried out).
+const IDLE: Duration = Duration::from_secs(15);
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// The client; cheap to clone, all clones share the connections.
+#[derive(Debug, Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    base: BaseUrl,
+    response_cap: usize,
+    retry_jitter: Duration,
+}
+
+impl Client {
+    /// A client for one deployment. Makes no connection yet.
+    ///
+    /// # Errors
+    /// [`ClientError`] when the base URL is unfit or TLS cannot be set up.
+    pub fn new(settings: ClientSettings) -> Result<Self, ClientError> {
+        let base = BaseUrl::parse(&settings.base_url)?;
+        // Someone else may have installed a provider already; any will do.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut builder = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .no_proxy()
+            .referer(false)
+            .user_agent(concat!("causeway/", env!("CARGO_PKG_VERSION")))
+            .tcp_nodelay(true)
+            .connect_timeout(settings.connect_timeout)
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(settings.pool_per_host);
+        if base.as_str().starts_with("http://") {
+            // Plain HTTP needs no root certificates and must also work on a machine without any.
+            builder = builder.tls_certs_only([]);
+        }
+        let http = builder.build().map_err(|cause| ClientError::SetUp(chain(&cause)))?;
+        Ok(Self { http, base, response_cap: settings.response_cap, retry_jitter: settings.retry_jitter })
+    }
+
+    /// The deployment this client talks to.
+    pub fn base_url(&self) -> &BaseUrl {
+        &self.base
+    }
+
+    /// Carries out one call, repeating it once where that is safe (see `retry`). Every attempt counts on
+    /// `ctx.meter`; all attempts together end at `ctx.deadline`.
+    ///
+    /// # Errors
+    /// [`V1Error`] when there is no complete answer. Any complete answer is `Ok`, whatever its status.
+    pub async fn call(&self, key: &V1Key, request: V1Request, ctx: &Context) -> Result<V1Response, V1Error> {
+        let mut left = retry::ATTEMPTS;
+        loop {
+            let outcome = self.measured_attempt(key, &request, ctx).await;
+            left -= 1;
+            if left == 0 || !retry::may_repeat(request.method, &outcome) {
+                return outcome;
+            }
+            let pause = retry::jitter(self.retry_jitter);
+            if ctx.remaining() <= pause {
+                return outcome;
+            }
+            tracing::debug!(method = %request.method, path = %request.path, "repeating a v1 call");
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// [`Client::call`] with everything refused that means the same whatever was asked, so that an `Ok` is
+    /// a success with well-formed JSON (or 204), a 400, a permission 403, a 404, 405 or 409.
+    ///
+    /// # Errors
+    /// See [`refusals::refusal_of_status`] and [`V1Error::refusal`].
+    pub async fn ask(&self, key: &V1Key, request: V1Request, ctx: &Context) -> Result<V1Response, Refusal> {
+        let method = request.method;
+        let answer = self.call(key, request, ctx).await.map_err(|lost| lost.refusal(method))?;
+        refusals::refusal_of_status(&answer).map_or(Ok(answer), Err)
+    }
+
+    async fn measured_attempt(
+        &self,
+        key: &V1Key,
+        request: &V1Request,
+        ctx: &Context,
+    ) -> Result<V1Response, V1Error> {
+        let prepared = self.prepare(key, request, ctx)?;
+        let left = ctx.remaining();
+        if left.is_zero() {
+            return Err(V1Error::Timeout { maybe_done: false });
+        }
+        let begun = Instant::now();
+        let outcome = tokio::time::timeout(left, self.attempt(prepared)).await;
+        ctx.meter.record(begun.elapsed());
+        outcome.unwrap_or(Err(V1Error::Timeout { maybe_done: request.method != Method::Get }))
+    }
+
+    fn prepare(&self, key: &V1Key, request: &V1Request, ctx: &Context) -> Result<reqwest::Request, V1Error> {
+        let url = self
+            .base
+            .url(&request.path, &request.query)
+            .ok_or_else(|| V1Error::Unsendable(format!("its path {:?} is no v1 path", request.path)))?;
+        let mut prepared = reqwest::Request::new(http_method(request.method), url);
+        let headers = prepared.headers_mut();
+        let mut secret = HeaderValue::from_str(key.expose())
+            .map_err(|_| V1Error::Unsendable("its key cannot stand in a header".into()))?;
+        secret.set_sensitive(true);
+        headers.insert(API_KEY, secret);
+        headers.insert(ACCEPT, JSON);
+        if let Ok(id) = HeaderValue::from_str(&ctx.request_id) {
+            headers.insert(REQUEST_ID, id);
+        }
+        if let Some(body) = &request.body {
+            headers.insert(CONTENT_TYPE, JSON);
+            *prepared.body_mut() = Some(body.clone().into());
+        }
+        Ok(prepared)
+    }
+
+    async fn attempt(&self, request: reqwest::Request) -> Result<V1Response, V1Error> {
+        let mut answer = self.http.execute(request).await.map_err(lost)?;
+        let status = answer.status().as_u16();
+        let (is_json, retry_after) = (is_json(answer.headers()), retry_after(answer.headers()));
+        let body = self.read_body(&mut answer).await?;
+        Ok(V1Response { status, body, is_json, retry_after })
+    }
+
+    async fn read_body(&self, answer: &mut reqwest::Response) -> Result<Bytes, V1Error> {
+        let announced = answer.content_length().unwrap_or(0);
+        if announced > self.response_cap as u64 {
+            return Err(V1Error::TooLarge(self.response_cap));
+        }
+        let mut body = BytesMut::with_capacity(announced as usize);
+        while let Some(chunk) = answer.chunk().await.map_err(lost)? {
+            if body.len() + chunk.len() > self.response_cap {
+                return Err(V1Error::TooLarge(self.response_cap));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body.freeze())
+    }
+}
+
+fn http_method(method: Method) -> reqwest::Method {
+    match method {
+        Method::Get => reqwest::Method::GET,
+        Method::Post => reqwest::Method::POST,
+        Method::Patch => reqwest::Method::PATCH,
+        Method::Delete => reqwest::Method::DELETE,
+    }
+}
+
+/// JSON by its content type, and not compressed: nobody asked for that, so the bytes are not JSON.
+fn is_json(headers: &HeaderMap) -> bool {
+    let compressed = headers.get(CONTENT_ENCODING).is_some_and(|coding| coding != "identity");
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let essence = kind.split(';').next().unwrap_or_default().trim();
+    !compressed && essence.eq_ignore_ascii_case("application/json")
+}
+
+fn retry_after(headers: &HeaderMap) -> Option<u64> {
+    headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()
+}
+
+/// Only a connection that was never made is certain not to have carried the request.
+fn lost(error: reqwest::Error) -> V1Error {
+    let error = error.without_url();
+    if error.is_connect() { V1Error::Unreachable(chain(&error)) } else { V1Error::Broken(chain(&error)) }
+}
+
+/// An error and what caused it, in one line. Headers, and with them keys, are in none of these.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}

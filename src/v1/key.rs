@@ -1,0 +1,48 @@
+//! A v1 API key, kept so that it can be sent but not leaked.
+//!
+//! Caches and logs use the [`KeyId`] (SHA-256 of the key); the key itself has no readable `Debug`.
+
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::sync::Arc;
+
+/// SHA-256 of a v1 key: the identity under which anything obtained with that key is cached.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KeyId(pub [u8; 32]);
+
+impl fmt::Debug for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KeyId({:02x}{:02x}{:02x}{:02x}…)", self.0[0], self.0[1], self.0[2], self.0[3])
+    }
+}
+
+/// A v1 API key. `Debug` shows only its id.
+#[derive(Clone, PartialEq, Eq)]
+pub struct V1Key {
+    secret: Arc<str>,
+    id: KeyId,
+}
+
+impl V1Key {
+    /// Wraps the secret and computes its id.
+    pub fn new(secret: &str) -> Self {
+        let id = KeyId(Sha256::digest(secret.as_bytes()).into());
+        Self { secret: secret.into(), id }
+    }
+
+    /// The cache identity of this key.
+    pub fn id(&self) -> KeyId {
+        self.id
+    }
+
+    /// The secret, for the `X-Api-Key` header of a v1 call and nothing else.
+    pub fn expose(&self) -> &str {
+        &self.secret
+    }
+}
+
+impl fmt::Debug for V1Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "V1Key({:?})", self.id)
+    }
+}

@@ -1,0 +1,104 @@
+//! Requests to v1 and answers from it, as plain values.
+
+use bytes::Bytes;
+use std::fmt;
+
+/// Methods v1 knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// Reads; the only method that may be repeated.
+    Get,
+    /// Creates.
+    Post,
+    /// Updates.
+    Patch,
+    /// Deletes.
+    Delete,
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+        })
+    }
+}
+
+/// One call to v1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct V1Request {
+    /// Method.
+    pub method: Method,
+    /// Path below `/api/v1/`, percent-encoded, ending with a slash (v1 answers 301 without it, trap 13,
+    /// `errors_slash_missing_post`). Ids in it are lower case (trap 12, `errors_upper_case_uuid_path`).
+    pub path: String,
+    /// Query string without `?`; empty for none.
+    pub query: String,
+    /// JSON body of a write.
+    pub body: Option<Bytes>,
+}
+
+impl V1Request {
+    /// A read of `path`.
+    pub fn get(path: impl Into<String>, query: impl Into<String>) -> Self {
+        Self { method: Method::Get, path: path.into(), query: query.into(), body: None }
+    }
+
+    /// A write of `body` (JSON) to `path`.
+    pub fn write(method: Method, path: impl Into<String>, body: impl Into<Bytes>) -> Self {
+        Self { method, path: path.into(), query: String::new(), body: Some(body.into()) }
+    }
+
+    /// A delete of `path`.
+    pub fn delete(path: impl Into<String>) -> Self {
+        Self { method: Method::Delete, path: path.into(), query: String::new(), body: None }
+    }
+}
+
+/// A complete answer of v1: any status, body within the size cap.
+#[derive(Debug, Clone, PartialEq)]
+pub struct V1Response {
+    /// HTTP status.
+    pub status: u16,
+    /// Body as received.
+    pub body: Bytes,
+    /// Whether the content type was JSON; v1's second kind of 500 is an HTML page (trap 11,
+    /// `errors_null_byte_in_query`).
+    pub is_json: bool,
+    /// `Retry-After` in seconds, sent with 429 (trap 57, `throttle_limited`).
+    pub retry_after: Option<u64>,
+}
+
+impl V1Response {
+    /// Whether the status is 2xx.
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
+/// Why no complete answer of v1 is there.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum V1Error {
+    /// The connection could not be made, so nothing was carried out.
+    #[error("v1 could not be reached: {0}")]
+    Unreachable(String),
+    /// The connection broke after the request may have been received.
+    #[error("the connection to v1 broke: {0}")]
+    Broken(String),
+    /// No complete answer within the time allowed.
+    #[error("v1 did not answer in time")]
+    Timeout {
+        /// Whether v1 may have carried out the request.
+        maybe_done: bool,
+    },
+    /// The answer was larger than the cap, in bytes.
+    #[error("the answer of v1 is larger than {0} bytes")]
+    TooLarge(usize),
+    /// The request cannot be put on the wire as it is, for example with `..` in its path: a fault of the
+    /// gateway. Nothing was sent.
+    #[error("the request to v1 cannot be sent: {0}")]
+    Unsendable(String),
+}

@@ -1,0 +1,22 @@
+//! The service behind: an existing deployment that speaks only v1.
+//!
+//! Purpose: carry a [`V1Request`] to the backend and bring a [`V1Response`] back, with pooling, time
+//! limits, size limits and the rules about what may be repeated. It knows nothing of v2.
+//!
+//! May use: `context`, `refusal`, `settings`. May not use: `v2`, `translate`, `plan`, `run`, `edge`.
+
+mod base_url;
+mod client;
+mod key;
+mod message;
+mod paged;
+mod refusals;
+mod retry;
+
+pub use base_url::{BaseUrl, BaseUrlError};
+pub use client::{Client, ClientError, ClientSettings};
+pub use key::{KeyId, V1Key};
+pub use message::{Method, V1Error, V1Request, V1Response};
+pub use paged::ReadFailure;
+pub(crate) use refusals::invalid_key;
+pub use refusals::refusal_of_status;

@@ -1,0 +1,205 @@
+//! What a failed call to v1 means for the v2 request, as far as it does not depend on the operation.
+//!
+//! 400, permission 403, 404, 405 and 409 are not judged here: their meaning is known only to the one who
+//! called. May use: `refusal`, `message`.
+
+use super::message::{Method, V1Error, V1Response};
+use crate::refusal::Refusal;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+const LOOK_UP: &str = "The write may have been carried out. Look the record up (read it by its id, or \
+                       search the list for its name) before repeating the request.";
+const NOT_DONE: &str = "The service behind did not answer in time. Nothing was changed.";
+
+impl V1Error {
+    /// The refusal for a call made with `method`.
+    pub fn refusal(&self, method: Method) -> Refusal {
+        let write = method != Method::Get;
+        match self {
+            Self::Unreachable(_) => Refusal::UpstreamUnavailable { cause: self.to_string() },
+            Self::Broken(_) if write => Refusal::UpstreamTimeout {
+                detail: format!("The connection to the service behind broke before it had answered. {LOOK_UP}"),
+            },
+            Self::Broken(_) => Refusal::UpstreamUnavailable { cause: self.to_string() },
+            Self::Timeout { maybe_done: true } => {
+                Refusal::UpstreamTimeout { detail: format!("The service behind did not answer in time. {LOOK_UP}") }
+            }
+            Self::Timeout { maybe_done: false } => Refusal::UpstreamTimeout { detail: NOT_DONE.into() },
+            Self::TooLarge(_) if write => {
+                Refusal::upstream(format!("The answer of the service behind is too large. {LOOK_UP}"), self)
+            }
+            Self::TooLarge(_) => Refusal::upstream("The answer of the service behind is too large.", self),
+            Self::Unsendable(_) => Refusal::internal(self),
+        }
+    }
+}
+
+/// The refusal for an answer that means the same whatever was asked: an invalid key, the quota, a fault
+/// of v1, an answer that is not v1's. `None` leaves the answer to the caller: a success with
+/// well-formed JSON (or 204), 400, a permission 403, 404, 405, 409.
+pub fn refusal_of_status(answer: &V1Response) -> Option<Refusal> {
+    refusal_of_failure(answer).or_else(|| refusal_of_body(answer))
+}
+
+/// [`refusal_of_status`] without the look at the body of a success, for callers that parse it at once.
+pub(super) fn refusal_of_failure(answer: &V1Response) -> Option<Refusal> {
+    match answer.status {
+        429 => Some(rate_limited(answer)),
+        401 => Some(invalid_key()),
+        // Trap 1: a key that is wrong, expired or switched off is 403 (`auth_wrong_key`,
+        // `auth_expired_key`, `auth_deactivated_key`); a permission refusal has another text.
+        403 if says_key_is_invalid(answer) => Some(invalid_key()),
+        204 => None,
+        200..=299 if answer.is_json => None,
+        status @ 200..=299 => Some(not_v1(status, "an answer that is not JSON")),
+        // Trap 13: v1 redirects a path without its slash (`errors_slash_missing_get`); the gateway never
+        // sends one, so a redirect is a proxy's, as with http instead of https in the base URL.
+        status @ (100..=199 | 300..=399) => {
+            Some(not_v1(status, "a redirect; check the configured base URL of v1 (scheme, host, path)"))
+        }
+        status @ (406 | 413 | 415) => Some(not_v1(status, "a refusal of the form of the gateway's request")),
+        503 => Some(Refusal::UpstreamUnavailable { cause: "v1 answered 503".into() }),
+        504 => Some(Refusal::UpstreamTimeout {
+            detail: format!("The service behind did not answer in time. If this was a write: {LOOK_UP}"),
+        }),
+        status @ 500..=599 => Some(Refusal::upstream(
+            format!("The service behind failed with status {status}. If this was a write: {LOOK_UP}"),
+            format!("v1 answered {status}: {}", excerpt(answer)),
+        )),
+        status if !answer.is_json => Some(not_v1(status, "an answer that is not JSON")),
+        _ => None,
+    }
+}
+
+fn refusal_of_body(answer: &V1Response) -> Option<Refusal> {
+    if !answer.is_success() || answer.status == 204 {
+        return None;
+    }
+    let cause = match std::str::from_utf8(&answer.body) {
+        Err(cause) => cause.to_string(),
+        Ok(text) => serde_json::from_str::<IgnoredAny>(text).err()?.to_string(),
+    };
+    Some(malformed(cause))
+}
+
+/// A success whose body is not the JSON it should be.
+pub(super) fn malformed(cause: impl std::fmt::Display) -> Refusal {
+    Refusal::upstream(
+        format!("The service behind answered with damaged data. If this was a write: {LOOK_UP}"),
+        format!("malformed JSON from v1: {cause}"),
+    )
+}
+
+fn rate_limited(answer: &V1Response) -> Refusal {
+    // Trap 57, `throttle_limited`: the quota is v1's, per key, and shared by all clients of that key.
+    Refusal::RateLimited {
+        retry_after: answer.retry_after.unwrap_or(1).max(1),
+        detail: "The request quota of this key at the service behind is used up.".into(),
+    }
+}
+
+/// The one 401: the same words whatever is wrong with the credential.
+pub(crate) fn invalid_key() -> Refusal {
+    Refusal::Unauthorized { detail: "The request carries no valid credential.".into() }
+}
+
+fn says_key_is_invalid(answer: &V1Response) -> bool {
+    #[derive(Deserialize)]
+    struct Detail {
+        detail: String,
+    }
+    serde_json::from_slice::<Detail>(&answer.body)
+        .is_ok_and(|said| said.detail.trim_end_matches('.') == "Given API token is not valid")
+}
+
+fn not_v1(status: u16, what: &str) -> Refusal {
+    Refusal::upstream(
+        "The service behind gave an answer that the gateway cannot use.",
+        format!("v1 answered {status} with {what}"),
+    )
+}
+
+/// The beginning of a body for the log; v1 never repeats a key in it.
+fn excerpt(answer: &V1Response) -> String {
+    String::from_utf8_lossy(&answer.body).chars().take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+
+    fn answer(status: u16, body: &'static str) -> V1Response {
+        V1Response { status, body: Bytes::from_static(body.as_bytes()), is_json: true, retry_after: None }
+    }
+
+    fn code(answer: &V1Response) -> Option<&'static str> {
+        refusal_of_status(answer).map(|refusal| refusal.code())
+    }
+
+    #[test]
+    fn the_two_kinds_of_403_are_told_apart() {
+        assert_eq!(code(&answer(403, r#"{"detail":"Given API token is not valid"}"#)), Some("unauthorized"));
+        let permission = r#"{"detail":"You do not have permission to perform this action."}"#;
+        assert_eq!(code(&answer(403, permission)), None);
+        assert_eq!(code(&answer(401, r#"{"detail":"x"}"#)), Some("unauthorized"));
+    }
+
+    #[test]
+    fn an_answer_that_is_not_v1s_or_is_damaged_is_never_passed_on() {
+        for (status, body) in [
+            (200, "{\"a\":"),
+            (200, "[1,2"),
+            (201, "{} x"),
+            (200, ""),
+            (200, "\"\u{1}\""),
+            (301, ""),
+            (302, ""),
+            (406, "{}"),
+        ] {
+            assert_eq!(code(&answer(status, body)), Some("upstream_error"), "{status} {body}");
+        }
+        for status in [200, 404, 400, 500] {
+            let html = V1Response { is_json: false, ..answer(status, "<!doctype html>") };
+            assert_eq!(code(&html), Some("upstream_error"), "{status}");
+        }
+        let bad_utf8 = V1Response { body: Bytes::from_static(b"\"\xff\""), ..answer(200, "") };
+        assert_eq!(code(&bad_utf8), Some("upstream_error"));
+    }
+
+    #[test]
+    fn what_depends_on_the_operation_is_left_to_the_caller() {
+        for (status, body) in
+            [(200, "{}"), (200, "[]"), (204, ""), (400, "{}"), (404, "{}"), (405, "{}"), (409, "{}")]
+        {
+            assert_eq!(code(&answer(status, body)), None, "{status}");
+        }
+    }
+
+    #[test]
+    fn the_quota_says_when_to_come_back_and_never_zero() {
+        for (given, expected) in [(Some(60), 60), (Some(0), 1), (None, 1)] {
+            let limited = V1Response { retry_after: given, ..answer(429, "{}") };
+            let Some(Refusal::RateLimited { retry_after, .. }) = refusal_of_status(&limited) else {
+                panic!("not a rate limit")
+            };
+            assert_eq!(retry_after, expected);
+        }
+    }
+
+    #[test]
+    fn a_lost_write_is_said_to_be_possibly_done_and_a_lost_read_is_not() {
+        let broken = V1Error::Broken("reset".into());
+        assert_eq!(broken.refusal(Method::Get).code(), "upstream_unavailable");
+        let Refusal::UpstreamTimeout { detail } = broken.refusal(Method::Post) else { panic!() };
+        assert!(detail.contains("may have been carried out") && detail.contains("Look the record up"));
+        let Refusal::UpstreamTimeout { detail } = (V1Error::Timeout { maybe_done: false }).refusal(Method::Patch)
+        else {
+            panic!()
+        };
+        assert!(detail.contains("Nothing was changed"));
+        assert_eq!(V1Error::TooLarge(9).refusal(Method::Get).code(), "upstream_error");
+        assert_eq!(V1Error::Unreachable("x".into()).refusal(Method::Delete).code(), "upstream_unavailable");
+    }
+}

@@ -1,0 +1,130 @@
+//! A write's JSON body against what the operation declares.
+//!
+//! The whole payload is validated before anything is looked up; one answer carries every fault (O29).
+//! Unknown and read-only members change nothing (O6).
+//!
+//! May use: `plan`, `refusal`.
+
+use super::value;
+use crate::plan::{BodyRule, Input, Operation, ValueType};
+use crate::refusal::{FieldError, Refusal};
+use serde_json::{Map, Value};
+
+/// Members of a body that passed, by v2 name, in canonical form.
+pub type Given = Map<String, Value>;
+
+/// Parses the bytes of a body into an object; an empty body is an empty object.
+///
+/// # Errors
+/// `validation_error` for a wrong media type, bytes that are not JSON, or JSON that is no object (O5).
+pub fn parse(content_type: Option<&str>, bytes: &[u8]) -> Result<Map<String, Value>, Refusal> {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Ok(Map::new());
+    }
+    let media = content_type.map(|text| text.split(';').next().unwrap_or("").trim().to_ascii_lowercase());
+    if media.is_some_and(|media| media != "application/json") {
+        return Err(Refusal::invalid("The body must be JSON, sent with Content-Type: application/json."));
+    }
+    match serde_json::from_slice::<Value>(bytes) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(_) => Err(Refusal::invalid("The body must be a JSON object.")),
+        Err(fault) => Err(Refusal::invalid(format!("The body is not valid JSON: {fault}."))),
+    }
+}
+
+/// Checks a parsed body against the operation's members; defaults of absent members are filled in.
+///
+/// # Errors
+/// `validation_error` with every faulty member.
+pub fn check(operation: &Operation, members: &Map<String, Value>) -> Result<Given, Refusal> {
+    let BodyRule::Members(inputs) = &operation.body else { return Ok(Given::new()) };
+    let mut given = Given::new();
+    let mut errors = Vec::new();
+    for input in inputs {
+        match members.get(&input.name) {
+            Some(value) => match check_member(input, value) {
+                Ok(value) => {
+                    given.insert(input.name.clone(), value);
+                }
+                Err(mut faults) => errors.append(&mut faults),
+            },
+            None if input.required => errors.push(FieldError::new(&input.name, "is required")),
+            None => {
+                if let Some(default) = &input.default {
+                    given.insert(input.name.clone(), default.clone());
+                }
+            }
+        }
+    }
+    if errors.is_empty() { Ok(given) } else { Err(Refusal::fields(errors)) }
+}
+
+fn check_member(input: &Input, value: &Value) -> Result<Value, Vec<FieldError>> {
+    let refuse = |message: String| vec![FieldError::new(&input.name, message)];
+    if value.is_null() && !matches!(input.value, ValueType::One(crate::plan::Kind::Any)) {
+        let null = input.nullable.then_some(Value::Null);
+        return null.ok_or_else(|| refuse("must not be null".into()));
+    }
+    match input.value {
+        ValueType::One(kind) | ValueType::Csv(kind) => {
+            let value = value::read_json(kind, value).map_err(refuse)?;
+            check_text(input, value).map_err(refuse)
+        }
+        ValueType::Array(kind) => check_array(input, kind, value),
+    }
+}
+
+fn check_array(input: &Input, kind: Option<crate::plan::Kind>, value: &Value) -> Result<Value, Vec<FieldError>> {
+    let Some(elements) = value.as_array() else {
+        return Err(vec![FieldError::new(&input.name, "must be an array")]);
+    };
+    let Some(kind) = kind else { return Ok(value.clone()) };
+    let mut checked = Vec::with_capacity(elements.len());
+    let mut errors = Vec::new();
+    for (index, element) in elements.iter().enumerate() {
+        match value::read_json(kind, element) {
+            Ok(element) => checked.push(element),
+            Err(message) => errors.push(FieldError::new(format!("{}.{index}", input.name), message)),
+        }
+    }
+    if errors.is_empty() { Ok(Value::Array(checked)) } else { Err(errors) }
+}
+
+fn check_text(input: &Input, value: Value) -> Result<Value, String> {
+    let Value::String(text) = value else { return Ok(value) };
+    let text = if input.trim { text.trim().to_owned() } else { text };
+    if input.trim && text.is_empty() {
+        return Err("must not be blank".into());
+    }
+    if input.max_length.is_some_and(|max| text.chars().count() > max) {
+        return Err(format!("must not be longer than {} characters", input.max_length.unwrap_or_default()));
+    }
+    if !input.allowed.is_empty() && !input.allowed.contains(&text) {
+        return Err(format!("is not one of: {}", input.allowed.join(", ")));
+    }
+    Ok(Value::String(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_that_are_not_json_objects_are_refused() {
+        let json = Some("application/json; charset=utf-8");
+        assert!(parse(json, b"{\"a\": 1}").is_ok());
+        assert!(parse(None, b"  ").unwrap().is_empty());
+        for (media, body) in [
+            (json, &b"[]"[..]),
+            (json, b"null"),
+            (json, b"{"),
+            (json, b"{\"n\": 1e999}"),
+            (json, b"{\"s\": \"\\ud800\"}"),
+            (json, b"\xff"),
+            (Some("text/plain"), b"{}"),
+            (Some("application/merge-patch+json"), b"{}"),
+        ] {
+            assert_eq!(parse(media, body).unwrap_err().status(), 400);
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! What they asked, what they get: the client's side of the gateway, without any knowledge of v1.
+//!
+//! A request's query and body become values that are known to be valid; records in their read shape become
+//! pages and envelopes.
+//!
+//! May use: `plan`, `refusal`. May not use: `v1`, `translate`, `run`, `store`.
+
+pub mod body;
+pub mod cursor;
+pub mod page;
+pub mod parameters;
+pub mod query;
+pub mod record;
+mod reply;
+pub mod time;
+pub mod value;
+
+pub use parameters::Parameters;
+pub use record::{Cell, Record};
+pub use reply::Reply;

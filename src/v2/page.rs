@@ -1,0 +1,116 @@
+//! From all records a caller may see to the page they asked for, and its envelope.
+//!
+//! May use: nothing of this crate; pure functions over records.
+
+use super::cursor::Cursor;
+use super::query::{Condition, ListCall, OrderBy, PageCall, Search, Test};
+use super::record::{Cell, Record};
+use std::cmp::Ordering;
+
+/// Writes the envelope for `call` over `records`, which may stand in any order.
+pub fn answer<'r>(records: impl Iterator<Item = &'r Record>, call: &ListCall) -> Vec<u8> {
+    let mut rows: Vec<&Record> = records.filter(|record| matches(record, call)).collect();
+    rows.sort_by(|a, b| order(a, b, &call.order));
+    match &call.page {
+        PageCall::Offset { offset, per_page, count } => {
+            offset_page(&rows, *offset, *per_page, *count, &call.expand)
+        }
+        PageCall::Cursor { after, per_page, keys } => cursor_page(&rows, call, after.as_ref(), *per_page, keys),
+    }
+}
+
+/// Whether a record passes the filters and the search.
+pub fn matches(record: &Record, call: &ListCall) -> bool {
+    call.conditions.iter().all(|condition| passes(record, condition))
+        && call.search.as_ref().is_none_or(|search| found(record, search))
+}
+
+fn passes(record: &Record, condition: &Condition) -> bool {
+    let Some(cell) = record.cells.get(condition.cell) else { return false };
+    match &condition.test {
+        Test::AnyOf(wanted) => wanted.iter().any(|wanted| cell.holds(wanted)),
+        Test::Unset(unset) => cell.is_unset() == *unset,
+        Test::AtLeast(bound) => *cell != Cell::Null && cell.order(bound) != Ordering::Less,
+        Test::AtMost(bound) => *cell != Cell::Null && cell.order(bound) != Ordering::Greater,
+    }
+}
+
+fn found(record: &Record, search: &Search) -> bool {
+    search.cells.iter().any(|&cell| match record.cells.get(cell) {
+        Some(Cell::Text(text)) => text.to_lowercase().contains(&search.needle),
+        _ => false,
+    })
+}
+
+/// The order in effect; the id breaks ties, ascending, reversed with a descending order (O21).
+pub fn order(a: &Record, b: &Record, by: &OrderBy) -> Ordering {
+    let ascending = a.cells[by.cell].order(&b.cells[by.cell]).then_with(|| a.id.cmp(&b.id));
+    if by.descending { ascending.reverse() } else { ascending }
+}
+
+fn offset_page(rows: &[&Record], offset: usize, per_page: usize, count: bool, expand: &[usize]) -> Vec<u8> {
+    let page = rows.get(offset..rows.len().min(offset + per_page)).unwrap_or_default();
+    let mut out = data(page, expand);
+    let next = (offset + per_page < rows.len()).then_some(offset + per_page);
+    let previous = (offset > 0).then(|| offset.saturating_sub(per_page));
+    out.extend_from_slice(format!(",\"next\":{},\"previous\":{}", or_null(next), or_null(previous)).as_bytes());
+    if count {
+        out.extend_from_slice(format!(",\"total_count\":{}", rows.len()).as_bytes());
+    }
+    out.extend_from_slice(b",\"pagination\":{\"style\":\"offset\"}}");
+    out
+}
+
+fn cursor_page(
+    rows: &[&Record],
+    call: &ListCall,
+    after: Option<&Cursor>,
+    per_page: usize,
+    keys: &[(String, usize)],
+) -> Vec<u8> {
+    let start = after.map_or(0, |cursor| rows.partition_point(|row| !is_after(row, cursor, &call.order)));
+    let rest = &rows[start..];
+    let page = &rest[..rest.len().min(per_page)];
+    let has_more = rest.len() > per_page;
+    let token = page.last().filter(|_| has_more).map(|last| position(last, keys).encode());
+    let mut out = data(page, &call.expand);
+    let token = token.map_or_else(|| "null".to_owned(), |token| format!("\"{token}\""));
+    let tail =
+        format!(",\"next_cursor\":{token},\"has_more\":{has_more},\"pagination\":{{\"style\":\"cursor\"}}}}");
+    out.extend_from_slice(tail.as_bytes());
+    out
+}
+
+fn position(row: &Record, keys: &[(String, usize)]) -> Cursor {
+    let keys = keys.iter().map(|(name, cell)| (name.clone(), row.cells[*cell].clone())).collect();
+    Cursor { id: row.id, keys }
+}
+
+fn is_after(row: &Record, cursor: &Cursor, by: &OrderBy) -> bool {
+    let key = if by.field == "id" {
+        Ordering::Equal
+    } else {
+        row.cells[by.cell].order(cursor.key(&by.field).unwrap_or(&Cell::Null))
+    };
+    let ascending = key.then_with(|| row.id.cmp(&cursor.id));
+    let directed = if by.descending { ascending.reverse() } else { ascending };
+    directed == Ordering::Greater
+}
+
+fn data(page: &[&Record], expand: &[usize]) -> Vec<u8> {
+    let size: usize = page.iter().map(|row| row.json.len() + 1).sum();
+    let mut out = Vec::with_capacity(size + 128);
+    out.extend_from_slice(b"{\"data\":[");
+    for (index, row) in page.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        row.write(expand, &mut out);
+    }
+    out.push(b']');
+    out
+}
+
+fn or_null(number: Option<usize>) -> String {
+    number.map_or_else(|| "null".to_owned(), |number| number.to_string())
+}

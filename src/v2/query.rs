@@ -1,0 +1,331 @@
+//! A list's query string against what the operation declares: filters, search, order, page, expansion.
+//!
+//! All violations return in one problem. Unknown parameters are refused on lists (O6), because an ignored
+//! filter returns the whole list with 200, the most damaging wrong answer there is.
+//!
+//! May use: `plan`, `refusal`.
+
+use super::cursor::Cursor;
+use super::parameters::Parameters;
+use super::record::Cell;
+use super::value;
+use crate::plan::{FilterTest, Operation, Order, Param, ParamRole, Resource, ValueType};
+use crate::refusal::{FieldError, Refusal};
+
+/// A list request that is valid.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListCall {
+    /// All must hold.
+    pub conditions: Vec<Condition>,
+    /// Lower-case text that one of the cells must contain.
+    pub search: Option<Search>,
+    /// Order in effect.
+    pub order: OrderBy,
+    /// Which part of the ordered list.
+    pub page: PageCall,
+    /// Indices into the operation's `expand` values.
+    pub expand: Vec<usize>,
+}
+
+/// A test on one cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    /// Position among the record's cells.
+    pub cell: usize,
+    /// The test.
+    pub test: Test,
+}
+
+/// What a cell must satisfy.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Test {
+    /// Holds one of these.
+    AnyOf(Vec<Cell>),
+    /// Is unset, or is set.
+    Unset(bool),
+    /// Not less than.
+    AtLeast(Cell),
+    /// Not more than.
+    AtMost(Cell),
+}
+
+/// A search over text cells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Search {
+    /// Positions of the cells looked at.
+    pub cells: Vec<usize>,
+    /// What to find, in lower case.
+    pub needle: String,
+}
+
+/// The order in effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrderBy {
+    /// Field name.
+    pub field: String,
+    /// Position among the record's cells.
+    pub cell: usize,
+    /// Whether it runs downwards.
+    pub descending: bool,
+}
+
+/// Which part of the ordered list.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PageCall {
+    /// Rows from an offset.
+    Offset {
+        /// Rows to skip.
+        offset: usize,
+        /// Rows per page.
+        per_page: usize,
+        /// Whether the total is told.
+        count: bool,
+    },
+    /// Rows after a position.
+    Cursor {
+        /// The position; none for the first page.
+        after: Option<Cursor>,
+        /// Rows per page.
+        per_page: usize,
+        /// Cursor-eligible fields besides `id`, with their cells, to be written into the next token.
+        keys: Vec<(String, usize)>,
+    },
+}
+
+/// Reads a list's query.
+///
+/// # Errors
+/// `validation_error` with every violation, or `ordering_not_cursor_eligible`.
+pub fn read_list(
+    operation: &Operation,
+    resource: &Resource,
+    parameters: &Parameters,
+    strict: bool,
+) -> Result<ListCall, Refusal> {
+    let mut reader = Reader { operation, resource, parameters, errors: Vec::new() };
+    if strict {
+        reader.refuse_unknown();
+    }
+    let conditions = reader.conditions();
+    let search = reader.search();
+    let expand = reader.expand();
+    let order = reader.order();
+    let page = reader.page();
+    if !reader.errors.is_empty() {
+        return Err(Refusal::fields(reader.errors));
+    }
+    let order = order.ok_or_else(|| Refusal::internal(format!("{} has no order", operation.id)))?;
+    check_eligible(operation, &order, &page)?;
+    Ok(ListCall { conditions, search, order, page, expand })
+}
+
+/// Checks the query of an operation that is not a list: only `expand` can be wrong there.
+///
+/// # Errors
+/// `validation_error` on `expand` for any value the operation does not declare (O25).
+pub fn read_single(operation: &Operation, parameters: &Parameters) -> Result<Vec<usize>, Refusal> {
+    let mut errors = Vec::new();
+    let expand = read_expand(operation, parameters, &mut errors);
+    if errors.is_empty() { Ok(expand) } else { Err(Refusal::fields(errors)) }
+}
+
+fn check_eligible(operation: &Operation, order: &OrderBy, page: &PageCall) -> Result<(), Refusal> {
+    let eligible = operation.order.as_ref().is_some_and(|rules| rules.cursor.contains(&order.field));
+    let PageCall::Cursor { after, .. } = page else { return Ok(()) };
+    if !eligible {
+        let sign = if order.descending { "-" } else { "" };
+        return Err(Refusal::OrderingNotCursorEligible { ordering: format!("{sign}{}", order.field) });
+    }
+    let resumable = |cursor: &Cursor| order.field == "id" || cursor.key(&order.field).is_some();
+    if after.as_ref().is_some_and(|cursor| !resumable(cursor)) {
+        return Err(Refusal::field("cursor", "is not a token of this list"));
+    }
+    Ok(())
+}
+
+fn read_expand(operation: &Operation, parameters: &Parameters, errors: &mut Vec<FieldError>) -> Vec<usize> {
+    let mut wanted = Vec::new();
+    let Some(text) = parameters.given("expand") else { return wanted };
+    for element in text.split(',').map(str::trim).filter(|element| !element.is_empty()) {
+        match operation.expand.iter().position(|known| known == element) {
+            Some(index) if !wanted.contains(&index) => wanted.push(index),
+            Some(_) => {}
+            None => errors.push(FieldError::new("expand", unknown_expand(operation, element))),
+        }
+    }
+    wanted
+}
+
+fn unknown_expand(operation: &Operation, element: &str) -> String {
+    if operation.expand.is_empty() {
+        return format!("`{element}` cannot be expanded here; this resource expands nothing");
+    }
+    format!("`{element}` cannot be expanded here; known: {}", operation.expand.join(", "))
+}
+
+struct Reader<'a> {
+    operation: &'a Operation,
+    resource: &'a Resource,
+    parameters: &'a Parameters,
+    errors: Vec<FieldError>,
+}
+
+impl Reader<'_> {
+    fn refuse_unknown(&mut self) {
+        for name in self.parameters.names() {
+            let known = self.operation.params.iter().any(|param| param.name == name);
+            // `expand` has its own refusal; `fields` of v1 habits is tolerated and ignored (O6).
+            if known || name == "expand" || name == "fields" || self.errors.iter().any(|e| e.field == name) {
+                continue;
+            }
+            let nearest = nearest(name, self.operation.params.iter().map(|param| param.name.as_str()));
+            let hint = nearest.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            self.errors.push(FieldError::new(name, format!("is not a parameter of this list{hint}")));
+        }
+    }
+
+    fn conditions(&mut self) -> Vec<Condition> {
+        let operation = self.operation;
+        let filters = operation.params.iter().filter_map(|param| match &param.role {
+            ParamRole::Filter(filter) => Some((param, filter)),
+            _ => None,
+        });
+        let mut conditions = Vec::new();
+        for (param, filter) in filters {
+            let Some(text) = self.parameters.given(&param.name) else { continue };
+            let Some(cell) = self.resource.cell_index(&filter.field) else { continue };
+            match read_test(param, filter.test, text) {
+                Ok(Some(test)) => conditions.push(Condition { cell, test }),
+                Ok(None) => {}
+                Err(message) => self.errors.push(FieldError::new(&param.name, message)),
+            }
+        }
+        conditions
+    }
+
+    fn search(&mut self) -> Option<Search> {
+        let needle = self.parameters.given("search")?.trim().to_lowercase();
+        if needle.is_empty() || self.operation.search.is_empty() {
+            return None;
+        }
+        let cells = self.operation.search.iter().filter_map(|field| self.resource.cell_index(field)).collect();
+        Some(Search { cells, needle })
+    }
+
+    fn expand(&mut self) -> Vec<usize> {
+        read_expand(self.operation, self.parameters, &mut self.errors)
+    }
+
+    fn order(&mut self) -> Option<OrderBy> {
+        let rules = self.operation.order.as_ref()?;
+        let asked = self.parameters.given("order_by").filter(|asked| is_allowed(rules, asked));
+        let text = asked.unwrap_or(&rules.default);
+        let field = text.strip_prefix('-').unwrap_or(text);
+        let cell = self.resource.cell_index(field)?;
+        Some(OrderBy { field: field.into(), cell, descending: text.starts_with('-') })
+    }
+
+    fn page(&mut self) -> PageCall {
+        let per_page = self.per_page();
+        let token = self.parameters.get("cursor");
+        if token.is_none() && self.parameters.get("paginate") != Some("cursor") {
+            return PageCall::Offset { offset: self.offset(), per_page, count: self.count() };
+        }
+        let after = token.filter(|token| !token.is_empty()).and_then(|token| {
+            let cursor = Cursor::decode(token);
+            if cursor.is_none() {
+                self.errors.push(FieldError::new("cursor", "is not a token of this list"));
+            }
+            cursor
+        });
+        PageCall::Cursor { after, per_page, keys: self.cursor_keys() }
+    }
+
+    fn cursor_keys(&self) -> Vec<(String, usize)> {
+        let eligible = self.operation.order.iter().flat_map(|rules| &rules.cursor);
+        let others = eligible.filter(|field| *field != "id");
+        others.filter_map(|field| Some((field.clone(), self.resource.cell_index(field)?))).collect()
+    }
+
+    fn number_rule(&self, name: &str) -> (u64, u64) {
+        let param = self.operation.params.iter().find(|param| param.name == name);
+        let default = param.and_then(|param| param.default.as_ref()?.as_u64()).unwrap_or(0);
+        (default, param.and_then(|param| param.max).unwrap_or(u64::MAX))
+    }
+
+    fn per_page(&mut self) -> usize {
+        let (default, max) = self.number_rule("per_page");
+        let Some(text) = self.parameters.given("per_page") else { return default as usize };
+        match whole_number(text) {
+            Some(n) if n >= 1 => n.min(max) as usize,
+            Some(_) => self.reject("per_page", "must be at least 1", default),
+            None => self.reject("per_page", "must be a whole number of at least 1", default),
+        }
+    }
+
+    fn offset(&mut self) -> usize {
+        let (default, max) = self.number_rule("offset");
+        let Some(text) = self.parameters.given("offset") else { return default as usize };
+        match whole_number(text) {
+            Some(n) if n <= max => n as usize,
+            Some(_) => {
+                let message = format!("must not exceed {max}; walk further with paginate=cursor");
+                self.reject("offset", &message, default)
+            }
+            None => self.reject("offset", "must be a whole number of at least 0", default),
+        }
+    }
+
+    fn count(&self) -> bool {
+        let text = self.parameters.given("count").unwrap_or("true").to_ascii_lowercase();
+        text != "false" && text != "0"
+    }
+
+    fn reject(&mut self, field: &str, message: &str, instead: u64) -> usize {
+        self.errors.push(FieldError::new(field, message));
+        instead as usize
+    }
+}
+
+fn is_allowed(rules: &Order, asked: &str) -> bool {
+    rules.allowed.iter().any(|field| field == asked.strip_prefix('-').unwrap_or(asked))
+}
+
+/// A whole number of at least 0; one too large for the machine counts as the largest.
+fn whole_number(text: &str) -> Option<u64> {
+    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    Some(text.parse().unwrap_or(u64::MAX))
+}
+
+fn read_test(param: &Param, test: FilterTest, text: &str) -> Result<Option<Test>, String> {
+    let kind = match param.value {
+        ValueType::One(kind) | ValueType::Csv(kind) => kind,
+        ValueType::Array(_) => return Ok(None),
+    };
+    let read = |text: &str| value::read_filter(kind, &param.allowed, text);
+    Ok(Some(match test {
+        FilterTest::Equal => Test::AnyOf(vec![read(text)?]),
+        FilterTest::IsNull => Test::Unset(value::read_boolean(text).ok_or("must be true or false")?),
+        FilterTest::AtLeast => Test::AtLeast(read(text)?),
+        FilterTest::AtMost => Test::AtMost(read(text)?),
+        FilterTest::In => {
+            let elements = text.split(',').map(str::trim).filter(|element| !element.is_empty());
+            let cells = elements.map(read).collect::<Result<Vec<_>, _>>()?;
+            if cells.is_empty() {
+                return Ok(None);
+            }
+            Test::AnyOf(cells)
+        }
+    }))
+}
+
+/// The known name nearest to `name`, when one is near enough to be meant.
+pub fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    known
+        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}

@@ -1,0 +1,91 @@
+//! One record in its v2 read shape, ready to be sent, with the values lists look at beside it.
+//!
+//! May use: nothing of this crate.
+
+use super::time::Micros;
+use bytes::Bytes;
+use std::cmp::Ordering;
+use uuid::Uuid;
+
+/// A value that filters, orders and searches look at.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// Unset.
+    Null,
+    /// A flag.
+    Bool(bool),
+    /// A number.
+    Number(f64),
+    /// An instant.
+    Instant(Micros),
+    /// An id.
+    Id(Uuid),
+    /// Text; dates too, whose text orders as they do.
+    Text(Box<str>),
+    /// A set of ids.
+    Ids(Box<[Uuid]>),
+}
+
+impl Cell {
+    /// Order between two values of one field; unset comes last.
+    pub fn order(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Null, Self::Null) => Ordering::Equal,
+            (Self::Null, _) => Ordering::Greater,
+            (_, Self::Null) => Ordering::Less,
+            (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
+            (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
+            (Self::Instant(a), Self::Instant(b)) => a.cmp(b),
+            (Self::Id(a), Self::Id(b)) => a.cmp(b),
+            (Self::Text(a), Self::Text(b)) => a.cmp(b),
+            _ => Ordering::Equal,
+        }
+    }
+
+    /// Whether the cell holds `wanted`, or has it among its ids.
+    pub fn holds(&self, wanted: &Self) -> bool {
+        match (self, wanted) {
+            (Self::Ids(ids), Self::Id(id)) => ids.contains(id),
+            (Self::Number(a), Self::Number(b)) => a == b,
+            (a, b) => a == b,
+        }
+    }
+
+    /// Whether nothing is set.
+    pub fn is_unset(&self) -> bool {
+        match self {
+            Self::Null => true,
+            Self::Ids(ids) => ids.is_empty(),
+            _ => false,
+        }
+    }
+}
+
+/// A record as v2 shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// Its id.
+    pub id: Uuid,
+    /// The read shape as JSON text.
+    pub json: Bytes,
+    /// Values of the fields lists look at, in the order of the resource's cells.
+    pub cells: Box<[Cell]>,
+    /// JSON of each value the list's `expand` knows, in its order; added beside the id on request.
+    pub expansions: Box<[(Box<str>, Bytes)]>,
+}
+
+impl Record {
+    /// Appends the read shape, with the expansions called for, to `out`.
+    pub fn write(&self, expand: &[usize], out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.json);
+        for &wanted in expand {
+            let Some((name, json)) = self.expansions.get(wanted) else { continue };
+            out.pop();
+            out.extend_from_slice(b",\"");
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(b"\":");
+            out.extend_from_slice(json);
+            out.push(b'}');
+        }
+    }
+}

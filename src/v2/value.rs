@@ -1,0 +1,113 @@
+//! Single values a client sends: text in a query, JSON in a body, each against its kind.
+//!
+//! May use: `plan` (kinds).
+
+use super::record::Cell;
+use super::time;
+use crate::plan::Kind;
+use serde_json::Value;
+use uuid::Uuid;
+
+/// Reads a filter value into the cell it is compared with.
+///
+/// # Errors
+/// A sentence for the client when the text is not of the kind or outside the list.
+pub fn read_filter(kind: Kind, allowed: &[String], text: &str) -> Result<Cell, String> {
+    if !allowed.is_empty() && !allowed.iter().any(|word| word == text) {
+        return Err(format!("`{}` is not one of: {}", shorten(text), allowed.join(", ")));
+    }
+    match kind {
+        Kind::Uuid => read_uuid(text).map(Cell::Id).ok_or_else(|| must_be("a UUID")),
+        Kind::Boolean => read_boolean(text).map(Cell::Bool).ok_or_else(|| must_be("true or false")),
+        Kind::Integer => text.parse::<i64>().map(|n| Cell::Number(n as f64)).map_err(|_| must_be("a whole number")),
+        Kind::Number => read_number(text).map(Cell::Number).ok_or_else(|| must_be("a number")),
+        Kind::Date => time::read_date(text)
+            .map(|day| Cell::Text(day.to_string().into()))
+            .ok_or_else(|| must_be("a date, YYYY-MM-DD")),
+        Kind::DateTime => {
+            read_filter_instant(text).map(Cell::Instant).ok_or_else(|| must_be("an ISO 8601 timestamp"))
+        }
+        Kind::String | Kind::Email | Kind::Object | Kind::Any => Ok(Cell::Text(text.trim().into())),
+    }
+}
+
+/// A bare date in a timestamp range is its first instant, UTC (O23).
+fn read_filter_instant(text: &str) -> Option<time::Micros> {
+    match time::read(text)? {
+        time::Written::Instant(micros) => Some(micros),
+        time::Written::Day(day) => time::day_begins(day, "UTC"),
+    }
+}
+
+fn read_number(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// `true`, `false`, `1` or `0`, in any case.
+pub fn read_boolean(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" => Some(true),
+        "false" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// A UUID in its hyphenated form, any letter case.
+pub fn read_uuid(text: &str) -> Option<Uuid> {
+    if text.len() != 36 {
+        return None;
+    }
+    Uuid::try_parse(text).ok()
+}
+
+/// Checks a JSON value against its kind and returns it in canonical form (ids in lower case).
+///
+/// # Errors
+/// A sentence for the client.
+pub fn read_json(kind: Kind, value: &Value) -> Result<Value, String> {
+    match kind {
+        Kind::Any => Ok(value.clone()),
+        Kind::Object => value.as_object().map(|_| value.clone()).ok_or_else(|| must_be("an object")),
+        Kind::Boolean => value.as_bool().map(Value::Bool).ok_or_else(|| must_be("true or false")),
+        Kind::Integer => value.as_i64().map(Value::from).ok_or_else(|| must_be("a whole number")),
+        Kind::Number => {
+            value.as_f64().filter(|n| n.is_finite()).map(|_| value.clone()).ok_or_else(|| must_be("a number"))
+        }
+        Kind::String | Kind::Email | Kind::Uuid | Kind::Date | Kind::DateTime => {
+            let text = value.as_str().ok_or_else(|| must_be(noun(kind)))?;
+            read_text(kind, text)
+        }
+    }
+}
+
+fn read_text(kind: Kind, text: &str) -> Result<Value, String> {
+    if text.contains('\0') {
+        return Err("must not contain NUL characters".into());
+    }
+    let valid = match kind {
+        Kind::Uuid => return read_uuid(text).map(|id| id.to_string().into()).ok_or_else(|| must_be("a UUID")),
+        Kind::Date => time::read_date(text).is_some(),
+        Kind::DateTime => time::read(text).is_some(),
+        Kind::Email => text.split_once('@').is_some_and(|(who, host)| !who.is_empty() && !host.is_empty()),
+        _ => true,
+    };
+    if valid { Ok(text.into()) } else { Err(must_be(noun(kind))) }
+}
+
+fn noun(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Uuid => "a UUID",
+        Kind::Date => "a date, YYYY-MM-DD",
+        Kind::DateTime => "an ISO 8601 date-time",
+        Kind::Email => "an e-mail address",
+        _ => "a string",
+    }
+}
+
+fn must_be(what: &str) -> String {
+    format!("must be {what}")
+}
+
+fn shorten(text: &str) -> String {
+    if text.chars().count() <= 60 { text.into() } else { text.chars().take(60).chain(['…']).collect() }
+}

@@ -1,0 +1,46 @@
+//! The examples of the language's own description are true: each is compiled.
+
+use crate::support::compiled;
+use causeway::mapping::Texts;
+
+/// Marks a code block that is a whole mapping file.
+const MARK: &str = "```toml example";
+
+fn examples() -> Vec<String> {
+    let text = include_str!("../../mappings/README.md");
+    let blocks = text.split(MARK).skip(1);
+    blocks.map(|rest| rest.split("```").next().unwrap_or_default().trim_start().to_owned()).collect()
+}
+
+/// Name of the file an example declares.
+fn file_name(example: &str) -> String {
+    let table: toml::Table = example.parse().expect("TOML");
+    format!("{}.toml", table["resource"].as_str().expect("a resource"))
+}
+
+/// Special steps an example names.
+fn specials(example: &str) -> Vec<&str> {
+    example.split("\"special:").skip(1).filter_map(|rest| rest.split('"').next()).collect()
+}
+
+#[test]
+fn every_example_compiles() {
+    let embedded = Texts::embedded();
+    let examples = examples();
+    assert!(examples.len() >= 2);
+    for example in &examples {
+        let mut texts = Texts::default();
+        texts.insert("common.toml", embedded.get("common.toml").expect("common.toml"));
+        texts.insert(&file_name(example), example.as_str());
+        compiled(&texts, &specials(example));
+    }
+}
+
+/// Keys and words of the language, as the structs that read it know them.
+#[test]
+fn every_key_is_explained() {
+    let text = include_str!("../../mappings/README.md");
+    for key in causeway::mapping::known_keys() {
+        assert!(text.contains(&format!("`{key}`")), "mappings/README.md does not explain `{key}`");
+    }
+}

@@ -1,0 +1,117 @@
+//! What the compiler works out: merged inputs, derived tests, cells, the question v1 is asked.
+
+use crate::support::plan;
+use causeway::plan::{BodyRule, Filter, FilterTest, Input, Keep, OnCreate, Operation, ParamRole, Plan, Step};
+
+fn operation<'p>(plan: &'p Plan, id: &str) -> &'p Operation {
+    plan.operation(id).unwrap_or_else(|| panic!("no operation {id}"))
+}
+
+fn role<'p>(operation: &'p Operation, param: &str) -> &'p ParamRole {
+    &operation.params.iter().find(|known| known.name == param).expect("the parameter").role
+}
+
+fn member<'p>(operation: &'p Operation, name: &str) -> &'p Input {
+    let BodyRule::Members(inputs) = &operation.body else { panic!("{} takes no members", operation.id) };
+    inputs.iter().find(|input| input.name == name).expect("the member")
+}
+
+#[test]
+fn the_name_of_a_filter_says_its_test() {
+    let plan = plan();
+    let list = operation(&plan, "work_items_list");
+    let cases = [
+        ("state_id", "state_id", FilterTest::Equal),
+        ("state_id__in", "state_id", FilterTest::In),
+        ("parent_id__isnull", "parent_id", FilterTest::IsNull),
+        ("created_at__gte", "created_at", FilterTest::AtLeast),
+        ("target_date__lte", "target_date", FilterTest::AtMost),
+    ];
+    for (param, field, test) in cases {
+        assert_eq!(role(list, param), &ParamRole::Filter(Filter { field: field.into(), test }), "{param}");
+    }
+    let audit = operation(&plan, "audit_logs_list");
+    let bound = |test| ParamRole::Filter(Filter { field: "created_at".into(), test });
+    assert_eq!(role(audit, "created_after"), &bound(FilterTest::AtLeast));
+    assert_eq!(role(audit, "created_before"), &bound(FilterTest::AtMost));
+}
+
+#[test]
+fn parameters_that_are_no_filters_know_what_they_do() {
+    let plan = plan();
+    let list = operation(&plan, "labels_list");
+    assert_eq!(role(list, "search"), &ParamRole::Search);
+    assert_eq!(role(list, "order_by"), &ParamRole::OrderBy);
+    for paging in ["per_page", "offset", "count", "paginate", "cursor"] {
+        assert_eq!(role(list, paging), &ParamRole::Paging);
+    }
+    assert_eq!(role(operation(&plan, "work_items_list"), "expand"), &ParamRole::Expand);
+    assert_eq!(role(operation(&plan, "project_work_item_types_schema"), "include"), &ParamRole::Option);
+}
+
+#[test]
+fn an_operation_changes_what_a_member_is_declared_as() {
+    let plan = plan();
+    let (create, update) = (operation(&plan, "work_items_create"), operation(&plan, "work_items_update"));
+    assert!(member(create, "name").required && !member(update, "name").required);
+    assert_eq!(member(create, "priority").default, Some("none".into()));
+    assert!(!member(create, "estimate_point_id").nullable && member(update, "estimate_point_id").nullable);
+    assert_eq!(member(update, "name").max_length, Some(255));
+    assert!(member(create, "name").trim && !member(create, "priority").trim);
+    let resource = plan.resource_of(create);
+    assert_eq!(member(create, "state_id").field, resource.field_index("state_id"));
+    let parent = member(operation(&plan, "labels_update"), "parent_id");
+    assert_eq!((parent.references.as_deref(), parent.acyclic), (Some("labels"), true));
+}
+
+#[test]
+fn lists_ask_v1_for_what_the_fields_need() {
+    let plan = plan();
+    let v1 = |name: &str| plan.resource(name).expect("the resource").v1.as_ref().expect("behind v1");
+    assert_eq!(
+        v1("labels").list_query,
+        "fields=id,name,description,color,sort_order,parent,external_id,external_source,created_at,created_by"
+    );
+    assert_eq!(v1("project_members").list_query, "", "a roster does not select");
+    assert!(plan.resource("audit_logs").expect("the resource").v1.is_none());
+}
+
+#[test]
+fn cells_are_what_lists_look_at() {
+    let plan = plan();
+    let names = |name: &str| -> Vec<&str> {
+        let resource = plan.resource(name).expect("the resource");
+        resource.cells.iter().map(|&field| resource.fields[field].name.as_str()).collect()
+    };
+    assert_eq!(
+        names("labels"),
+        ["id", "name", "sort_order", "parent_id", "external_id", "external_source", "created_at"]
+    );
+    let members = plan.resource("project_members").expect("the resource");
+    assert_eq!(
+        members.cell_index("member.email"),
+        members.cells.iter().position(|&c| members.fields[c].name == "member.email")
+    );
+    assert!(members.fields[members.fields.len() - 1].hidden, "hidden fields come last");
+    assert!(plan.resource("workspace_features").expect("the resource").cells.is_empty());
+}
+
+#[test]
+fn fields_know_who_keeps_them() {
+    let plan = plan();
+    let field =
+        |resource: &str, name: &str| plan.resource(resource).and_then(|r| r.field(name)).expect("the field");
+    assert_eq!(field("cycles", "sort_order").keep, Keep::Overlay);
+    assert_eq!(field("cycles", "timezone").keep, Keep::OverlayIfRefused);
+    assert_eq!(field("labels", "sort_order").on_create, OnCreate::Patch);
+    let cycles = plan.resource("cycles").expect("cycles");
+    assert_eq!(field("cycles", "end_date").not_before, cycles.field_index("start_date"));
+    assert_eq!(operation(&plan, "labels_delete").step, Step::Special("label_delete".into()));
+}
+
+#[test]
+fn common_errors_stand_where_their_status_belongs() {
+    let plan = plan();
+    let statuses: Vec<u16> = operation(&plan, "labels_create").errors.iter().map(|error| error.status).collect();
+    assert_eq!(statuses, [400, 401, 403, 404, 409, 429]);
+}

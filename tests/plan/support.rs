@@ -1,0 +1,20 @@
+//! The compiled mappings for tests.
+
+use causeway::mapping::{Files, Texts};
+use causeway::plan::{Plan, compile};
+use causeway::run::SPECIALS;
+
+/// The plan of the embedded mappings.
+pub fn plan() -> Plan {
+    compiled(&Texts::embedded(), SPECIALS)
+}
+
+/// The plan of these texts; fails the test with the report when there are faults.
+pub fn compiled(texts: &Texts, specials: &[&str]) -> Plan {
+    compile(&Files::read(texts), specials).unwrap_or_else(|faults| panic!("\n{faults}\n"))
+}
+
+/// Whether files are to be rewritten instead of compared.
+pub fn blessing() -> bool {
+    std::env::var_os("BLESS").is_some()
+}

@@ -1,0 +1,8 @@
+//! What several integration tests share.
+//!
+//! May use: the recorded exchanges in `fixtures/`. Each test file uses a part of it.
+#![allow(dead_code)]
+
+pub mod exchange;
+pub mod recorded;
+pub mod scripted;

@@ -1,0 +1,253 @@
+//! A scripted v1: a test double over real HTTP that answers exactly what a test has told it to.
+//!
+//! ```ignore
+//! let v1 = ScriptedV1::start().await;
+//! v1.expect(Exchange::get("users/me/").key("ada").recorded("users", "users_me_admin"));
+//! v1.expect(Exchange::post("workspaces/acme/projects/…/labels/").body(json!({"name": "bug"})).reply(201, json!({…})));
+//! … let the gateway talk to `v1.base_url()` …
+//! v1.finish();
+//! ```
+//!
+//! Every exchange is used exactly once unless it says otherwise ([`Exchange::times`],
+//! [`Exchange::repeated`]). [`ScriptedV1::finish`] fails with a readable report when a call came that was
+//! not in the script or an exchange was not used; a double that is dropped without `finish` does the
+//! same. Exchanges may be used in any order, or in the order given with [`ScriptedV1::in_order`].
+//! A call that matches nothing is answered 599, so that the code under test cannot take it for v1.
+
+use super::exchange::Delivery;
+pub use super::exchange::{Exchange, Gate, Seen};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+#[derive(Default)]
+struct Script {
+    exchanges: Vec<Exchange>,
+    in_order: bool,
+    dropped_connections: u32,
+    seen: Vec<Seen>,
+    unexpected: Vec<String>,
+    finished: bool,
+}
+
+impl Script {
+    /// The exchange for a request, marked as used.
+    fn take(&mut self, seen: Seen) -> Option<Exchange> {
+        self.seen.push(seen.clone());
+        let in_order = self.in_order;
+        let mut open = self.exchanges.iter_mut().filter(|exchange| exchange.is_open());
+        let found =
+            if in_order { open.next().filter(|next| next.matches(&seen)) } else { open.find(|e| e.matches(&seen)) };
+        match found {
+            Some(exchange) => {
+                exchange.used += 1;
+                Some(exchange.clone())
+            }
+            None => {
+                self.unexpected.push(seen.describe());
+                None
+            }
+        }
+    }
+
+    fn report(&self) -> Option<String> {
+        let unused: Vec<_> =
+            self.exchanges.iter().filter(|e| e.is_unfinished()).map(|e| format!("  {}", e.describe())).collect();
+        let unexpected: Vec<_> = self.unexpected.iter().map(|line| format!("  {line}")).collect();
+        if unused.is_empty() && unexpected.is_empty() {
+            return None;
+        }
+        let order: Vec<_> = self.seen.iter().map(|seen| format!("  {}", seen.describe())).collect();
+        let list = |title: &str, lines: &[String]| format!("{title}:\n{}\n", lines.join("\n"));
+        Some(format!(
+            "the script of v1 was not followed\n{}{}{}",
+            list("calls that are not in the script", &unexpected),
+            list("exchanges that were not used", &unused),
+            list("all calls in order", &order)
+        ))
+    }
+}
+
+/// The double. Lives as long as the test's runtime.
+pub struct ScriptedV1 {
+    base_url: String,
+    script: Arc<Mutex<Script>>,
+}
+
+impl ScriptedV1 {
+    /// Listens on a free port of this machine.
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let base_url = format!("http://{}", listener.local_addr().expect("an address"));
+        let script: Arc<Mutex<Script>> = Arc::default();
+        tokio::spawn(accept(listener, Arc::clone(&script)));
+        Self { base_url, script }
+    }
+
+    /// Exchanges must be used in the order in which they are expected.
+    pub fn in_order(self) -> Self {
+        self.script().in_order = true;
+        self
+    }
+
+    /// Base URL for the settings of the code under test.
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// Adds an exchange to the script; also possible while calls are coming in.
+    pub fn expect(&self, exchange: Exchange) -> &Self {
+        self.script().exchanges.push(exchange);
+        self
+    }
+
+    /// The next `connections` connections are closed before anything is read from them.
+    pub fn drop_before_reading(&self, connections: u32) {
+        self.script().dropped_connections += connections;
+    }
+
+    /// Everything that arrived, in order.
+    pub fn seen(&self) -> Vec<Seen> {
+        self.script().seen.clone()
+    }
+
+    /// Number of calls that arrived.
+    pub fn calls(&self) -> usize {
+        self.script().seen.len()
+    }
+
+    /// Waits until this many calls have arrived; with [`Exchange::held`] a test can act while v1 is
+    /// "thinking". Gives up after 10 s.
+    pub async fn until_called(&self, calls: usize) {
+        let arrived = async {
+            while self.calls() < calls {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(10), arrived).await;
+        assert!(waited.is_ok(), "v1 was called {} times, not {calls}", self.calls());
+    }
+
+    /// Fails with a report unless the script was followed to the end.
+    #[track_caller]
+    pub fn finish(self) {
+        let report = {
+            let mut script = self.script();
+            script.finished = true;
+            script.report()
+        };
+        if let Some(report) = report {
+            panic!("{report}");
+        }
+    }
+
+    fn script(&self) -> MutexGuard<'_, Script> {
+        self.script.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for ScriptedV1 {
+    fn drop(&mut self) {
+        let report = (!self.script().finished).then(|| self.script().report()).flatten();
+        if let Some(report) = report.filter(|_| !std::thread::panicking()) {
+            panic!("{report}");
+        }
+    }
+}
+
+/// A base URL at which nobody listens: connections to it are refused.
+pub async fn nobody() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    format!("http://{}", listener.local_addr().expect("an address"))
+}
+
+async fn accept(listener: TcpListener, script: Arc<Mutex<Script>>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        let drop_it = {
+            let mut script = script.lock().unwrap_or_else(PoisonError::into_inner);
+            let drop_it = script.dropped_connections > 0;
+            script.dropped_connections -= u32::from(drop_it);
+            drop_it
+        };
+        if !drop_it {
+            tokio::spawn(serve(stream, Arc::clone(&script)));
+        }
+    }
+}
+
+/// Serves one connection until it ends: HTTP/1.1 with kept-alive connections and bodies by length.
+async fn serve(mut stream: TcpStream, script: Arc<Mutex<Script>>) {
+    let mut buffer = Vec::new();
+    while let Some(seen) = read_request(&mut stream, &mut buffer).await {
+        let exchange = script.lock().unwrap_or_else(PoisonError::into_inner).take(seen);
+        let exchange = exchange.unwrap_or_else(|| {
+            Exchange::get("").reply(599, serde_json::json!({"error": "this call is not in the script"}))
+        });
+        tokio::time::sleep(exchange.delay).await;
+        if let Some(gate) = &exchange.gate {
+            gate.passed().await;
+        }
+        if !send(&mut stream, &exchange).await {
+            return;
+        }
+    }
+}
+
+/// Whether the connection stays open.
+async fn send(stream: &mut TcpStream, exchange: &Exchange) -> bool {
+    let missing = match exchange.delivery {
+        Delivery::DropAfterReading => return false,
+        Delivery::ShortBy(missing) => missing,
+        Delivery::Whole | Delivery::UntilClose => 0,
+    };
+    let mut head = format!("HTTP/1.1 {} Scripted\r\n", exchange.status);
+    for (name, value) in &exchange.headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    let with_length = !matches!(exchange.delivery, Delivery::UntilClose);
+    if with_length && exchange.status != 204 {
+        head.push_str(&format!("content-length: {}\r\n", exchange.answer.len() + missing));
+    }
+    head.push_str("\r\n");
+    let sent = async {
+        stream.write_all(head.as_bytes()).await?;
+        stream.write_all(&exchange.answer).await?;
+        stream.flush().await
+    };
+    sent.await.is_ok() && missing == 0 && with_length
+}
+
+async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Seen> {
+    let head_end = loop {
+        if let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
+            break end;
+        }
+        fill(stream, buffer).await?;
+    };
+    let head = String::from_utf8_lossy(&buffer[..head_end]).into_owned();
+    let mut lines = head.split("\r\n");
+    let mut first = lines.next()?.split(' ');
+    let (method, target) = (first.next()?.to_owned(), first.next()?.to_owned());
+    let headers: BTreeMap<String, String> = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+        .collect();
+    let length: usize = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+    let end = head_end + 4 + length;
+    while buffer.len() < end {
+        fill(stream, buffer).await?;
+    }
+    let body = buffer[head_end + 4..end].to_vec();
+    buffer.drain(..end);
+    let target = target.strip_prefix("/api/v1/").map(str::to_owned).unwrap_or(target);
+    Some(Seen { method, target, key: headers.get("x-api-key").cloned(), headers, body })
+}
+
+async fn fill(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<()> {
+    let mut chunk = [0; 16 * 1024];
+    let read = stream.read(&mut chunk).await.ok().filter(|read| *read > 0)?;
+    buffer.extend_from_slice(&chunk[..read]);
+    Some(())
+}

@@ -1,0 +1,255 @@
+//! One call to v1: what is sent, what may be repeated, what is refused.
+
+use crate::support::scripted::{Exchange, Gate, ScriptedV1, nobody};
+use crate::{LONG, client_of, context};
+use causeway::context::Context;
+use causeway::refusal::Refusal;
+use causeway::v1::{Client, ClientSettings, Method, V1Error, V1Key, V1Request};
+use serde_json::json;
+use std::time::Duration;
+
+const READ: &str = "users/me/";
+
+fn key() -> V1Key {
+    V1Key::new("ada")
+}
+
+fn read() -> V1Request {
+    V1Request::get(READ, "")
+}
+
+fn write() -> V1Request {
+    V1Request::write(Method::Post, "labels/", r#"{"name":"bug"}"#)
+}
+
+#[tokio::test]
+async fn a_call_says_who_it_is_for_and_what_it_takes() {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(Exchange::post("labels/?a=b").key("ada").body(json!({"name": "bug"})).reply(201, json!({"id": 1})));
+    let request = V1Request { query: "a=b".into(), ..write() };
+    let answer = client_of(v1.base_url()).ask(&key(), request, &context()).await.unwrap();
+    assert_eq!((answer.status, &answer.body[..]), (201, &br#"{"id":1}"#[..]));
+    let headers = &v1.seen()[0].headers;
+    assert_eq!(headers["accept"], "application/json");
+    assert_eq!(headers["content-type"], "application/json");
+    assert_eq!(headers["x-request-id"], "req-1");
+    assert!(!headers.contains_key("accept-encoding"), "{headers:?}");
+    v1.finish();
+}
+
+#[tokio::test]
+async fn the_path_of_the_base_url_is_kept() {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(Exchange::get("/tracker/api/v1/users/me/"));
+    let client = client_of(&format!("{}/tracker/api/v1/", v1.base_url()));
+    client.ask(&key(), read(), &context()).await.unwrap();
+    v1.finish();
+}
+
+#[tokio::test]
+async fn a_read_is_repeated_once_and_both_attempts_count() {
+    for failing in [502, 503, 504] {
+        let v1 = ScriptedV1::start().await.in_order();
+        v1.expect(Exchange::get(READ).html(failing, "<h1>proxy</h1>")).expect(Exchange::get(READ));
+        let ctx = context();
+        let answer = client_of(v1.base_url()).ask(&key(), read(), &ctx).await.unwrap();
+        assert_eq!((answer.status, ctx.meter.calls()), (200, 2));
+        v1.finish();
+    }
+}
+
+#[tokio::test]
+async fn a_read_is_repeated_once_only() {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(Exchange::get(READ).html(503, "").times(2));
+    let refusal = client_of(v1.base_url()).ask(&key(), read(), &context()).await.unwrap_err();
+    assert_eq!(refusal.code(), "upstream_unavailable");
+    v1.finish();
+}
+
+#[tokio::test]
+async fn a_read_survives_a_lost_connection() {
+    let v1 = ScriptedV1::start().await.in_order();
+    v1.expect(Exchange::get(READ).drop_after_reading()).expect(Exchange::get(READ));
+    let client = client_of(v1.base_url());
+    assert!(client.ask(&key(), read(), &context()).await.is_ok());
+    v1.finish();
+
+    let v1 = ScriptedV1::start().await;
+    v1.drop_before_reading(1);
+    v1.expect(Exchange::get(READ));
+    assert!(client_of(v1.base_url()).ask(&key(), read(), &context()).await.is_ok());
+    v1.finish();
+}
+
+#[tokio::test]
+async fn an_answer_shorter_than_promised_is_no_answer() {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(Exchange::get(READ).reply(200, json!({"id": 1})).wrong_length(5).times(2));
+    let lost = client_of(v1.base_url()).call(&key(), read(), &context()).await.unwrap_err();
+    assert!(matches!(lost, V1Error::Broken(_)), "{lost:?}");
+    v1.finish();
+}
+
+#[tokio::test]
+async fn a_write_that_was_sent_is_never_repeated() {
+    for lost in [
+        Exchange::post("labels/").drop_after_reading(),
+        Exchange::post("labels/").reply(201, json!({})).wrong_length(3),
+    ] {
+        let v1 = ScriptedV1::start().await;
+        v1.expect(lost);
+        let Err(Refusal::UpstreamTimeout { detail }) =
+            client_of(v1.base_url()).ask(&key(), write(), &context()).await
+        else {
+            panic!("not a time-out")
+        };
+        assert!(detail.contains("may have been carried out"), "{detail}");
+        assert_eq!(v1.calls(), 1);
+        v1.finish();
+    }
+    for (status, code) in [(502, "upstream_error"), (503, "upstream_unavailable"), (504, "upstream_timeout")] {
+        let v1 = ScriptedV1::start().await;
+        v1.expect(Exchange::post("labels/").html(status, ""));
+        let refusal = client_of(v1.base_url()).ask(&key(), write(), &context()).await.unwrap_err();
+        assert_eq!(refusal.code(), code);
+        v1.finish();
+    }
+}
+
+#[tokio::test]
+async fn a_write_without_a_connection_may_be_tried_again() {
+    let client = client_of(&nobody().await);
+    for request in [read(), write()] {
+        let (ctx, method) = (context(), request.method);
+        let lost = client.call(&key(), request, &ctx).await.unwrap_err();
+        assert!(matches!(lost, V1Error::Unreachable(_)), "{lost:?}");
+        assert_eq!(lost.refusal(method).code(), "upstream_unavailable");
+        assert_eq!(ctx.meter.calls(), 2);
+    }
+}
+
+#[tokio::test]
+async fn the_deadline_ends_a_call() {
+    let (v1, never) = (ScriptedV1::start().await, Gate::default());
+    v1.expect(Exchange::get(READ).held(&never)).expect(Exchange::post("labels/").held(&never));
+    let client = client_of(v1.base_url());
+    for (request, maybe_done) in [(read(), false), (write(), true)] {
+        let ctx = Context::new("r", Duration::from_millis(300));
+        let lost = tokio::time::timeout(LONG, client.call(&key(), request, &ctx)).await.expect("it ends");
+        assert!(matches!(lost, Err(V1Error::Timeout { maybe_done: done }) if done == maybe_done), "{lost:?}");
+        assert!(ctx.meter.v1_time() >= Duration::from_millis(200));
+    }
+    v1.finish();
+}
+
+#[tokio::test]
+async fn after_the_deadline_v1_is_not_called() {
+    let v1 = ScriptedV1::start().await;
+    let ctx = Context::new("r", Duration::ZERO);
+    let lost = client_of(v1.base_url()).call(&key(), write(), &ctx).await;
+    assert!(matches!(lost, Err(V1Error::Timeout { maybe_done: false })), "{lost:?}");
+    assert_eq!((v1.calls(), ctx.meter.calls()), (0, 0));
+    v1.finish();
+}
+
+#[tokio::test]
+async fn an_answer_beyond_the_cap_is_not_read() {
+    let v1 = ScriptedV1::start().await;
+    let cap = 64 * 1024;
+    v1.expect(Exchange::get("a/").oversize(cap + 1))
+        .expect(Exchange::get("b/").oversize(cap + 1).without_length())
+        .expect(Exchange::get("c/").oversize(cap))
+        .expect(Exchange::get("d/").oversize(cap).without_length());
+    let client = client_of(v1.base_url());
+    for path in ["a/", "b/"] {
+        let refused = client.call(&key(), V1Request::get(path, ""), &context()).await;
+        assert!(matches!(refused, Err(V1Error::TooLarge(_))), "{path} {refused:?}");
+    }
+    for path in ["c/", "d/"] {
+        assert_eq!(client.ask(&key(), V1Request::get(path, ""), &context()).await.unwrap().body.len(), cap);
+    }
+    v1.finish();
+}
+
+#[tokio::test]
+async fn redirects_are_refused_and_not_followed() {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(Exchange::get(READ).recorded("errors", "errors_slash_missing_get"))
+        .expect(Exchange::post("labels/").html(302, "").header("location", "/api/v1/other/"));
+    let client = client_of(v1.base_url());
+    for request in [read(), write()] {
+        assert_eq!(client.ask(&key(), request, &context()).await.unwrap_err().code(), "upstream_error");
+    }
+    v1.finish();
+}
+
+#[tokio::test]
+async fn faults_of_v1_are_never_passed_on_as_success() {
+    let damaged = || Exchange::get(READ).raw(200, r#"{"id": "x", "#);
+    let cases = [
+        (Exchange::get(READ).recorded("errors", "errors_null_byte_in_query"), "upstream_error"),
+        (Exchange::get(READ).recorded("errors", "errors_500_order_by"), "upstream_error"),
+        (Exchange::get(READ).recorded("errors", "errors_accept_xml"), "upstream_error"),
+        (Exchange::get(READ).recorded("errors", "errors_text_plain"), "upstream_error"),
+        (Exchange::get(READ).recorded("errors", "errors_body_too_large"), "upstream_error"),
+        (Exchange::get(READ).html(200, "<h1>Sign in</h1>"), "upstream_error"),
+        (Exchange::get(READ).html(404, "<h1>nginx</h1>"), "upstream_error"),
+        (damaged(), "upstream_error"),
+        (Exchange::get(READ).truncated_json(200, json!({"results": [1, 2]}), 3), "upstream_error"),
+        (Exchange::get(READ).header("content-encoding", "gzip"), "upstream_error"),
+        (Exchange::get(READ).recorded("throttle", "throttle_limited"), "rate_limited"),
+        (Exchange::get(READ).recorded("auth", "auth_wrong_key"), "unauthorized"),
+    ];
+    for (exchange, code) in cases {
+        let v1 = ScriptedV1::start().await;
+        v1.expect(exchange.clone());
+        let refused = client_of(v1.base_url()).ask(&key(), read(), &context()).await;
+        assert_eq!(refused.as_ref().map_err(Refusal::code), Err(code), "{exchange:?}");
+        v1.finish();
+    }
+}
+
+#[tokio::test]
+async fn the_quota_of_v1_says_when_to_come_back() {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(Exchange::get(READ).recorded("throttle", "throttle_limited"));
+    let refused = client_of(v1.base_url()).ask(&key(), read(), &context()).await;
+    assert!(matches!(refused, Err(Refusal::RateLimited { retry_after: 60, .. })), "{refused:?}");
+    v1.finish();
+}
+
+#[tokio::test]
+async fn a_path_that_would_lead_elsewhere_is_not_sent() {
+    let v1 = ScriptedV1::start().await;
+    let request = V1Request::get("workspaces/../admin/", "");
+    let refused = client_of(v1.base_url()).ask(&key(), request, &context()).await;
+    assert_eq!(refused.unwrap_err().code(), "internal_error");
+    v1.finish();
+}
+
+#[tokio::test]
+async fn a_key_is_in_no_error_and_no_debug_output() {
+    let (secret, v1) = (V1Key::new("plane_api_5ecret"), ScriptedV1::start().await);
+    v1.expect(Exchange::get(READ).drop_after_reading().times(2));
+    let client = client_of(v1.base_url());
+    let broken = client.call(&secret, read(), &context()).await.unwrap_err();
+    let away = client_of(&nobody().await).call(&secret, read(), &context()).await.unwrap_err();
+    let unfit = client.call(&V1Key::new("5ecret\n"), read(), &context()).await.unwrap_err();
+    let all = format!("{secret:?} {client:?} {broken:?} {broken} {away:?} {away} {unfit:?} {:?}", secret.id());
+    assert!(!all.contains("5ecret"), "{all}");
+    v1.finish();
+}
+
+#[test]
+fn a_base_url_that_cannot_be_used_is_an_error_at_the_start() {
+    let settings = ClientSettings {
+        base_url: "tracker.example".into(),
+        connect_timeout: Duration::from_secs(2),
+        response_cap: 1,
+        pool_per_host: 1,
+        retry_jitter: Duration::ZERO,
+    };
+    assert!(Client::new(settings.clone()).is_err());
+    assert!(Client::new(ClientSettings { base_url: "https://tracker.example".into(), ..settings }).is_ok());
+}

@@ -1,0 +1,174 @@
+//! Credentials: which are taken, how long that is remembered, and how often v1 is asked.
+
+use crate::support::recorded::recorded;
+use crate::support::scripted::{Exchange, Gate, ScriptedV1};
+use crate::{LONG, access_to, context};
+use causeway::access::{Access, Caller, PrincipalKind};
+use causeway::context::Context;
+use causeway::refusal::Refusal;
+use http::{HeaderMap, HeaderValue};
+use serde_json::json;
+use std::time::Duration;
+
+fn headers(key: &str) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert("x-api-key", HeaderValue::from_str(key).unwrap());
+    headers
+}
+
+fn me(file: &str, name: &str) -> Exchange {
+    Exchange::get("users/me/").recorded(file, name)
+}
+
+async fn identify(access: &Access, key: &str) -> Result<Caller, Refusal> {
+    access.identify(&headers(key), &context()).await
+}
+
+async fn code(access: &Access, key: &str) -> Option<&'static str> {
+    identify(access, key).await.err().map(|refusal| refusal.code())
+}
+
+#[tokio::test]
+async fn a_valid_key_is_a_person() {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(me("users", "users_me_admin").key("ada"));
+    let (access, _) = access_to(&v1);
+    let caller = identify(&access, "ada").await.unwrap();
+    assert_eq!(caller.user.id.to_string(), recorded("users", "users_me_admin").body["id"].as_str().unwrap());
+    assert_eq!((caller.user.email.as_str(), caller.user.display_name.as_str()), ("ada@acme.test", "ada"));
+    assert_eq!((caller.kind, caller.scopes), (PrincipalKind::ApiKey, None));
+    v1.finish();
+}
+
+#[tokio::test]
+async fn a_key_that_v1_does_not_take_is_401_whatever_v1_calls_it() {
+    for name in ["auth_wrong_key", "auth_expired_key", "auth_deactivated_key", "auth_missing_key", "auth_empty_key"]
+    {
+        let v1 = ScriptedV1::start().await;
+        v1.expect(me("auth", name));
+        let (access, _) = access_to(&v1);
+        assert_eq!(code(&access, "some").await, Some("unauthorized"), "{name}");
+        v1.finish();
+    }
+}
+
+#[tokio::test]
+async fn keys_that_v1_takes_are_taken() {
+    // Trap 59: also those of deactivated accounts; the cards decide what they see.
+    for (file, name) in [
+        ("auth", "auth_future_expiry_key"),
+        ("auth", "auth_service_key"),
+        ("users", "users_me_deactivated_user"),
+        ("users", "users_me_inactive_workspace_member"),
+    ] {
+        let v1 = ScriptedV1::start().await;
+        v1.expect(me(file, name));
+        assert!(identify(&access_to(&v1).0, "some").await.is_ok(), "{name}");
+        v1.finish();
+    }
+}
+
+#[tokio::test]
+async fn without_a_credential_v1_is_not_asked() {
+    let v1 = ScriptedV1::start().await;
+    let (access, _) = access_to(&v1);
+    let mut both = headers("ada");
+    both.insert("authorization", HeaderValue::from_static("Bearer ada"));
+    for headers in [HeaderMap::new(), headers(""), both] {
+        let refused = access.identify(&headers, &context()).await.unwrap_err();
+        assert_eq!(refused.code(), "unauthorized", "{headers:?}");
+    }
+    assert_eq!(v1.calls(), 0);
+    v1.finish();
+}
+
+#[tokio::test]
+async fn a_person_is_remembered_for_a_minute_and_a_refusal_for_five_seconds() {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(me("users", "users_me_admin").key("ada").times(2));
+    v1.expect(me("auth", "auth_wrong_key").key("nosuchkey").times(2));
+    let (access, clock) = access_to(&v1);
+    for _ in 0..3 {
+        assert_eq!(code(&access, "ada").await, None);
+        assert_eq!(code(&access, "nosuchkey").await, Some("unauthorized"));
+    }
+    assert_eq!(v1.calls(), 2);
+    clock.advance(Duration::from_secs(5));
+    assert_eq!(code(&access, "ada").await, None);
+    assert_eq!(code(&access, "nosuchkey").await, Some("unauthorized"));
+    assert_eq!(v1.calls(), 3, "the refusal is old, the person is not");
+    clock.advance(Duration::from_secs(55));
+    assert_eq!(code(&access, "ada").await, None);
+    v1.finish();
+}
+
+#[tokio::test]
+async fn faults_are_not_remembered() {
+    let v1 = ScriptedV1::start().await.in_order();
+    v1.expect(me("throttle", "throttle_limited"))
+        .expect(me("errors", "errors_500_order_by"))
+        .expect(me("errors", "errors_null_byte_in_query"))
+        .expect(Exchange::get("users/me/").reply(200, json!({"name": "no id"})))
+        .expect(Exchange::get("users/me/").reply(404, json!({"error": "Page not found."})))
+        .expect(Exchange::get("users/me/").drop_after_reading().times(2))
+        .expect(me("users", "users_me_admin"));
+    let (access, _) = access_to(&v1);
+    let mut codes = Vec::new();
+    for _ in 0..7 {
+        codes.push(code(&access, "ada").await.unwrap_or("ok"));
+    }
+    let upstream = "upstream_error";
+    assert_eq!(codes, ["rate_limited", upstream, upstream, upstream, upstream, "upstream_unavailable", "ok"]);
+    v1.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_first_uses_are_one_call_also_when_the_first_client_leaves() {
+    let (v1, gate) = (ScriptedV1::start().await, Gate::default());
+    v1.expect(me("users", "users_me_admin").held(&gate));
+    let (access, _) = access_to(&v1);
+    let first = tokio::spawn({
+        let access = access.clone();
+        async move { identify(&access, "ada").await }
+    });
+    v1.until_called(1).await;
+    let others: Vec<_> = (0..1000)
+        .map(|_| {
+            let access = access.clone();
+            tokio::spawn(async move { identify(&access, "ada").await })
+        })
+        .collect();
+    first.abort();
+    assert!(first.await.unwrap_err().is_cancelled());
+    gate.open();
+    for other in others {
+        assert_eq!(other.await.unwrap().unwrap().user.display_name, "ada");
+    }
+    assert_eq!(v1.calls(), 1);
+    v1.finish();
+}
+
+#[tokio::test]
+async fn who_waits_for_shared_work_keeps_the_own_deadline() {
+    let (v1, gate) = (ScriptedV1::start().await, Gate::default());
+    v1.expect(me("users", "users_me_admin").held(&gate));
+    let (access, _) = access_to(&v1);
+    let hurried = Context::new("r", Duration::from_millis(200));
+    let refused = tokio::time::timeout(LONG, access.identify(&headers("ada"), &hurried)).await.expect("it ends");
+    assert_eq!(refused.unwrap_err().code(), "upstream_timeout");
+    gate.open();
+    assert_eq!(code(&access, "ada").await, None, "the work went on and is shared");
+    assert_eq!(v1.calls(), 1);
+    v1.finish();
+}
+
+#[tokio::test]
+async fn a_key_reported_as_lost_is_checked_again() {
+    let v1 = ScriptedV1::start().await.in_order();
+    v1.expect(me("users", "users_me_admin")).expect(me("auth", "auth_deactivated_key"));
+    let (access, _) = access_to(&v1);
+    let caller = identify(&access, "ada").await.unwrap();
+    access.forget_identity(caller.key.id());
+    assert_eq!(code(&access, "ada").await, Some("unauthorized"));
+    v1.finish();
+}

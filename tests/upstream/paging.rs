@@ -1,0 +1,117 @@
+//! Whole collections: read in as few calls as possible, and never half.
+
+use crate::support::scripted::{Exchange, ScriptedV1};
+use crate::{client_of, context};
+use bytes::Bytes;
+use causeway::refusal::Refusal;
+use causeway::v1::{ReadFailure, V1Key};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+const PATH: &str = "workspaces/acme/projects/p/states/";
+
+async fn read_all(v1: &ScriptedV1) -> Result<Vec<Bytes>, ReadFailure> {
+    client_of(v1.base_url()).read_all(&V1Key::new("ada"), PATH, "fields=id", &context()).await
+}
+
+fn target(page: usize) -> String {
+    let cursor = if page == 0 { String::new() } else { format!("&cursor=1000:{page}:0") };
+    format!("{PATH}?per_page=1000{cursor}&fields=id")
+}
+
+/// A page of v1 with these rows, `total` in all.
+fn page(number: usize, ids: &[u128], total: usize, more: bool) -> Exchange {
+    let rows: Vec<Value> = ids.iter().map(|id| json!({"id": Uuid::from_u128(*id), "name": "x"})).collect();
+    let body = json!({"grouped_by": null, "total_count": total, "next_cursor": "1000:1:0", "count": ids.len(),
+        "next_page_results": more, "prev_page_results": number > 0, "results": rows});
+    Exchange::get(&target(number)).reply(200, body)
+}
+
+#[tokio::test]
+async fn all_pages_are_read_in_order_with_their_size() {
+    let v1 = ScriptedV1::start().await.in_order();
+    v1.expect(page(0, &[1, 2], 5, true)).expect(page(1, &[3, 4], 5, true)).expect(page(2, &[5], 5, false));
+    let pages = read_all(&v1).await.unwrap();
+    assert_eq!(pages.len(), 3);
+    assert!(String::from_utf8_lossy(&pages[2]).contains(&Uuid::from_u128(5).to_string()));
+    v1.finish();
+}
+
+#[tokio::test]
+async fn an_empty_collection_is_one_call() {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(page(0, &[], 0, false));
+    assert_eq!(read_all(&v1).await.unwrap().len(), 1);
+    v1.finish();
+}
+
+#[tokio::test]
+async fn a_collection_that_moved_is_read_again() {
+    let moved = [
+        // A row went: the second page slid over it.
+        vec![page(0, &[1, 2], 4, true), page(1, &[4], 3, false)],
+        // A row came in front: one is seen twice.
+        vec![page(0, &[1, 2], 4, true), page(1, &[2, 3], 4, false)],
+        // Fewer rows than v1 counts.
+        vec![page(0, &[1, 2], 4, false)],
+        // An empty page that promises more.
+        vec![page(0, &[1, 2], 4, true), page(1, &[], 4, true)],
+    ];
+    for first in moved {
+        let v1 = ScriptedV1::start().await.in_order();
+        for exchange in first {
+            v1.expect(exchange);
+        }
+        v1.expect(page(0, &[1, 2], 4, true)).expect(page(1, &[3, 4], 4, false));
+        assert_eq!(read_all(&v1).await.unwrap().len(), 2);
+        v1.finish();
+    }
+}
+
+#[tokio::test]
+async fn a_collection_that_never_holds_still_is_refused() {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(page(0, &[1, 1], 2, false).times(2));
+    let refused = Refusal::from(read_all(&v1).await.unwrap_err());
+    assert_eq!(refused.code(), "upstream_error");
+    v1.finish();
+}
+
+#[tokio::test]
+async fn pages_without_end_are_given_up() {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(page(0, &[], 0, true).times(2));
+    assert!(read_all(&v1).await.is_err());
+    v1.finish();
+}
+
+#[tokio::test]
+async fn a_refused_page_is_handed_to_the_caller() {
+    let permission = json!({"detail": "You do not have permission to perform this action."});
+    for (status, body) in [(403, permission), (404, json!({"error": "x"}))] {
+        let v1 = ScriptedV1::start().await.in_order();
+        v1.expect(page(0, &[1], 2, true)).expect(Exchange::get(&target(1)).reply(status, body));
+        let Err(ReadFailure::Answered(answer)) = read_all(&v1).await else { panic!("not an answer") };
+        assert_eq!(answer.status, status);
+        v1.finish();
+    }
+}
+
+#[tokio::test]
+async fn faults_and_invalid_keys_are_refusals() {
+    let first = target(0);
+    let cases = [
+        (Exchange::get(&first).recorded("auth", "auth_wrong_key"), "unauthorized"),
+        (Exchange::get(&first).recorded("throttle", "throttle_limited"), "rate_limited"),
+        (Exchange::get(&first).recorded("errors", "errors_poison_list"), "upstream_error"),
+        (Exchange::get(&first).truncated_json(200, json!({"total_count": 0, "results": []}), 2), "upstream_error"),
+        (Exchange::get(&first).reply(200, json!([])), "upstream_error"),
+        (Exchange::get(&first).drop_after_reading().times(2), "upstream_unavailable"),
+    ];
+    for (exchange, code) in cases {
+        let v1 = ScriptedV1::start().await;
+        v1.expect(exchange);
+        assert_eq!(Refusal::from(read_all(&v1).await.unwrap_err()).code(), code);
+        v1.finish();
+    }
+}
