@@ -212,6 +212,7 @@ impl Answer {
 pub struct RawUpstream {
     pub address: String,
     pub received: Arc<Mutex<Vec<String>>>,
+    /// A permit for each exchange that the gateway ended before it was answered.
     pub closed: Arc<Semaphore>,
 }
 
@@ -247,8 +248,7 @@ async fn answer_once(mut socket: TcpStream, answer: &[u8], log: Arc<Mutex<Vec<St
         }
     }
     log.lock().unwrap().push(String::from_utf8_lossy(&request).into_owned());
-    if !answer.is_empty() {
-        socket.write_all(answer).await.unwrap();
+    if !answer.is_empty() && socket.write_all(answer).await.is_ok() {
         return;
     }
     let _ = socket.read_to_end(&mut request).await;
