@@ -8,6 +8,9 @@ mod recordings;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod access;
 mod differences;
 mod intent;
+mod names;
 mod replay;
+mod scene;
