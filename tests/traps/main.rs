@@ -14,3 +14,4 @@ mod intent;
 mod names;
 mod replay;
 mod scene;
+mod writes;
