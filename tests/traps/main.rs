@@ -9,6 +9,7 @@ mod recordings;
 mod support;
 
 mod access;
+mod dates;
 mod differences;
 mod intent;
 mod names;
