@@ -13,6 +13,7 @@ mod dates;
 mod differences;
 mod intent;
 mod names;
+mod reads;
 mod replay;
 mod scene;
 mod writes;
