@@ -89,7 +89,9 @@ async fn trap_43_a_collection_that_moves_is_read_again_and_never_shown_with_gaps
         ]
     };
     let scene = Scene::new().await;
-    moved().into_iter().for_each(|exchange| drop(scene.expect(exchange)));
+    for exchange in moved() {
+        scene.expect(exchange);
+    }
     scene.expect(Exchange::get(&first).reply(200, page(&labels(1..1001), 1001, true)));
     scene.expect(Exchange::get(&second).reply(200, page(&labels(1001..1002), 1001, false)));
     let answer = scene.get("labels/?per_page=1").await.expect(200);
@@ -97,8 +99,8 @@ async fn trap_43_a_collection_that_moves_is_read_again_and_never_shown_with_gaps
     scene.v1.finish();
 
     let scene = Scene::new().await;
-    for _ in 0..2 {
-        moved().into_iter().for_each(|exchange| drop(scene.expect(exchange)));
+    for exchange in moved().into_iter().chain(moved()) {
+        scene.expect(exchange);
     }
     scene.get("labels/").await.expect_problem(502, "upstream_error");
     scene.v1.finish();
