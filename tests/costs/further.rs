@@ -51,12 +51,15 @@ async fn labels_cost_a_patch_for_each_child_of_a_deleted_one() {
     costs(&place, "labels_create", json!({"name": "a", "parent_id": parent}), 2, "").await;
     costs(&place, "labels_create", json!({"name": "b", "parent_id": parent, "sort_order": 4}), 2, "").await;
     costs(&place, "labels_update", json!({"color": "#12"}), 1, "").await;
+    costs(&place, "labels_update", json!({"parent_id": null}), 1, "").await;
+    let other = place.ask(operation("labels_create")).await.expect(201).text("id");
+    costs(&place, "labels_update", json!({"parent_id": other}), 2, "a parent_id").await;
     let delete = operation("labels_delete");
     let deleted = place.ask(delete).await.expect(204);
     assert_eq!(deleted.calls(), 4, "the list, two children, the label");
     assert!(delete.calls.as_ref().and_then(|calls| calls.why.as_deref()).is_some_and(|why| why.contains("below")));
     let left = place.ask(operation("labels_list")).await.expect(200);
-    assert_eq!((left.column("parent_id"), left.calls()), (vec![Value::Null, Value::Null], 0));
+    assert_eq!((left.column("parent_id"), left.calls()), (vec![Value::Null; 3], 0));
 }
 
 #[tokio::test]

@@ -56,17 +56,19 @@ async fn somebody_removed_behind_the_gateways_back_is_out_when_the_card_is_old()
 }
 
 #[tokio::test]
-async fn a_project_that_becomes_private_is_gone_for_those_outside() {
-    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("cache.card", "100ms")]).await;
-    warm(&gateway, "ada", WEB).await;
-    refused(&gateway, "mel", WEB, 403).await;
-    let body = Bytes::from_static(b"{\"network\": 0}");
-    let request = Request::patch(format!("{}/", WEB.replace("/v2/", "/v1/"))).header("X-Api-Key", "ada");
-    let request = request.header("Content-Type", "application/json").body(body).expect("a request");
+async fn somebody_made_a_guest_writes_no_more_and_reads_as_a_guest() {
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("cache.card", "100ms"), ("cache.collection", "10m")]).await;
+    for key in ["bob", "ada"] {
+        warm(&gateway, key, WEB).await;
+    }
+    let request = Request::patch(membership()).header("X-Api-Key", "ada").header("Content-Type", "application/json");
+    let request = request.body(Bytes::from_static(b"{\"role\": 5}")).expect("a request");
     assert_eq!(gateway.sandbox().handle(request).status(), 200);
     tokio::time::sleep(Duration::from_millis(150)).await;
-    refused(&gateway, "mel", WEB, 404).await;
-    warm(&gateway, "ada", WEB).await;
+    let label = serde_json::json!({"name": "mine"});
+    gateway.post("bob", &format!("{WEB}/labels/"), label).await.expect_problem(403, "forbidden");
+    let shown = gateway.get("bob", &format!("{WEB}/states/")).await.expect(200);
+    assert!(shown.calls() >= 1, "what members share is not for guests");
 }
 
 #[tokio::test]
