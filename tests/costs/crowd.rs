@@ -94,6 +94,32 @@ async fn they_are_all_answered_when_the_first_client_leaves() {
     v1.finish();
 }
 
+/// A missing id is looked for afresh, but not by each for itself.
+#[tokio::test]
+async fn two_hundred_who_ask_for_what_is_missing_share_their_reads() {
+    let gate = Gate::default();
+    let v1 = once_each(list()).await;
+    let gateway = Arc::new(Gateway::before(v1.base_url()).await);
+    gateway.get("ada", &format!("{WEB}/labels/")).await.expect(200);
+    v1.expect(list().reply(200, labels()).held(&gate).repeated());
+    let tasks: Vec<_> = (0..200)
+        .map(|_| {
+            let gateway = Arc::clone(&gateway);
+            let path = format!("{WEB}/labels/00000000-0000-4000-a000-00000000dead/");
+            tokio::spawn(async move { gateway.get("ada", &path).await })
+        })
+        .collect();
+    v1.until_called(4).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    gate.open();
+    for task in tasks {
+        task.await.expect("an answer").expect_problem(404, "resource_not_found");
+    }
+    // Two when all have asked before the gate opened; a slow machine may need a few more.
+    assert!(v1.calls() < 3 + 50, "{} calls", v1.calls());
+    v1.finish();
+}
+
 /// Each call to v1 is told by one request and not by all who waited for it.
 #[tokio::test]
 async fn a_failure_is_everybodys_and_is_not_kept() {
