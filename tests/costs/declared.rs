@@ -79,7 +79,7 @@ async fn nothing_is_asked_of_v1_for_what_is_pending_or_without_a_credential() {
     let place = Place::new().await;
     place.ask(operation("users_me_retrieve")).await.expect(200);
     for operation in PLAN.operations.iter().filter(|operation| !operation.works()) {
-        let path = place.path(operation).replace('{', "").replace('}', "");
+        let path = place.path(operation).replace(['{', '}'], "");
         let answer = place.send("ada", operation.method.as_str(), &path, None).await.expect(501);
         assert_eq!(answer.calls(), 0, "{}", operation.id);
     }

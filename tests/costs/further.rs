@@ -24,7 +24,8 @@ async fn dates_of_cycles_cost_a_patch_each() {
     let (start, end) = ("2027-01-04T08:00:00Z", "2027-01-15T17:30:00.5Z");
     costs(&place, "cycles_create", json!({"name": "a"}), 3, "").await;
     costs(&place, "cycles_create", json!({"name": "b", "start_date": start}), 4, "each date").await;
-    costs(&place, "cycles_create", json!({"name": "c", "start_date": start, "end_date": end}), 5, "each date").await;
+    costs(&place, "cycles_create", json!({"name": "c", "start_date": start, "end_date": end}), 5, "each date")
+        .await;
     costs(&place, "cycles_create", json!({"name": "d", "start_date": null, "end_date": null}), 3, "").await;
     costs(&place, "cycles_update", json!({"start_date": start}), 2, "").await;
     costs(&place, "cycles_update", json!({"start_date": start, "end_date": end}), 3, "both dates").await;

@@ -32,7 +32,10 @@ impl Place {
         let mut place = Self { gateway, records: BTreeMap::new() };
         for resource in ["labels", "cycles", "modules", "states"] {
             let body = json!({"name": "one", "color": "#112233", "project_id": WEB.rsplit('/').next()});
-            let id = place.at_v1("ada", "POST", &format!("{resource}/"), &body)["id"].as_str().expect("an id").to_owned();
+            let id = place.at_v1("ada", "POST", &format!("{resource}/"), &body)["id"]
+                .as_str()
+                .expect("an id")
+                .to_owned();
             place.records.insert(resource, id);
         }
         place.gateway.sandbox().clear_journal();

@@ -46,7 +46,8 @@ fn list(key: &str, name: &str) -> Exchange {
 #[tokio::test]
 async fn each_role_class_reads_for_itself_and_shares_among_itself() {
     let v1 = ScriptedV1::start().await;
-    for (key, role) in [("ada", Some(20)), ("bob", Some(15)), ("gil", Some(5)), ("gus", Some(5)), ("odd", Some(10))] {
+    for (key, role) in [("ada", Some(20)), ("bob", Some(15)), ("gil", Some(5)), ("gus", Some(5)), ("odd", Some(10))]
+    {
         knows(&v1, key, role);
     }
     knows(&v1, "mel", None);
@@ -54,9 +55,13 @@ async fn each_role_class_reads_for_itself_and_shares_among_itself() {
     v1.expect(list("gil", "for guests"));
     let gateway = Gateway::before(v1.base_url()).await;
     let path = format!("{WEB}/labels/");
-    for (key, name) in
-        [("ada", "for members"), ("gil", "for guests"), ("bob", "for members"), ("gus", "for guests"), ("odd", "for guests")]
-    {
+    for (key, name) in [
+        ("ada", "for members"),
+        ("gil", "for guests"),
+        ("bob", "for members"),
+        ("gus", "for guests"),
+        ("odd", "for guests"),
+    ] {
         assert_eq!(gateway.get(key, &path).await.expect(200).column("name"), [json!(name)], "{key}");
     }
     gateway.get("mel", &path).await.expect_problem(403, "forbidden");

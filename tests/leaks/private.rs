@@ -65,7 +65,8 @@ async fn try_everything(gateway: &Gateway, made: &BTreeMap<&'static str, Vec<Str
         for (resource, ids) in made {
             for id in ids {
                 for (method, body) in [("GET", None), ("PATCH", Some(json!({"name": "mine"}))), ("DELETE", None)] {
-                    let answer = gateway.send(Some(key), method, &format!("{WEB}/{resource}/{id}/"), body.as_ref()).await;
+                    let answer =
+                        gateway.send(Some(key), method, &format!("{WEB}/{resource}/{id}/"), body.as_ref()).await;
                     assert!([403, 404].contains(&answer.status), "{method} as {key}: {}", answer.status);
                     assert!(!String::from_utf8_lossy(&answer.bytes).contains(WORD));
                 }

@@ -69,7 +69,10 @@ async fn keys_are_neither_logged_nor_sent_back() {
         assert!([status, 503].contains(&answer.status), "{}", answer.json);
         let status = answer.status;
         silent(answer, status);
-        silent(gateway.send(Some(KEY), "PUT", "/api/v2/users/me/", None).await, if status == 200 { 405 } else { status });
+        silent(
+            gateway.send(Some(KEY), "PUT", "/api/v2/users/me/", None).await,
+            if status == 200 { 405 } else { status },
+        );
         v1.finish();
     }
     let away = Gateway::before(&nobody().await).await;

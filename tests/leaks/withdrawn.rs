@@ -42,7 +42,8 @@ async fn somebody_removed_through_the_gateway_is_out_at_once() {
 
 #[tokio::test]
 async fn somebody_removed_behind_the_gateways_back_is_out_when_the_card_is_old() {
-    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("cache.card", "100ms"), ("cache.collection", "10m")]).await;
+    let gateway =
+        Gateway::sandboxed_with(Seed::Recorded, &[("cache.card", "100ms"), ("cache.collection", "10m")]).await;
     for key in ["bob", "ada"] {
         warm(&gateway, key, WEB).await;
     }
@@ -57,11 +58,13 @@ async fn somebody_removed_behind_the_gateways_back_is_out_when_the_card_is_old()
 
 #[tokio::test]
 async fn somebody_made_a_guest_writes_no_more_and_reads_as_a_guest() {
-    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("cache.card", "100ms"), ("cache.collection", "10m")]).await;
+    let gateway =
+        Gateway::sandboxed_with(Seed::Recorded, &[("cache.card", "100ms"), ("cache.collection", "10m")]).await;
     for key in ["bob", "ada"] {
         warm(&gateway, key, WEB).await;
     }
-    let request = Request::patch(membership()).header("X-Api-Key", "ada").header("Content-Type", "application/json");
+    let request =
+        Request::patch(membership()).header("X-Api-Key", "ada").header("Content-Type", "application/json");
     let request = request.body(Bytes::from_static(b"{\"role\": 5}")).expect("a request");
     assert_eq!(gateway.sandbox().handle(request).status(), 200);
     tokio::time::sleep(Duration::from_millis(150)).await;

@@ -14,7 +14,8 @@ fn sprint() -> Value {
 
 #[tokio::test]
 async fn list_and_retrieve_write_instants_in_utc() {
-    let dated = but(&sprint(), json!({"start_date": "2027-01-04T13:30:00+05:30", "end_date": "2027-01-15T00:00:00Z"}));
+    let dated =
+        but(&sprint(), json!({"start_date": "2027-01-04T13:30:00+05:30", "end_date": "2027-01-15T00:00:00Z"}));
     let mut scene = Scene::in_project().await.then(list("cycles", FIELDS, &[&dated]));
     let answer = scene.ask("GET", &format!("{WEB}/cycles/?owned_by_id={BOB}"), None).await.expect(200);
     assert_eq!(answer.calls(), 3);
@@ -65,15 +66,13 @@ async fn a_name_that_is_taken_writes_nothing() {
 
 #[tokio::test]
 async fn update_carries_the_owner_and_keeps_the_rest_apart() {
-    let mut scene = Scene::in_project()
-        .await
-        .then(list("cycles", FIELDS, &[&sprint()]))
-        .then(
-            Exchange::patch(&format!("{P}/cycles/{ONE}/"))
-                .body(json!({"description": "d", "owned_by": BOB, "sort_order": 55535.0}))
-                .reply(200, but(&sprint(), json!({"description": "d"}))),
-        );
-    let body = json!({"description": "d", "sort_order": 3.25, "logo_props": {"in_use": "icon"}, "owned_by_id": ADA});
+    let mut scene = Scene::in_project().await.then(list("cycles", FIELDS, &[&sprint()])).then(
+        Exchange::patch(&format!("{P}/cycles/{ONE}/"))
+            .body(json!({"description": "d", "owned_by": BOB, "sort_order": 55535.0}))
+            .reply(200, but(&sprint(), json!({"description": "d"}))),
+    );
+    let body =
+        json!({"description": "d", "sort_order": 3.25, "logo_props": {"in_use": "icon"}, "owned_by_id": ADA});
     let answer = scene.ask("PATCH", &format!("{WEB}/cycles/{ONE}/"), Some(body)).await.expect(200);
     assert_eq!(answer.calls(), 4);
     let shown = (&answer.json["sort_order"], &answer.json["logo_props"], &answer.json["owned_by_id"]);

@@ -4,7 +4,8 @@ use crate::scene::{ADA, ONE, P, Scene, THEN, TWO, WEB, but, list};
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
 
-const FIELDS: &str = "id,name,description,color,sort_order,parent,external_id,external_source,created_at,created_by";
+const FIELDS: &str =
+    "id,name,description,color,sort_order,parent,external_id,external_source,created_at,created_by";
 
 fn bug() -> Value {
     json!({"id": ONE, "name": "bug", "description": "", "color": "#e5484d", "sort_order": 65535.0, "parent": null,
@@ -42,8 +43,9 @@ async fn create_reads_back_what_is_stored() {
 #[tokio::test]
 async fn a_name_of_the_workspace_is_a_fault_of_the_name() {
     let taken = json!({"name": ["Label with this name already exists."]});
-    let mut scene =
-        Scene::in_project().await.then(Exchange::post(&format!("{P}/labels/")).body(json!({"name": "ws"})).reply(400, taken));
+    let mut scene = Scene::in_project()
+        .await
+        .then(Exchange::post(&format!("{P}/labels/")).body(json!({"name": "ws"})).reply(400, taken));
     let answer = scene.ask("POST", &format!("{WEB}/labels/"), Some(json!({"name": "ws"}))).await;
     let answer = answer.expect_problem(400, "validation_error");
     assert_eq!(answer.error_fields(), ["name"]);
@@ -53,14 +55,11 @@ async fn a_name_of_the_workspace_is_a_fault_of_the_name() {
 
 #[tokio::test]
 async fn update_refuses_loops_before_anything_is_written() {
-    let mut scene = Scene::in_project()
-        .await
-        .then(list("labels", FIELDS, &[&bug(), &crash()]))
-        .then(
-            Exchange::patch(&format!("{P}/labels/{TWO}/"))
-                .body(json!({"parent": null, "color": "#2"}))
-                .reply(200, but(&crash(), json!({"parent": null, "color": "#2"}))),
-        );
+    let mut scene = Scene::in_project().await.then(list("labels", FIELDS, &[&bug(), &crash()])).then(
+        Exchange::patch(&format!("{P}/labels/{TWO}/"))
+            .body(json!({"parent": null, "color": "#2"}))
+            .reply(200, but(&crash(), json!({"parent": null, "color": "#2"}))),
+    );
     let looping = scene.ask("PATCH", &format!("{WEB}/labels/{ONE}/"), Some(json!({"parent_id": TWO}))).await;
     assert_eq!(looping.expect_problem(400, "validation_error").error_fields(), ["parent_id"]);
     let body = json!({"parent_id": null, "color": " #2"});

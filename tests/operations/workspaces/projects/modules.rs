@@ -24,7 +24,8 @@ async fn list_and_retrieve_name_members_once() {
 
 #[tokio::test]
 async fn create_looks_the_lead_up_first() {
-    let roster = json!([{"id": BOB, "first_name": "Bob", "last_name": "X", "email": "b@acme.test", "display_name": "bob"}]);
+    let roster =
+        json!([{"id": BOB, "first_name": "Bob", "last_name": "X", "email": "b@acme.test", "display_name": "bob"}]);
     let made = but(&login(), json!({"lead": BOB, "start_date": null, "members": []}));
     let mut scene = Scene::in_project()
         .await
@@ -41,7 +42,11 @@ async fn create_looks_the_lead_up_first() {
     assert_eq!((answer.calls(), answer.text("lead_id")), (5, BOB.into()));
     let stranger = json!({"name": "x", "lead_id": "00000000-0000-4000-a000-00000000dead"});
     let refused = scene.ask("POST", &format!("{WEB}/modules/"), Some(stranger)).await;
-    assert_eq!((refused.calls(), refused.error_fields()), (1, vec!["lead_id"]), "somebody missing is looked for afresh");
+    assert_eq!(
+        (refused.calls(), refused.error_fields()),
+        (1, vec!["lead_id"]),
+        "somebody missing is looked for afresh"
+    );
     scene.end();
 }
 
@@ -67,18 +72,21 @@ async fn update_judges_one_date_against_the_stored_other() {
 #[tokio::test]
 async fn what_v1_cannot_hold_costs_no_call_and_is_shown_until_v1_changes() {
     let moved = but(&login(), json!({"sort_order": 12.0}));
-    let mut scene =
-        Scene::in_project().await.then(list("modules", FIELDS, &[&login()])).then(list("modules", FIELDS, &[&moved]));
+    let mut scene = Scene::in_project().await.then(list("modules", FIELDS, &[&login()])).then(list(
+        "modules",
+        FIELDS,
+        &[&moved],
+    ));
     let path = format!("{WEB}/modules/{ONE}/");
     let body = json!({"sort_order": 0.1, "logo_props": [1, null]});
     let answer = scene.ask("PATCH", &path, Some(body)).await.expect(200);
     assert_eq!((answer.calls(), &answer.json["sort_order"]), (3, &json!(0.1)));
     // An id that is not kept makes the gateway read anew; in v1 the module has been moved meanwhile.
     let absent = format!("{WEB}/modules/00000000-0000-4000-a000-00000000dead/");
-    let mut scene = scene.then(Exchange::get(&format!("{P}/archived-modules/?per_page=1000&fields={FIELDS}")).reply(
-        200,
-        json!({"total_count": 0, "next_page_results": false, "results": []}),
-    ));
+    let mut scene = scene.then(
+        Exchange::get(&format!("{P}/archived-modules/?per_page=1000&fields={FIELDS}"))
+            .reply(200, json!({"total_count": 0, "next_page_results": false, "results": []})),
+    );
     scene.ask("GET", &absent, None).await.expect_problem(404, "resource_not_found");
     let now = scene.ask("GET", &path, None).await.expect(200);
     assert_eq!((&now.json["sort_order"], &now.json["logo_props"]), (&json!(12.0), &json!([1, null])));

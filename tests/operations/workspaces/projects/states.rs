@@ -4,7 +4,8 @@ use crate::scene::{ADA, ONE, P, Scene, THEN, TWO, WEB, but, list};
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
 
-const FIELDS: &str = "id,name,description,color,group,sequence,default,is_triage,external_id,external_source,created_at,created_by";
+const FIELDS: &str =
+    "id,name,description,color,group,sequence,default,is_triage,external_id,external_source,created_at,created_by";
 
 fn todo() -> Value {
     json!({"id": ONE, "name": "Todo", "description": "", "color": "#60646C", "group": "unstarted", "sequence": 25000.0,
@@ -13,8 +14,11 @@ fn todo() -> Value {
 }
 
 fn done() -> Value {
-    but(&todo(), json!({"id": TWO, "name": "Done", "group": "completed", "sequence": 45000.0, "default": false,
-        "created_by": ADA, "created_at": THEN}))
+    but(
+        &todo(),
+        json!({"id": TWO, "name": "Done", "group": "completed", "sequence": 45000.0, "default": false,
+        "created_by": ADA, "created_at": THEN}),
+    )
 }
 
 fn shown() -> Value {
@@ -52,7 +56,10 @@ async fn create_never_sends_the_default_flag_and_patches_the_sequence() {
         );
     let body = json!({"name": " Review ", "color": "#1", "sequence": 7.5, "is_default": false});
     let answer = scene.ask("POST", &format!("{WEB}/states/"), Some(body)).await.expect(201);
-    assert_eq!((answer.calls(), &answer.json["sequence"], &answer.json["is_default"]), (4, &json!(7.5), &json!(false)));
+    assert_eq!(
+        (answer.calls(), &answer.json["sequence"], &answer.json["is_default"]),
+        (4, &json!(7.5), &json!(false))
+    );
     scene.end();
 }
 
