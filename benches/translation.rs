@@ -86,12 +86,7 @@ fn main() -> ExitCode {
         let speed = |time: f64| page.len() as f64 / time / 1e9;
         let ratio = theirs / ours;
         fine &= ratio >= FLOOR;
-        println!(
-            "{name:<10} {:>9} {:>12.3} {:>12.3} {ratio:>7.2}",
-            page.len() / 1024,
-            speed(ours),
-            speed(theirs)
-        );
+        println!("{name:<10} {:>9} {:>12.3} {:>12.3} {ratio:>7.2}", page.len() / 1024, speed(ours), speed(theirs));
     }
     if check && !fine {
         eprintln!("a ratio is below the floor of {FLOOR}");
