@@ -2,13 +2,17 @@
 
 Usage: python3 readme.py PATH-TO-CAUSEWAY. A debug binary stands in for the release build of the first command;
 given a release binary, that command itself is run too. Names that stand for something of the reader's
-(address and key of a deployment) are replaced by those of a sandbox. Port 8080 has to be free.
+(address and key of a deployment) are replaced by those of a sandbox. When somebody else has port 8080, all
+runs again in a network of its own, where it is free.
 """
 
+import fcntl
 import json
 import os
 import re
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -143,7 +147,27 @@ def release_demo(curls):
         same("Ctrl-C", demo.process.wait(timeout=60), 0)
 
 
+def alone():
+    """Makes sure that port 8080 is ours."""
+    if os.environ.get("README_TEST_ALONE"):
+        with socket.socket() as any_socket:
+            # SIOCSIFFLAGS, IFF_UP: the loopback interface of a new network is down.
+            fcntl.ioctl(any_socket, 0x8914, struct.pack("16sh", b"lo", 1))
+        return
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", 8080))
+            return
+        except OSError:
+            print("port 8080 is taken, using a network of our own")
+    os.environ["README_TEST_ALONE"] = "1"
+    sys.stdout.flush()
+    os.execvp("unshare", ["unshare", "--map-root-user", "--net", sys.executable, *sys.argv])
+
+
 def main():
+    alone()
     program = Path(sys.argv[1]).resolve()
     readme = (ROOT / "README.md").read_text()
     all_commands = commands(readme)
