@@ -224,9 +224,11 @@ struct Touched {
 }
 
 impl Touched {
+    /// The path is the client's own, so it is decoded before it is compared, as v1 decodes it.
     fn by(path: &str) -> Option<Self> {
+        let path = percent_decode_str(path).decode_utf8_lossy();
         let mut parts = path.strip_prefix("/api/v1/workspaces/")?.split('/').filter(|part| !part.is_empty());
-        let workspace = percent_decode_str(parts.next()?).decode_utf8_lossy().into_owned();
+        let workspace = parts.next()?.to_owned();
         let within = (parts.next() == Some("projects")).then(|| parts.next()).flatten();
         let project = within.and_then(|id| Uuid::try_parse(id).ok());
         let inner = parts.next();
@@ -249,6 +251,7 @@ mod tests {
         assert_eq!(touched(&base), Some(("ac me".into(), Some(project), true)));
         assert_eq!(touched(&format!("{base}members/")), Some(("ac me".into(), Some(project), true)));
         assert_eq!(touched("/api/v1/workspaces/acme/projects/"), Some(("acme".into(), None, true)));
+        assert_eq!(touched("/api/v1/%77orkspaces/acme/x/"), Some(("acme".into(), None, true)));
         assert_eq!(touched("/api/v1/users/me/"), None);
     }
 }

@@ -3,6 +3,7 @@
 //! May use: `settings`. May be used by every folder.
 
 use crate::settings::{LogFormat, LogSettings};
+use std::any::Any;
 use std::panic::PanicHookInfo;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
@@ -64,9 +65,15 @@ where
     }
 }
 
+/// The message a panic was raised with.
+pub fn panic_message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message")
+}
+
 fn log_panic(panic: &PanicHookInfo<'_>) {
     let location = panic.location().map(ToString::to_string).unwrap_or_default();
-    let cause = panic.payload_as_str().unwrap_or("no message");
+    let cause = panic_message(panic.payload());
     tracing::error!({ field::CAUSE } = cause, { field::LOCATION } = location, "panic");
 }
 

@@ -132,6 +132,8 @@ impl http_body::Body for Paced {
 
 /// Somebody who watches a body go by and is dropped with it.
 pub(super) trait Watch: Send + Unpin + 'static {
+    /// Whoever receives the body is ready for more of it.
+    fn asked(&mut self) {}
     /// A piece of `bytes` bytes passed.
     fn piece(&mut self, _bytes: usize) {}
     /// The body came to its end; not called when it fails or is given up before.
@@ -170,6 +172,7 @@ impl<W: Watch> http_body::Body for Watched<W> {
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let this = &mut *self;
+        this.watch.asked();
         let polled = Pin::new(&mut this.body).poll_frame(cx);
         match &polled {
             Poll::Ready(Some(Ok(frame))) => {

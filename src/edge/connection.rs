@@ -9,6 +9,7 @@
 
 use super::body::Watch;
 use crate::settings::ListenSettings;
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -33,7 +34,12 @@ struct State {
     head_begun: bool,
     any_received: bool,
     http2: bool,
+    /// Since when the socket has taken nothing.
     unsent_since: Option<Instant>,
+    /// Per request, since when its answer could go on but the client leaves it unread. The socket alone
+    /// does not show it: an HTTP/2 client may hold back one stream and take others.
+    unread_since: BTreeMap<u64, Instant>,
+    requests: u64,
 }
 
 /// Time limits of a connection.
@@ -63,6 +69,8 @@ impl Clock {
             any_received: false,
             http2: false,
             unsent_since: None,
+            unread_since: BTreeMap::new(),
+            requests: 0,
         };
         Self { state: Arc::new(Mutex::new(state)), limits }
     }
@@ -72,18 +80,20 @@ impl Clock {
         let mut state = self.state();
         state.running += 1;
         state.head_begun = false;
-        Running(self.clone())
+        state.requests += 1;
+        Running { clock: self.clone(), number: state.requests }
     }
 
-    /// Ends when a limit has passed.
+    /// Ends when a limit has passed. Looks again after the shortest limit at the latest, because what
+    /// passes meanwhile can bring the end nearer; so no limit is exceeded by more than that.
     pub(super) async fn expired(&self) {
         loop {
-            let now = Instant::now();
-            match self.expiry() {
-                Some(at) if at <= now => return,
-                Some(at) => tokio::time::sleep_until(at).await,
-                None => tokio::time::sleep(self.shortest()).await,
+            let (now, expiry) = (Instant::now(), self.expiry());
+            if expiry.is_some_and(|at| at <= now) {
+                return;
             }
+            let look_again = now + self.shortest();
+            tokio::time::sleep_until(expiry.map_or(look_again, |at| at.min(look_again))).await;
         }
     }
 
@@ -94,7 +104,8 @@ impl Clock {
     /// When the connection is to be closed unless something happens.
     fn expiry(&self) -> Option<Instant> {
         let state = self.state();
-        let unsent = state.unsent_since.map(|since| since + self.limits.send);
+        let unsent = state.unread_since.values().copied().chain(state.unsent_since).min();
+        let unsent = unsent.map(|since| since + self.limits.send);
         let wait = if state.head_begun { self.limits.head } else { self.limits.idle };
         let unasked = (state.running == 0).then(|| state.since + wait);
         unsent.into_iter().chain(unasked).min()
@@ -122,15 +133,27 @@ impl Clock {
     }
 }
 
-/// A request that runs, until it is dropped with the last of its answer.
+/// A request that runs, until it is dropped with the last of its answer; watches its answer's body.
 #[derive(Debug)]
-pub(super) struct Running(Clock);
+pub(super) struct Running {
+    clock: Clock,
+    number: u64,
+}
 
-impl Watch for Running {}
+impl Watch for Running {
+    fn asked(&mut self) {
+        self.clock.state().unread_since.remove(&self.number);
+    }
+
+    fn piece(&mut self, _bytes: usize) {
+        self.clock.state().unread_since.insert(self.number, Instant::now());
+    }
+}
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let mut state = self.0.state();
+        let mut state = self.clock.state();
+        state.unread_since.remove(&self.number);
         state.running -= 1;
         state.since = Instant::now();
     }
@@ -226,6 +249,19 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_limit_that_comes_nearer_while_waiting_is_seen() {
+        let clock = clock();
+        clock.received(b"GET");
+        drop(clock.request());
+        let begins = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            clock.received(b"G");
+        };
+        let ((), closed) = tokio::join!(begins, closed_after(&clock));
+        assert!((11..=21).contains(&closed.as_secs()), "{closed:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_running_request_is_not_the_connections_business() {
         let clock = clock();
         let running = clock.request();
@@ -242,6 +278,20 @@ mod tests {
         clock.sent(false);
         clock.sent(false);
         assert_eq!(closed_after(&clock).await.as_secs(), 60);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_stream_left_unread_ends_the_connection_and_a_slow_source_does_not() {
+        let clock = clock();
+        let (mut waiting, mut unread) = (clock.request(), clock.request());
+        waiting.piece(1);
+        waiting.asked();
+        let expired = tokio::time::timeout(Duration::from_secs(3600), clock.expired()).await;
+        assert!(expired.is_err());
+        unread.piece(1);
+        assert!((60..=70).contains(&closed_after(&clock).await.as_secs()));
+        unread.asked();
+        assert!(clock.expiry().is_none());
     }
 
     #[tokio::test(start_paused = true)]

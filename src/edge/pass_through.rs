@@ -19,6 +19,8 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use percent_encoding::percent_decode_str;
+use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
+use rustls_platform_verifier::BuilderVerifierExt;
 use std::error::Error as _;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -77,9 +79,10 @@ impl PassThrough {
     /// # Errors
     /// When TLS cannot be set up or `base` has no host.
     pub fn new(base: &HttpAddress, upstream: &UpstreamSettings, public: PublicSettings) -> io::Result<Self> {
+        let target = Target::new(base)?;
         Ok(Self {
-            client: client(upstream)?,
-            target: Target::new(base)?,
+            client: client(upstream, &target.scheme)?,
+            target,
             head_timeout: upstream.pass_through_timeout,
             public,
             observer: Arc::new(Unobserved),
@@ -139,18 +142,33 @@ impl PassThrough {
     }
 }
 
-fn client(settings: &UpstreamSettings) -> io::Result<Client<HttpsConnector<HttpConnector>, Body>> {
+fn client(settings: &UpstreamSettings, scheme: &Scheme) -> io::Result<Client<HttpsConnector<HttpConnector>, Body>> {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(Some(settings.connect_timeout));
-    let provider = rustls::crypto::ring::default_provider();
-    let tls = HttpsConnectorBuilder::new().with_provider_and_platform_verifier(provider)?;
-    let connector = tls.https_or_http().enable_http1().wrap_connector(tcp);
+    let tls = if *scheme == Scheme::HTTPS { verifying()? } else { trusting_nobody()? };
+    let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
     Ok(Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_max_idle_per_host(settings.pool_size)
-        .build(connector))
+        .build(connector.wrap_connector(tcp)))
+}
+
+/// TLS that trusts the certificates of the system.
+fn verifying() -> io::Result<ClientConfig> {
+    let tls = tls()?.with_platform_verifier().map_err(io::Error::other)?;
+    Ok(tls.with_no_client_auth())
+}
+
+/// TLS that is never used, for plain HTTP must work on systems without any certificates.
+fn trusting_nobody() -> io::Result<ClientConfig> {
+    Ok(tls()?.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
+}
+
+fn tls() -> io::Result<ConfigBuilder<ClientConfig, WantsVerifier>> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().map_err(io::Error::other)
 }
 
 /// The address of v1, taken apart.
@@ -295,6 +313,15 @@ mod tests {
         let sent = "https://h.example:8443/prefix/api/v1//a%2Fb/%e4/x'y|z;p=1/?q=%20+%27'&&=";
         assert_eq!(target("https://h.example:8443/prefix/", odd), sent);
         assert_eq!(target("http://h.example", "/api/v1/?"), "http://h.example/api/v1/?");
+    }
+
+    #[test]
+    fn both_schemes_can_be_set_up() {
+        let upstream = crate::settings::Settings::default().upstream;
+        for base in ["http://h.example", "https://h.example"] {
+            let way = PassThrough::new(&HttpAddress::parse(base).unwrap(), &upstream, PublicSettings::default());
+            assert!(way.is_ok(), "{base}: {:?}", way.err());
+        }
     }
 
     #[test]

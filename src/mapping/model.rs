@@ -102,6 +102,8 @@ pub struct RefusalSpec {
     pub on: Option<WriteWord>,
     /// Status of v1.
     pub status: u16,
+    /// v1 name of the one field the refusal is about; the whole write when absent.
+    pub field: Option<String>,
     /// Text of v1; any when absent.
     pub error: Option<String>,
     /// v2 code it becomes.

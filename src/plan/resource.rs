@@ -95,6 +95,8 @@ pub struct V1Refusal {
     pub on: WriteKind,
     /// Status of v1.
     pub status: u16,
+    /// v1 name of the one field it is about (`{"field": ["text"]}`); the whole write when absent.
+    pub field: Option<String>,
     /// Text of v1 (`error`, or the one entry of `non_field_errors`); any text when absent.
     pub error: Option<String>,
     /// v2 code it becomes.

@@ -6,7 +6,7 @@ use super::write::{Members, created_but, id_of};
 use super::{Collection, checks};
 use crate::plan::{Keep, Resource, WriteKind};
 use crate::refusal::Refusal;
-use crate::translate::{labels, outgoing, refusal};
+use crate::translate::{outgoing, refusal};
 use crate::v2::Reply;
 use crate::v2::body::Given;
 use serde_json::Value;
@@ -17,7 +17,7 @@ pub(super) async fn create(job: &Job) -> Result<Reply, Refusal> {
     checks::references(job, &given, None).await?;
     checks::order_of_dates(job.resource(), &given, None)?;
     let write = job.begin_write().await?;
-    create_given(job, write, given).await.map_err(labels::explain)
+    create_given(job, write, given).await
 }
 
 /// The write itself, for members that were checked.

@@ -8,7 +8,7 @@ use super::{Collection, checks};
 use crate::plan::{Resource, WriteKind};
 use crate::refusal::Refusal;
 use crate::translate::outgoing::{self, Outgoing};
-use crate::translate::{Held, labels, modules};
+use crate::translate::{Held, modules};
 use crate::v2::Reply;
 use crate::v2::body::Given;
 use serde_json::Value;
@@ -23,7 +23,7 @@ pub(super) async fn update(job: &Job) -> Result<Reply, Refusal> {
     if checks::needs_stored_dates(job.resource(), &given) {
         stored = refresh(job, &mut write, stored.record.id).await?;
     }
-    update_given(job, write, &stored, &given).await.map_err(labels::explain)
+    update_given(job, write, &stored, &given).await
 }
 
 /// The write itself, for members that were checked.

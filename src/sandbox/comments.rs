@@ -9,7 +9,7 @@ use super::body::Datum;
 use super::call::{Call, SentExternal, pair_holder, pair_taken};
 use super::fields::{FULL, Row};
 use super::http::{Answer, Reply};
-use super::items;
+use super::item_shape::full;
 use super::paging::paginate;
 use super::records::{Comment, External, Stamp};
 use super::store::{Id, World};
@@ -42,7 +42,7 @@ fn tail(row: &mut Row<'_>, world: &World, comment: &Comment) {
         .set("edited_at", Value::Null)
         .origin(&comment.stamp, comment.project, comment.workspace)
         .reference("description", Some(comment.description))
-        .related("issue", Some(comment.item), |_| items::full(view, world, comment.item))
+        .related("issue", Some(comment.item), |_| full(view, world, comment.item))
         .person("actor", Some(comment.actor))
         .reference("parent", None);
 }

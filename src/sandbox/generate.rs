@@ -117,7 +117,8 @@ pub(super) fn work_items(world: &mut World, count: usize) {
         let number = first + i64::try_from(index).unwrap_or_default();
         let id = Uuid::new_v5(&project, format!("item {number}").as_bytes());
         // Now and then two are made at the same instant, as imports do.
-        let at = i64::try_from(index - index % 250 % 2 * usize::from(index % 250 == 1));
+        let step = if index % 250 == 1 { index - 1 } else { index };
+        let at = i64::try_from(step);
         let second = START + at.unwrap_or_default() * STEP;
         let created = Timestamp::from_second(second).unwrap_or_default();
         let later = i64::try_from(chance.below(30 * 86_400)).unwrap_or_default();

@@ -10,7 +10,8 @@ use serde_json::json;
 
 use super::call::Call;
 use super::http::{Answer, Reply};
-use super::items::{PRIORITIES, render};
+use super::item_shape::render;
+use super::items::PRIORITIES;
 use super::paging::paginate_counted;
 use super::records::{Item, Label, User};
 use super::store::{Id, World};
@@ -245,6 +246,10 @@ pub(super) fn list(call: &Call<'_>, world: &World) -> Answer {
 
 /// A list inside a cycle or module: the oldest first, every field by its plain order
 /// (`lists_cycle_order_priority`), items of other projects left out.
+///
+/// Rows that tie come in another order on every page, so that walking the pages repeats some and
+/// misses others; v1 was seen to do so with every key that is not unique. `id` and `sequence_id` are
+/// safe.
 pub(super) fn list_within(call: &Call<'_>, world: &World, members: impl Iterator<Item = Id>) -> Answer {
     let text = call.query.get("order_by").unwrap_or("created_at");
     let (descending, field) = direction(text);
@@ -259,8 +264,20 @@ pub(super) fn list_within(call: &Call<'_>, world: &World, members: impl Iterator
         .map(|id| world.items.position(id))
         .collect();
     let total = visible.len();
-    let order = sorted(world, visible.into_iter(), keys, descending);
+    let mut order = sorted(world, visible.into_iter(), keys, descending);
+    if let Some(page) = call.query.get("cursor") {
+        let key = |index: &u32| keys(world, world.items.at(*index as usize));
+        for tied in order.chunk_by_mut(|a, b| key(a) == key(b)) {
+            tied.sort_by_key(|&index| scramble(world.items.at(index as usize).id, page));
+        }
+    }
     page(call, world, total, &order)
+}
+
+/// A number that depends on the row and the page, without any meaning (FNV-1a).
+fn scramble(id: Id, page: &str) -> u64 {
+    let bytes = page.bytes().chain(id.into_bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// `GET work-items/{KEY}-{n}/`: the number is read laxly (`items_key_zero_padded`,

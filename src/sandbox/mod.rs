@@ -5,8 +5,8 @@
 //! it and tests import it. What it does is measured against the recordings of a real v1 deployment
 //! (`fixtures/v1`); where v1 is odd, the code names the recorded exchange that shows it.
 //!
-//! Inside, a request goes through [`pipeline`] (the checks, in v1's order) to the view of a resource
-//! (one file each), which works on the tables of [`store`].
+//! Inside, a request goes through `pipeline` (the checks, in v1's order) to the view of a resource
+//! (one file each), which works on the tables of `store`.
 
 mod activities;
 mod attachments;
@@ -22,9 +22,11 @@ mod fields;
 mod generate;
 mod gzip;
 mod html;
+mod html_tree;
 mod http;
 mod intake;
 mod item_lists;
+mod item_shape;
 mod items;
 mod labels;
 mod links;

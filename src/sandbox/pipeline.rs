@@ -103,13 +103,13 @@ fn routed(inner: &Inner, request: &Request<Bytes>, target: Target, place: Place,
     let reply = if reading {
         let world = inner.world.read().unwrap_or_else(PoisonError::into_inner);
         match admit(inner, request, &world, target, place, query, &mut rate) {
-            Err(finished) => return finished,
+            Err(finished) => return *finished,
             Ok(call) => seal(&call, read_view(target, &call, &world)),
         }
     } else {
         let mut world = inner.world.write().unwrap_or_else(PoisonError::into_inner);
         match admit(inner, request, &world, target, place, query, &mut rate) {
-            Err(finished) => return finished,
+            Err(finished) => return *finished,
             Ok(call) => {
                 world.revision += 1;
                 seal(&call, write_view(target, method, &call, &mut world))
@@ -132,13 +132,13 @@ fn admit<'r>(
     place: Place,
     query: Query,
     rate: &mut Option<Rate>,
-) -> Result<Call<'r>, Finished> {
+) -> Result<Call<'r>, Box<Finished>> {
     let (value, key) =
-        identify(request.headers(), world).map_err(|reply| Finished { cookie: false, ..reply.into() })?;
+        identify(request.headers(), world).map_err(|reply| Box::new(Finished { cookie: false, ..reply.into() }))?;
     let method = request.method().as_str();
     if !permitted(world, key.user, target, &place, method) {
         // Costs nothing (`throttle_forbidden_is_not_counted`).
-        return Err(Reply::forbidden().into());
+        return Err(Box::new(Reply::forbidden().into()));
     }
     let passed = inner.throttle.pass(value, key.service, inner.clock.now());
     let passed = passed.map_err(|wait| {
@@ -146,12 +146,12 @@ fn admit<'r>(
             "error_code": 5900,
             "error_message": "RATE_LIMIT_EXCEEDED",
         });
-        Finished { retry_after: Some(wait), ..Reply::json(429, body).into() }
+        Box::new(Finished { retry_after: Some(wait), ..Reply::json(429, body).into() })
     })?;
     *rate = Some(passed);
     if !target.has(method) {
         let message = format!("Method \"{method}\" not allowed.");
-        return Err(Finished { rate: Some(passed), ..Reply::detail(405, &message).into() });
+        return Err(Box::new(Finished { rate: Some(passed), ..Reply::detail(405, &message).into() }));
     }
     let zone = world.users.get(key.user).and_then(|user| TimeZone::get(&user.zone).ok()).unwrap_or(TimeZone::UTC);
     Ok(Call {

@@ -124,7 +124,7 @@ impl<'c> Builder<'c> {
     /// A label; without project it belongs to the workspace.
     pub(super) fn label(&mut self, id: Id, workspace: Id, project: Option<Id>, owner: Id, name: &str) -> Id {
         let home = project.unwrap_or(workspace);
-        let last = self.world.labels.of(home).map(|l| l.sort_order).last();
+        let last = self.world.labels.of(home).map(|l| l.sort_order).next_back();
         let stamp = self.stamp(owner);
         self.world.labels.add(Label {
             id,
@@ -146,7 +146,7 @@ impl<'c> Builder<'c> {
     /// A cycle.
     pub(super) fn cycle(&mut self, id: Id, project: Id, owner: Id, name: &str) -> Id {
         let workspace = self.world.projects.any(project).map(|p| p.workspace);
-        let last = self.world.cycles.of(project).map(|c| c.sort_order).last();
+        let last = self.world.cycles.of(project).map(|c| c.sort_order).next_back();
         let stamp = self.stamp(owner);
         self.world.cycles.add(Cycle {
             id,
@@ -170,7 +170,7 @@ impl<'c> Builder<'c> {
     /// A module.
     pub(super) fn module(&mut self, id: Id, project: Id, owner: Id, name: &str) -> Id {
         let workspace = self.world.projects.any(project).map(|p| p.workspace);
-        let last = self.world.modules.of(project).map(|m| m.sort_order).last();
+        let last = self.world.modules.of(project).map(|m| m.sort_order).next_back();
         let stamp = self.stamp(owner);
         self.world.modules.add(Module {
             id,

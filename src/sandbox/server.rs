@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -21,6 +21,9 @@ use super::Sandbox;
 
 /// How long open connections may take to finish after the end was asked for.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is read of a body at most. v1's own limit is lower and answered by the pipeline.
+const LARGEST: usize = 32 * 1024 * 1024;
 
 /// Accepts connections until `shutdown` resolves, then lets the open ones finish.
 pub(super) async fn serve(
@@ -59,10 +62,17 @@ pub(super) async fn serve(
 
 async fn answer(sandbox: Sandbox, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
-    let Ok(body) = body.collect().await else {
-        let mut response = Response::new(Full::new(Bytes::new()));
-        *response.status_mut() = StatusCode::BAD_REQUEST;
-        return Ok(response);
+    let body = match Limited::new(body, LARGEST).collect().await {
+        Ok(body) => body,
+        Err(error) => {
+            let mut response = Response::new(Full::new(Bytes::new()));
+            *response.status_mut() = if error.is::<LengthLimitError>() {
+                StatusCode::PAYLOAD_TOO_LARGE
+            } else {
+                StatusCode::BAD_REQUEST
+            };
+            return Ok(response);
+        }
     };
     let response = sandbox.handle(Request::from_parts(head, body.to_bytes()));
     Ok(response.map(Full::new))

@@ -110,7 +110,8 @@ fn zone_offset(text: &str) -> Option<Option<Offset>> {
         Some(b'Z' | b'z') if text.len() == 1 => Some(Some(Offset::UTC)),
         Some(sign @ (b'+' | b'-')) => {
             let digits: String = text[1..].chars().filter(|&c| c != ':').collect();
-            if !(digits.len() == 2 || digits.len() == 4) {
+            let plain = digits.bytes().all(|b| b.is_ascii_digit());
+            if !plain || !(digits.len() == 2 || digits.len() == 4) {
                 return None;
             }
             let hours: i32 = digits[..2].parse().ok()?;

@@ -5,7 +5,7 @@
 //!
 //! May use: `plan`, `v1` messages, `refusal`.
 
-use crate::plan::{Resource, WriteKind};
+use crate::plan::{Resource, V1Refusal, WriteKind};
 use crate::refusal::{FieldError, Refusal};
 use crate::v1::V1Response;
 use serde_json::{Map, Value};
@@ -28,15 +28,27 @@ pub fn of_write(resource: &Resource, on: WriteKind, response: &V1Response) -> Re
 
 fn declared(resource: &Resource, on: WriteKind, status: u16, body: &Value) -> Option<Refusal> {
     let refusals = &resource.v1.as_ref()?.refusals;
-    let told = text(body);
-    let fits = |wanted: &Option<String>| wanted.is_none() || wanted.as_deref() == told;
-    let refusal = refusals.iter().find(|r| r.on == on && r.status == status && fits(&r.error))?;
+    let refusal = refusals.iter().find(|r| r.on == on && r.status == status && fits(r, body))?;
+    if let Some(key) = &refusal.field {
+        return Some(Refusal::field(v2_name(resource, key), refusal.detail.clone()));
+    }
     Some(match refusal.code.as_str() {
         "conflict" => Refusal::Conflict { detail: refusal.detail.clone() },
         "forbidden" => Refusal::Forbidden { detail: refusal.detail.clone() },
         "resource_not_found" => Refusal::NotFound { detail: refusal.detail.clone() },
         _ => Refusal::invalid(refusal.detail.clone()),
     })
+}
+
+fn fits(refusal: &V1Refusal, body: &Value) -> bool {
+    let told = match &refusal.field {
+        Some(key) => body.get(key).and_then(|told| told.get(0)).and_then(Value::as_str),
+        None => text(body),
+    };
+    match &refusal.error {
+        Some(wanted) => told == Some(wanted),
+        None => refusal.field.is_none() || told.is_some(),
+    }
 }
 
 /// The one sentence of a v1 refusal, wherever it stands.

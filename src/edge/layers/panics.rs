@@ -3,9 +3,9 @@
 use super::Layered;
 use crate::edge::body::Body;
 use crate::refusal::Refusal;
+use crate::telemetry::panic_message;
 use futures_util::FutureExt;
 use http::{Request, Response};
-use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use tower::service_fn;
 
@@ -17,11 +17,7 @@ pub(in crate::edge) fn panics<S: Layered<Refusal>>(inner: S) -> impl Layered<Ref
 /// Nothing of the request is used after a panic, so no broken state can be seen.
 async fn caught<S: Layered<Refusal>>(mut inner: S, request: Request<Body>) -> Result<Response<Body>, Refusal> {
     let work = AssertUnwindSafe(async move { inner.call(request).await });
-    work.catch_unwind().await.unwrap_or_else(|panic| Err(Refusal::internal(message(&*panic))))
-}
-
-fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-    format!("panic: {}", text.unwrap_or("no message"))
+    work.catch_unwind()
+        .await
+        .unwrap_or_else(|panic| Err(Refusal::internal(format_args!("panic: {}", panic_message(&*panic)))))
 }

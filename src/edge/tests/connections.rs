@@ -1,6 +1,6 @@
 //! Slow clients, large heads, both versions of HTTP, and stopping.
 
-use super::support::{Answer, Gateway, patiently};
+use super::support::{Answer, Gateway, RawUpstream, patiently};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty};
 use hyper_util::client::legacy::Client;
@@ -113,4 +113,17 @@ async fn the_drain_time_ends_what_hangs() {
     gateway.stop();
     gateway.ended().await;
     assert!(closes(&mut hanging).await);
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_its_answer_is_closed() {
+    let length = 64 * 1024 * 1024;
+    let mut answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n").into_bytes();
+    answer.resize(answer.len() + length, b'x');
+    let upstream = RawUpstream::answering(answer.leak()).await;
+    let change = |settings: &mut crate::settings::Settings| settings.listen.send_timeout = SHORT;
+    let gateway = Gateway::before(&upstream.address, change, None).await;
+    let mut socket = gateway.connect().await;
+    socket.write_all(b"GET /api/v1/x/ HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    let _closed = patiently(upstream.closed.acquire()).await.unwrap();
 }

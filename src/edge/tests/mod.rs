@@ -1,6 +1,7 @@
 //! The surface over real connections: what clients and v1 get to see, byte for byte where it matters.
 
 mod connections;
+mod logging;
 mod pass_through;
 mod requests;
 mod support;

@@ -194,3 +194,21 @@ async fn a_client_that_leaves_ends_the_exchange_with_v1_and_the_write_is_over() 
     let _closed = patiently(upstream.closed.acquire()).await.unwrap();
     let _after = patiently(observed.after.acquire()).await.unwrap();
 }
+
+#[tokio::test]
+async fn credentials_of_the_gateway_itself_do_not_go_through() {
+    let upstream = RawUpstream::answering(PLAIN).await;
+    let gateway = before(&upstream).await;
+    let answer = gateway.ask("GET", "/api/v1/x/", "Authorization: Bearer own\r\n").await;
+    assert_eq!((answer.status(), answer.code().as_str()), (401, "unauthorized"));
+    assert!(upstream.received.lock().unwrap().is_empty());
+    assert_eq!(gateway.ask("GET", "/api/v1/x/", "Authorization: Bearer other\r\n").await.status(), 200);
+}
+
+#[tokio::test]
+async fn a_body_the_client_spoils_is_the_clients_fault() {
+    let upstream = RawUpstream::answering(b"").await;
+    let head = "POST /api/v1/x/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let answer = before(&upstream).await.exchange(&format!("{head}3\r\nabc\r\nnonsense\r\n")).await;
+    assert_eq!((answer.status(), answer.code().as_str()), (400, "validation_error"));
+}

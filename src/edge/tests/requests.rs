@@ -151,3 +151,9 @@ async fn pages_of_other_origins_may_not() {
     let plain = gateway.ask("OPTIONS", "/api/v2/ok/", &format!("Origin: {allowed}\r\n")).await;
     assert_eq!(plain.status(), 405);
 }
+
+#[tokio::test]
+async fn pages_are_asked_before_v2() {
+    let answer = Gateway::start(|_| {}).await.get("/api/v2/docs/").await;
+    assert_eq!((answer.status(), answer.body.as_slice()), (200, &b"<!doctype html>"[..]));
+}

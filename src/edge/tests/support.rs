@@ -1,13 +1,15 @@
 //! A gateway on a free port in front of a scripted v2 and a scripted v1, and raw exchanges with it.
 
 use crate::context::Context;
-use crate::edge::{AlwaysReady, Body, PassThrough, Readiness, Stack, Surface, V2Service, WriteObserver};
-use crate::edge::{read_body, serve, stack};
+use crate::edge::{
+    Admission, AlwaysReady, Body, Pages, PassThrough, Readiness, Stack, Surface, V2Service, WriteObserver,
+};
+use crate::edge::{full, read_body, serve, stack};
 use crate::refusal::Refusal;
 use crate::settings::{HttpAddress, Settings};
 use crate::v2::Reply;
 use futures_util::future::BoxFuture;
-use http::{Method, Request};
+use http::{HeaderMap, Method, Request, Response};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -59,6 +61,29 @@ impl Script {
             "echo/" => Ok(Reply::json(200, read_body(request.into_body(), 1024).await?)),
             _ => Err(Refusal::not_found()),
         }
+    }
+}
+
+/// A page below the v2 prefix.
+struct OnePage;
+
+impl Pages for OnePage {
+    fn has(&self, path: &str) -> bool {
+        path == "/api/v2/docs/"
+    }
+
+    fn answer(&self, _: Request<Body>, _: Context) -> BoxFuture<'static, Result<Response<Body>, Refusal>> {
+        Box::pin(std::future::ready(Ok(Response::new(full("<!doctype html>")))))
+    }
+}
+
+/// Refuses what looks like a token of the gateway's own.
+struct NoGatewayTokens;
+
+impl Admission for NoGatewayTokens {
+    fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let own = headers.get("authorization").is_some_and(|value| value == "Bearer own");
+        if own { Err(Refusal::Unauthorized { detail: "Not for v1.".into() }) } else { Ok(()) }
     }
 }
 
@@ -135,12 +160,13 @@ fn surface(
     observer: Option<Arc<dyn WriteObserver>>,
 ) -> Stack {
     let base = HttpAddress::parse(upstream).unwrap();
-    let mut pass_through = PassThrough::new(&base, &settings.upstream, settings.public.clone()).unwrap();
+    let way = PassThrough::new(&base, &settings.upstream, settings.public.clone()).unwrap();
+    let mut pass_through = way.admitting(Arc::new(NoGatewayTokens));
     if let Some(observer) = observer {
         pass_through = pass_through.observed_by(observer);
     }
     let readiness: Arc<dyn Readiness> = Arc::new(AlwaysReady);
-    stack(settings, Surface { v2: Arc::new(script), pages: None, pass_through, readiness })
+    stack(settings, Surface { v2: Arc::new(script), pages: Some(Arc::new(OnePage)), pass_through, readiness })
 }
 
 /// An answer as it came over the wire.
@@ -186,6 +212,7 @@ impl Answer {
 pub struct RawUpstream {
     pub address: String,
     pub received: Arc<Mutex<Vec<String>>>,
+    /// A permit for each exchange that the gateway ended before it was answered.
     pub closed: Arc<Semaphore>,
 }
 
@@ -221,8 +248,7 @@ async fn answer_once(mut socket: TcpStream, answer: &[u8], log: Arc<Mutex<Vec<St
         }
     }
     log.lock().unwrap().push(String::from_utf8_lossy(&request).into_owned());
-    if !answer.is_empty() {
-        socket.write_all(answer).await.unwrap();
+    if !answer.is_empty() && socket.write_all(answer).await.is_ok() {
         return;
     }
     let _ = socket.read_to_end(&mut request).await;

@@ -122,6 +122,7 @@ fn refusal(spec: &RefusalSpec) -> Option<V1Refusal> {
     Some(V1Refusal {
         on,
         status: spec.status,
+        field: spec.field.clone(),
         error: spec.error.clone(),
         code: spec.code.clone(),
         detail: spec.detail.clone(),

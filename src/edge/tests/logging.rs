@@ -1,0 +1,90 @@
+//! What gets into the log: one line per request, causes, and no secrets.
+
+use super::support::{Gateway, patiently};
+use crate::settings::{LogFormat, LogSettings};
+use crate::telemetry;
+use serde_json::Value;
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tracing::subscriber::DefaultGuard;
+
+/// The log of this test's thread, as text.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        Write::write(&mut *self.0.lock().unwrap(), bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Log {
+    fn begin() -> (Self, DefaultGuard) {
+        let log = Self::default();
+        let writer = log.clone();
+        let settings = LogSettings { format: LogFormat::Json, filter: "info".into() };
+        let subscriber = telemetry::subscriber(&settings, move || writer.clone());
+        (log, tracing::subscriber::set_default(subscriber))
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+
+    /// The first line with `message`, waited for: a line is written when its answer is gone.
+    async fn line(&self, message: &str) -> Value {
+        let found = async {
+            loop {
+                let text = self.text();
+                let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+                if let Some(line) = lines.find(|line| line["message"] == message) {
+                    return line;
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        patiently(found).await
+    }
+}
+
+#[tokio::test]
+async fn each_request_leaves_one_line_without_secrets() {
+    let (log, _guard) = Log::begin();
+    let gateway = Gateway::start(|_| {}).await;
+    let headers = "X-Api-Key: secret-key\r\nAuthorization: Bearer secret-token\r\nX-Request-Id: r-1\r\n";
+    gateway.ask("GET", "/api/v2/ok/?search=secret-word", headers).await;
+    let line = log.line("request").await;
+    assert_eq!((&line["method"], &line["path"]), (&"GET".into(), &"/api/v2/ok/".into()));
+    assert_eq!((&line["status"], &line["v1_calls"], &line["bytes"]), (&200.into(), &2.into(), &11.into()));
+    assert_eq!((&line["request_id"], &line["peer"]), (&"r-1".into(), &"127.0.0.1".into()));
+    assert_eq!((&line["complete"], &line["v1_ms"]), (&true.into(), &11.into()));
+    assert!(line["duration_ms"].is_u64());
+    assert!(!log.text().contains("secret"), "{}", log.text());
+}
+
+#[tokio::test]
+async fn causes_are_logged_under_the_request_id() {
+    let (log, _guard) = Log::begin();
+    Gateway::start(|_| {}).await.ask("GET", "/api/v2/panic/", "X-Request-Id: r-2\r\n").await;
+    let line = log.line("request refused").await;
+    assert_eq!((&line["request_id"], &line["code"]), (&"r-2".into(), &"internal_error".into()));
+    assert_eq!(line["cause"], "panic: scripted panic");
+}
+
+#[tokio::test]
+async fn a_client_that_left_is_logged_as_499() {
+    let (log, _guard) = Log::begin();
+    let gateway = Gateway::start(|_| {}).await;
+    let mut socket = gateway.connect().await;
+    socket.write_all(b"GET /api/v2/wait/ HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    patiently(gateway.script.began.notified()).await;
+    drop(socket);
+    let line = log.line("request").await;
+    assert_eq!((&line["status"], &line["complete"]), (&499.into(), &false.into()));
+}

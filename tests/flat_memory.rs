@@ -1,0 +1,158 @@
+//! 100 MB up and 100 MB down through the pass-through, with flat memory.
+//!
+//! Alone in its process, so that the peak of resident memory is that of these transfers. The receiving
+//! sides pause, so that a gateway that reads ahead without bounds would be seen in both measures: the
+//! resident memory, and the bytes that have been sent but not received.
+
+use bytes::Bytes;
+use causeway::context::Context;
+use causeway::edge::{AlwaysReady, Body, BodyError, PassThrough, Surface, V2Service, serve, stack};
+use causeway::refusal::Refusal;
+use causeway::settings::{HttpAddress, Settings};
+use causeway::v2::Reply;
+use futures_util::future::BoxFuture;
+use futures_util::stream;
+use http::{Request, Response};
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::Incoming;
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::net::TcpListener;
+
+const PIECE: usize = 64 * 1024;
+const TOTAL: usize = 1600 * PIECE;
+/// The receiver pauses once in so many bytes.
+const PAUSE_EVERY: usize = 160 * PIECE;
+/// Bounds far below the size of a transfer and far above what sockets hold.
+const MOST_IN_FLIGHT: usize = 48 * 1024 * 1024;
+const MOST_GROWTH: usize = 48 * 1024 * 1024;
+
+/// Bytes sent and received, and the greatest difference seen.
+#[derive(Default)]
+struct Flight {
+    sent: AtomicUsize,
+    received: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Flight {
+    fn send(&self) {
+        let sent = self.sent.fetch_add(PIECE, Ordering::SeqCst) + PIECE;
+        let under_way = sent.saturating_sub(self.received.load(Ordering::SeqCst));
+        self.most.fetch_max(under_way, Ordering::SeqCst);
+    }
+
+    async fn receive(&self, mut body: Incoming) -> usize {
+        let mut paused = 0;
+        while let Some(frame) = body.frame().await {
+            let size = frame.unwrap().data_ref().map_or(0, Bytes::len);
+            let received = self.received.fetch_add(size, Ordering::SeqCst) + size;
+            if received / PAUSE_EVERY > paused {
+                paused = received / PAUSE_EVERY;
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+        self.received.load(Ordering::SeqCst)
+    }
+
+    /// A body of [`TOTAL`] bytes that counts what is taken from it.
+    fn body(self: &Arc<Self>) -> Body {
+        let (flight, piece) = (self.clone(), Bytes::from(vec![b'x'; PIECE]));
+        let frames = (0..TOTAL / PIECE).map(move |_| {
+            flight.send();
+            Ok::<_, BodyError>(Frame::data(piece.clone()))
+        });
+        StreamBody::new(stream::iter(frames)).boxed_unsync()
+    }
+
+    fn assert_bounded(&self, what: &str) {
+        let most = self.most.load(Ordering::SeqCst);
+        assert!(most < MOST_IN_FLIGHT, "{what}: {most} bytes under way at once");
+    }
+}
+
+/// There is no v2 in this test.
+struct NoV2;
+
+impl V2Service for NoV2 {
+    fn answer(&self, _request: Request<Body>, _context: Context) -> BoxFuture<'static, Result<Reply, Refusal>> {
+        Box::pin(std::future::ready(Err(Refusal::not_found())))
+    }
+}
+
+/// A v1 that receives uploads (POST) and sends downloads (GET).
+async fn start_v1(up: Arc<Flight>, down: Arc<Flight>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((socket, _)) = listener.accept().await {
+            let (up, down) = (up.clone(), down.clone());
+            let service = hyper::service::service_fn(move |request| answer_v1(request, up.clone(), down.clone()));
+            tokio::spawn(
+                hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(socket), service),
+            );
+        }
+    });
+    address
+}
+
+async fn answer_v1(
+    request: Request<Incoming>,
+    up: Arc<Flight>,
+    down: Arc<Flight>,
+) -> Result<Response<Body>, Infallible> {
+    if request.method() == http::Method::GET {
+        return Ok(Response::new(down.body()));
+    }
+    let received = up.receive(request.into_body()).await;
+    Ok(Response::new(causeway::edge::full(received.to_string())))
+}
+
+async fn start_gateway(upstream: &str) -> String {
+    let settings = Settings::default();
+    let base = HttpAddress::parse(upstream).unwrap();
+    let pass_through = PassThrough::new(&base, &settings.upstream, settings.public.clone()).unwrap();
+    let surface = Surface { v2: Arc::new(NoV2), pages: None, pass_through, readiness: Arc::new(AlwaysReady) };
+    let stack = stack(&settings, surface);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { serve(listener, stack, &settings.listen, std::future::pending::<()>()).await });
+    address
+}
+
+/// A line of `/proc/self/status` in bytes.
+fn memory(name: &str) -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    line.split_whitespace().find_map(|word| word.parse::<usize>().ok()).unwrap() * 1024
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_transfers_stream_both_ways() {
+    let (up, down) = (Arc::new(Flight::default()), Arc::new(Flight::default()));
+    let gateway = start_gateway(&start_v1(up.clone(), down.clone()).await).await;
+    let client = Client::builder(TokioExecutor::new()).build_http::<Body>();
+    let address = format!("{gateway}/api/v1/file/");
+    let before = memory("VmRSS:");
+
+    let upload = client.request(Request::post(&address).body(up.body()).unwrap()).await.unwrap();
+    assert_eq!(upload.into_body().collect().await.unwrap().to_bytes(), TOTAL.to_string());
+    let download = client.request(Request::get(&address).body(causeway::edge::empty()).unwrap()).await.unwrap();
+    assert_eq!(down.receive(download.into_body()).await, TOTAL);
+
+    up.assert_bounded("upload");
+    down.assert_bounded("download");
+    let growth = memory("VmHWM:").saturating_sub(before);
+    assert!(growth < MOST_GROWTH, "resident memory grew by {growth} bytes");
+    println!(
+        "most under way: {} up, {} down; memory grew by {growth}",
+        up.most.load(Ordering::SeqCst),
+        down.most.load(Ordering::SeqCst)
+    );
+}
