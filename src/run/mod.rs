@@ -11,6 +11,7 @@ mod checks;
 mod collection;
 mod create;
 mod delete;
+mod item;
 mod job;
 mod list;
 mod roster;

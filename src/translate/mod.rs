@@ -17,6 +17,7 @@ pub mod outgoing;
 pub mod refusal;
 pub mod states;
 pub mod users;
+pub mod work_items;
 
 pub use held::Held;
 pub use incoming::{Fault, ReadShape};

@@ -83,6 +83,8 @@ fn inputs_have_fields(resource: &Resource, file: &ResourceFile, faults: &mut Fau
                     "there is no field of this name; say `write_only = true` when it never comes back",
                 );
             }
+            // A name in place of an id: write-only, and what reads under the same name is its expansion.
+            Some(field) if field.read_only && input.value.write_only == Some(true) => {}
             Some(field) if field.read_only => faults.add(&trail, "the field of this name is read-only"),
             _ => {}
         }

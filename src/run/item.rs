@@ -1,0 +1,88 @@
+//! One work item as the other steps need it: is it live, what does it look like, who is below it.
+//!
+//! v1 hides archived, draft and triage items from every read but lets PATCH and comments reach them (traps 36,
+//! 37, 53), so an item is always looked at before it is written to.
+
+use super::collection::bad_data;
+use super::job::Job;
+use crate::plan::Resource;
+use crate::refusal::Refusal;
+use crate::translate::work_items::{self, Item};
+use crate::v1::V1Request;
+use serde::Deserialize;
+use uuid::Uuid;
+
+impl Job {
+    /// The resource `work_items` of the plan.
+    pub(super) fn work_items(&self) -> Result<&Resource, Refusal> {
+        let resource = self.runner.plan.resource("work_items");
+        resource.ok_or_else(|| Refusal::internal("no work items in the plan"))
+    }
+
+    /// The live item `id` of this project, read from v1.
+    ///
+    /// # Errors
+    /// 404 for an item that is absent, archived, a draft, in triage or of another project.
+    pub(super) async fn read_item(&self, id: Uuid) -> Result<Item, Refusal> {
+        let path = self.record_path(self.work_items()?, id)?;
+        let request = V1Request::get(path, work_items::FIELDS);
+        let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await;
+        let answer = answer.map_err(|refusal| self.after_refused_read(refusal))?;
+        match answer.status {
+            200 => self.item_of(&answer.body),
+            403 | 404 => Err(self.after_refused_read(Refusal::not_found())),
+            status => Err(Refusal::upstream("The work item could not be read.", format!("status {status}"))),
+        }
+    }
+
+    /// The live item `id`: a fresh row of the index when there is one, else read from v1.
+    ///
+    /// # Errors
+    /// As [`Job::read_item`].
+    pub(super) async fn live_item(&self, id: Uuid) -> Result<Item, Refusal> {
+        match self.vouched(id) {
+            Some(item) => Ok(item),
+            None => self.read_item(id).await,
+        }
+    }
+
+    /// The row of a fresh index, which vouches that the item is live.
+    pub(super) fn vouched(&self, _id: Uuid) -> Option<Item> {
+        None
+    }
+
+    /// Reads a v1 record.
+    pub(super) fn item_of(&self, body: &[u8]) -> Result<Item, Refusal> {
+        let text = std::str::from_utf8(body).map_err(Refusal::internal)?;
+        work_items::read(text).map_err(|fault| bad_data(&fault))
+    }
+
+    /// What a write through the gateway made of an item, for the next read.
+    pub(super) fn item_changed(&self, _item: &Item) {}
+
+    /// A write through the gateway took the item away.
+    pub(super) fn item_gone(&self, _id: Uuid) {}
+
+    /// Live items directly below `id`, as of now.
+    pub(super) async fn children_of(&self, id: Uuid) -> Result<Vec<Uuid>, Refusal> {
+        #[derive(Deserialize)]
+        struct Row {
+            id: Uuid,
+            parent: Option<Uuid>,
+        }
+        let resource = self.work_items()?;
+        let path = self.collection_path(resource)?;
+        let pages = self.runner.client.read_all(self.key(), &path, "fields=id,parent", &self.call.ctx).await;
+        let mut children = Vec::new();
+        for page in &pages.map_err(Refusal::from)? {
+            let rows = crate::translate::incoming::rows(crate::plan::Rows::Paged, page);
+            for row in rows.map_err(|fault| bad_data(&fault))? {
+                let row: Row = serde_json::from_str(row.get()).map_err(Refusal::internal)?;
+                if row.parent == Some(id) {
+                    children.push(row.id);
+                }
+            }
+        }
+        Ok(children)
+    }
+}
