@@ -6,4 +6,5 @@
 pub mod exchange;
 pub mod gateway;
 pub mod recorded;
+pub mod schema;
 pub mod scripted;

@@ -1,0 +1,13 @@
+//! Every trap of v1 that touches the operations served so far, one test or more a trap, and the recorded
+//! exchanges of v1 replayed through the gateway as v2 requests.
+//!
+//! May use: the public interface of the crate and `tests/support`.
+
+#[path = "../support/replay.rs"]
+mod recordings;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod differences;
+mod intent;
+mod replay;
