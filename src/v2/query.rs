@@ -9,7 +9,7 @@ use super::cursor::Cursor;
 use super::parameters::Parameters;
 use super::record::Cell;
 use super::value;
-use crate::plan::{FilterTest, Operation, Order, Param, ParamRole, Resource, ValueType};
+use crate::plan::{FilterTest, Kind, Operation, Order, Param, ParamRole, Resource, ValueType};
 use crate::refusal::{FieldError, Refusal};
 
 /// A list request that is valid.
@@ -115,7 +115,7 @@ pub fn read_list(
         return Err(Refusal::fields(reader.errors));
     }
     let order = order.ok_or_else(|| Refusal::internal(format!("{} has no order", operation.id)))?;
-    check_eligible(operation, &order, &page)?;
+    check_eligible(operation, resource, &order, &page)?;
     Ok(ListCall { conditions, search, order, page, expand })
 }
 
@@ -129,18 +129,35 @@ pub fn read_single(operation: &Operation, parameters: &Parameters) -> Result<Vec
     if errors.is_empty() { Ok(expand) } else { Err(Refusal::fields(errors)) }
 }
 
-fn check_eligible(operation: &Operation, order: &OrderBy, page: &PageCall) -> Result<(), Refusal> {
+fn check_eligible(
+    operation: &Operation,
+    resource: &Resource,
+    order: &OrderBy,
+    page: &PageCall,
+) -> Result<(), Refusal> {
     let eligible = operation.order.as_ref().is_some_and(|rules| rules.cursor.contains(&order.field));
     let PageCall::Cursor { after, .. } = page else { return Ok(()) };
     if !eligible {
         let sign = if order.descending { "-" } else { "" };
         return Err(Refusal::OrderingNotCursorEligible { ordering: format!("{sign}{}", order.field) });
     }
-    let resumable = |cursor: &Cursor| order.field == "id" || cursor.key(&order.field).is_some();
+    let resumable = |cursor: &Cursor| order.field == "id" || carries_key(cursor, resource, &order.field);
     if after.as_ref().is_some_and(|cursor| !resumable(cursor)) {
         return Err(Refusal::field("cursor", "is not a token of this list"));
     }
     Ok(())
+}
+
+/// Whether a token carries a sort value of the field's own kind; a token of another list may not, and a value
+/// of another kind orders against nothing.
+fn carries_key(cursor: &Cursor, resource: &Resource, field: &str) -> bool {
+    let kind = resource.field(field).map(|field| field.value);
+    match cursor.key(field) {
+        Some(Cell::Instant(_)) => kind == Some(ValueType::One(Kind::DateTime)),
+        Some(Cell::Number(_)) => matches!(kind, Some(ValueType::One(Kind::Integer | Kind::Number))),
+        Some(Cell::Null) => true,
+        _ => false,
+    }
 }
 
 fn read_expand(operation: &Operation, parameters: &Parameters, errors: &mut Vec<FieldError>) -> Vec<usize> {

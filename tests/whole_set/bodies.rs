@@ -1,0 +1,230 @@
+//! Bodies of the working writes: every declared member, right and wrong, and bodies that are none.
+
+use super::catalogue::{Contract, NOWHERE, writes_with_body};
+use super::support::gateway::Answer;
+use super::world::{SEC, World, body_for, with};
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+impl World {
+    async fn write(&self, operation: &Contract, body: &Value) -> Answer {
+        self.gateway.send(Some("ada"), operation.method(), &self.path(operation), Some(body)).await
+    }
+
+    async fn raw(&self, key: &str, operation: &Contract, path: &str, media: Option<&str>, body: &[u8]) -> Answer {
+        let mut request = Request::builder().method(operation.method()).header("X-Api-Key", key);
+        request = request.uri(format!("{}{path}", self.gateway.base()));
+        if let Some(media) = media {
+            request = request.header("Content-Type", media);
+        }
+        let body = Full::new(Bytes::copy_from_slice(body));
+        self.gateway.request(request.body(body).expect("a request")).await
+    }
+}
+
+/// Values that are not of the kind a member wants.
+fn wrong(input: &Value) -> Vec<Value> {
+    match (input["type"].as_str().expect("a type"), input["format"].as_str()) {
+        ("any", _) => Vec::new(),
+        ("string", Some("uuid")) => vec![json!(5), json!("nope"), json!("0000"), json!([])],
+        ("string", Some("date")) => vec![json!(5), json!("2026-13-01"), json!("1.2.2026"), json!("2026-01-05T08:00:00Z")],
+        ("string", Some("date-time")) => vec![json!(5), json!("soon"), json!("2026-01-05T25:00:00Z"), json!({})],
+        ("string", None) => vec![json!(5), json!(true), json!(["x"]), json!({}), json!("nul \u{0} inside")],
+        ("boolean", _) => vec![json!("true"), json!(1), json!([])],
+        ("number", _) => vec![json!("1"), json!(true), json!({})],
+        other => panic!("no working write has {other:?} yet"),
+    }
+}
+
+/// A value that will do, another each time where it must be unique.
+fn right(operation: &Contract, input: &Value) -> Value {
+    let length = if input["name"] == "name" && operation.resource() == "states" { 90 } else { 255 };
+    let unique = uuid::Uuid::new_v4().simple().to_string();
+    match (input["type"].as_str(), input["format"].as_str(), input["enum"].as_array()) {
+        (_, _, Some(allowed)) => allowed[1].clone(),
+        (Some("string"), Some("uuid"), _) if input["name"] == "lead_id" => json!("00000000-0000-4000-a000-000000000002"),
+        (Some("string"), Some("uuid"), _) => Value::Null,
+        (Some("string"), Some("date"), _) => json!("2026-02-03"),
+        (Some("string"), Some("date-time"), _) => json!("2026-02-03T04:05:06.000007Z"),
+        (Some("string"), ..) if input["name"] == "timezone" => json!("Asia/Kolkata"),
+        (Some("string"), ..) => json!(format!("{unique}{}", "ü".repeat(length - unique.len()))),
+        (Some("boolean"), ..) => json!(false),
+        (Some("number"), ..) => json!(12.5),
+        (Some("any"), ..) => json!({"in_use": "icon"}),
+        other => panic!("no working write has {other:?} yet"),
+    }
+}
+
+fn name_of(input: &Value) -> &str {
+    input["name"].as_str().expect("a name")
+}
+
+#[tokio::test]
+async fn every_member_takes_what_it_should_and_shows_it() {
+    let world = World::new().await;
+    for operation in writes_with_body() {
+        for input in operation.all("body") {
+            let value = right(operation, input);
+            let body = with(&body_for(operation), name_of(input), value.clone());
+            let answer = world.write(operation, &body).await.expect(operation.status());
+            let first = operation.method() == "POST" && operation.resource() == "modules";
+            // A new module goes in front, whatever was sent (O59).
+            if !(first && name_of(input) == "sort_order") {
+                assert_eq!(answer.json[name_of(input)], value, "{} {}", operation.id(), name_of(input));
+            }
+            let shape = operation.text("response");
+            world.shapes.assert(shape, &answer.json);
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_member_refuses_what_it_should_by_name() {
+    let world = World::new().await;
+    world.gateway.sandbox().clear_journal();
+    let mut checked = 0;
+    for operation in writes_with_body() {
+        for input in operation.all("body") {
+            let name = name_of(input);
+            let mut bad = wrong(input);
+            if let Some(max) = input["max_length"].as_u64() {
+                bad.push(json!("x".repeat(max as usize + 1)));
+            }
+            if input["enum"].is_array() {
+                bad.extend([json!("nonsense"), json!("")]);
+            }
+            if input["nullable"] != true && input["type"] != "any" {
+                bad.push(Value::Null);
+            }
+            let planned = super::catalogue::PLAN.operation(operation.id()).expect("planned");
+            let causeway::plan::BodyRule::Members(inputs) = &planned.body else { panic!("no members") };
+            let planned = inputs.iter().find(|known| known.name == name).expect("a planned member");
+            let must_trim = ["name", "color"].contains(&name);
+            assert_eq!(planned.trim, must_trim, "{} {name} (O9)", operation.id());
+            if must_trim {
+                bad.extend([json!(""), json!(" \t\n")]);
+            }
+            for value in bad {
+                let answer = world.write(operation, &with(&body_for(operation), name, value.clone())).await;
+                assert_eq!(answer.status, 400, "{} {name} = {value}: {}", operation.id(), answer.json);
+                world.refused(answer, &[name]);
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 200, "{checked}");
+    assert_eq!(world.v1_writes(), 0, "nothing was sent to v1");
+}
+
+#[tokio::test]
+async fn nullable_members_are_cleared_by_null() {
+    let world = World::new().await;
+    for operation in writes_with_body() {
+        for input in operation.all("body").filter(|input| input["nullable"] == true) {
+            let body = with(&body_for(operation), name_of(input), Value::Null);
+            let answer = world.write(operation, &body).await.expect(operation.status());
+            assert_eq!(answer.json[name_of(input)], Value::Null, "{} {}", operation.id(), name_of(input));
+        }
+    }
+}
+
+#[tokio::test]
+async fn required_members_are_required_and_every_fault_is_told_at_once() {
+    let world = World::new().await;
+    for operation in writes_with_body() {
+        let required: Vec<&str> =
+            operation.all("body").filter(|input| input["required"] == true).map(name_of).collect();
+        assert_eq!(required.is_empty(), operation.method() == "PATCH", "{}", operation.id());
+        if !required.is_empty() {
+            world.refused(world.write(operation, &json!({})).await, &required);
+        }
+        let faulty: Vec<(&str, Value)> =
+            operation.all("body").filter_map(|input| Some((name_of(input), wrong(input).first()?.clone()))).collect();
+        let body = Value::Object(faulty.iter().map(|(name, bad)| ((*name).to_owned(), bad.clone())).collect());
+        let answer = world.problem(world.write(operation, &body).await, 400, "validation_error");
+        let told: BTreeSet<&str> = answer.error_fields().into_iter().collect();
+        assert_eq!(told, faulty.iter().map(|(name, _)| *name).collect(), "{}", operation.id());
+    }
+}
+
+#[tokio::test]
+async fn read_only_and_unknown_members_change_nothing() {
+    let world = World::new().await;
+    for operation in writes_with_body() {
+        let inputs: Vec<&str> = operation.all("body").map(name_of).collect();
+        let resource = super::catalogue::PLAN.resource(operation.resource()).expect("a resource");
+        let mut body = body_for(operation);
+        let mut sent = 0;
+        for field in resource.fields.iter().filter(|field| !inputs.contains(&field.name.as_str())) {
+            body[&field.name] = json!(NOWHERE);
+            sent += 1;
+        }
+        assert!(sent >= 3, "id, created_at and created_by_id at least");
+        for unknown in ["project", "workspace", "state", "default", "parent", "lead", "members", "nonsense", "é"] {
+            if !inputs.contains(&unknown) {
+                body[unknown] = json!({"id": NOWHERE});
+            }
+        }
+        let answer = world.write(operation, &body).await.expect(operation.status());
+        for field in resource.fields.iter().filter(|field| !inputs.contains(&field.name.as_str())) {
+            assert_ne!(answer.json[&field.name], json!(NOWHERE), "{} {}", operation.id(), field.name);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_empty_patch_changes_nothing_and_sends_no_write() {
+    let world = World::new().await;
+    world.gateway.sandbox().clear_journal();
+    let mut checked = 0;
+    for operation in writes_with_body().filter(|operation| operation.method() == "PATCH") {
+        let path = world.path(operation);
+        let before = world.gateway.get("ada", &path).await.expect(200).json;
+        for body in [json!({}), json!({"id": NOWHERE, "nonsense": 1})] {
+            assert_eq!(world.gateway.patch("ada", &path, body).await.expect(200).json, before);
+        }
+        for (media, body) in [(None, &b""[..]), (Some("application/json"), b" ")] {
+            assert_eq!(world.raw("ada", operation, &path, media, body).await.expect(200).json, before);
+        }
+        checked += 1;
+    }
+    assert_eq!((checked, world.v1_writes()), (4, 0));
+}
+
+#[tokio::test]
+async fn bodies_that_are_none_are_judged_after_everything_else() {
+    let world = World::new().await;
+    let json_media = Some("application/json");
+    let huge = format!("{{\"description\": \"{}\"}}", "x".repeat(1024 * 1024)).into_bytes();
+    let cases: [(Option<&str>, &[u8]); 8] = [
+        (Some("text/plain"), b"{}"),
+        (Some("application/x-www-form-urlencoded"), b"name=x"),
+        (Some("application/merge-patch+json"), b"{}"),
+        (json_media, b"{\"name\": "),
+        (json_media, b"[]"),
+        (json_media, b"\"name\""),
+        (json_media, b"\xff\xfe"),
+        (json_media, &huge),
+    ];
+    for operation in writes_with_body() {
+        for (media, body) in cases {
+            let right = world.path(operation);
+            let hidden = world.path_but(operation, "project_id", SEC);
+            let absent = world.path_but(operation, "pk", NOWHERE);
+            let answer = world.raw("ada", operation, &right, media, body).await;
+            world.refused(answer, &[]);
+            world.problem(world.raw("nobody", operation, &right, media, body).await, 401, "unauthorized");
+            world.problem(world.raw("ada", operation, &hidden, media, body).await, 404, "resource_not_found");
+            world.problem(world.raw("gil", operation, &right, media, body).await, 403, "forbidden");
+            if absent != right {
+                world.problem(world.raw("ada", operation, &absent, media, body).await, 404, "resource_not_found");
+            }
+        }
+        let charset = Some("Application/JSON; charset=utf-8");
+        let body = body_for(operation).to_string();
+        world.raw("ada", operation, &world.path(operation), charset, body.as_bytes()).await.expect(operation.status());
+    }
+}

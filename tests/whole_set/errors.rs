@@ -1,0 +1,127 @@
+//! Every error case the contract declares for a working operation is provoked here, or is in the list of
+//! those that cannot be, with the reason.
+
+use super::catalogue::{Contract, working};
+use super::support::gateway::{Answer, Gateway};
+use super::support::scripted::{Exchange, ScriptedV1};
+use super::world::{SEC, WEB, World, at_v1, body_for, with};
+use bytes::Bytes;
+use http::Request;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// Declared, but not to be had in this version.
+fn why_not(operation: &Contract, code: &str) -> Option<&'static str> {
+    match (operation.id(), code) {
+        ("users_me_retrieve", "forbidden") => Some("keys carry no scopes, and there are no tokens yet"),
+        ("users_me_retrieve", "resource_not_found") => Some("v1 resolves every key it takes to a person"),
+        ("cycles_delete", "conflict") => Some("no cause is named for it; never raised (O58)"),
+        (_, "ordering_not_cursor_eligible") => {
+            let order = &operation.0["order_by"];
+            (order["allowed"] == order["cursor_eligible"]).then_some("every order of the list is eligible")
+        }
+        _ => None,
+    }
+}
+
+async fn provoke(world: &World, operation: &Contract, code: &str) -> Answer {
+    let path = world.path(operation);
+    let has = |name: &str| operation.variables().iter().any(|known| known == name);
+    match code {
+        "validation_error" if operation.0["envelope"] == true => world.gateway.get("ada", &format!("{path}?per_page=x")).await,
+        "validation_error" if operation.0["body"].is_array() => {
+            world.gateway.send(Some("ada"), operation.method(), &path, Some(&json!({"name": 5}))).await
+        }
+        "validation_error" => world.ask(Some("ada"), operation, &world.path_but(operation, "pk", "x")).await,
+        "ordering_not_cursor_eligible" => {
+            let eligible = operation.0["order_by"]["cursor_eligible"].as_array().expect("orders");
+            let mut orders = operation.0["order_by"]["allowed"].as_array().expect("orders").iter();
+            let order = orders.find(|order| !eligible.contains(order)).and_then(Value::as_str).expect("one");
+            world.gateway.get("ada", &format!("{path}?paginate=cursor&order_by={order}")).await
+        }
+        "unauthorized" => world.ask(None, operation, &path).await,
+        // Guests may not write; who has not joined may not read; guests may not read the workspace's roster.
+        "forbidden" if operation.writes() || !has("project_id") => world.ask(Some("gil"), operation, &path).await,
+        "forbidden" => world.ask(Some("mel"), operation, &path).await,
+        "resource_not_found" if has("project_id") => {
+            world.ask(Some("ada"), operation, &world.path_but(operation, "project_id", SEC)).await
+        }
+        "resource_not_found" => world.ask(Some("ada"), operation, &world.path_but(operation, "slug", "other")).await,
+        "conflict" if operation.method() == "DELETE" => {
+            let default = format!("/api/v2/workspaces/acme/projects/{WEB}/states/?is_default=true");
+            let default = world.gateway.get("ada", &default).await.expect(200).column("id")[0].clone();
+            let path = world.path_but(operation, "pk", default.as_str().expect("an id"));
+            world.gateway.delete("ada", &path).await
+        }
+        "conflict" => {
+            let collection = path.replace(&format!("{}/", world.record(operation.resource())), "");
+            let taken = with(&json!({"name": format!("taken {}", operation.id())}), "color", "#000000");
+            world.gateway.post("ada", &collection, taken.clone()).await.expect(201);
+            world.gateway.send(Some("ada"), operation.method(), &path, Some(&taken)).await
+        }
+        "rate_limited" => throttled(operation, &path).await,
+        other => panic!("{} declares {other}, which nothing provokes", operation.id()),
+    }
+}
+
+/// v1's own quota is the one limit there is in this version.
+async fn throttled(operation: &Contract, path: &str) -> Answer {
+    let v1 = ScriptedV1::start().await;
+    let quota = json!({"error_code": 5900, "error_message": "RATE_LIMIT_EXCEEDED"});
+    v1.expect(Exchange::get("users/me/").reply(429, quota).header("retry-after", "7").repeated());
+    let gateway = Gateway::before(v1.base_url()).await;
+    let body = operation.0["body"].is_array().then(|| body_for(operation));
+    let answer = gateway.send(Some("ada"), operation.method(), path, body.as_ref()).await;
+    v1.finish();
+    assert!(answer.headers["retry-after"].parse::<u64>().is_ok_and(|seconds| seconds >= 1));
+    answer
+}
+
+#[tokio::test]
+async fn every_declared_error_is_provoked_or_has_its_reason() {
+    let world = World::new().await;
+    let (mut provoked, mut excused) = (0, 0);
+    for operation in working() {
+        let declared: BTreeSet<(u64, &str)> = operation
+            .all("errors")
+            .map(|case| (case["status"].as_u64().expect("a status"), case["code"].as_str().expect("a code")))
+            .collect();
+        for (status, code) in declared {
+            if why_not(operation, code).is_some() {
+                excused += 1;
+                continue;
+            }
+            let answer = provoke(&world, operation, code).await;
+            assert_eq!((u64::from(answer.status), answer.code()), (status, code), "{}: {}", operation.id(), answer.json);
+            world.problem(answer, status as u16, code);
+            provoked += 1;
+        }
+    }
+    assert_eq!((provoked > 100, excused), (true, 5));
+}
+
+#[tokio::test]
+async fn a_state_that_holds_work_items_is_not_deleted() {
+    let world = World::new().await;
+    let sandbox = world.gateway.sandbox();
+    let state = at_v1(sandbox, "states", &json!({"name": "Busy", "color": "#010203"}));
+    let item = json!({"name": "in the way", "state": state});
+    let request = Request::post(format!("/api/v1/workspaces/acme/projects/{WEB}/work-items/"))
+        .header("X-Api-Key", "ada")
+        .header("Content-Type", "application/json")
+        .body(Bytes::from(item.to_string()));
+    assert_eq!(sandbox.handle(request.expect("a request")).status(), 201);
+    let path = format!("/api/v2/workspaces/acme/projects/{WEB}/states/{state}/");
+    world.problem(world.gateway.delete("ada", &path).await, 409, "conflict");
+    world.gateway.get("ada", &path).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_repeated_external_pair_is_a_conflict() {
+    let world = World::new().await;
+    for operation in working().filter(|operation| operation.method() == "POST") {
+        let pair = with(&with(&body_for(operation), "external_id", "E-1"), "external_source", "jira");
+        let answer = world.gateway.post("ada", &world.path(operation), pair).await;
+        world.problem(answer, 409, "conflict");
+    }
+}

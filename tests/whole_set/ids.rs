@@ -1,0 +1,74 @@
+//! Ids and slugs in paths: malformed, unknown, foreign, invisible, and in capitals.
+
+use super::catalogue::{NOWHERE, working};
+use super::world::{FOREIGN, SEC, World};
+
+#[tokio::test]
+async fn malformed_ids_are_named() {
+    let world = World::new().await;
+    for operation in working() {
+        for variable in operation.variables().iter().filter(|name| *name != "slug") {
+            for bad in ["x", "WEB-7", "0000000000004000c000000000000001", "00000000-0000-4000-c000-00000000000g"] {
+                let answer = world.ask(Some("ada"), operation, &world.path_but(operation, variable, bad)).await;
+                world.refused(answer, &[variable]);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_and_what_is_not_shown_is_the_same_404() {
+    let world = World::new().await;
+    let mut checked = 0;
+    for operation in working() {
+        let variables = operation.variables();
+        let has = |name: &str| variables.iter().any(|known| known == name);
+        let mut paths = Vec::new();
+        if has("slug") {
+            for slug in ["nowhere", "other", "ACME", "acme%20", "a%C3%A4"] {
+                paths.push(world.path_but(operation, "slug", slug));
+            }
+        }
+        if has("project_id") {
+            for project in [NOWHERE, SEC, FOREIGN] {
+                paths.push(world.path_but(operation, "project_id", project));
+            }
+        }
+        if has("pk") {
+            paths.push(world.path_but(operation, "pk", NOWHERE));
+        }
+        let mut told = Vec::new();
+        for path in paths {
+            let answer = world.ask(Some("ada"), operation, &path).await;
+            told.push(world.problem(answer, 404, "resource_not_found").json);
+            checked += 1;
+        }
+        assert!(told.windows(2).all(|two| two[0] == two[1]), "{}: {told:#?}", operation.id());
+    }
+    assert!(checked > 150, "{checked}");
+}
+
+#[tokio::test]
+async fn a_record_of_another_project_is_not_found_in_this_one() {
+    let world = World::new().await;
+    let typed = "00000000-0000-4000-c000-000000000004";
+    for operation in working().filter(|operation| operation.variables().contains(&"pk".to_owned())) {
+        let path = world.path_but(operation, "project_id", typed);
+        let answer = world.ask(Some("ada"), operation, &path).await;
+        world.problem(answer, 404, "resource_not_found");
+    }
+    for operation in working().filter(|operation| operation.id().ends_with("_retrieve")) {
+        world.gateway.get("ada", &world.path(operation)).await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn capitals_in_ids_make_no_difference() {
+    let world = World::new().await;
+    for operation in working().filter(|operation| operation.method() == "GET") {
+        let path = world.path_but(operation, "project_id", &super::world::WEB.to_uppercase());
+        let path = path.replace(world.record(operation.resource()), &world.record(operation.resource()).to_uppercase());
+        let answer = world.gateway.get("ada", &path).await.expect(200);
+        assert_eq!(answer.json, world.gateway.get("ada", &world.path(operation)).await.json, "{}", operation.id());
+    }
+}

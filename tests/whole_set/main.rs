@@ -1,0 +1,21 @@
+//! The whole set of operations, as the contract and the compiled plan list them, asked over HTTP.
+//!
+//! No list is kept by hand: what is sent and what is expected is read off `fixtures/contract` and the plan.
+//!
+//! May use: the public interface of the crate and `tests/support`.
+
+mod answers;
+mod bodies;
+mod catalogue;
+mod doors;
+mod errors;
+mod expand;
+mod filters;
+mod ids;
+mod links;
+mod orders;
+mod paging;
+mod schema;
+#[path = "../support/mod.rs"]
+mod support;
+mod world;
