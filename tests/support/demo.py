@@ -1,0 +1,79 @@
+"""A running `causeway` for tests written in Python: started, waited for, stopped."""
+
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+
+def free_address():
+    """An address of this machine on a port nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
+class Running:
+    """A child process that serves HTTP; stopped by SIGTERM, which it must answer with exit code 0."""
+
+    def __init__(self, command, address, cwd=None, env=None, alive="/healthz"):
+        self.base = f"http://{address}"
+        self.output = tempfile.TemporaryFile(mode="w+")
+        self.process = subprocess.Popen(
+            command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=self.output, stderr=subprocess.STDOUT
+        )
+        self.wait_until(f"{self.base}{alive}")
+
+    def wait_until(self, url, patience=60):
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise RuntimeError(f"ended with {self.process.returncode}:\n{self.text()}")
+            try:
+                urllib.request.urlopen(url, timeout=5).close()
+                return
+            except urllib.error.HTTPError:
+                return
+            except OSError:
+                time.sleep(0.05)
+        self.process.kill()
+        raise RuntimeError(f"{url} does not answer:\n{self.text()}")
+
+    def text(self):
+        """What it has printed."""
+        self.output.seek(0)
+        return self.output.read()
+
+    def stop(self):
+        """Asks it to end and returns its exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        code = self.stop()
+        if code != 0 and kind is None:
+            raise RuntimeError(f"ended with {code}:\n{self.text()}")
+
+
+class Demo(Running):
+    """`causeway demo` on a free port, or on `address`."""
+
+    def __init__(self, program, address=None):
+        address = address or free_address()
+        super().__init__([str(program), "demo", "--listen", address], address)
+
+    def curls(self):
+        """The curl lines it prints."""
+        return re.findall(r"^\s*(curl .*)$", self.text(), re.MULTILINE)
