@@ -149,7 +149,7 @@ fn translate(shape: &ReadShape, form: Rows, pages: &[Bytes], overlays: &Overlays
 }
 
 /// A page of a list that v1 refused: the card said the project is visible, so it no longer is.
-fn refused_read(failure: ReadFailure) -> Refusal {
+pub(super) fn refused_read(failure: ReadFailure) -> Refusal {
     match failure {
         ReadFailure::Answered(V1Response { status: 403 | 404, .. }) => Refusal::not_found(),
         other => other.into(),

@@ -14,6 +14,7 @@ use crate::v1::{Client, V1Key};
 use crate::v2::body::{self, Given};
 use crate::v2::{Parameters, Reply};
 use bytes::Bytes;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -39,6 +40,7 @@ pub struct Runner {
     pub(super) store: Store,
     pub(super) collections: Shelf<Collection>,
     pub(super) rosters: Shelf<Vec<Person>>,
+    pub(super) sets: Shelf<HashSet<Uuid>>,
     pub(super) changes: Arc<Changes>,
     pub(super) settings: RunnerSettings,
 }
@@ -51,6 +53,7 @@ impl Runner {
             shapes: plan.resources.iter().map(ReadShape::of).collect(),
             collections: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
             rosters: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
+            sets: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
             plan,
             client,
             access,

@@ -12,6 +12,8 @@ mod collection;
 mod create;
 mod delete;
 mod item;
+mod item_page;
+mod item_sets;
 mod job;
 mod list;
 mod roster;

@@ -30,7 +30,9 @@ fn wrong(input: &Value) -> Vec<Value> {
     match (input["type"].as_str().expect("a type"), input["format"].as_str()) {
         ("any", _) => Vec::new(),
         ("string", Some("uuid")) => vec![json!(5), json!("nope"), json!("0000"), json!([])],
-        ("string", Some("date")) => vec![json!(5), json!("2026-13-01"), json!("1.2.2026"), json!("2026-01-05T08:00:00Z")],
+        ("string", Some("date")) => {
+            vec![json!(5), json!("2026-13-01"), json!("1.2.2026"), json!("2026-01-05T08:00:00Z")]
+        }
         ("string", Some("date-time")) => vec![json!(5), json!("soon"), json!("2026-01-05T25:00:00Z"), json!({})],
         ("string", None) => vec![json!(5), json!(true), json!(["x"]), json!({}), json!("nul \u{0} inside")],
         ("boolean", _) => vec![json!("true"), json!(1), json!([])],
@@ -45,7 +47,9 @@ fn right(operation: &Contract, input: &Value) -> Value {
     let unique = uuid::Uuid::new_v4().simple().to_string();
     match (input["type"].as_str(), input["format"].as_str(), input["enum"].as_array()) {
         (_, _, Some(allowed)) => allowed[1].clone(),
-        (Some("string"), Some("uuid"), _) if input["name"] == "lead_id" => json!("00000000-0000-4000-a000-000000000002"),
+        (Some("string"), Some("uuid"), _) if input["name"] == "lead_id" => {
+            json!("00000000-0000-4000-a000-000000000002")
+        }
         (Some("string"), Some("uuid"), _) => Value::Null,
         (Some("string"), Some("date"), _) => json!("2026-02-03"),
         (Some("string"), Some("date-time"), _) => json!("2026-02-03T04:05:06.000007Z"),
@@ -141,8 +145,10 @@ async fn required_members_are_required_and_every_fault_is_told_at_once() {
         if !required.is_empty() {
             world.refused(world.write(operation, &json!({})).await, &required);
         }
-        let faulty: Vec<(&str, Value)> =
-            operation.all("body").filter_map(|input| Some((name_of(input), wrong(input).first()?.clone()))).collect();
+        let faulty: Vec<(&str, Value)> = operation
+            .all("body")
+            .filter_map(|input| Some((name_of(input), wrong(input).first()?.clone())))
+            .collect();
         let body = Value::Object(faulty.iter().map(|(name, bad)| ((*name).to_owned(), bad.clone())).collect());
         let answer = world.problem(world.write(operation, &body).await, 400, "validation_error");
         let told: BTreeSet<&str> = answer.error_fields().into_iter().collect();
@@ -225,6 +231,9 @@ async fn bodies_that_are_none_are_judged_after_everything_else() {
         }
         let charset = Some("Application/JSON; charset=utf-8");
         let body = body_for(operation).to_string();
-        world.raw("ada", operation, &world.path(operation), charset, body.as_bytes()).await.expect(operation.status());
+        world
+            .raw("ada", operation, &world.path(operation), charset, body.as_bytes())
+            .await
+            .expect(operation.status());
     }
 }

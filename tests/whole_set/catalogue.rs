@@ -27,7 +27,8 @@ pub static PLAN: LazyLock<Plan> = LazyLock::new(|| compile_plan(None).expect("th
 /// All operations of the contract.
 pub static OPERATIONS: LazyLock<Vec<Contract>> = LazyLock::new(|| {
     let all = fixture("operations.json");
-    let operations: Vec<_> = all["operations"].as_array().expect("operations").iter().cloned().map(Contract).collect();
+    let operations: Vec<_> =
+        all["operations"].as_array().expect("operations").iter().cloned().map(Contract).collect();
     assert_eq!(operations.len(), 88);
     operations
 });
@@ -120,7 +121,8 @@ impl Contract {
 
 #[test]
 fn the_plan_has_the_contracts_operations_and_no_others() {
-    let of_plan: std::collections::BTreeSet<_> = PLAN.operations.iter().map(|operation| operation.id.as_str()).collect();
+    let of_plan: std::collections::BTreeSet<_> =
+        PLAN.operations.iter().map(|operation| operation.id.as_str()).collect();
     let of_contract: std::collections::BTreeSet<_> = OPERATIONS.iter().map(Contract::id).collect();
     assert_eq!(of_plan, of_contract);
     assert_eq!(working().count(), 23);

@@ -111,7 +111,9 @@ async fn what_v2_does_not_have_is_not_found() {
     let world = World::new().await;
     let project = OPERATIONS.iter().find(|operation| operation.id() == "states_list").map(|list| world.path(list));
     let project = project.expect("states").replace("states/", "");
-    for inner in ["", "pages/", "intake-issues/", "estimates/", "work-items/x/links/", "archived-cycles/", "issues/"] {
+    for inner in
+        ["", "pages/", "intake-issues/", "estimates/", "work-items/x/links/", "archived-cycles/", "issues/"]
+    {
         let answer = world.gateway.get("ada", &format!("{project}{inner}")).await;
         world.problem(answer, 404, "resource_not_found");
     }

@@ -28,7 +28,9 @@ async fn provoke(world: &World, operation: &Contract, code: &str) -> Answer {
     let path = world.path(operation);
     let has = |name: &str| operation.variables().iter().any(|known| known == name);
     match code {
-        "validation_error" if operation.0["envelope"] == true => world.gateway.get("ada", &format!("{path}?per_page=x")).await,
+        "validation_error" if operation.0["envelope"] == true => {
+            world.gateway.get("ada", &format!("{path}?per_page=x")).await
+        }
         "validation_error" if operation.0["body"].is_array() => {
             world.gateway.send(Some("ada"), operation.method(), &path, Some(&json!({"name": 5}))).await
         }
@@ -46,7 +48,9 @@ async fn provoke(world: &World, operation: &Contract, code: &str) -> Answer {
         "resource_not_found" if has("project_id") => {
             world.ask(Some("ada"), operation, &world.path_but(operation, "project_id", SEC)).await
         }
-        "resource_not_found" => world.ask(Some("ada"), operation, &world.path_but(operation, "slug", "other")).await,
+        "resource_not_found" => {
+            world.ask(Some("ada"), operation, &world.path_but(operation, "slug", "other")).await
+        }
         "conflict" if operation.method() == "DELETE" => {
             let default = format!("/api/v2/workspaces/acme/projects/{WEB}/states/?is_default=true");
             let default = world.gateway.get("ada", &default).await.expect(200).column("id")[0].clone();
@@ -92,7 +96,13 @@ async fn every_declared_error_is_provoked_or_has_its_reason() {
                 continue;
             }
             let answer = provoke(&world, operation, code).await;
-            assert_eq!((u64::from(answer.status), answer.code()), (status, code), "{}: {}", operation.id(), answer.json);
+            assert_eq!(
+                (u64::from(answer.status), answer.code()),
+                (status, code),
+                "{}: {}",
+                operation.id(),
+                answer.json
+            );
             world.problem(answer, status as u16, code);
             provoked += 1;
         }

@@ -60,7 +60,11 @@ async fn every_filter_narrows_as_brute_force_says() {
             match test {
                 FilterTest::In => values = vec![values.join(","), values[0].clone(), format!(" {} ,", values[0])],
                 FilterTest::Equal if param["type"] == "string" && param["enum"].is_null() => {
-                    values.push(if param["format"] == "uuid" { super::catalogue::NOWHERE.into() } else { "zz".into() });
+                    values.push(if param["format"] == "uuid" {
+                        super::catalogue::NOWHERE.into()
+                    } else {
+                        "zz".into()
+                    });
                 }
                 FilterTest::Equal => {}
                 FilterTest::IsNull => values = ["true", "1", "FALSE", "0"].map(str::to_owned).into(),
@@ -74,7 +78,11 @@ async fn every_filter_narrows_as_brute_force_says() {
                     _ => wanted.contains(&text_of(&row[&field]).as_str()),
                 };
                 let expected: Vec<Value> = rows.iter().filter(holds).map(|row| row["id"].clone()).collect();
-                assert_eq!(ids(&world, &path, &format!("{name}={}", encoded(&value))).await, expected, "{name}={value}");
+                assert_eq!(
+                    ids(&world, &path, &format!("{name}={}", encoded(&value))).await,
+                    expected,
+                    "{name}={value}"
+                );
                 checked += 1;
             }
             let all: Vec<Value> = rows.iter().map(|row| row["id"].clone()).collect();
@@ -177,12 +185,15 @@ async fn unknown_parameters_are_refused_with_the_nearest_name() {
     for operation in lists() {
         let path = world.path(operation);
         let plain = world.gateway.get("ada", &path).await.expect(200).json;
-        for (typed, meant) in [("serch", "search"), ("order", "order_by"), ("per_pag", "per_page"), ("ofset", "offset")] {
+        for (typed, meant) in
+            [("serch", "search"), ("order", "order_by"), ("per_pag", "per_page"), ("ofset", "offset")]
+        {
             let answer = world.refused(world.gateway.get("ada", &format!("{path}?{typed}=1")).await, &[typed]);
             let message = answer.json["errors"][0]["message"].as_str().expect("a message");
             assert!(message.contains(&format!("`{meant}`")), "{message}");
         }
-        let answer = world.refused(world.gateway.get("ada", &format!("{path}?qqqq=1&qqqq=2&state=3")).await, &["qqqq", "state"]);
+        let answer = world
+            .refused(world.gateway.get("ada", &format!("{path}?qqqq=1&qqqq=2&state=3")).await, &["qqqq", "state"]);
         assert!(!answer.json["errors"][0]["message"].as_str().expect("a message").contains("mean"));
         assert_eq!(world.gateway.get("ada", &format!("{path}?fields=id")).await.expect(200).json, plain);
     }

@@ -67,7 +67,8 @@ async fn capitals_in_ids_make_no_difference() {
     let world = World::new().await;
     for operation in working().filter(|operation| operation.method() == "GET") {
         let path = world.path_but(operation, "project_id", &super::world::WEB.to_uppercase());
-        let path = path.replace(world.record(operation.resource()), &world.record(operation.resource()).to_uppercase());
+        let path =
+            path.replace(world.record(operation.resource()), &world.record(operation.resource()).to_uppercase());
         let answer = world.gateway.get("ada", &path).await.expect(200);
         assert_eq!(answer.json, world.gateway.get("ada", &world.path(operation)).await.json, "{}", operation.id());
     }

@@ -20,7 +20,8 @@ fn links() -> String {
 #[tokio::test]
 async fn all_five_verbs_work_without_a_line_of_rust() {
     let gateway = gateway().await;
-    let created = gateway.post("ada", &links(), json!({"url": "https://example.com/a", "title": "A"})).await.expect(201);
+    let created =
+        gateway.post("ada", &links(), json!({"url": "https://example.com/a", "title": "A"})).await.expect(201);
     let keys: Vec<&String> = created.json.as_object().expect("a record").keys().collect();
     assert_eq!(keys, ["id", "title", "url", "work_item_id", "created_at", "created_by_id"]);
     assert_eq!(created.text("work_item_id"), ITEM);
@@ -50,6 +51,7 @@ async fn its_refusals_are_those_of_any_resource() {
     let nowhere = links().replace(ITEM, "x");
     let answer = gateway.get("ada", &nowhere).await.expect_problem(400, "validation_error");
     assert_eq!(answer.error_fields(), ["work_item_id"]);
-    let sorted = gateway.get("ada", &format!("{}?order_by=id&paginate=cursor&per_page=1", links())).await.expect(200);
+    let sorted =
+        gateway.get("ada", &format!("{}?order_by=id&paginate=cursor&per_page=1", links())).await.expect(200);
     assert_eq!(sorted.json["has_more"], false);
 }

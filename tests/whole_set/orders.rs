@@ -72,7 +72,8 @@ async fn eligible_orders_walk_all_rows_exactly_once_and_no_others_walk() {
         let path = world.path(operation);
         let eligible = operation.0["order_by"]["cursor_eligible"].as_array().expect("orders");
         for order in allowed(operation) {
-            let first = world.gateway.get("ada", &format!("{path}?paginate=cursor&order_by={order}&per_page=3")).await;
+            let first =
+                world.gateway.get("ada", &format!("{path}?paginate=cursor&order_by={order}&per_page=3")).await;
             if !eligible.contains(&order.into()) {
                 world.problem(first, 400, "ordering_not_cursor_eligible");
                 continue;

@@ -58,7 +58,8 @@ async fn offsets_end_at_ten_thousand() {
         let far = world.gateway.get("ada", &format!("{path}?offset=10000")).await.expect(200);
         assert_eq!((far.data().len(), &far.json["next"], &far.json["previous"]), (0, &Value::Null, &9950.into()));
         for bad in ["10001", "99999999999999999999999", "-1", "x", "1.5", "1e2", "%2B1", "0x1"] {
-            let answer = world.refused(world.gateway.get("ada", &format!("{path}?offset={bad}")).await, &["offset"]);
+            let answer =
+                world.refused(world.gateway.get("ada", &format!("{path}?offset={bad}")).await, &["offset"]);
             let message = answer.json["errors"][0]["message"].as_str().expect("a message");
             let too_large = bad.len() > 4 && bad.bytes().all(|b| b.is_ascii_digit());
             assert_eq!(message.contains("cursor"), too_large, "{bad}: {message}");
@@ -74,7 +75,9 @@ async fn page_sizes_are_clamped_upwards_and_refused_downwards() {
     for operation in lists() {
         let path = world.path(operation);
         let many = world.rows(&path, None).await.len();
-        for (asked, given) in [("", 50), ("per_page=200", 200), ("per_page=201", 200), ("per_page=99999999999999999999", 200)] {
+        for (asked, given) in
+            [("", 50), ("per_page=200", 200), ("per_page=201", 200), ("per_page=99999999999999999999", 200)]
+        {
             let page = world.gateway.get("ada", &format!("{path}?{asked}")).await.expect(200);
             assert_eq!(page.data().len(), given.min(many), "{asked}");
             let next = if many > given { Value::from(given) } else { Value::Null };
@@ -134,7 +137,8 @@ async fn a_token_of_a_list_with_other_keys_is_refused() {
     let path = |id: &str| world.path(lists().find(|list| list.id() == id).expect("a list"));
     let (states, members) = (path("states_list"), path("project_members_list"));
     for (from, to) in [(&states, &members), (&members, &states)] {
-        let first = world.gateway.get("ada", &format!("{from}?paginate=cursor&order_by=created_at&per_page=1")).await;
+        let first =
+            world.gateway.get("ada", &format!("{from}?paginate=cursor&order_by=created_at&per_page=1")).await;
         let token = first.expect(200).text("next_cursor");
         let answer = world.gateway.get("ada", &format!("{to}?order_by=created_at&cursor={token}")).await;
         world.refused(answer, &["cursor"]);

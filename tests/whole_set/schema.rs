@@ -11,7 +11,8 @@ pub struct Shapes {
 }
 
 /// Keywords without a say in what is valid.
-const SILENT: &[&str] = &["description", "readOnly", "writeOnly", "examples", "default", "x-source", "x-write-only"];
+const SILENT: &[&str] =
+    &["description", "readOnly", "writeOnly", "examples", "default", "x-source", "x-write-only"];
 
 impl Shapes {
     /// From `fixtures/contract/resources.json`; codes the rulings add to `Problem` are let in.
@@ -71,8 +72,12 @@ impl Shapes {
             "enum" => expect(rule.as_array().is_some_and(|allowed| allowed.contains(value))),
             "format" => expect(value.as_str().is_none_or(|text| has_format(rule, text))),
             "pattern" => expect(value.as_str().is_none_or(|text| is_human_key(rule, text))),
-            "maxLength" => expect(value.as_str().is_none_or(|text| length(text) <= rule.as_u64().expect("a number"))),
-            "minLength" => expect(value.as_str().is_none_or(|text| length(text) >= rule.as_u64().expect("a number"))),
+            "maxLength" => {
+                expect(value.as_str().is_none_or(|text| length(text) <= rule.as_u64().expect("a number")))
+            }
+            "minLength" => {
+                expect(value.as_str().is_none_or(|text| length(text) >= rule.as_u64().expect("a number")))
+            }
             "minimum" => expect(value.as_f64().is_none_or(|number| number >= rule.as_f64().expect("a number"))),
             "maximum" => expect(value.as_f64().is_none_or(|number| number <= rule.as_f64().expect("a number"))),
             "minItems" => expect(value.is_null() || elements().count() as u64 >= rule.as_u64().expect("a number")),

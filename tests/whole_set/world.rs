@@ -98,7 +98,8 @@ impl World {
     pub fn crowd(&self, how_many: usize) {
         let sandbox = self.gateway.sandbox();
         for n in 0..how_many {
-            let pair = json!({"name": format!("Row {n:03}"), "external_id": format!("X-{n}"), "external_source": "s"});
+            let pair =
+                json!({"name": format!("Row {n:03}"), "external_id": format!("X-{n}"), "external_source": "s"});
             let label = at_v1(sandbox, "labels", &with(&pair, "description", "d"));
             if n % 3 == 0 {
                 // Equal numbers, so that the tiebreak has something to do.
