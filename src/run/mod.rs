@@ -12,6 +12,7 @@ mod collection;
 mod create;
 mod delete;
 mod item;
+mod item_lookup;
 mod item_page;
 mod item_sets;
 mod job;
