@@ -106,6 +106,11 @@ impl Exchange {
         }
     }
 
+    /// The same exchange at another target.
+    pub fn at(self, target: &str) -> Self {
+        Self { target: target.trim_start_matches("/api/v1/").to_owned(), ..self }
+    }
+
     /// Only requests with this key match; without it, any key does.
     pub fn key(self, key: &str) -> Self {
         Self { key: Some(key.into()), ..self }

@@ -75,8 +75,22 @@ pub const TABLE: &[(&str, u16, &str, &str)] = &[
     ("modules_archived_get", 200, "", "archived modules are found by id (O59)"),
     ("modules_archived_patch", 404, NOT_FOUND, "archived modules are only read"),
     ("modules_archived_name_still_taken", 409, CONFLICT, "archived modules keep their names in v1 (trap 5)"),
+    // Other files
+    ("auth_bearer_ignored_beside_valid_key", 401, UNAUTHORIZED, "a wrong token beside a key is a wrong credential"),
+    ("errors_form_accepted", 400, INVALID, "v2 takes JSON only (O5)"),
+    ("errors_multipart_accepted", 400, INVALID, "v2 takes JSON only (O5)"),
+    ("errors_accept_xml", 200, "", "v2 answers JSON whatever is asked for"),
+    ("errors_accept_html", 200, "", "v2 answers JSON whatever is asked for"),
+    ("errors_format_param", 400, INVALID, "unknown parameters of lists are refused (O6)"),
+    ("errors_slash_missing_get", 404, NOT_FOUND, "v2 names the right path instead of redirecting (trap 13)"),
+    ("errors_slash_missing_post", 404, NOT_FOUND, "v2 names the right path instead of redirecting (trap 13)"),
+    ("errors_body_too_large_no_slash", 404, NOT_FOUND, "the path is judged before the body (O2)"),
+    ("errors_400_error_key", 201, "", "each date of a cycle goes alone, so one of them will do (trap 25)"),
+    ("pagination_per_page_0_states", 400, INVALID, "the page size is judged here (trap 10)"),
+    ("pagination_per_page_1001_labels", 200, "", "a page size above 200 is clamped (contract, chapter 5)"),
 ];
 
+const UNAUTHORIZED: &str = "unauthorized";
 const INVALID: &str = "validation_error";
 const CONFLICT: &str = "conflict";
 const NOT_FOUND: &str = "resource_not_found";

@@ -184,9 +184,14 @@ pub fn path(v1: &str) -> String {
 
 /// The v2 query for a v1 query: what v2 has no word for is left out.
 pub fn query(kind: Kind, v1: &str) -> String {
-    let foreign = ["fields", "expand", "cursor", "cycle_view"];
+    let foreign = ["fields", "expand", "cycle_view"];
     let parts = v1.split('&').filter(|part| !part.is_empty());
-    let parts = parts.filter(|part| !foreign.contains(&part.split('=').next().unwrap_or_default()));
+    let parts = parts.filter(|part| match part.split_once('=') {
+        // Tokens of v1 are not those of v2; what is a token in neither stays.
+        Some(("cursor", token)) => token.split([':', '-']).any(|part| part.parse::<u32>().is_err()),
+        Some((name, _)) => !foreign.contains(&name),
+        None => true,
+    });
     let renamed = parts.map(|part| match part.split_once('=') {
         Some((name, value)) => format!("{}={value}", renamed(name)),
         None => part.to_owned(),

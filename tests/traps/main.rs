@@ -8,6 +8,11 @@ mod recordings;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod access;
+mod dates;
 mod differences;
 mod intent;
+mod names;
 mod replay;
+mod scene;
+mod writes;

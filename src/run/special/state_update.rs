@@ -22,9 +22,16 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
             "is_default",
             "a project always has a default state; make another state the default",
         )),
-        Some(true) if !is_default => promote(job, write, &stored, given).await,
+        Some(true) if !is_default || others_have_it(&write, stored.record.id) => {
+            promote(job, write, &stored, given).await
+        }
         _ => update::update_given(job, write, &stored, &given).await,
     }
+}
+
+/// v1 can hold two defaults (trap 23, `states_list_two_defaults`); asking for one of them leaves it alone.
+fn others_have_it(write: &crate::run::shelf::Write<'_, crate::run::Collection>, id: uuid::Uuid) -> bool {
+    write.before().is_some_and(|all| !state_default::others(&all.thing, id).is_empty())
 }
 
 async fn promote(

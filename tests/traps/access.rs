@@ -1,0 +1,231 @@
+//! Keys, visibility, roles, quotas: what v1 says with one 403, and what it forgets to check.
+
+use crate::scene::{
+    ADA, CARD, NOWHERE, OTHERS, SECRET, Scene, THROUGH, V1, card, journal, list, project, record, web,
+};
+use crate::support::gateway::Gateway;
+use crate::support::scripted::Exchange;
+use causeway::sandbox::Seed;
+use serde_json::json;
+
+#[tokio::test]
+async fn trap_01_a_bad_key_is_401_however_v1_says_it() {
+    for exchange in ["auth_wrong_key", "auth_expired_key", "auth_deactivated_key"] {
+        let scene = Scene::unknown().await;
+        scene.expect(Exchange::get("users/me/").key("ada").recorded("auth", exchange));
+        let answer = scene.get("states/").await.expect_problem(401, "unauthorized");
+        assert!(answer.headers.contains_key("www-authenticate"));
+        assert_eq!(scene.v1.calls(), 1, "{exchange}: nothing is asked with a bad key");
+        scene.v1.finish();
+    }
+    let scene = Scene::unknown().await;
+    scene.gateway.send(None, "GET", &web("states/"), None).await.expect_problem(401, "unauthorized");
+    assert_eq!(scene.v1.calls(), 0);
+}
+
+#[tokio::test]
+async fn trap_01_a_key_that_turns_bad_is_401_at_once_and_afterwards() {
+    let scene = Scene::unknown().await;
+    scene.expect(Exchange::get("users/me/").recorded("users", "users_me_admin"));
+    scene.expect(Exchange::get(&format!("{V1}{CARD}")).reply(200, card(Some(20))));
+    scene.expect(Exchange::post(&format!("{V1}labels/")).recorded("auth", "auth_deactivated_key"));
+    scene.post("labels/", json!({"name": "bug"})).await.expect_problem(401, "unauthorized");
+    scene.expect(Exchange::get("users/me/").recorded("auth", "auth_deactivated_key"));
+    scene.get("labels/").await.expect_problem(401, "unauthorized");
+    scene.v1.finish();
+}
+
+#[tokio::test]
+async fn trap_02_invisible_is_404_and_not_allowed_is_403() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let states = |id: &str| project(id, "states/");
+    for (key, path) in [
+        ("ada", states(NOWHERE)),
+        ("ada", states(OTHERS)),
+        ("ada", states(SECRET)),
+        ("eve", web("states/")),
+        ("dan", web("states/")),
+        ("ada", web("states/").replace("acme", "nope")),
+        ("ada", web("states/").replace("acme", "other")),
+        ("ada", web("states/").replace("acme", "ACME")),
+    ] {
+        gateway.get(key, &path).await.expect_problem(404, "resource_not_found");
+        gateway.post(key, &path, json!({})).await.expect_problem(404, "resource_not_found");
+    }
+    // A public project of the own workspace that was not joined is visible (O88); so is one's own as a guest.
+    gateway.get("mel", &web("states/")).await.expect_problem(403, "forbidden");
+    gateway.get("gil", &web("states/")).await.expect(200);
+    let body = json!({"name": "x", "color": "#000"});
+    gateway.post("gil", &web("states/"), body).await.expect_problem(403, "forbidden");
+}
+
+#[tokio::test]
+async fn trap_02_a_403_on_a_write_is_judged_by_a_new_card() {
+    for (second_card, status, code) in [
+        (Exchange::get("").recorded("projects", "projects_get_outsider"), 404, "resource_not_found"),
+        (Exchange::get("").recorded("projects", "projects_get_private_by_non_member"), 404, "resource_not_found"),
+        (Exchange::get("").reply(200, card(None)), 403, "forbidden"),
+        (Exchange::get("").reply(200, card(Some(5))), 403, "forbidden"),
+    ] {
+        let scene = Scene::unknown().await;
+        scene.expect(Exchange::get("users/me/").recorded("users", "users_me_admin"));
+        let target = format!("{V1}{CARD}");
+        scene.expect(Exchange::get(&target).reply(200, card(Some(15))));
+        scene.expect(
+            Exchange::post(&format!("{V1}states/")).recorded("states", "states_create_by_project_outsider"),
+        );
+        scene.expect(second_card.at(&target));
+        let body = json!({"name": "Review", "color": "#000"});
+        scene.post("states/", body).await.expect_problem(status, code);
+        scene.v1.finish();
+    }
+}
+
+#[tokio::test]
+async fn trap_03_labels_and_rosters_of_projects_one_is_not_in_are_not_shown() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    for path in ["labels/", "members/"] {
+        for id in [SECRET, OTHERS, NOWHERE] {
+            gateway.get("ada", &project(id, path)).await.expect_problem(404, "resource_not_found");
+        }
+        gateway.get("mel", &web(path)).await.expect_problem(403, "forbidden");
+        let asked = journal(&gateway);
+        assert!(asked.is_empty(), "v1 would have answered: {asked:?}");
+    }
+}
+
+#[tokio::test]
+async fn trap_04_labels_are_not_created_where_one_is_not_a_member() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let body = json!({"name": "intruder"});
+    for id in [SECRET, OTHERS, NOWHERE] {
+        gateway.post("ada", &project(id, "labels/"), body.clone()).await.expect_problem(404, "resource_not_found");
+    }
+    gateway.post("mel", &web("labels/"), body).await.expect_problem(403, "forbidden");
+    assert!(journal(&gateway).is_empty());
+    let secret = gateway.get("bob", &project(SECRET, "labels/")).await.expect(200);
+    assert!(secret.data().is_empty(), "v1 would have let ada in");
+}
+
+#[tokio::test]
+async fn trap_11_both_kinds_of_500_are_502() {
+    for (file, exchange) in [("errors", "errors_500_order_by"), ("errors", "errors_null_byte_in_query")] {
+        let scene = Scene::new().await;
+        scene
+            .expect(Exchange::get("").recorded(file, exchange).at(&crate::scene::list_target("states")).repeated());
+        scene.expect(Exchange::post(&format!("{V1}labels/")).recorded(file, exchange));
+        for answer in [scene.get("states/").await, scene.post("labels/", json!({"name": "bug"})).await] {
+            let answer = answer.expect_problem(502, "upstream_error");
+            assert!(answer.json.get("errors").is_none());
+            assert!(!answer.json.to_string().contains('<'), "no page of v1: {}", answer.json);
+        }
+        let posts = scene.calls().iter().filter(|call| call.starts_with("POST")).count();
+        assert_eq!(posts, 1, "a write is never repeated");
+        scene.v1.finish();
+    }
+}
+
+#[tokio::test]
+async fn trap_12_ids_in_paths_reach_v1_in_lower_case() {
+    let scene = Scene::new().await;
+    let label = record("labels", "labels_create_minimal", json!({}));
+    let id = crate::scene::id(&label).to_owned();
+    scene.expect(list("labels", std::slice::from_ref(&label)));
+    let one = format!("{V1}labels/{id}/");
+    scene.expect(
+        Exchange::patch(&one)
+            .body(json!({"color": "#111"}))
+            .reply(200, record("labels", "labels_create_minimal", json!({"color": "#111"}))),
+    );
+    scene.expect(Exchange::delete(&one));
+    let upper = web(&format!("labels/{}/", id.to_uppercase())).replace("c000", "C000");
+    let found = scene.gateway.get("ada", &upper).await.expect(200);
+    assert_eq!(found.text("id"), id);
+    scene.gateway.patch("ada", &upper, json!({"color": "#111"})).await.expect(200);
+    scene.v1.expect(list("labels", &[label]).repeated());
+    scene.gateway.delete("ada", &upper).await.expect(204);
+    for wrong in ["not-a-uuid", "00000000000040008000000000000001", "{00000000-0000-4000-8000-000000000001}"] {
+        let answer = scene.get(&format!("labels/{wrong}/")).await.expect_problem(400, "validation_error");
+        assert_eq!(answer.error_fields(), ["pk"]);
+    }
+    scene.v1.finish();
+}
+
+#[tokio::test]
+async fn trap_13_a_redirect_of_v1_is_502_and_never_followed() {
+    let scene = Scene::new().await;
+    let moved = || Exchange::get("").recorded("errors", "errors_slash_missing_get");
+    scene.expect(moved().at(&crate::scene::list_target("states")));
+    scene.expect(Exchange::post(&format!("{V1}labels/")).recorded("errors", "errors_slash_missing_post"));
+    scene.get("states/").await.expect_problem(502, "upstream_error");
+    scene.post("labels/", json!({"name": "bug"})).await.expect_problem(502, "upstream_error");
+    scene.finish(&["GET states/", r#"POST labels/ {"name":"bug"}"#]);
+}
+
+#[tokio::test]
+async fn trap_57_a_used_up_quota_is_429_with_v1s_retry_after() {
+    let limited = || Exchange::get("").recorded("throttle", "throttle_limited");
+    // On the first look at the key, on the card, on a list, on a write.
+    let scene = Scene::unknown().await;
+    scene.expect(limited().at("users/me/"));
+    let answer = scene.get("states/").await.expect_problem(429, "rate_limited");
+    assert_eq!(answer.headers["retry-after"], "60");
+    scene.expect(Exchange::get("users/me/").recorded("users", "users_me_admin"));
+    scene.expect(limited().at(&format!("{V1}{CARD}")));
+    assert_eq!(scene.get("states/").await.expect_problem(429, "rate_limited").headers["retry-after"], "60");
+    scene.expect(Exchange::get(&format!("{V1}{CARD}")).reply(200, card(Some(20))));
+    scene.expect(limited().at(&crate::scene::list_target("states")));
+    assert_eq!(scene.get("states/").await.expect_problem(429, "rate_limited").headers["retry-after"], "60");
+    scene.expect(Exchange::post(&format!("{V1}labels/")).recorded("throttle", "throttle_limited"));
+    let answer = scene.post("labels/", json!({"name": "bug"})).await.expect_problem(429, "rate_limited");
+    assert_eq!(answer.headers["retry-after"], "60");
+    scene.v1.finish();
+}
+
+#[tokio::test]
+async fn trap_57_reads_of_people_who_see_the_same_cost_one_call() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    gateway.get("ada", &web("states/")).await.expect(200);
+    for key in ["ada", "bob", "kim"] {
+        for path in ["states/", "states/?group=started", "states/?order_by=-id&per_page=2&offset=1"] {
+            gateway.get(key, &web(path)).await.expect(200);
+        }
+    }
+    let lists = journal(&gateway).iter().filter(|call| call.starts_with("GET states/")).count();
+    assert_eq!(lists, 1);
+    // Guests share among guests only.
+    gateway.get("gil", &web("states/")).await.expect(200);
+    let lists = journal(&gateway).iter().filter(|call| call.starts_with("GET states/")).count();
+    assert_eq!(lists, 2);
+}
+
+#[tokio::test]
+async fn trap_58_an_archived_project_is_not_there() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    gateway.get("ada", &web("states/")).await.expect(200);
+    gateway.post("ada", &format!("{THROUGH}archive/"), json!({})).await.expect(204);
+    gateway.sandbox().clear_journal();
+    for path in ["states/", "labels/", "cycles/", "modules/", "members/"] {
+        gateway.get("ada", &web(path)).await.expect_problem(404, "resource_not_found");
+    }
+    // v1 would accept these.
+    let body = json!({"name": "x", "color": "#000"});
+    for path in ["states/", "labels/", "cycles/", "modules/"] {
+        gateway.post("ada", &web(path), body.clone()).await.expect_problem(404, "resource_not_found");
+    }
+    assert!(journal(&gateway).is_empty());
+    gateway.delete("ada", &format!("{THROUGH}archive/")).await.expect(204);
+    gateway.get("ada", &web("states/")).await.expect(200);
+}
+
+#[tokio::test]
+async fn trap_59_keys_of_deactivated_accounts_work_and_those_of_inactive_members_do_not() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    assert_eq!(gateway.get("zed", "/api/v2/users/me/").await.expect(200).text("display_name"), "zed");
+    gateway.get("zed", &web("states/")).await.expect(200);
+    // The membership switch is what counts.
+    assert_eq!(gateway.get("dan", "/api/v2/users/me/").await.expect(200).text("display_name"), "dan");
+    gateway.get("dan", &web("states/")).await.expect_problem(404, "resource_not_found");
+    gateway.get("dan", "/api/v2/workspaces/acme/members/").await.expect_problem(404, "resource_not_found");
+    assert_ne!(gateway.get("zed", "/api/v2/users/me/").await.text("id"), ADA);
+}

@@ -1,0 +1,177 @@
+//! Names and external pairs: five ways to clash, and names v1 cannot take.
+
+use crate::scene::{Scene, THROUGH, V1, id, list, record, stored, web};
+use crate::support::gateway::Gateway;
+use crate::support::scripted::Exchange;
+use causeway::sandbox::Seed;
+use serde_json::json;
+
+#[tokio::test]
+async fn trap_05_clashes_of_names_on_create_are_409() {
+    for (resource, exchange, body) in [
+        ("states", "states_create_duplicate_name", json!({"name": "Review", "color": "#000000"})),
+        ("labels", "labels_create_duplicate_name", json!({"name": "bug"})),
+        ("modules", "modules_create_duplicate_name", json!({"name": "M1"})),
+    ] {
+        let scene = Scene::new().await;
+        scene.expect(Exchange::post(&format!("{V1}{resource}/")).recorded(resource, exchange));
+        let answer = scene.post(&format!("{resource}/"), body).await.expect_problem(409, "conflict");
+        assert!(answer.json.get("errors").is_none());
+        scene.v1.finish();
+    }
+}
+
+#[tokio::test]
+async fn trap_05_clashes_of_names_on_update_are_409() {
+    for (resource, row, exchange) in [
+        ("states", "states_create_minimal", "states_patch_duplicate_name"),
+        ("labels", "labels_create_minimal", "labels_patch_duplicate_name"),
+        ("modules", "modules_create_minimal", "modules_patch_duplicate_name"),
+    ] {
+        let scene = Scene::new().await;
+        let row = record(resource, row, json!({}));
+        let one = format!("{resource}/{}/", id(&row));
+        scene.expect(list(resource, std::slice::from_ref(&row)));
+        let patch = Exchange::patch(&format!("{V1}{one}")).body(json!({"name": "QA"}));
+        scene.expect(patch.recorded(resource, exchange));
+        scene.patch(&one, json!({"name": "QA"})).await.expect_problem(409, "conflict");
+        // Nothing was stored, so what is kept stays as it was, without another call.
+        assert_eq!(scene.get(&one).await.expect(200).json["name"], row["name"]);
+        scene.v1.finish();
+    }
+}
+
+#[tokio::test]
+async fn trap_05_names_of_cycles_are_guarded_here() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let cycles = web("cycles/");
+    gateway.get("ada", &cycles).await.expect(200);
+    // Created behind the gateway's back; the list it keeps does not count.
+    let body = json!({"name": "C1", "project_id": crate::scene::PROJECT});
+    gateway.post("ada", &format!("{THROUGH}cycles/"), body).await.expect(201);
+    gateway.post("ada", &cycles, json!({"name": " C1 "})).await.expect_problem(409, "conflict");
+    let other = gateway.post("bob", &cycles, json!({"name": "c1"})).await.expect(201);
+    let one = format!("{cycles}{}/", other.text("id"));
+    gateway.patch("bob", &one, json!({"name": "C1"})).await.expect_problem(409, "conflict");
+    gateway.patch("bob", &one, json!({"name": "c1"})).await.expect(200);
+    assert_eq!(stored(&gateway, "ada", "cycles").await.len(), 2);
+}
+
+#[tokio::test]
+async fn trap_05_of_two_cycles_created_at_once_with_one_name_one_is_refused() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let cycles = web("cycles/");
+    let create = || gateway.post("ada", &cycles, json!({"name": "Sprint"}));
+    let (a, b, c) = tokio::join!(create(), create(), create());
+    let mut statuses = [a.status, b.status, c.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [201, 409, 409]);
+    assert_eq!(stored(&gateway, "ada", "cycles").await.len(), 1);
+}
+
+#[tokio::test]
+async fn trap_06_padded_names_are_trimmed_before_they_are_sent() {
+    for (resource, exchange, sent) in [
+        ("states", "states_create_duplicate_name", json!({"name": "bug", "color": "#000", "group": "backlog"})),
+        ("labels", "labels_create_duplicate_name", json!({"name": "bug", "color": "#000"})),
+    ] {
+        let scene = Scene::new().await;
+        scene.expect(Exchange::post(&format!("{V1}{resource}/")).body(sent).recorded(resource, exchange));
+        let body = json!({"name": "  bug\t", "color": "#000"});
+        scene.post(&format!("{resource}/"), body).await.expect_problem(409, "conflict");
+        scene.v1.finish();
+    }
+    let scene = Scene::new().await;
+    let answer = scene.post("labels/", json!({"name": " \t "})).await.expect_problem(400, "validation_error");
+    assert_eq!(answer.error_fields(), ["name"]);
+    scene.finish(&[]);
+}
+
+#[tokio::test]
+async fn trap_07_a_state_name_whose_slug_is_too_long_is_400_before_anything_is_sent() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let states = web("states/");
+    let body = |name: &str| json!({"name": name, "color": "#000"});
+    for name in ["b".repeat(101), "n".repeat(255), format!("{} {}", "a".repeat(60), "b".repeat(40))] {
+        let answer = gateway.post("ada", &states, body(&name)).await.expect_problem(400, "validation_error");
+        assert_eq!(answer.error_fields(), ["name"]);
+    }
+    assert!(!crate::scene::journal(&gateway).iter().any(|call| call.starts_with("POST")));
+    // What does not reach the slug does not count.
+    let created = gateway.post("ada", &states, body(&"a".repeat(100))).await.expect(201);
+    assert_eq!(created.text("name"), "a".repeat(100));
+    let cyrillic = gateway.post("ada", &states, body(&"ж".repeat(255))).await.expect(201);
+    assert_eq!(cyrillic.text("name"), "ж".repeat(255));
+    let one = format!("{states}{}/", cyrillic.text("id"));
+    let answer = gateway.patch("ada", &one, json!({"name": "c".repeat(101)})).await;
+    assert_eq!(answer.expect_problem(400, "validation_error").error_fields(), ["name"]);
+    assert!(!crate::scene::journal(&gateway).iter().any(|call| call.starts_with("PATCH")));
+    let answer = gateway.post("ada", &states, body(&"ж".repeat(256))).await;
+    assert_eq!(answer.expect_problem(400, "validation_error").error_fields(), ["name"]);
+}
+
+#[tokio::test]
+async fn trap_08_protected_states_are_409() {
+    for exchange in ["states_delete_default", "states_delete_with_items", "states_delete_with_archived_items_only"]
+    {
+        let scene = Scene::new().await;
+        let path = format!("states/{}/", crate::scene::NOWHERE);
+        scene.expect(Exchange::delete(&format!("{V1}{path}")).recorded("states", exchange));
+        let answer = scene.delete(&path).await.expect_problem(409, "conflict");
+        let about_the_default = answer.text("detail").contains("default state");
+        assert_eq!(about_the_default, exchange == "states_delete_default", "{}", answer.json);
+        scene.v1.finish();
+    }
+}
+
+#[tokio::test]
+async fn trap_09_the_name_of_a_workspace_label_is_400_on_name_in_words_that_say_why() {
+    for verb in ["create", "update"] {
+        let scene = Scene::new().await;
+        let refused =
+            |exchange: Exchange| exchange.recorded("labels", "labels_create_same_name_as_workspace_label");
+        let answer = if verb == "create" {
+            scene.expect(refused(Exchange::post(&format!("{V1}labels/"))));
+            scene.post("labels/", json!({"name": "ws-wide"})).await
+        } else {
+            let label = record("labels", "labels_create_minimal", json!({}));
+            let one = format!("labels/{}/", id(&label));
+            scene.expect(list("labels", &[label]));
+            scene.expect(refused(Exchange::patch(&format!("{V1}{one}"))));
+            scene.patch(&one, json!({"name": "ws-wide"})).await
+        };
+        let answer = answer.expect_problem(400, "validation_error");
+        assert_eq!(answer.error_fields(), ["name"]);
+        assert!(answer.json["errors"][0]["message"].as_str().unwrap().contains("workspace-level"));
+        scene.v1.finish();
+    }
+}
+
+#[tokio::test]
+async fn trap_38_a_clash_of_external_pairs_is_409_and_passes_no_id_on() {
+    for (resource, row, created, updated) in [
+        ("states", "states_create_minimal", "states_create_duplicate_external", "states_patch_external_duplicate"),
+        ("labels", "labels_create_minimal", "labels_create_duplicate_external", "labels_patch_external_duplicate"),
+        (
+            "modules",
+            "modules_create_minimal",
+            "modules_create_duplicate_external",
+            "modules_patch_external_duplicate",
+        ),
+    ] {
+        let scene = Scene::new().await;
+        let row = record(resource, row, json!({}));
+        let one = format!("{resource}/{}/", id(&row));
+        let pair = json!({"external_id": "l1", "external_source": "gh"});
+        scene.expect(list(resource, std::slice::from_ref(&row)));
+        scene.expect(Exchange::patch(&format!("{V1}{one}")).body(pair.clone()).recorded(resource, updated));
+        let answer = scene.patch(&one, pair).await.expect_problem(409, "conflict");
+        let told = crate::scene::shown(resource, updated);
+        assert!(!answer.json.to_string().contains(id(&told)), "{}", answer.json);
+        scene.expect(Exchange::post(&format!("{V1}{resource}/")).recorded(resource, created));
+        let body = json!({"name": "x", "color": "#000", "external_id": "l1", "external_source": "gh"});
+        let answer = scene.post(&format!("{resource}/"), body).await.expect_problem(409, "conflict");
+        assert!(!answer.json.to_string().contains(id(&crate::scene::shown(resource, created))));
+        scene.v1.finish();
+    }
+}
