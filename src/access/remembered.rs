@@ -82,9 +82,24 @@ impl Forgotten {
 pub(super) struct Remembered<K, V> {
     cache: Cache<K, Answer<V>>,
     flights: Coalesce<K, Answer<V>>,
+    judge: Judge,
+}
+
+/// Decides whether an answer may still be used.
+#[derive(Clone)]
+struct Judge {
     forgotten: Arc<Forgotten>,
     clock: Clock,
     ages: Ages,
+}
+
+impl Judge {
+    fn is_good<V>(&self, answer: &Answer<V>, marks: &[Mark], oldest: Option<Instant>) -> bool {
+        let allowed = if answer.verdict.is_ok() { self.ages.value } else { self.ages.refusal };
+        self.clock.now().saturating_duration_since(answer.read_at) < allowed
+            && oldest.is_none_or(|oldest| answer.read_at >= oldest)
+            && !self.forgotten.voids(answer.read_at, marks)
+    }
 }
 
 impl<K, V> Remembered<K, V>
@@ -105,7 +120,7 @@ where
             .weigher(move |_, answer: &Answer<V>| answer.verdict.as_ref().map_or(1, weigh))
             .time_to_live(ages.value.max(ages.refusal))
             .build();
-        Self { cache, flights: Coalesce::default(), forgotten, clock, ages }
+        Self { cache, flights: Coalesce::default(), judge: Judge { forgotten, clock, ages } }
     }
 
     /// The verdict under `key`, at most `max_age` old, remembered or asked for with `ask`. `ask` gets a
@@ -122,22 +137,22 @@ where
     where
         F: Future<Output = Result<Verdict<V>, Refusal>> + Send + 'static,
     {
-        let asked_at = self.clock.now();
+        let asked_at = self.judge.clock.now();
         let oldest = asked_at.checked_sub(max_age);
         if let Some(answer) = self.cache.get(&key).await
-            && self.is_good(&answer, marks, oldest)
+            && self.judge.is_good(&answer, marks, oldest)
         {
             return Ok(answer);
         }
         for _ in 1..ROUNDS {
-            let answer = self.ask_once(key.clone(), ctx, &ask).await?;
+            let answer = self.ask_once(key.clone(), marks, oldest, ctx, &ask).await?;
             // Work that was under way already may have begun before a change this request must see.
-            let begun_for_us = answer.read_at >= asked_at && !self.forgotten.voids(answer.read_at, marks);
-            if begun_for_us || self.is_good(&answer, marks, oldest) {
+            let begun_for_us = answer.read_at >= asked_at && !self.judge.forgotten.voids(answer.read_at, marks);
+            if begun_for_us || self.judge.is_good(&answer, marks, oldest) {
                 return Ok(answer);
             }
         }
-        self.ask_once(key, ctx, &ask).await
+        self.ask_once(key, marks, oldest, ctx, &ask).await
     }
 
     /// Remembers a value learned on the way to something else.
@@ -145,21 +160,28 @@ where
         self.cache.insert(key, Answer { verdict: Ok(value), read_at }).await;
     }
 
-    fn is_good(&self, answer: &Answer<V>, marks: &[Mark], oldest: Option<Instant>) -> bool {
-        let allowed = if answer.verdict.is_ok() { self.ages.value } else { self.ages.refusal };
-        self.clock.now().saturating_duration_since(answer.read_at) < allowed
-            && oldest.is_none_or(|oldest| answer.read_at >= oldest)
-            && !self.forgotten.voids(answer.read_at, marks)
-    }
-
-    async fn ask_once<F>(&self, key: K, ctx: &Context, ask: &impl Fn(Context) -> F) -> Result<Answer<V>, Refusal>
+    async fn ask_once<F>(
+        &self,
+        key: K,
+        marks: &[Mark],
+        oldest: Option<Instant>,
+        ctx: &Context,
+        ask: &impl Fn(Context) -> F,
+    ) -> Result<Answer<V>, Refusal>
     where
         F: Future<Output = Result<Verdict<V>, Refusal>> + Send + 'static,
     {
         let flight = self.flights.run(key.clone(), || {
-            let read_at = self.clock.now();
+            let read_at = self.judge.clock.now();
             let (cache, work) = (self.cache.clone(), ask(ctx.for_shared_work(ctx.remaining().max(SHARED_WORK))));
+            let (judge, marks) = (self.judge.clone(), marks.to_vec());
             async move {
+                // Somebody's question may have been answered since the caller looked.
+                if let Some(answer) = cache.get(&key).await
+                    && judge.is_good(&answer, &marks, oldest)
+                {
+                    return Ok(answer);
+                }
                 let answer = Answer { verdict: work.await?, read_at };
                 cache.insert(key, answer.clone()).await;
                 Ok(answer)

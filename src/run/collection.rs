@@ -10,6 +10,7 @@ use crate::v1::{ReadFailure, V1Response};
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 use uuid::Uuid;
 
 /// Overlay values by record.
@@ -63,16 +64,19 @@ impl Job {
         let place = self.place_of(resource)?;
         let read = || self.reading(resource.name.clone());
         let loaded = self.runner.collections.load(&place, self.audience()?, read).await;
-        match loaded {
-            Err(refusal) => Err(self.after_refused_read(refusal)),
-            loaded => loaded,
-        }
+        loaded.map_err(|refusal| self.after_refused_read(refusal))
     }
 
-    /// Reads the collection from v1 now, whatever is kept.
-    pub(super) async fn load_fresh(&self, resource: &Resource) -> Result<Loaded<Collection>, Refusal> {
-        self.runner.collections.drop_kept(&self.place_of(resource)?);
-        self.load(resource).await
+    /// The collection as a read shows it that began after `asked`, whatever is kept.
+    pub(super) async fn load_since(
+        &self,
+        resource: &Resource,
+        asked: Instant,
+    ) -> Result<Loaded<Collection>, Refusal> {
+        let place = self.place_of(resource)?;
+        let read = || self.reading(resource.name.clone());
+        let loaded = self.runner.collections.load_since(&place, self.audience()?, asked, read).await;
+        loaded.map_err(|refusal| self.after_refused_read(refusal))
     }
 
     /// A read that shares its work with others: owns everything it needs.

@@ -36,5 +36,5 @@ pub(super) async fn find(job: &Job, resource: &Resource, id: Uuid) -> Result<Opt
     if loaded.is_newer_than(asked) {
         return Ok(None);
     }
-    Ok(job.load_fresh(resource).await?.thing.get(id).cloned())
+    Ok(job.load_since(resource, asked).await?.thing.get(id).cloned())
 }

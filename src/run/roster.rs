@@ -1,43 +1,54 @@
 //! Rosters: people as v1 lists them, kept like collections.
 
 use super::job::Job;
+use super::shelf::Loaded;
 use crate::refusal::Refusal;
 use crate::translate::members::{self, Person};
 use crate::v1::V1Request;
 use std::sync::Arc;
+use std::time::Instant;
 use uuid::Uuid;
 
 impl Job {
     /// People of the project, newest first. v1 answers this to anyone in any project of the workspace (trap 3,
     /// `members_private_project_by_outsider`); the project card has decided before.
     pub(super) async fn project_people(&self) -> Result<Arc<Vec<Person>>, Refusal> {
+        Ok(self.load_people(None).await?.thing)
+    }
+
+    /// The same, as a read shows it that began after `since`.
+    async fn load_people(&self, since: Option<Instant>) -> Result<Loaded<Vec<Person>>, Refusal> {
         let resource = self.runner.plan.resource("project_members");
         let resource = resource.ok_or_else(|| Refusal::internal("no project roster in the plan"))?;
         let place = self.place_of(resource)?;
-        let (runner, key, ctx) = (Arc::clone(&self.runner), self.key().clone(), self.shared_ctx());
-        let path = place.path.to_string();
-        let read = || async move {
-            let answer = runner.client.ask(&key, V1Request::get(path, ""), &ctx).await?;
-            match answer.status {
-                200 => members::read(&answer.body).map_err(|fault| super::collection::bad_data(&fault)),
-                403 | 404 => Err(Refusal::not_found()),
-                status => Err(Refusal::upstream("The roster could not be read.", format!("status {status}"))),
+        let read = || {
+            let (runner, key, ctx) = (Arc::clone(&self.runner), self.key().clone(), self.shared_ctx());
+            let path = place.path.to_string();
+            async move {
+                let answer = runner.client.ask(&key, V1Request::get(path, ""), &ctx).await?;
+                match answer.status {
+                    200 => members::read(&answer.body).map_err(|fault| super::collection::bad_data(&fault)),
+                    403 | 404 => Err(Refusal::not_found()),
+                    status => Err(Refusal::upstream("The roster could not be read.", format!("status {status}"))),
+                }
             }
         };
-        let loaded = self.runner.rosters.load(&place, self.audience()?, read).await;
-        loaded.map(|loaded| loaded.thing).map_err(|refusal| self.after_refused_read(refusal))
+        let (rosters, audience) = (&self.runner.rosters, self.audience()?);
+        let loaded = match since {
+            Some(since) => rosters.load_since(&place, audience, since, read).await,
+            None => rosters.load(&place, audience, read).await,
+        };
+        loaded.map_err(|refusal| self.after_refused_read(refusal))
     }
 
     /// Whether v1 lists the person in the project. A person missing from what is kept is looked for afresh.
     pub(super) async fn is_on_project_roster(&self, person: Uuid) -> Result<bool, Refusal> {
         let listed = |people: &[Person]| people.iter().any(|known| known.id == person);
-        if listed(&self.project_people().await?) {
-            return Ok(true);
+        let asked = Instant::now();
+        let loaded = self.load_people(None).await?;
+        if listed(&loaded.thing) || loaded.is_newer_than(asked) {
+            return Ok(listed(&loaded.thing));
         }
-        let resource = self.runner.plan.resource("project_members");
-        if let Some(resource) = resource {
-            self.runner.rosters.drop_kept(&self.place_of(resource)?);
-        }
-        Ok(listed(&self.project_people().await?))
+        Ok(listed(&self.load_people(Some(asked)).await?.thing))
     }
 }

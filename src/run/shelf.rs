@@ -113,7 +113,7 @@ impl Changes {
 /// Things kept of one kind.
 pub struct Shelf<T> {
     kept: Cache<(Place, Audience), Kept<T>>,
-    reads: Coalesce<(Place, Audience, u64), Arc<T>>,
+    reads: Coalesce<(Place, Audience, u64), (Arc<T>, Instant)>,
     changes: Arc<Changes>,
     time_to_live: Duration,
 }
@@ -158,31 +158,68 @@ impl<T: Send + Sync + 'static> Shelf<T> {
     where
         F: Future<Output = Result<T, Refusal>> + Send + 'static,
     {
-        if let Some(kept) = self.valid(place, audience) {
-            return Ok(Loaded { thing: kept.thing, read_at: kept.read_at });
+        match self.valid(place, audience) {
+            Some(kept) => Ok(Loaded { thing: kept.thing, read_at: kept.read_at }),
+            None => self.share(place, audience, None, read).await,
         }
+    }
+
+    /// The thing at `place` as a read shows it that began after `asked`. Those who ask at the same time share
+    /// two reads at most: one under way when they asked, which is too old for them, and the next.
+    ///
+    /// # Errors
+    /// What the read answers.
+    pub async fn load_since<F>(
+        &self,
+        place: &Place,
+        audience: Audience,
+        asked: Instant,
+        read: impl Fn() -> F,
+    ) -> Result<Loaded<T>, Refusal>
+    where
+        F: Future<Output = Result<T, Refusal>> + Send + 'static,
+    {
+        let loaded = self.share(place, audience, Some(asked), &read).await?;
+        if loaded.is_newer_than(asked) {
+            return Ok(loaded);
+        }
+        self.share(place, audience, Some(asked), &read).await
+    }
+
+    /// Joins the read under way or begins one, unless another has just ended that will do.
+    async fn share<F>(
+        &self,
+        place: &Place,
+        audience: Audience,
+        asked: Option<Instant>,
+        read: impl FnOnce() -> F,
+    ) -> Result<Loaded<T>, Refusal>
+    where
+        F: Future<Output = Result<T, Refusal>> + Send + 'static,
+    {
         let last = self.changes.last(place);
-        let begun = Instant::now();
-        let stamp = self.changes.tick();
         let work = || {
-            let (read, kept) = (read(), self.kept.clone());
-            let (changes, place) = (Arc::clone(&self.changes), place.clone());
+            // A read that ended since the caller looked has put its thing here.
+            let ended = self.valid(place, audience).filter(|kept| asked.is_none_or(|asked| kept.read_at >= asked));
+            let read = ended.is_none().then(read);
+            let (begun, stamp) = (Instant::now(), self.changes.tick());
+            let (kept, changes, place) = (self.kept.clone(), Arc::clone(&self.changes), place.clone());
             async move {
+                let Some(read) = read else {
+                    return ended
+                        .map(|kept| (kept.thing, kept.read_at))
+                        .ok_or_else(|| Refusal::internal("no read"));
+                };
                 let thing = Arc::new(read.await?);
                 if stamp > changes.last(&place) {
                     let entry = Kept { thing: Arc::clone(&thing), read_at: begun, stamp };
                     kept.insert((place, audience), entry);
                 }
-                Ok(thing)
+                Ok((thing, begun))
             }
         };
-        let thing = self.reads.run((place.clone(), audience, last), work).await?;
-        Ok(Loaded { thing, read_at: begun })
-    }
-
-    /// Forgets what is kept at `place`, so that the next load asks v1.
-    pub fn drop_kept(&self, place: &Place) {
-        self.changes.at(place);
+        let (thing, read_at) = self.reads.run((place.clone(), audience, last), work).await?;
+        Ok(Loaded { thing, read_at })
     }
 
     /// Begins a write at `place`: waits for other writes there, and from now on nothing read before counts.
@@ -311,6 +348,35 @@ mod tests {
         assert_eq!(read(&shelf, 4).await, 3, "v1 carried out nothing");
         drop(write(&shelf, true).await);
         assert_eq!(read(&shelf, 5).await, 5);
+    }
+
+    #[tokio::test]
+    async fn what_must_be_newer_is_read_once_for_all_who_ask() {
+        let (shelf, reads) = (Arc::new(shelf()), Arc::new(AtomicU64::new(0)));
+        read(&shelf, 7).await;
+        let asking: Vec<_> = (0..100)
+            .map(|_| {
+                let (shelf, reads) = (Arc::clone(&shelf), Arc::clone(&reads));
+                tokio::spawn(async move {
+                    let slow = || {
+                        let reads = Arc::clone(&reads);
+                        async move {
+                            tokio::time::sleep(Duration::from_millis(20)).await;
+                            Ok(u32::try_from(reads.fetch_add(1, Ordering::SeqCst)).unwrap())
+                        }
+                    };
+                    let asked = Instant::now();
+                    let loaded = shelf.load_since(&place(), Audience::Members, asked, slow).await.unwrap();
+                    assert!(loaded.is_newer_than(asked));
+                })
+            })
+            .collect();
+        for one in asking {
+            one.await.unwrap();
+        }
+        let reads = reads.load(Ordering::SeqCst);
+        assert!(reads < 10, "{reads} reads");
+        assert_eq!(u64::from(read(&shelf, 99).await), reads - 1, "the newest is kept");
     }
 
     #[tokio::test]

@@ -265,10 +265,6 @@ impl Writer {
         let text = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
         let text = text.ok_or_else(|| wrong(field, "is not an instant"))?;
         let as_is = text.len() == 27 && text.as_bytes()[26] == b'Z' && text.as_bytes()[19] == b'.';
-        if as_is && field.cell.is_none() {
-            self.push(field, raw);
-            return Ok(());
-        }
         let micros = time::read_instant(text).ok_or_else(|| wrong(field, "is not an instant"))?;
         if as_is {
             self.push(field, raw);
@@ -315,7 +311,9 @@ fn winning(field: &ReadField, raw: &str, overlay: &[OverlayValue]) -> Result<Opt
 fn check_form(field: &ReadField, kind: Kind, raw: &str) -> Result<(), Fault> {
     let first = raw.as_bytes().first().copied().unwrap_or(b' ');
     let fits = match kind {
-        Kind::String | Kind::Uuid | Kind::Email | Kind::Date | Kind::DateTime => first == b'"',
+        Kind::Uuid => raw.len() == 38 && raw.get(1..37).is_some_and(|text| Uuid::try_parse(text).is_ok()),
+        Kind::Date => raw.get(1..raw.len() - 1).is_some_and(|text| time::read_date(text).is_some()),
+        Kind::String | Kind::Email | Kind::DateTime => first == b'"',
         Kind::Integer | Kind::Number => first == b'-' || first.is_ascii_digit(),
         Kind::Boolean => first == b't' || first == b'f',
         Kind::Object => first == b'{',

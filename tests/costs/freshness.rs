@@ -1,0 +1,125 @@
+//! What is kept is what v1 holds: own writes, refused writes, writes on the pass-through, writes of others.
+
+use crate::place::{PLAN, Place, operation};
+use causeway::plan::Operation;
+use serde_json::json;
+use std::time::Duration;
+
+fn lists_with_writes() -> impl Iterator<Item = (&'static Operation, &'static str)> {
+    let lists = PLAN.operations.iter().filter(|operation| operation.works() && operation.is_list());
+    lists.filter_map(|list| {
+        let name = PLAN.resource_of(list).name.as_str();
+        PLAN.operation(&format!("{name}_create")).map(|_| (list, name))
+    })
+}
+
+#[tokio::test]
+async fn own_writes_are_seen_by_the_next_read_without_a_call() {
+    for (list, name) in lists_with_writes() {
+        let place = Place::new().await;
+        place.ask(list).await.expect(200);
+        let created = place.ask(operation(&format!("{name}_create"))).await.expect(201);
+        let seen = place.ask(list).await.expect(200);
+        assert_eq!(seen.calls(), 0, "{name}");
+        assert!(seen.data().contains(&created.json), "{name}");
+        let changed = place.ask(operation(&format!("{name}_update"))).await.expect(200);
+        let seen = place.ask(list).await.expect(200);
+        assert!(seen.calls() == 0 && seen.data().contains(&changed.json), "{name}");
+        let one = place.ask(operation(&format!("{name}_retrieve"))).await.expect(200);
+        assert_eq!((one.calls(), &one.json), (0, &changed.json), "{name}");
+        place.ask(operation(&format!("{name}_delete"))).await.expect(204);
+        let seen = place.ask(list).await.expect(200);
+        assert!(seen.calls() == 0 && !seen.column("id").contains(&changed.json["id"]), "{name}");
+        assert_eq!(place.at_v1("ada", "GET", &format!("{name}/"), &json!({}))["total_count"], seen.data().len());
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_v1_refused_keeps_what_is_kept() {
+    for (list, name) in lists_with_writes() {
+        let place = Place::new().await;
+        place.ask(list).await.expect(200);
+        let create = operation(&format!("{name}_create"));
+        let pair = json!({"name": "x", "color": "#1", "external_id": "1", "external_source": "s"});
+        place.ask_with(create, Some(pair.clone())).await.expect(201);
+        let mut again = pair;
+        again["name"] = "y".into();
+        place.ask_with(create, Some(again)).await.expect(409);
+        let guest = place.send("gil", "POST", &place.path(create), Some(json!({"name": "z", "color": "#1"}))).await;
+        guest.expect(403);
+        assert_eq!(place.ask(list).await.expect(200).calls(), 0, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_write_of_another_credential_is_seen_at_once() {
+    for (list, name) in lists_with_writes() {
+        let place = Place::new().await;
+        let path = place.path(list);
+        for key in ["ada", "bob", "gil"] {
+            place.send(key, "GET", &path, None).await.expect(200);
+        }
+        let update = place.path(operation(&format!("{name}_update")));
+        let changed = place.send("bob", "PATCH", &update, Some(json!({"description": "bob was here"}))).await;
+        let changed = changed.expect(200);
+        let seen = place.send("ada", "GET", &path, None).await.expect(200);
+        assert!(seen.data().contains(&changed.json) && seen.calls() == 0, "{name}: members share");
+        let seen = place.send("gil", "GET", &path, None).await.expect(200);
+        assert!(seen.data().contains(&changed.json) && seen.calls() == 1, "{name}: guests have their own");
+    }
+}
+
+#[tokio::test]
+async fn a_write_on_the_pass_through_is_seen_at_once_and_what_it_started_a_little_later() {
+    let place = Place::with(&[("cache.collection", "10m")]).await;
+    let lists: Vec<_> = lists_with_writes().map(|(list, _)| list).collect();
+    for list in &lists {
+        place.ask(list).await.expect(200);
+        assert_eq!(place.ask(list).await.expect(200).calls(), 0);
+    }
+    let label = place.path(operation("labels_update")).replace("/v2/", "/v1/");
+    place.gateway.patch("ada", &label, json!({"color": "#abcdef"})).await.expect(200);
+    for list in &lists {
+        let seen = place.ask(list).await.expect(200);
+        assert!(seen.calls() >= 1, "{} may have changed", list.id);
+        assert_eq!(list.id == "labels_list", seen.json.to_string().contains("#abcdef"));
+    }
+    // v1 cascades in the background, so everything is dropped once more. 20 s are far more than the 2 s it
+    // takes and far less than the collection's age.
+    let labels = operation("labels_list");
+    let mut calls = 0;
+    for _ in 0..200 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        calls = place.ask(labels).await.expect(200).calls();
+        if calls > 0 {
+            break;
+        }
+    }
+    assert!(calls > 0, "nothing was dropped a second time");
+    assert_eq!(place.ask(labels).await.expect(200).calls(), 0, "and then it is kept again");
+}
+
+#[tokio::test]
+async fn reads_on_the_pass_through_drop_nothing() {
+    let place = Place::new().await;
+    let labels = operation("labels_list");
+    place.ask(labels).await.expect(200);
+    place.gateway.get("ada", &place.path(labels).replace("/v2/", "/v1/")).await.expect(200);
+    assert_eq!(place.ask(labels).await.expect(200).calls(), 0);
+}
+
+#[tokio::test]
+async fn not_found_is_never_said_on_the_word_of_a_cache() {
+    for (list, name) in lists_with_writes() {
+        let place = Place::new().await;
+        place.ask(list).await.expect(200);
+        let body = json!({"name": "behind the back", "color": "#1", "project_id": crate::place::project()});
+        let id = place.at_v1("bob", "POST", &format!("{name}/"), &body)["id"].as_str().expect("an id").to_owned();
+        let path = format!("{}{id}/", place.path(list));
+        assert_eq!(place.send("ada", "GET", &path, None).await.expect(200).text("name"), "behind the back");
+        let body = json!({"name": "once more", "color": "#1", "project_id": crate::place::project()});
+        let id = place.at_v1("bob", "POST", &format!("{name}/"), &body)["id"].as_str().expect("an id").to_owned();
+        let path = format!("{}{id}/", place.path(list));
+        place.send("ada", "PATCH", &path, Some(json!({"description": "d"}))).await.expect(200);
+    }
+}

@@ -1,0 +1,87 @@
+//! Guests and members do not share what is kept, even if v1 were to show them different rows one day.
+
+use crate::support::gateway::{Gateway, WEB};
+use crate::support::scripted::{Exchange, ScriptedV1};
+use serde_json::{Value, json};
+
+fn person(key: &str) -> Value {
+    let number = key.bytes().map(u64::from).sum::<u64>();
+    let id = format!("00000000-0000-4000-a000-{number:012}");
+    json!({"id": id, "email": format!("{key}@acme.test"), "display_name": key})
+}
+
+fn card(role: Option<i64>) -> Value {
+    json!({"id": WEB.rsplit('/').next(), "is_member": role.is_some(), "member_role": role, "identifier": "WEB",
+        "workspace": "00000000-0000-4000-b000-000000000001", "timezone": "UTC", "archived_at": null,
+        "default_assignee": null, "estimate": null, "cycle_view": true, "module_view": true})
+}
+
+fn labels(name: &str) -> Value {
+    json!({"total_count": 1, "next_page_results": false, "results": [{
+        "id": "00000000-0000-4000-7000-000000000009", "name": name, "description": "", "color": "",
+        "sort_order": 65535.0, "parent": null, "external_id": null, "external_source": null,
+        "created_at": "2026-11-21T10:36:12.630235Z", "created_by": "00000000-0000-4000-a000-000000000001"}]})
+}
+
+fn project() -> &'static str {
+    WEB.trim_start_matches("/api/v2/")
+}
+
+fn knows(v1: &ScriptedV1, key: &str, role: Option<i64>) {
+    v1.expect(Exchange::get("users/me/").key(key).reply(200, person(key)));
+    let fields = "fields=id,is_member,member_role,identifier,workspace,timezone,archived_at,default_assignee,\
+                  estimate,cycle_view,module_view";
+    v1.expect(Exchange::get(&format!("{}/?{fields}", project())).key(key).reply(200, card(role)));
+}
+
+fn list(key: &str, name: &str) -> Exchange {
+    let target = format!(
+        "{}/labels/?per_page=1000&fields=id,name,description,color,sort_order,parent,external_id,\
+         external_source,created_at,created_by",
+        project()
+    );
+    Exchange::get(&target).key(key).reply(200, labels(name))
+}
+
+#[tokio::test]
+async fn each_role_class_reads_for_itself_and_shares_among_itself() {
+    let v1 = ScriptedV1::start().await;
+    for (key, role) in [("ada", Some(20)), ("bob", Some(15)), ("gil", Some(5)), ("gus", Some(5)), ("odd", Some(10))]
+    {
+        knows(&v1, key, role);
+    }
+    knows(&v1, "mel", None);
+    v1.expect(list("ada", "for members"));
+    v1.expect(list("gil", "for guests"));
+    let gateway = Gateway::before(v1.base_url()).await;
+    let path = format!("{WEB}/labels/");
+    for (key, name) in [
+        ("ada", "for members"),
+        ("gil", "for guests"),
+        ("bob", "for members"),
+        ("gus", "for guests"),
+        ("odd", "for guests"),
+    ] {
+        assert_eq!(gateway.get(key, &path).await.expect(200).column("name"), [json!(name)], "{key}");
+    }
+    gateway.get("mel", &path).await.expect_problem(403, "forbidden");
+    v1.finish();
+}
+
+#[tokio::test]
+async fn a_single_record_is_found_in_the_own_class_only() {
+    for order in [["ada", "gil"], ["gil", "ada"]] {
+        let v1 = ScriptedV1::start().await;
+        knows(&v1, "ada", Some(20));
+        knows(&v1, "gil", Some(5));
+        for key in order {
+            v1.expect(list(key, key));
+        }
+        let gateway = Gateway::before(v1.base_url()).await;
+        for key in order {
+            let path = format!("{WEB}/labels/00000000-0000-4000-7000-000000000009/");
+            assert_eq!(gateway.get(key, &path).await.expect(200).text("name"), key);
+        }
+        v1.finish();
+    }
+}

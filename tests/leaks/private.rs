@@ -1,0 +1,151 @@
+//! A private project (`SEC`, bob alone), warm for bob, and everything ada can try.
+
+use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
+use causeway::app::compile_plan;
+use causeway::plan::Plan;
+use causeway::sandbox::{Config, Sandbox, Seed};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+const SEC: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000002";
+/// In every text of the private project; nowhere else.
+const WORD: &str = "xyzzy";
+
+static PLAN: LazyLock<Plan> = LazyLock::new(|| compile_plan(None).expect("the embedded mappings compile"));
+
+/// Records bob has made in the private project, by resource.
+async fn furnish(gateway: &Gateway) -> BTreeMap<&'static str, Vec<String>> {
+    let mut made: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for resource in ["labels", "states", "cycles", "modules"] {
+        for n in 0..3 {
+            let body = json!({"name": format!("{WORD} {resource} {n}"), "color": "#1", "description": WORD,
+                "external_id": format!("{WORD}-{n}"), "external_source": WORD, "logo_props": {"in_use": WORD}});
+            let answer = gateway.post("bob", &format!("{SEC}/{resource}/"), body).await.expect(201);
+            made.entry(resource).or_default().push(answer.text("id"));
+        }
+    }
+    made
+}
+
+/// Reads everything of the project as bob, so that everything is kept.
+async fn warm(gateway: &Gateway, made: &BTreeMap<&'static str, Vec<String>>) {
+    for (resource, ids) in made {
+        let list = gateway.get("bob", &format!("{SEC}/{resource}/")).await.expect(200);
+        assert!(list.json.to_string().contains(WORD));
+        gateway.get("bob", &format!("{SEC}/{resource}/{}/", ids[0])).await.expect(200);
+        assert_eq!(gateway.get("bob", &format!("{SEC}/{resource}/")).await.calls(), 0, "it is warm");
+    }
+    gateway.get("bob", &format!("{SEC}/members/?expand=member")).await.expect(200);
+}
+
+#[track_caller]
+fn nothing(answer: Answer) {
+    let answer = answer.expect_problem(404, "resource_not_found");
+    assert!(!String::from_utf8_lossy(&answer.bytes).contains(WORD));
+    assert!(!format!("{:?}", answer.headers).contains(WORD));
+}
+
+/// Everything ada, kim, gil and eve can try from outside.
+async fn try_everything(gateway: &Gateway, made: &BTreeMap<&'static str, Vec<String>>) {
+    for key in ["ada", "kim", "gil", "mel", "eve"] {
+        for operation in PLAN.operations.iter().filter(|operation| operation.works()) {
+            let resource = PLAN.resource_of(operation).name.as_str();
+            let path = operation.path.as_str();
+            if !path.contains("{project_id}") {
+                continue;
+            }
+            let id = made.get(resource).map_or("", |ids| ids[0].as_str());
+            let path = path.replace("/api/v2/workspaces/{slug}/projects/{project_id}", SEC).replace("{pk}", id);
+            let body = operation.method.writes().then(|| json!({"name": "mine", "color": "#1"}));
+            nothing(gateway.send(Some(key), operation.method.as_str(), &path, body.as_ref()).await);
+            nothing(gateway.send(Some(key), operation.method.as_str(), &path.replace("acme", "other"), None).await);
+        }
+        // Records of the private project addressed through a project that is visible.
+        for (resource, ids) in made {
+            for id in ids {
+                for (method, body) in [("GET", None), ("PATCH", Some(json!({"name": "mine"}))), ("DELETE", None)] {
+                    let answer =
+                        gateway.send(Some(key), method, &format!("{WEB}/{resource}/{id}/"), body.as_ref()).await;
+                    assert!([403, 404].contains(&answer.status), "{method} as {key}: {}", answer.status);
+                    assert!(!String::from_utf8_lossy(&answer.bytes).contains(WORD));
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_of_a_private_project_is_shown_or_changed_from_outside() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let made = furnish(&gateway).await;
+    warm(&gateway, &made).await;
+    try_everything(&gateway, &made).await;
+    warm(&gateway, &made).await;
+}
+
+#[tokio::test]
+async fn a_cursor_taken_over_opens_nothing() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let made = furnish(&gateway).await;
+    for resource in made.keys() {
+        let query = "paginate=cursor&order_by=id&per_page=1";
+        let page = gateway.get("bob", &format!("{SEC}/{resource}/?{query}")).await.expect(200);
+        let token = page.text("next_cursor");
+        nothing(gateway.get("ada", &format!("{SEC}/{resource}/?{query}&cursor={token}")).await);
+        let elsewhere = gateway.get("ada", &format!("{WEB}/{resource}/?{query}&cursor={token}")).await.expect(200);
+        assert!(!elsewhere.json.to_string().contains(WORD));
+        use base64::Engine;
+        let inside = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(&token).expect("readable");
+        assert!(!String::from_utf8_lossy(&inside).contains(WORD), "a token holds the position only");
+    }
+}
+
+/// What names a private record where ids are looked up: told apart from nothing at all it must not be.
+#[tokio::test]
+async fn a_reference_to_a_private_record_is_one_to_nothing() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let made = furnish(&gateway).await;
+    warm(&gateway, &made).await;
+    let nowhere = "00000000-0000-4000-a000-00000000dead";
+    let mut told = Vec::new();
+    for parent in [made["labels"][0].as_str(), nowhere] {
+        let body = json!({"name": "child", "parent_id": parent});
+        let answer = gateway.post("ada", &format!("{WEB}/labels/"), body).await;
+        told.push(answer.expect_problem(400, "validation_error").json);
+    }
+    assert_eq!(told[0], told[1]);
+}
+
+#[tokio::test]
+async fn a_restart_with_the_same_store_opens_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = format!("sqlite:{}", folder.path().join("store.db").display());
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+    let base_url = serve_sandbox(&sandbox).await;
+    let settings = [("store.url", store.as_str())];
+    let before = Gateway::with(&base_url, &settings).await;
+    let made = furnish(&before).await;
+    warm(&before, &made).await;
+    before.stop().await;
+    let after = Gateway::with(&base_url, &settings).await;
+    try_everything(&after, &made).await;
+    let module = after.get("bob", &format!("{SEC}/modules/{}/", made["modules"][0])).await.expect(200);
+    assert_eq!(module.json["logo_props"], json!({"in_use": WORD}), "what v1 cannot hold outlives a restart");
+    // The same record id in another project gets nothing of it.
+    let own = after.post("ada", &format!("{WEB}/modules/"), json!({"name": "own"})).await.expect(201);
+    assert!(!own.json.to_string().contains(WORD));
+}
+
+#[tokio::test]
+async fn the_roster_of_a_private_project_is_its_members_own() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let shown = gateway.get("bob", &format!("{SEC}/members/")).await.expect(200);
+    assert_eq!(shown.column("member_id"), [json!("00000000-0000-4000-a000-000000000002")]);
+    for key in ["ada", "kim", "gil", "mel", "eve"] {
+        nothing(gateway.get(key, &format!("{SEC}/members/?expand=member")).await);
+    }
+    // v1 itself shows it to anyone in any project of the workspace (trap 3).
+    let v1 = SEC.replace("/v2/", "/v1/");
+    assert_eq!(gateway.get("ada", &format!("{v1}/members/")).await.status, 200);
+}

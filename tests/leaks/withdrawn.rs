@@ -1,0 +1,83 @@
+//! Rights withdrawn on v1: at once when it happens through the gateway, at the card's age when it does not.
+
+use crate::support::gateway::{Gateway, WEB};
+use bytes::Bytes;
+use causeway::sandbox::Seed;
+use http::Request;
+use std::time::Duration;
+
+const RESOURCES: [&str; 5] = ["labels", "states", "cycles", "modules", "members"];
+const SEC: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000002";
+
+/// The path at v1 that removes bob from `WEB`: by his membership, which v1 tells nobody, but the seed has.
+fn membership() -> String {
+    format!("{}/project-members/00000000-0000-4000-9000-000000000102/", WEB.replace("/v2/", "/v1/"))
+}
+
+async fn warm(gateway: &Gateway, key: &str, project: &str) {
+    for resource in RESOURCES {
+        gateway.get(key, &format!("{project}/{resource}/")).await.expect(200);
+    }
+}
+
+async fn refused(gateway: &Gateway, key: &str, project: &str, status: u16) {
+    for resource in RESOURCES {
+        let answer = gateway.get(key, &format!("{project}/{resource}/")).await;
+        assert_eq!(answer.status, status, "{resource}: {}", answer.json);
+    }
+}
+
+#[tokio::test]
+async fn somebody_removed_through_the_gateway_is_out_at_once() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    for key in ["bob", "ada"] {
+        warm(&gateway, key, WEB).await;
+    }
+    let path = membership();
+    gateway.delete("ada", &path).await.expect(204);
+    // The project is public, so it stays visible.
+    refused(&gateway, "bob", WEB, 403).await;
+    warm(&gateway, "ada", WEB).await;
+}
+
+#[tokio::test]
+async fn somebody_removed_behind_the_gateways_back_is_out_when_the_card_is_old() {
+    let gateway =
+        Gateway::sandboxed_with(Seed::Recorded, &[("cache.card", "100ms"), ("cache.collection", "10m")]).await;
+    for key in ["bob", "ada"] {
+        warm(&gateway, key, WEB).await;
+    }
+    let path = membership();
+    let request = Request::delete(&path).header("X-Api-Key", "ada").body(Bytes::new()).expect("a request");
+    assert_eq!(gateway.sandbox().handle(request).status(), 204);
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    refused(&gateway, "bob", WEB, 403).await;
+    warm(&gateway, "ada", WEB).await;
+    refused(&gateway, "bob", WEB, 403).await;
+}
+
+#[tokio::test]
+async fn somebody_made_a_guest_writes_no_more_and_reads_as_a_guest() {
+    let gateway =
+        Gateway::sandboxed_with(Seed::Recorded, &[("cache.card", "100ms"), ("cache.collection", "10m")]).await;
+    for key in ["bob", "ada"] {
+        warm(&gateway, key, WEB).await;
+    }
+    let request =
+        Request::patch(membership()).header("X-Api-Key", "ada").header("Content-Type", "application/json");
+    let request = request.body(Bytes::from_static(b"{\"role\": 5}")).expect("a request");
+    assert_eq!(gateway.sandbox().handle(request).status(), 200);
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    let label = serde_json::json!({"name": "mine"});
+    gateway.post("bob", &format!("{WEB}/labels/"), label).await.expect_problem(403, "forbidden");
+    let shown = gateway.get("bob", &format!("{WEB}/states/")).await.expect(200);
+    assert!(shown.calls() >= 1, "what members share is not for guests");
+}
+
+#[tokio::test]
+async fn a_project_that_is_archived_is_gone_for_everybody() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    warm(&gateway, "bob", SEC).await;
+    gateway.send(Some("bob"), "POST", &format!("{}/archive/", SEC.replace("/v2/", "/v1/")), None).await.expect(204);
+    refused(&gateway, "bob", SEC, 404).await;
+}

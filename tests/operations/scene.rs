@@ -1,0 +1,89 @@
+//! A v1 that expects calls in order, a gateway in front of it, and v1's records.
+
+use crate::support::gateway::{Answer, Gateway};
+use crate::support::scripted::{Exchange, ScriptedV1};
+use serde_json::{Value, json};
+
+/// The project at v1.
+pub const P: &str = "workspaces/acme/projects/00000000-0000-4000-c000-000000000001";
+/// The same for clients.
+pub const WEB: &str = crate::support::gateway::WEB;
+/// The person behind the key.
+pub const ADA: &str = "00000000-0000-4000-a000-000000000001";
+/// Somebody else in the project.
+pub const BOB: &str = "00000000-0000-4000-a000-000000000002";
+/// Ids for records of a scene.
+pub const ONE: &str = "11111111-1111-4111-8111-111111111111";
+/// Another.
+pub const TWO: &str = "22222222-2222-4222-8222-222222222222";
+/// When everything was made.
+pub const THEN: &str = "2026-11-21T10:36:12.630235Z";
+
+/// A scene: first the script, then the requests.
+pub struct Scene {
+    v1: ScriptedV1,
+    gateway: Option<Gateway>,
+}
+
+impl Scene {
+    /// Nothing is expected yet.
+    pub async fn new() -> Self {
+        Self { v1: ScriptedV1::start().await.in_order(), gateway: None }
+    }
+
+    /// The proofs of a first request to a project are expected.
+    pub async fn in_project() -> Self {
+        Self::new().await.then(me()).then(card())
+    }
+
+    /// Then this is expected.
+    pub fn then(self, exchange: Exchange) -> Self {
+        self.v1.expect(exchange.key("ada"));
+        self
+    }
+
+    /// The answer to a request of ada's.
+    pub async fn ask(&mut self, method: &str, path: &str, body: Option<Value>) -> Answer {
+        if self.gateway.is_none() {
+            self.gateway = Some(Gateway::before(self.v1.base_url()).await);
+        }
+        let gateway = self.gateway.as_ref().expect("a gateway");
+        gateway.send(Some("ada"), method, path, body.as_ref()).await
+    }
+
+    /// The script was followed to its end.
+    #[track_caller]
+    pub fn end(self) {
+        self.v1.finish();
+    }
+}
+
+/// Who it is.
+pub fn me() -> Exchange {
+    Exchange::get("users/me/").reply(200, json!({"id": ADA, "email": "ada@acme.test", "display_name": "ada"}))
+}
+
+/// The project card of an admin.
+pub fn card() -> Exchange {
+    let fields = "id,is_member,member_role,identifier,workspace,timezone,archived_at,default_assignee,estimate,\
+                  cycle_view,module_view";
+    let card = json!({"id": &P[P.len() - 36..], "is_member": true, "member_role": 20, "identifier": "WEB",
+        "workspace": "00000000-0000-4000-b000-000000000001", "timezone": "UTC", "archived_at": null,
+        "default_assignee": null, "estimate": null, "cycle_view": true, "module_view": true});
+    Exchange::get(&format!("{P}/?fields={fields}")).reply(200, card)
+}
+
+/// The complete read of a collection.
+pub fn list(collection: &str, fields: &str, rows: &[&Value]) -> Exchange {
+    let page = json!({"total_count": rows.len(), "next_page_results": false, "results": rows});
+    Exchange::get(&format!("{P}/{collection}/?per_page=1000&fields={fields}")).reply(200, page)
+}
+
+/// `record` with other values.
+pub fn but(record: &Value, changes: Value) -> Value {
+    let mut record = record.clone();
+    for (name, value) in changes.as_object().expect("an object") {
+        record[name] = value.clone();
+    }
+    record
+}

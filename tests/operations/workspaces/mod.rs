@@ -1,0 +1,4 @@
+//! Below `workspaces/{slug}/`.
+
+mod members;
+mod projects;

@@ -1,0 +1,88 @@
+//! `projects/{project_id}/cycles/`.
+
+use crate::scene::{ADA, BOB, ONE, P, Scene, THEN, TWO, WEB, but, list};
+use crate::support::scripted::Exchange;
+use serde_json::{Value, json};
+
+const FIELDS: &str = "id,name,description,start_date,end_date,timezone,owned_by,sort_order,logo_props,external_id,external_source,created_at,created_by";
+
+fn sprint() -> Value {
+    json!({"id": ONE, "name": "Sprint 1", "description": "", "start_date": null, "end_date": null, "timezone": "UTC",
+        "owned_by": BOB, "sort_order": 55535.0, "logo_props": {}, "external_id": null, "external_source": null,
+        "created_at": THEN, "created_by": ADA})
+}
+
+#[tokio::test]
+async fn list_and_retrieve_write_instants_in_utc() {
+    let dated =
+        but(&sprint(), json!({"start_date": "2027-01-04T13:30:00+05:30", "end_date": "2027-01-15T00:00:00Z"}));
+    let mut scene = Scene::in_project().await.then(list("cycles", FIELDS, &[&dated]));
+    let answer = scene.ask("GET", &format!("{WEB}/cycles/?owned_by_id={BOB}"), None).await.expect(200);
+    assert_eq!(answer.calls(), 3);
+    let one = scene.ask("GET", &format!("{WEB}/cycles/{ONE}/"), None).await.expect(200);
+    assert_eq!((one.calls(), &one.json), (0, &answer.data()[0]));
+    assert_eq!(one.text("start_date"), "2027-01-04T08:00:00.000000Z");
+    assert_eq!(one.text("end_date"), "2027-01-15T00:00:00.000000Z");
+    scene.end();
+}
+
+#[tokio::test]
+async fn create_guards_the_name_and_writes_each_date_by_itself() {
+    let (start, end) = ("2027-01-04T08:00:00.000000Z", "2027-01-15T17:30:00.500000Z");
+    let made = but(&sprint(), json!({"id": TWO, "name": "Sprint 2", "owned_by": ADA}));
+    let carried = |key: &str, value: &str| json!({key: value, "owned_by": ADA, "sort_order": 55535.0});
+    let record = format!("{P}/cycles/{TWO}/");
+    let whole = but(&made, json!({"start_date": start, "end_date": end}));
+    let mut scene = Scene::in_project()
+        .await
+        .then(list("cycles", FIELDS, &[&sprint()]))
+        .then(
+            Exchange::post(&format!("{P}/cycles/"))
+                .body(json!({"name": "Sprint 2", "project_id": &P[P.len() - 36..]}))
+                .reply(201, made.clone()),
+        )
+        .then(
+            Exchange::patch(&record)
+                .body(carried("start_date", start))
+                .reply(200, but(&made, json!({"start_date": start}))),
+        )
+        .then(Exchange::patch(&record).body(carried("end_date", end)).reply(200, whole.clone()))
+        .then(Exchange::get(&record).reply(200, whole));
+    let body = json!({"name": "Sprint 2", "start_date": "2027-01-04T10:00:00+02:00", "end_date": "2027-01-15T17:30:00.5Z"});
+    let answer = scene.ask("POST", &format!("{WEB}/cycles/"), Some(body)).await.expect(201);
+    assert_eq!((answer.calls(), answer.text("end_date")), (7, end.into()));
+    let listed = scene.ask("GET", &format!("{WEB}/cycles/"), None).await.expect(200);
+    assert_eq!((listed.calls(), listed.data().len()), (0, 2));
+    scene.end();
+}
+
+#[tokio::test]
+async fn a_name_that_is_taken_writes_nothing() {
+    let mut scene = Scene::in_project().await.then(list("cycles", FIELDS, &[&sprint()]));
+    let answer = scene.ask("POST", &format!("{WEB}/cycles/"), Some(json!({"name": " Sprint 1"}))).await;
+    answer.expect_problem(409, "conflict");
+    scene.end();
+}
+
+#[tokio::test]
+async fn update_carries_the_owner_and_keeps_the_rest_apart() {
+    let mut scene = Scene::in_project().await.then(list("cycles", FIELDS, &[&sprint()])).then(
+        Exchange::patch(&format!("{P}/cycles/{ONE}/"))
+            .body(json!({"description": "d", "owned_by": BOB, "sort_order": 55535.0}))
+            .reply(200, but(&sprint(), json!({"description": "d"}))),
+    );
+    let body =
+        json!({"description": "d", "sort_order": 3.25, "logo_props": {"in_use": "icon"}, "owned_by_id": ADA});
+    let answer = scene.ask("PATCH", &format!("{WEB}/cycles/{ONE}/"), Some(body)).await.expect(200);
+    assert_eq!(answer.calls(), 4);
+    let shown = (&answer.json["sort_order"], &answer.json["logo_props"], &answer.json["owned_by_id"]);
+    assert_eq!(shown, (&json!(3.25), &json!({"in_use": "icon"}), &json!(BOB)));
+    scene.end();
+}
+
+#[tokio::test]
+async fn delete_is_one_call() {
+    let mut scene = Scene::in_project().await.then(Exchange::delete(&format!("{P}/cycles/{ONE}/")));
+    assert_eq!(scene.ask("DELETE", &format!("{WEB}/cycles/{ONE}/"), None).await.expect(204).calls(), 3);
+    scene.end();
+}

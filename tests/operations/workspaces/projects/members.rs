@@ -1,0 +1,33 @@
+//! `projects/{project_id}/members/`.
+
+use crate::scene::{ADA, BOB, P, Scene, WEB};
+use crate::support::scripted::Exchange;
+use serde_json::{Value, json};
+
+fn person(id: &str, name: &str, role: Option<u8>) -> Value {
+    let mut person = json!({"id": id, "first_name": name, "last_name": "X", "email": format!("{name}@acme.test"),
+        "avatar": "", "avatar_url": "https://acme.test/b.png", "display_name": name});
+    if let Some(role) = role {
+        person["role"] = role.into();
+    }
+    person
+}
+
+#[tokio::test]
+async fn roles_come_from_the_card_and_from_the_workspace() {
+    let in_project = json!([person(BOB, "bob", None), person(ADA, "ada", None)]);
+    // At the workspace ada is a member; in the project, her card says, an admin.
+    let in_workspace = json!([person(BOB, "bob", Some(15)), person(ADA, "ada", Some(15))]);
+    let mut scene = Scene::in_project()
+        .await
+        .then(Exchange::get(&format!("{P}/members/")).reply(200, in_project))
+        .then(Exchange::get("workspaces/acme/members/").reply(200, in_workspace));
+    let answer = scene.ask("GET", &format!("{WEB}/members/"), None).await.expect(200);
+    assert_eq!(answer.calls(), 4);
+    assert_eq!(answer.column("member_id"), [json!(ADA), json!(BOB)]);
+    assert_eq!(answer.column("role"), [json!("admin"), json!("contributor")]);
+    let one = scene.ask("GET", &format!("{WEB}/members/?member_id={BOB}&expand=member"), None).await.expect(200);
+    let member = json!({"id": BOB, "display_name": "bob", "avatar_url": "https://acme.test/b.png", "email": "bob@acme.test"});
+    assert_eq!((one.calls(), one.column("member")), (0, vec![member]));
+    scene.end();
+}

@@ -1,0 +1,7 @@
+//! Below `workspaces/{slug}/projects/{project_id}/`.
+
+mod cycles;
+mod labels;
+mod members;
+mod modules;
+mod states;
