@@ -1,0 +1,195 @@
+"""README.md is true: every command in it is run as it stands, and its tables and numbers are compared.
+
+Usage: python3 readme.py PATH-TO-CAUSEWAY. A debug binary stands in for the release build of the first command;
+given a release binary, that command itself is run too. Names that stand for something of the reader's
+(address and key of a deployment) are replaced by those of a sandbox. When somebody else has port 8080, all
+runs again in a network of its own, where it is free.
+"""
+
+import fcntl
+import json
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests/support"))
+
+from demo import Demo, Running, free_address  # noqa: E402
+
+ADDRESS = "127.0.0.1:8080"
+DEPLOYMENT, KEY = "https://v1.example.com", "YOUR-V1-KEY"
+SET_UP = ["cargo run --release -- demo", "scripts/test"]
+
+done = 0
+
+
+def same(what, actual, expected):
+    global done
+    if actual != expected:
+        sys.exit(f"README: {what}: got {actual!r}, expected {expected!r}")
+    done += 1
+
+
+def commands(readme):
+    """Every command of the README, in order."""
+    blocks = re.findall(r"^```sh\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if line.strip()]
+
+
+class Shell:
+    """Runs command lines as a reader would, with `causeway` on the path, in a folder of their own."""
+
+    def __init__(self, program, folder):
+        self.folder = folder
+        shims = Path(folder) / "bin"
+        shims.mkdir()
+        (shims / "causeway").symlink_to(program)
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("CAUSEWAY_")}
+        self.env = kept | {"PATH": f"{shims}:{os.environ['PATH']}"}
+
+    def run(self, command):
+        """What the command prints; it has to succeed."""
+        finished = subprocess.run(
+            ["bash", "-c", command],
+            cwd=self.folder,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        if finished.returncode != 0:
+            sys.exit(f"README: `{command}` ended with {finished.returncode}:\n{finished.stdout}{finished.stderr}")
+        return finished.stdout
+
+    def json(self, command):
+        return json.loads(self.run(command))
+
+
+def against_demo(demo, shell, curls):
+    """The curl lines are those the demo prints, and answer what they promise."""
+    me, states, label, v1 = curls
+    same("the curl lines of the demo", demo.curls(), [me, states, label])
+    same("current user", shell.json(me)["email"], "ada@acme.test")
+    same("started states", [state["name"] for state in shell.json(states)["data"]], ["In Progress"])
+    made = shell.json(label)
+    same("the new label", (made["name"], made["color"]), ("from the demo", "#3f76ff"))
+    same("pass-through", shell.json(v1)["email"], "ada@acme.test")
+    headers = shell.run(me.replace("curl ", "curl -s -o /dev/null -D - ", 1)).lower()
+    same("Causeway-V1-Calls", bool(re.search(r"^causeway-v1-calls: \d+", headers, re.MULTILINE)), True)
+    same("Server-Timing", bool(re.search(r"^server-timing: .*total;dur=", headers, re.MULTILINE)), True)
+
+
+def in_front_of_a_deployment(shell, check, serve):
+    address = free_address()
+    sandbox = [str(Path(shell.folder) / "bin/causeway"), "sandbox", "--listen", address]
+    with Running(sandbox, address, alive="/api/v1/users/me/") as deployment:
+        names = {DEPLOYMENT: deployment.base, KEY: "demo-admin-key"}
+        said = shell.run(replaced(check, names))
+        same("check", "accepted: it belongs to ada@acme.test" in said, True)
+        command = ["bash", "-c", f"exec {replaced(serve, names)}"]
+        with Running(command, ADDRESS, cwd=shell.folder, env=shell.env, alive="/readyz") as gateway:
+            answer = shell.json(f"curl -s -H 'X-Api-Key: demo-member-key' {gateway.base}/api/v2/users/me/")
+            same("serve", answer["email"], "ben@acme.test")
+
+
+def replaced(command, names):
+    for name, value in names.items():
+        command = command.replace(name, value)
+    return command
+
+
+def numbers(shell, readme, operations):
+    declared = shell.json(operations[1])
+    rows = declared["operations"] if isinstance(declared, dict) else declared
+    works = sum(1 for row in rows if row["status"] == "works")
+    table = shell.run(operations[0])
+    same("operations in the table", all(row["id"] in table for row in rows), True)
+    told = re.search(r"(\d+) operations are declared, (\d+) work in this version", readme)
+    same("declared and working", [int(number) for number in told.groups()], [len(rows), works])
+    rest = re.search(r"The other (\d+) are", readme)
+    same("the others", int(rest.group(1)), len(rows) - works)
+
+
+def settings(readme):
+    """The settings in the table exist, with these defaults."""
+    text = (ROOT / "config/causeway.toml").read_text()
+    defaults = tomllib.loads(text)
+    everything = tomllib.loads(re.sub(r"^# (\w+ = )", r"\1", text, flags=re.MULTILINE))
+    rows = re.findall(r"^\| `([a-z_.]+)` \| (.+?) \|", readme, re.MULTILINE)
+    same("rows of settings", len(rows) > 5, True)
+    for name, told in rows:
+        found, known = defaults, everything
+        for part in name.split("."):
+            found, known = (found or {}).get(part), known[part]
+        same(name, None if told == "none" else json.loads(told.strip("`")), found)
+
+
+def links(readme):
+    for target in re.findall(r"\]\(([^)#]+)\)", readme):
+        same(f"link {target}", "://" in target or (ROOT / target).exists(), True)
+
+
+def release_demo(curls):
+    """The first command, as it stands; stopped by Ctrl-C like a reader would."""
+    with Running(["bash", "-c", f"exec {SET_UP[0]}"], ADDRESS, cwd=ROOT) as demo:
+        answer = subprocess.run(["bash", "-c", curls[0]], capture_output=True, check=True).stdout
+        same("cargo run", json.loads(answer)["email"], "ada@acme.test")
+        demo.process.send_signal(signal.SIGINT)
+        same("Ctrl-C", demo.process.wait(timeout=60), 0)
+
+
+def alone():
+    """Makes sure that port 8080 is ours."""
+    if os.environ.get("README_TEST_ALONE"):
+        with socket.socket() as any_socket:
+            # SIOCSIFFLAGS, IFF_UP: the loopback interface of a new network is down.
+            fcntl.ioctl(any_socket, 0x8914, struct.pack("16sh", b"lo", 1))
+        return
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", 8080))
+            return
+        except OSError:
+            print("port 8080 is taken, using a network of our own")
+    os.environ["README_TEST_ALONE"] = "1"
+    sys.stdout.flush()
+    os.execvp("unshare", ["unshare", "--map-root-user", "--net", sys.executable, *sys.argv])
+
+
+def main():
+    alone()
+    program = Path(sys.argv[1]).resolve()
+    readme = (ROOT / "README.md").read_text()
+    all_commands = commands(readme)
+    same("set-up commands", all_commands[:2], SET_UP)
+    same("scripts/test can be run", os.access(ROOT / SET_UP[1], os.X_OK), True)
+    curls = [command for command in all_commands if command.startswith("curl ")]
+    own = [command for command in all_commands if command.startswith("causeway ")]
+    same("every command is run", len(SET_UP) + len(curls) + len(own), len(all_commands))
+    check, serve, plain_check, *operations = own
+    with tempfile.TemporaryDirectory() as folder:
+        shell = Shell(program, folder)
+        with Demo(program, ADDRESS) as demo:
+            against_demo(demo, shell, curls)
+        in_front_of_a_deployment(shell, check, serve)
+        same("check of settings", "settings  fine" in shell.run(plain_check), True)
+        numbers(shell, readme, operations)
+    settings(readme)
+    links(readme)
+    if program.parent.name == "release":
+        release_demo(curls)
+    print(f"{len(all_commands)} commands, {done} passed, 0 failed")
+
+
+if __name__ == "__main__":
+    main()
