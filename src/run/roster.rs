@@ -28,16 +28,22 @@ impl Job {
         loaded.map(|loaded| loaded.thing).map_err(|refusal| self.after_refused_read(refusal))
     }
 
+    /// The people of the project, read again when they do not satisfy `complete`.
+    pub(super) async fn project_people_with(
+        &self,
+        complete: impl Fn(&[Person]) -> bool,
+    ) -> Result<Arc<Vec<Person>>, Refusal> {
+        let people = self.project_people().await?;
+        if complete(&people) {
+            return Ok(people);
+        }
+        self.runner.rosters.drop_kept(&self.place_of(self.resource_named("project_members")?)?);
+        self.project_people().await
+    }
+
     /// Whether v1 lists the person in the project. A person missing from what is kept is looked for afresh.
     pub(super) async fn is_on_project_roster(&self, person: Uuid) -> Result<bool, Refusal> {
         let listed = |people: &[Person]| people.iter().any(|known| known.id == person);
-        if listed(&self.project_people().await?) {
-            return Ok(true);
-        }
-        let resource = self.runner.plan.resource("project_members");
-        if let Some(resource) = resource {
-            self.runner.rosters.drop_kept(&self.place_of(resource)?);
-        }
-        Ok(listed(&self.project_people().await?))
+        Ok(listed(&self.project_people_with(listed).await?))
     }
 }
