@@ -148,6 +148,7 @@ fn runner_settings(settings: &Settings) -> RunnerSettings {
         collection_ttl: settings.cache.collection,
         strict_query: settings.strict_query,
         shared_work: settings.limits.deadline,
+        workflow: settings.workflow.clone(),
     }
 }
 

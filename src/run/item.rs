@@ -10,6 +10,7 @@ use crate::refusal::Refusal;
 use crate::translate::work_items::{self, Item};
 use crate::v1::V1Request;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 impl Job {
@@ -30,7 +31,9 @@ impl Job {
         let answer = answer.map_err(|refusal| self.after_refused_read(refusal))?;
         match answer.status {
             200 => self.item_of(&answer.body),
-            403 | 404 => Err(self.after_refused_read(Refusal::not_found())),
+            // The project is there, as its card said; the item is not (`items_get_random`, `archived_get`).
+            404 => Err(Refusal::not_found()),
+            403 => Err(self.after_refused_read(Refusal::not_found())),
             status => Err(Refusal::upstream("The work item could not be read.", format!("status {status}"))),
         }
     }
@@ -55,6 +58,11 @@ impl Job {
     pub(super) fn item_of(&self, body: &[u8]) -> Result<Item, Refusal> {
         let text = std::str::from_utf8(body).map_err(Refusal::internal)?;
         work_items::read(text).map_err(|fault| bad_data(&fault))
+    }
+
+    /// Reads the members of a write's answer.
+    pub(super) fn item_from(&self, members: &Map<String, Value>) -> Result<Item, Refusal> {
+        work_items::read_members(members).map_err(|fault| bad_data(&fault))
     }
 
     /// What a write through the gateway made of an item, for the next read.

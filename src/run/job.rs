@@ -7,6 +7,7 @@ use crate::access::{Access, Caller, ProjectCard};
 use crate::context::Context;
 use crate::plan::{Operation, PathTemplate, Plan, Resource, Step};
 use crate::refusal::Refusal;
+use crate::settings::WorkflowSettings;
 use crate::store::Store;
 use crate::translate::ReadShape;
 use crate::translate::members::Person;
@@ -29,6 +30,8 @@ pub struct RunnerSettings {
     pub strict_query: bool,
     /// Time allowed to work that several requests share, and to a write whose client left.
     pub shared_work: Duration,
+    /// Workflow rules of projects.
+    pub workflow: WorkflowSettings,
 }
 
 /// Everything calls are carried out with.
@@ -144,6 +147,12 @@ impl Job {
 
     pub(super) fn resource(&self) -> &Resource {
         self.runner.plan.resource_of(self.operation())
+    }
+
+    /// Another resource of the plan, whose records this one names.
+    pub(super) fn resource_named(&self, name: &str) -> Result<&Resource, Refusal> {
+        let resource = self.runner.plan.resource(name);
+        resource.ok_or_else(|| Refusal::internal(format!("no {name} in the plan")))
     }
 
     pub(super) fn shape_of(&self, resource: &Resource) -> Result<&ReadShape, Refusal> {

@@ -20,6 +20,7 @@ mod source;
 mod store;
 mod upstream;
 mod value;
+mod workflow;
 
 pub use cache::CacheSettings;
 pub use cors::CorsSettings;
@@ -32,6 +33,7 @@ pub use source::{DEFAULTS, ENVIRONMENT_PREFIX, FILE_VARIABLE, Origin};
 pub use store::StoreSettings;
 pub use upstream::UpstreamSettings;
 pub use value::HttpAddress;
+pub use workflow::{Move, ProjectWorkflow, WorkflowSettings};
 
 use reader::Reader;
 use source::Entries;
@@ -61,6 +63,8 @@ pub struct Settings {
     pub cors: CorsSettings,
     /// The log.
     pub log: LogSettings,
+    /// Workflow rules of projects.
+    pub workflow: WorkflowSettings,
     /// Folder with mapping files instead of the built-in ones.
     pub mappings: Option<PathBuf>,
 }
@@ -102,6 +106,7 @@ impl Settings {
             strict_query: from.get("strict_query"),
             cors: CorsSettings::read(from),
             log: LogSettings::read(from),
+            workflow: WorkflowSettings::read(from),
             mappings: from.optional("mappings"),
         }
     }

@@ -8,6 +8,7 @@
 
 pub mod cycles;
 mod held;
+pub mod html;
 pub mod incoming;
 pub mod intent;
 pub mod labels;
@@ -18,6 +19,8 @@ pub mod refusal;
 pub mod states;
 pub mod users;
 pub mod work_items;
+pub mod work_items_key;
+pub mod work_items_write;
 
 pub use held::Held;
 pub use incoming::{Fault, ReadShape};

@@ -105,6 +105,14 @@ pub fn read(row: &str) -> Result<Item, Fault> {
     serde_json::from_str(row).map_err(|fault| Fault(format!("a work item is not readable: {fault}")))
 }
 
+/// Reads the members of an answer of v1.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_members(members: &Map<String, Value>) -> Result<Item, Fault> {
+    Item::deserialize(members).map_err(|fault| Fault(format!("a work item is not readable: {fault}")))
+}
+
 /// `custom_fields` of the read shape: null on lists and archive verbs, an object on single items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CustomFields<'c> {

@@ -11,6 +11,13 @@ mod project_members;
 mod state_create;
 mod state_default;
 mod state_update;
+mod work_item_archive;
+mod work_item_create;
+mod work_item_delete;
+mod work_item_lookup;
+mod work_item_retrieve;
+mod work_item_unarchive;
+mod work_item_update;
 mod workspace_members;
 
 use super::job::Job;
@@ -56,20 +63,16 @@ pub(super) async fn run(name: &str, job: &Job) -> Result<Reply, Refusal> {
         "project_members" => project_members::run(job).await,
         "state_create" => state_create::run(job).await,
         "state_update" => state_update::run(job).await,
+        "work_item_archive" => work_item_archive::run(job).await,
+        "work_item_create" => work_item_create::run(job).await,
+        "work_item_delete" => work_item_delete::run(job).await,
+        "work_item_lookup" => work_item_lookup::run(job).await,
+        "work_item_retrieve" => work_item_retrieve::run(job).await,
+        "work_item_unarchive" => work_item_unarchive::run(job).await,
+        "work_item_update" => work_item_update::run(job).await,
         "workspace_members" => workspace_members::run(job).await,
         // On this branch: what is still being written.
-        "comment_create"
-        | "comment_delete"
-        | "comment_retrieve"
-        | "comment_update"
-        | "comments_list"
-        | "work_item_archive"
-        | "work_item_create"
-        | "work_item_delete"
-        | "work_item_lookup"
-        | "work_item_retrieve"
-        | "work_item_unarchive"
-        | "work_item_update"
+        "comment_create" | "comment_delete" | "comment_retrieve" | "comment_update" | "comments_list"
         | "work_items_list" => Err(Refusal::NotImplemented { operation: job.operation().id.clone() }),
         _ => Err(Refusal::internal(format!("no function is called {name}"))),
     }
