@@ -13,6 +13,8 @@ mod dates;
 mod differences;
 mod intent;
 mod names;
+mod page;
+mod reads;
 mod replay;
 mod scene;
 mod writes;

@@ -144,11 +144,11 @@ impl Story {
             return says(400, "validation_error");
         }
         let workspace = route.workspace.as_deref().map(|slug| format!("/api/v1/workspaces/{slug}/"));
-        if let (Some(workspace), None) = (&workspace, &route.project) {
-            if self.gateway.get(key, &format!("{workspace}members/")).await.status == 403 {
-                let guest = self.gateway.get(key, &format!("{workspace}projects/")).await.status == 200;
-                return if guest { says(403, "forbidden") } else { says(404, "resource_not_found") };
-            }
+        if let (Some(workspace), None) = (&workspace, &route.project)
+            && self.gateway.get(key, &format!("{workspace}members/")).await.status == 403
+        {
+            let guest = self.gateway.get(key, &format!("{workspace}projects/")).await.status == 200;
+            return if guest { says(403, "forbidden") } else { says(404, "resource_not_found") };
         }
         if let (Some(workspace), Some(project)) = (&workspace, &route.project) {
             let card = self.gateway.get(key, &format!("{workspace}projects/{project}/")).await;
