@@ -8,6 +8,7 @@
 
 pub mod cycles;
 mod held;
+pub mod html;
 pub mod incoming;
 pub mod intent;
 pub mod labels;
