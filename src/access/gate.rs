@@ -72,7 +72,7 @@ pub async fn check_visible(
             let project = Uuid::try_parse(variable("project_id")).map_err(Refusal::internal)?;
             let card = access.project(caller, variable("slug"), project, ctx).await?;
             card.require_member()?;
-            if operation.method.writes() {
+            if operation.method.writes() && !operation.guests_may_write {
                 card.require_writer()?;
             }
             Ok(Some(card))

@@ -6,6 +6,7 @@
 //! May use: types of `plan`, `v1` and `v2`, overlay values of `store`, `refusal`. May not use: `run`,
 //! `edge`, `access` (but its role words), or anything that waits.
 
+pub mod comments;
 pub mod cycles;
 mod held;
 pub mod html;

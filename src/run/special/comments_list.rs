@@ -1,0 +1,17 @@
+//! Comments of one work item: the complete collection, filtered, ordered and paged here (traps 47, 48), the
+//! work item looked at side by side (trap 36).
+
+use super::comment::item_id;
+use crate::refusal::Refusal;
+use crate::run::Job;
+use crate::v2::{Reply, page, query};
+
+pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
+    let strict = job.runner.settings.strict_query;
+    let (item, loaded) = tokio::join!(job.live_item(item_id(job)?), job.load(job.resource()));
+    item?;
+    let call = query::read_list(job.operation(), job.resource(), &job.call.parameters, strict)?;
+    let loaded = loaded?;
+    let records = loaded.thing.rows().iter().map(|held| &held.record);
+    Ok(Reply::json(200, page::answer(records, &call)))
+}
