@@ -11,6 +11,7 @@
 mod cache;
 mod cors;
 mod error;
+mod index;
 mod limits;
 mod listen;
 mod log;
@@ -25,6 +26,7 @@ mod workflow;
 pub use cache::CacheSettings;
 pub use cors::CorsSettings;
 pub use error::{SettingFault, SettingsError};
+pub use index::IndexSettings;
 pub use limits::LimitSettings;
 pub use listen::ListenSettings;
 pub use log::{LogFormat, LogSettings};
@@ -57,6 +59,8 @@ pub struct Settings {
     pub limits: LimitSettings,
     /// Ages of cached answers.
     pub cache: CacheSettings,
+    /// The index of work items.
+    pub index: IndexSettings,
     /// Whether lists refuse unknown query parameters (O6).
     pub strict_query: bool,
     /// Cross-origin access.
@@ -103,6 +107,7 @@ impl Settings {
             store: StoreSettings::read(from),
             limits: LimitSettings::read(from),
             cache: CacheSettings::read(from),
+            index: IndexSettings::read(from),
             strict_query: from.get("strict_query"),
             cors: CorsSettings::read(from),
             log: LogSettings::read(from),
