@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::edge::{
     Body, PassThrough, Readiness, Stack, Surface, V2Service, WriteObserver, read_body, serve, stack,
 };
+use crate::index::{IndexSettings, Indexes};
 use crate::mapping::{Files, Texts};
 use crate::plan::{self, Plan};
 use crate::refusal::Refusal;
@@ -21,7 +22,7 @@ use http::Request;
 use percent_encoding::percent_decode_str;
 use std::future::Future;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -76,6 +77,7 @@ pub struct App {
     listen: ListenSettings,
     upstream: HttpAddress,
     store: Store,
+    indexes: Indexes,
 }
 
 impl App {
@@ -89,8 +91,9 @@ impl App {
         let client = Client::new(client_settings(settings, &upstream))?;
         let access = Access::new(client.clone(), access_settings(settings));
         let store = Store::open(&settings.store.url, upstream.as_str()).await?;
-        let runner = Runner::new(plan, client, access.clone(), store.clone(), runner_settings(settings));
-        let runner = Arc::new(runner);
+        let indexes = Indexes::new(client.clone(), index_settings(settings));
+        let (kept, how) = (store.clone(), runner_settings(settings));
+        let runner = Arc::new(Runner::new(plan, client, access.clone(), kept, indexes.clone(), how));
         let observer = Arc::new(ForeignWrites { runner: Arc::clone(&runner), access: access.clone() });
         let pass_through = PassThrough::new(&upstream, &settings.upstream, settings.public.clone())
             .map_err(StartError::PassThrough)?
@@ -101,7 +104,7 @@ impl App {
             pass_through,
             readiness: Arc::new(StoreReady(store.clone())),
         };
-        Ok(Self { stack: stack(settings, surface), listen: settings.listen.clone(), upstream, store })
+        Ok(Self { stack: stack(settings, surface), listen: settings.listen.clone(), upstream, store, indexes })
     }
 
     /// Address of the service behind.
@@ -119,6 +122,7 @@ impl App {
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
         let outcome = serve(listener, self.stack, &self.listen, shutdown).await;
+        self.indexes.close().await;
         self.store.close().await;
         outcome
     }
@@ -141,6 +145,23 @@ fn access_settings(settings: &Settings) -> AccessSettings {
         refused_identity_ttl: settings.cache.refused_identity,
         capacity: PROOFS,
     }
+}
+
+fn index_settings(settings: &Settings) -> IndexSettings {
+    IndexSettings {
+        freshness: settings.index.freshness,
+        sweep: settings.index.sweep,
+        max_bytes: settings.index.max_size,
+        directory: index_directory(&settings.store.url),
+        shared_work: settings.limits.deadline,
+    }
+}
+
+/// Indices are kept beside the store's file; a store in memory keeps nothing.
+fn index_directory(store: &str) -> Option<PathBuf> {
+    let file = store.strip_prefix("sqlite:")?.trim_start_matches("//");
+    let file = file.split('?').next().filter(|file| !file.is_empty() && !file.contains(":memory:"))?;
+    Some(PathBuf::from(format!("{file}.index")))
 }
 
 fn runner_settings(settings: &Settings) -> RunnerSettings {
@@ -188,11 +209,11 @@ impl ForeignWrites {
     fn drop_all(runner: &Runner, access: &Access, path: &str) {
         let Some(touched) = Touched::by(path) else { return };
         if let Some(project) = touched.project {
-            runner.changes().in_project(project);
+            runner.project_touched(project);
             access.forget_project(project);
         }
         if touched.beyond_project {
-            runner.changes().in_workspace(&touched.workspace);
+            runner.workspace_touched(&touched.workspace);
             access.forget_workspace(&touched.workspace);
         }
     }
@@ -242,6 +263,13 @@ impl Touched {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn indices_lie_beside_the_store() {
+        assert_eq!(index_directory("sqlite:/var/lib/c.db"), Some(PathBuf::from("/var/lib/c.db.index")));
+        assert_eq!(index_directory("sqlite://c.db?mode=rwc"), Some(PathBuf::from("c.db.index")));
+        assert_eq!(index_directory("sqlite::memory:"), None);
+    }
 
     #[test]
     fn a_write_is_known_by_its_path() {

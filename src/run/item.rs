@@ -5,6 +5,8 @@
 
 use super::collection::bad_data;
 use super::job::Job;
+use super::shelf::Audience;
+use crate::index::Scope;
 use crate::plan::Resource;
 use crate::refusal::Refusal;
 use crate::translate::work_items::{self, Item};
@@ -50,8 +52,16 @@ impl Job {
     }
 
     /// The row of a fresh index, which vouches that the item is live.
-    pub(super) fn vouched(&self, _id: Uuid) -> Option<Item> {
-        None
+    pub(super) fn vouched(&self, id: Uuid) -> Option<Item> {
+        self.runner.indexes.peek(&self.index_scope().ok()?)?.get(id)
+    }
+
+    /// Which index holds the items of this call's project, for this caller's audience.
+    pub(super) fn index_scope(&self) -> Result<Scope, Refusal> {
+        let card = self.card()?;
+        let path = self.collection_path(self.work_items()?)?;
+        let members = self.audience()? == Audience::Members;
+        Ok(Scope { workspace: self.slug().into(), project: card.id, path: path.into(), members })
     }
 
     /// Reads a v1 record.
@@ -66,13 +76,37 @@ impl Job {
     }
 
     /// What a write through the gateway made of an item, for the next read.
-    pub(super) fn item_changed(&self, _item: &Item) {}
+    pub(super) fn item_changed(&self, item: &Item) {
+        if let Some(card) = &self.call.card {
+            self.runner.indexes.changed(card.id, item);
+        }
+    }
 
     /// A write through the gateway took the item away.
-    pub(super) fn item_gone(&self, _id: Uuid) {}
+    pub(super) fn item_gone(&self, id: Uuid) {
+        if let Some(card) = &self.call.card {
+            self.runner.indexes.gone(card.id, id);
+        }
+    }
 
-    /// Live items directly below `id`, as of now.
+    /// Live items directly below `id`, as of now: a delta of the index, or without one a walk through the list.
     pub(super) async fn children_of(&self, id: Uuid) -> Result<Vec<Uuid>, Refusal> {
+        let scope = self.index_scope()?;
+        if !self.runner.indexes.is_built(&scope) {
+            return self.walk_for_children(id).await;
+        }
+        // Being a few seconds old is not enough here: a child that is missed dies with its parent (trap 39).
+        self.runner.indexes.touched(scope.project);
+        let index = self.runner.indexes.fresh(&scope, self.key(), &self.call.ctx).await;
+        Ok(index
+            .map_err(|refusal| self.after_refused_read(refusal))?
+            .children(id)
+            .into_iter()
+            .map(|item| item.id)
+            .collect())
+    }
+
+    async fn walk_for_children(&self, id: Uuid) -> Result<Vec<Uuid>, Refusal> {
         #[derive(Deserialize)]
         struct Row {
             id: Uuid,

@@ -5,6 +5,7 @@ use super::shelf::{Audience, Changes, Place, Shelf, Write};
 use super::{create, delete, list, special, update};
 use crate::access::{Access, Caller, ProjectCard};
 use crate::context::Context;
+use crate::index::Indexes;
 use crate::plan::{Operation, PathTemplate, Plan, Resource, Step};
 use crate::refusal::Refusal;
 use crate::settings::WorkflowSettings;
@@ -41,6 +42,7 @@ pub struct Runner {
     pub(super) client: Client,
     pub(super) access: Access,
     pub(super) store: Store,
+    pub(super) indexes: Indexes,
     pub(super) collections: Shelf<Collection>,
     pub(super) rosters: Shelf<Vec<Person>>,
     pub(super) sets: Shelf<HashSet<Uuid>>,
@@ -50,7 +52,14 @@ pub struct Runner {
 
 impl Runner {
     /// Puts the parts together.
-    pub fn new(plan: Arc<Plan>, client: Client, access: Access, store: Store, settings: RunnerSettings) -> Self {
+    pub fn new(
+        plan: Arc<Plan>,
+        client: Client,
+        access: Access,
+        store: Store,
+        indexes: Indexes,
+        settings: RunnerSettings,
+    ) -> Self {
         let changes = Arc::<Changes>::default();
         Self {
             shapes: plan.resources.iter().map(ReadShape::of).collect(),
@@ -61,6 +70,7 @@ impl Runner {
             client,
             access,
             store,
+            indexes,
             changes,
             settings,
         }
@@ -71,9 +81,17 @@ impl Runner {
         &self.plan
     }
 
-    /// What v1 was written to behind the plan's back, so that it is dropped.
-    pub fn changes(&self) -> &Changes {
-        &self.changes
+    /// Something in this project was written to v1 past the plan: what is kept of it is dropped, and its
+    /// index asks v1 before it answers again.
+    pub fn project_touched(&self, project: Uuid) {
+        self.changes.in_project(project);
+        self.indexes.touched(project);
+    }
+
+    /// Something in this workspace was written to v1 past the plan.
+    pub fn workspace_touched(&self, workspace: &str) {
+        self.changes.in_workspace(workspace);
+        self.indexes.touched_workspace(workspace);
     }
 }
 

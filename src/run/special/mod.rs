@@ -24,6 +24,7 @@ mod work_item_lookup;
 mod work_item_retrieve;
 mod work_item_unarchive;
 mod work_item_update;
+mod work_items_list;
 mod workspace_members;
 
 use super::job::Job;
@@ -81,6 +82,7 @@ pub(super) async fn run(name: &str, job: &Job) -> Result<Reply, Refusal> {
         "work_item_retrieve" => work_item_retrieve::run(job).await,
         "work_item_unarchive" => work_item_unarchive::run(job).await,
         "work_item_update" => work_item_update::run(job).await,
+        "work_items_list" => work_items_list::run(job).await,
         "workspace_members" => workspace_members::run(job).await,
         _ => Err(Refusal::internal(format!("no function is called {name}"))),
     }
