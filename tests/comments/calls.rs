@@ -1,6 +1,6 @@
 //! What is sent to v1, byte for byte where it matters, and how many calls it takes.
 
-use super::support::scripted::{Exchange, ScriptedV1};
+use super::support::scripted::{Exchange, Gate, ScriptedV1};
 use super::*;
 use causeway::translate::work_items;
 
@@ -156,5 +156,22 @@ async fn trouble_behind_is_no_answer_about_the_comment() {
     for _ in 0..2 {
         gateway.get("ada", &comment(ID)).await.expect_problem(502, "upstream_error");
     }
+    v1.finish();
+}
+
+#[tokio::test]
+async fn item_and_comment_are_asked_for_at_the_same_time() {
+    let (v1, gateway) = v1().await;
+    let gate = Gate::default();
+    v1.expect(item().held(&gate));
+    v1.expect(Exchange::get(&one()).reply(200, record(ADA, json!({}))).held(&gate));
+    let both = async {
+        // Identity, card, then the two.
+        v1.until_called(4).await;
+        gate.open();
+    };
+    let path = comment(ID);
+    let (read, ()) = tokio::join!(gateway.get("ada", &path), both);
+    assert_eq!(read.expect(200).calls(), 4);
     v1.finish();
 }
