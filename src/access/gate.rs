@@ -67,6 +67,8 @@ pub async fn check_visible(
     let variable = |name: &str| variables.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value);
     match operation.surface {
         Surface::User => Ok(None),
+        // A look-up by human key proves the project it finds, and is 404 for everything it does not.
+        Surface::Workspace if operation.path.variables().any(|name| name == "identifier") => Ok(None),
         Surface::Workspace => access.workspace(caller, variable("slug"), ctx).await.map(|_| None),
         Surface::Project => {
             let project = Uuid::try_parse(variable("project_id")).map_err(Refusal::internal)?;

@@ -60,7 +60,11 @@ pub(super) async fn find(job: &Job, direct: &Direct) -> Result<Result<Option<Ite
         return Err(job.after_refused_read(refusal));
     }
     match answer.status {
-        200 => live(job, &answer.body).await.map(Ok),
+        200 => match direct {
+            Direct::Pair(..) => live(job, &answer.body).await.map(Ok),
+            // The look-up by number shows live items only (trap 53).
+            Direct::Number(_) => of_this_project(job, &answer.body).map(Ok),
+        },
         // A number v1 does not know, or an identifier that changed meanwhile (trap 54).
         403 | 404 => Ok(Ok(None)),
         status => Err(Refusal::upstream("The work item could not be looked up.", format!("status {status}"))),
@@ -84,19 +88,22 @@ fn number_request(job: &Job, number: u64) -> Result<V1Request, Refusal> {
     Ok(V1Request::get(path, format!("{},project", work_items::FIELDS)))
 }
 
-/// The pair look-up also finds archived, draft and triage items (trap 47, `archived_find_by_external_pair`),
-/// which v2 does not list.
-async fn live(job: &Job, body: &[u8]) -> Result<Option<Item>, Refusal> {
+/// The item, when it is of this call's project: an identifier may have been given to another one meanwhile.
+fn of_this_project(job: &Job, body: &[u8]) -> Result<Option<Item>, Refusal> {
     #[derive(Deserialize)]
-    struct Project {
+    struct Owner {
         project: uuid::Uuid,
     }
     let item = job.item_of(body)?;
-    let of: Project = serde_json::from_slice(body).map_err(|fault| bad_data(&Fault(fault.to_string())))?;
-    if item.archived_at.is_some() || item.is_draft || of.project != job.card()?.id {
-        return Ok(None);
-    }
-    let states = job.runner.plan.resource("states").ok_or_else(|| Refusal::internal("no states in the plan"))?;
+    let owner: Owner = serde_json::from_slice(body).map_err(|fault| bad_data(&Fault(fault.to_string())))?;
+    Ok((owner.project == job.card()?.id).then_some(item))
+}
+
+/// The pair look-up also finds archived, draft and triage items (trap 47, `archived_find_by_external_pair`),
+/// which v2 does not list.
+async fn live(job: &Job, body: &[u8]) -> Result<Option<Item>, Refusal> {
+    let found = of_this_project(job, body)?;
+    let Some(item) = found.filter(|item| item.archived_at.is_none() && !item.is_draft) else { return Ok(None) };
     // v1 lists every state but those of triage.
-    Ok(super::list::find(job, states, item.state).await?.map(|_| item))
+    Ok(super::list::find(job, job.resource_named("states")?, item.state).await?.map(|_| item))
 }

@@ -43,6 +43,7 @@ fn what_cannot_be_sanitised_is_said_to_the_client() {
         ("a\0b".to_owned(), "NUL byte"),
         ("x".repeat(MAX_BYTES + 1), "1 MiB"),
         ("<b>".repeat(MAX_TAGS + 1), "too many elements"),
+        (format!("a<p {}>", "a b c d ".repeat(MAX_TAG_BYTES / 6)), "128 KiB"),
         (format!("{}{}", "<b title=x>".repeat(200), "<p>x</p>".repeat(9_000)), "too many elements"),
     ] {
         let told = sanitise(&sent).unwrap_err();
