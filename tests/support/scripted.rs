@@ -150,7 +150,9 @@ impl ScriptedV1 {
 
 impl Drop for ScriptedV1 {
     fn drop(&mut self) {
-        let report = (!self.script().finished).then(|| self.script().report()).flatten();
+        // The lock is let go before it is taken again.
+        let finished = self.script().finished;
+        let report = if finished { None } else { self.script().report() };
         if let Some(report) = report.filter(|_| !std::thread::panicking()) {
             panic!("{report}");
         }
