@@ -8,7 +8,7 @@
 use super::collection::{Collection, bad_data};
 use super::job::Job;
 use super::list;
-use crate::plan::Rows;
+use crate::plan::{Operation, Rows};
 use crate::refusal::Refusal;
 use crate::translate::work_items::{self, CustomFields, Item};
 use crate::translate::{Held, incoming, members};
@@ -25,13 +25,32 @@ const CHILD: &str = "fields=id,parent&expand=parent";
 
 /// The reply with one work item, expanded as the query asks.
 pub(super) async fn reply(job: &Job, item: &Item, custom_fields: CustomFields<'_>) -> Result<Reply, Refusal> {
-    let wanted = query::read_single(job.operation(), &job.call.parameters)?;
+    let wanted = wanted(job)?;
     let mut shape = work_items::write(item, &job.card()?.identifier, None, custom_fields);
     for added in expand(job, std::slice::from_ref(item), &wanted).await? {
         shape.extend(added);
     }
     let json = serde_json::to_vec(&shape).map_err(Refusal::internal)?;
     Ok(job.record_reply(json.into()))
+}
+
+/// What the query asks to be expanded.
+///
+/// # Errors
+/// `validation_error` on `expand` for an unknown value.
+pub(super) fn wanted(job: &Job) -> Result<Vec<usize>, Refusal> {
+    query::read_single(declaring(job)?, &job.call.parameters)
+}
+
+/// The operation that declares what can be expanded: the archive verbs declare nothing but honour what a
+/// retrieve does (O25).
+fn declaring(job: &Job) -> Result<&Operation, Refusal> {
+    let own = job.operation();
+    if !own.expand.is_empty() {
+        return Ok(own);
+    }
+    let retrieve = job.runner.plan().operation("work_items_retrieve");
+    retrieve.ok_or_else(|| Refusal::internal("no retrieve of work items in the plan"))
 }
 
 /// For each of `items`, the keys that `wanted` (indices into the operation's `expand`) adds.
@@ -43,8 +62,9 @@ pub(super) async fn expand(
     items: &[Item],
     wanted: &[usize],
 ) -> Result<Vec<Map<String, Value>>, Refusal> {
+    let declaring = &declaring(job)?.expand;
     let mut added = vec![Map::new(); items.len()];
-    for name in wanted.iter().filter_map(|&index| job.operation().expand.get(index)) {
+    for name in wanted.iter().filter_map(|&index| declaring.get(index)) {
         let values = match name.as_str() {
             "state" => states(job, items).await?,
             "labels" => labels(job, items).await?,

@@ -4,7 +4,7 @@
 use crate::refusal::Refusal;
 use crate::run::{Job, expansions};
 use crate::translate::work_items::CustomFields;
-use crate::v2::{Reply, query};
+use crate::v2::Reply;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let id = job.pk()?;
     job.live_item(id).await?;
-    query::read_single(job.operation(), &job.call.parameters)?;
+    expansions::wanted(job)?;
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date().to_string();
     let body = Map::from_iter([("archived_at".to_owned(), Value::String(today))]);
     let answer = job.patch(job.resource(), id, &body).await?;

@@ -7,7 +7,7 @@
 use crate::refusal::Refusal;
 use crate::run::{Job, expansions, list};
 use crate::translate::work_items::{CustomFields, Item};
-use crate::v2::{Reply, query};
+use crate::v2::Reply;
 use serde_json::{Map, Value};
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
@@ -15,7 +15,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let item = match job.read_item(id).await {
         Ok(live) => live,
         Err(Refusal::NotFound { .. }) => {
-            query::read_single(job.operation(), &job.call.parameters)?;
+            expansions::wanted(job)?;
             bring_back(job).await?
         }
         Err(refusal) => return Err(refusal),
