@@ -1,7 +1,7 @@
 //! From rows of some age to what v1 shows now: a delta, and a sweep where the delta does not add up.
 //!
-//! A delta reads the last changed items first, down to the watermark and a margin beyond it, because v1 moves
-//! `updated_at` late (trap 56). Whatever vanished is in no delta, but the total tells that something has: then
+//! A delta reads the last changed items first, down to the watermark and, while it is young, a margin beyond
+//! it, because v1 moves `updated_at` late (trap 56). Whatever vanished is in no delta, but the total tells that something has: then
 //! a sweep over all ids finds it. The watermark moves only by what was read from v1; own writes do not count,
 //! because something else may have changed before them.
 //!
@@ -16,25 +16,60 @@ use crate::translate::work_items::Item;
 use crate::v2::time::Micros;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 /// How far before the watermark an item may turn up that changed late (trap 56), in microseconds.
 const MARGIN: Micros = 10_000_000;
+/// The same as a duration.
+const LATE: Duration = Duration::from_micros(MARGIN as u64);
 /// Times a delta and a sweep follow each other before the project is given up as moving too fast.
 const ROUNDS: usize = 6;
 /// Rows read one by one; more of them are read by a longer delta.
 const SINGLY: usize = 5;
 
 /// Rows that v1 has vouched for.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Verified {
     /// The rows.
     pub rows: Rows,
-    /// Everything that changed before this instant of v1's clock, give or take the margin, is in them.
-    pub watermark: Micros,
+    /// The newest change seen, by v1's clock.
+    watermark: Micros,
+    /// When it was seen first, by ours.
+    seen: Option<Instant>,
+    /// All that changed up to here, by v1's clock, is in the rows.
+    floor: Micros,
+}
+
+impl Default for Verified {
+    fn default() -> Self {
+        Self::new(Rows::default(), Micros::MIN)
+    }
 }
 
 impl Verified {
+    /// Rows read when nothing on v1 was newer than the watermark.
+    pub fn new(rows: Rows, watermark: Micros) -> Self {
+        Self { rows, watermark, seen: None, floor: watermark.saturating_sub(MARGIN) }
+    }
+
+    /// The newest change seen.
+    pub fn watermark(&self) -> Micros {
+        self.watermark
+    }
+
+    /// A delta that began at `begun` has seen `newest`. When it is the same for longer than a change may be
+    /// late, nothing up to it can turn up any more, and the next delta ends there.
+    fn saw(&mut self, newest: Micros, begun: Instant) {
+        if newest > self.watermark || self.seen.is_none() {
+            self.watermark = self.watermark.max(newest);
+            self.seen = Some(begun);
+            self.floor = self.floor.max(self.watermark.saturating_sub(MARGIN));
+        } else if self.seen.is_some_and(|seen| begun.duration_since(seen) > LATE) {
+            self.floor = self.watermark;
+        }
+    }
+
     /// Whether rows or watermark are other than those of `before`; rows nothing has touched are the same.
     pub fn differs(&self, before: &Self) -> bool {
         let (ours, theirs) = (self.rows.chunks(), before.rows.chunks());
@@ -58,6 +93,8 @@ pub(super) struct Refresh<'r, S> {
     /// After pages were read side by side: if anything changed since then by v1's clock, a sweep follows,
     /// because a row that went and one that came meanwhile can hide a third that was missed.
     pub quiet_since: Option<Micros>,
+    /// Our clock.
+    pub clock: &'r (dyn Fn() -> Instant + Sync),
 }
 
 /// What a refresh found.
@@ -118,7 +155,7 @@ impl<S: Source> Refresh<'_, S> {
     /// Takes in everything that changed since the watermark, or since `floor` when that is earlier; answers
     /// v1's total.
     async fn delta(&self, verified: &mut Verified, floor: Micros) -> Result<usize, Refusal> {
-        let floor = verified.watermark.saturating_sub(MARGIN).min(floor);
+        let (floor, begun) = (verified.floor.min(floor.saturating_sub(1)), (self.clock)());
         let first = self.first_page(self.sizes.delta).await?;
         let now = newest(&first);
         let mut page = first;
@@ -136,7 +173,7 @@ impl<S: Source> Refresh<'_, S> {
         } else {
             take(&mut verified.rows, &mut page);
         }
-        verified.watermark = verified.watermark.max(now);
+        verified.saw(now, begun);
         Ok(page.total)
     }
 
@@ -181,9 +218,9 @@ fn newest(page: &Page<Item>) -> Micros {
     page.rows.iter().map(|item| item.updated_at).max().unwrap_or(Micros::MIN)
 }
 
-/// Whether a page goes down to before `floor`.
+/// Whether a page goes down to `floor`.
 fn reaches(page: &Page<Item>, floor: Micros) -> bool {
-    page.rows.iter().any(|item| item.updated_at < floor)
+    page.rows.iter().any(|item| item.updated_at <= floor)
 }
 
 /// Takes in the rows of a page that are new or differ from what is known.

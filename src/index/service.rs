@@ -287,7 +287,7 @@ impl Inner {
     async fn build(&self, source: &V1Source, entry: &Entry) -> Result<Refreshed<Stamp>, Refusal> {
         let (begun, wall) = (self.stamp(), SystemTime::now());
         let built = build(source, SIZES, &entry.progress).await?;
-        let verified = Verified { rows: built.rows, watermark: built.watermark };
+        let verified = Verified::new(built.rows, built.watermark);
         if built.whole && !built.paged {
             return Ok(Refreshed { verified, mark: begun, swept: true });
         }
@@ -298,6 +298,7 @@ impl Inner {
             patient: true,
             sweep: !built.whole,
             quiet_since: wall.checked_sub(SKEW).map(micros),
+            clock: &Instant::now,
         };
         let refreshed = refresh.run(verified, || self.stamp(), || entry.gone()).await?;
         Ok(Refreshed { swept: true, ..refreshed })
@@ -312,7 +313,15 @@ impl Inner {
     ) -> Result<Refreshed<Stamp>, Refusal> {
         let sweep = swept.is_none_or(|at| at.elapsed() >= self.settings.sweep);
         let progress = &entry.progress;
-        let refresh = Refresh { source, sizes: SIZES, progress, patient: false, sweep, quiet_since: None };
+        let refresh = Refresh {
+            source,
+            sizes: SIZES,
+            progress,
+            patient: false,
+            sweep,
+            quiet_since: None,
+            clock: &Instant::now,
+        };
         refresh.run(base, || self.stamp(), || entry.gone()).await
     }
 

@@ -55,6 +55,12 @@ impl Snapshot {
         Self { path: directory.join(format!("{name}.index")), identity }
     }
 
+    /// Where the file is.
+    #[cfg(test)]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Whether there is a file, of whatever content.
     pub fn exists(&self) -> bool {
         self.path.is_file()
@@ -92,7 +98,7 @@ impl Snapshot {
         let chunk = |(rows, text): (Vec<Row>, String)| Arc::new(Chunk { rows: rows.into(), text: text.into() });
         let chunks = kept.chunks.into_iter().filter(|(rows, _)| !rows.is_empty()).map(chunk).collect();
         let rows = Rows::of(chunks, Pools::of(kept.ids, kept.sets));
-        Ok(Verified { rows, watermark: kept.watermark })
+        Ok(Verified::new(rows, kept.watermark))
     }
 
     /// Writes the rows; a failure is logged, for nothing but time depends on the file.
@@ -106,7 +112,7 @@ impl Snapshot {
         let (rows, pools) = (&verified.rows, verified.rows.pools());
         let keeping = Keeping {
             identity: &self.identity,
-            watermark: verified.watermark,
+            watermark: verified.watermark(),
             ids: pools.ids(),
             sets: pools.sets().iter().map(|set| &**set).collect(),
             chunks: rows.chunks().iter().map(|chunk| (&*chunk.rows, &*chunk.text)).collect(),
