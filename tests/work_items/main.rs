@@ -6,6 +6,7 @@
 mod archive;
 mod costs;
 mod expand;
+mod list;
 mod names;
 mod reads;
 #[path = "../support/mod.rs"]
