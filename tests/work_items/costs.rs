@@ -77,12 +77,13 @@ async fn an_update_is_one_read_and_one_patch_with_the_changed_keys_alone() {
 }
 
 #[tokio::test]
-async fn archive_and_unarchive_are_two_calls() {
-    let archived = item(json!({"archived_at": "2026-11-21"}));
+async fn archive_and_unarchive_are_two_calls_and_the_states_once() {
+    let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date().to_string();
+    let archived = item(json!({"archived_at": today}));
     let unseen = Exchange::get(&format!("{}?{FIELDS}", record()));
     let gone = unseen.reply(404, json!({"error": "The requested resource does not exist."}));
     let states = format!(
-        "{WEB}states/?per_page=1000&fields=id,name,description,color,group,sequence,is_triage,default,external_id,external_source,created_at,created_by"
+        "{WEB}states/?per_page=1000&fields=id,name,description,color,group,sequence,default,is_triage,external_id,external_source,created_at,created_by"
     );
     let state = json!({"id": id('d', 101), "name": "Backlog", "description": "", "color": "#1", "group": "backlog",
         "sequence": 1.0, "is_triage": false, "default": true, "external_id": null, "external_source": null,
@@ -90,17 +91,15 @@ async fn archive_and_unarchive_are_two_calls() {
     let page = json!({"total_count": 1, "next_page_results": false, "results": [state]});
     let (v1, gateway) = v1(vec![
         read(item(json!({}))),
-        patch().reply(200, archived),
+        patch().body(json!({"archived_at": today})).reply(200, archived),
         gone,
         patch().body(json!({"archived_at": null})).reply(200, item(json!({}))),
         Exchange::get(&states).reply(200, page),
     ])
     .await;
     let path = one(&id('e', 7));
-    gateway.post("bob", &format!("{path}archive/"), json!({})).await;
+    gateway.post("bob", &format!("{path}archive/"), json!({})).await.expect(200);
     gateway.post("bob", &format!("{path}unarchive/"), json!({})).await.expect(200);
-    let seen: Vec<String> = v1.seen().into_iter().map(|seen| format!("{} {}", seen.method, seen.target)).collect();
-    assert!(seen.iter().any(|call| call.contains("states/")), "{seen:#?}");
     v1.finish();
 }
 

@@ -57,7 +57,7 @@ async fn settle(job: &Job, given: &Given, id: Uuid, body: &Members, stored: Memb
     }
     let sets = [("assignee_ids", "assignees"), ("label_ids", "labels")];
     let dropped = |field: &&str| sets.iter().any(|(set, _)| set == field);
-    if !compared.lost.is_empty() && compared.lost.iter().all(|field| dropped(&field)) {
+    if !compared.lost.is_empty() && compared.lost.iter().all(dropped) {
         let lost = sets.iter().filter(|(field, _)| compared.lost.contains(field));
         let value = |of: &Members, key: &str| of.get(key).cloned().unwrap_or_default();
         let errors = lost
