@@ -12,10 +12,10 @@ use crate::mapping::{Files, Texts};
 use crate::plan::{self, Plan};
 use crate::refusal::Refusal;
 use crate::request::V2;
-use crate::run::{Runner, RunnerSettings, SPECIALS};
+use crate::run::{Runner, RunnerSettings, SPECIALS, keep_ahead};
 use crate::settings::{HttpAddress, ListenSettings, Settings};
 use crate::store::Store;
-use crate::v1::{Client, ClientSettings};
+use crate::v1::{Client, ClientSettings, V1Key};
 use crate::v2::Reply;
 use futures_util::future::BoxFuture;
 use http::Request;
@@ -78,6 +78,16 @@ pub struct App {
     upstream: HttpAddress,
     store: Store,
     indexes: Indexes,
+    ahead: Option<AbortOnDrop>,
+}
+
+/// Work that ends with the gateway.
+struct AbortOnDrop(tokio::task::JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 impl App {
@@ -94,6 +104,10 @@ impl App {
         let indexes = Indexes::new(client.clone(), index_settings(settings));
         let (kept, how) = (store.clone(), runner_settings(settings));
         let runner = Arc::new(Runner::new(plan, client, access.clone(), kept, indexes.clone(), how));
+        let ahead = settings.upstream.service_key.as_ref().map(|key| {
+            let work = keep_ahead(Arc::clone(&runner), V1Key::new(key.expose()));
+            AbortOnDrop(tokio::spawn(work))
+        });
         let observer = Arc::new(ForeignWrites { runner: Arc::clone(&runner), access: access.clone() });
         let pass_through = PassThrough::new(&upstream, &settings.upstream, settings.public.clone())
             .map_err(StartError::PassThrough)?
@@ -104,7 +118,14 @@ impl App {
             pass_through,
             readiness: Arc::new(StoreReady(store.clone())),
         };
-        Ok(Self { stack: stack(settings, surface), listen: settings.listen.clone(), upstream, store, indexes })
+        Ok(Self {
+            stack: stack(settings, surface),
+            listen: settings.listen.clone(),
+            upstream,
+            store,
+            indexes,
+            ahead,
+        })
     }
 
     /// Address of the service behind.
@@ -122,6 +143,7 @@ impl App {
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
         let outcome = serve(listener, self.stack, &self.listen, shutdown).await;
+        drop(self.ahead);
         self.indexes.close().await;
         self.store.close().await;
         outcome

@@ -54,6 +54,8 @@ struct State {
     touched: u64,
     /// The last use, for eviction.
     used: u64,
+    /// When a request last asked for it.
+    asked: Option<Instant>,
     swept: Option<Instant>,
     /// Own writes since the read under way began.
     own: Option<Vec<Own>>,
@@ -76,6 +78,17 @@ impl Entry {
     /// What a request needs that comes now.
     pub fn need(&self, freshness: Duration) -> Need {
         Need { since: Instant::now().checked_sub(freshness), after: self.state().touched }
+    }
+
+    /// A request asks for the index.
+    pub fn asked(&self) {
+        self.state().asked = Some(Instant::now());
+    }
+
+    /// Whether a request asked within `within`, and there is an index.
+    pub fn is_in_use(&self, within: Duration) -> bool {
+        let state = self.state();
+        state.found.is_some() && state.asked.is_some_and(|asked| asked.elapsed() <= within)
     }
 
     /// The index, when it is new enough.

@@ -100,6 +100,7 @@ impl Indexes {
     /// [`Refusal::IndexBuilding`] when the read outlasts the deadline (it goes on), else what v1 refuses.
     pub async fn fresh(&self, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<Arc<Index>, Refusal> {
         let entry = self.inner.entry(scope);
+        entry.asked();
         let need = entry.need(self.inner.settings.freshness);
         let mut last = None;
         for _ in 0..READS {
@@ -118,6 +119,32 @@ impl Indexes {
             }
         }
         Err(last.unwrap_or_else(|| entry.progress.refusal()))
+    }
+
+    /// Scopes whose index requests asked for within `within`.
+    pub fn in_use(&self, within: Duration) -> Vec<Scope> {
+        let known = self.inner.entries_where(|_| true).into_iter();
+        known.filter(|(_, entry)| entry.is_in_use(within)).map(|(scope, _)| scope).collect()
+    }
+
+    /// Brings an index up to date before requests have to wait for it: once it is older than half the
+    /// freshness window. `key` must have been shown the same rows.
+    ///
+    /// # Errors
+    /// What v1 refuses.
+    pub async fn renew(&self, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<(), Refusal> {
+        let entry = self.inner.entry(scope);
+        let need = entry.need(self.inner.settings.freshness / 2);
+        if entry.meeting(&need, self.inner.tick()).is_some() {
+            return Ok(());
+        }
+        let outcome = self.inner.reads.run(scope.clone(), || self.read(scope, &entry, key, ctx)).await?;
+        outcome.found.map(|_| ())
+    }
+
+    /// The freshness window.
+    pub fn freshness(&self) -> Duration {
+        self.inner.settings.freshness
     }
 
     fn read(

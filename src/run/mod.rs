@@ -7,6 +7,7 @@
 //! May use: `plan`, `access`, `v1`, `v2`, `translate`, `store`, `coalesce`, `context`, `settings`,
 //! `refusal`. May not use: `edge`, `cli`, `sandbox`.
 
+mod ahead;
 mod checks;
 mod collection;
 mod create;
@@ -29,6 +30,7 @@ mod update;
 mod workflow;
 mod write;
 
+pub use ahead::keep_ahead;
 pub use collection::Collection;
 pub use job::{Call, Job, Runner, RunnerSettings};
 pub use shelf::{Audience, Changes, Loaded, Place, Shelf};

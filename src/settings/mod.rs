@@ -34,7 +34,7 @@ pub use public::PublicSettings;
 pub use source::{DEFAULTS, ENVIRONMENT_PREFIX, FILE_VARIABLE, Origin};
 pub use store::StoreSettings;
 pub use upstream::UpstreamSettings;
-pub use value::HttpAddress;
+pub use value::{HttpAddress, Secret};
 pub use workflow::{Move, ProjectWorkflow, WorkflowSettings};
 
 use reader::Reader;

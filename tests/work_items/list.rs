@@ -2,8 +2,10 @@
 
 use crate::support::gateway::Gateway;
 use crate::world::{ARCHIVED, ITEMS, V1_WEB, at_v1, id, new_item, new_label, one, recorded, steps};
+use causeway::sandbox::Seed;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 async fn listed(gateway: &Gateway, query: &str) -> Vec<Value> {
     gateway.get("ada", &format!("{ITEMS}?{query}")).await.expect(200).column("name")
@@ -181,4 +183,34 @@ async fn a_list_shows_no_more_than_a_list_should() {
     assert_eq!(listed(&gateway, &format!("type_id={}", id('f', 1))).await, Vec::<Value>::new());
     let archived = gateway.get("ada", ARCHIVED).await.expect(200);
     assert_eq!(archived.column("sequence_id"), [json!(5), json!(1)]);
+}
+
+/// Deltas v1 was asked for.
+fn deltas(gateway: &Gateway) -> usize {
+    gateway.sandbox().journal().iter().filter(|entry| entry.path.contains("order_by=-updated_at")).count()
+}
+
+async fn until_deltas(gateway: &Gateway, wanted: usize) -> bool {
+    for _ in 0..200 {
+        if deltas(gateway) >= wanted {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    false
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_project_that_is_read_is_refreshed_ahead_with_the_service_key_where_its_owner_is_a_member() {
+    let settings = |key| [("index.freshness", "400ms"), ("upstream.service_key", key)];
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &settings("service")).await;
+    gateway.get("bob", &format!("{ITEMS}?search=first")).await.expect(200);
+    gateway.sandbox().clear_journal();
+    assert!(until_deltas(&gateway, 3).await, "no request came, and the index was kept up to date");
+    // eve is no member of the project, so her key is of no use there.
+    let stranger = Gateway::sandboxed_with(Seed::Recorded, &settings("eve")).await;
+    stranger.get("bob", &format!("{ITEMS}?search=first")).await.expect(200);
+    stranger.sandbox().clear_journal();
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    assert_eq!(deltas(&stranger), 0);
 }
