@@ -150,7 +150,10 @@ impl ScriptedV1 {
 
 impl Drop for ScriptedV1 {
     fn drop(&mut self) {
-        let report = (!self.script().finished).then(|| self.script().report()).flatten();
+        let report = {
+            let script = self.script();
+            if script.finished { None } else { script.report() }
+        };
         if let Some(report) = report.filter(|_| !std::thread::panicking()) {
             panic!("{report}");
         }
