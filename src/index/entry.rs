@@ -43,7 +43,9 @@ pub(super) struct Found {
 /// What is known of one scope.
 pub(super) struct Entry {
     pub progress: Progress,
-    pub snapshot: Option<Snapshot>,
+    snapshot: Option<Snapshot>,
+    /// Held while the file is read or written.
+    file: Mutex<()>,
     state: Mutex<State>,
 }
 
@@ -68,7 +70,7 @@ struct State {
 impl Entry {
     /// A scope of which nothing is known.
     pub fn new(snapshot: Option<Snapshot>) -> Self {
-        Self { progress: Progress::default(), snapshot, state: Mutex::default() }
+        Self { progress: Progress::default(), snapshot, file: Mutex::default(), state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -178,6 +180,34 @@ impl Entry {
         std::mem::take(&mut state.unsaved).then_some(found.index)
     }
 
+    /// Whether it is kept on disk.
+    pub fn has_file(&self) -> bool {
+        self.snapshot.is_some()
+    }
+
+    /// Reads the file. Waits for the disk.
+    pub fn load(&self) -> Option<Verified> {
+        let _file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        self.snapshot.as_ref()?.load()
+    }
+
+    /// Writes the file when it is older than the rows; when this returns, it is not. Waits for the disk.
+    pub fn save(&self) {
+        let _file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(snapshot), Some(index)) = (&self.snapshot, self.unsaved()) {
+            snapshot.save(&index.verified);
+        }
+    }
+
+    /// Writes an index that was evicted, unless a newer one has come. Waits for the disk.
+    pub fn save_evicted(&self, index: &Index) {
+        let _file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let superseded = self.state().found.is_some();
+        if let Some(snapshot) = self.snapshot.as_ref().filter(|_| !superseded) {
+            snapshot.save(&index.verified);
+        }
+    }
+
     /// Notes that the file will be written soon; false when there is no need to see to it.
     pub fn schedule(&self) -> bool {
         let mut state = self.state();
@@ -190,7 +220,7 @@ impl Entry {
     }
 
     /// The index, when the file is older; it counts as written from now on.
-    pub fn unsaved(&self) -> Option<Arc<Index>> {
+    fn unsaved(&self) -> Option<Arc<Index>> {
         let mut state = self.state();
         if !std::mem::take(&mut state.unsaved) {
             return None;

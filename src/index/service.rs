@@ -214,7 +214,7 @@ impl Indexes {
     /// Writes what is not yet on disk.
     pub async fn close(&self) {
         for (_, entry) in self.inner.entries_where(|_| true) {
-            let _ = tokio::task::spawn_blocking(move || save(&entry)).await;
+            let _ = tokio::task::spawn_blocking(move || entry.save()).await;
         }
     }
 }
@@ -228,12 +228,6 @@ fn concerns_a_key(refusal: &Refusal) -> bool {
             | Refusal::NotFound { .. }
             | Refusal::RateLimited { .. }
     )
-}
-
-fn save(entry: &Entry) {
-    if let (Some(snapshot), Some(index)) = (&entry.snapshot, entry.unsaved()) {
-        snapshot.save(&index.verified);
-    }
 }
 
 /// Ends the noting of own writes, however the read ends.
@@ -363,36 +357,36 @@ impl Inner {
                 return;
             }
             total -= entry.weight().0;
-            if let (Some(index), Some(snapshot)) = (entry.evict(), entry.snapshot.clone()) {
-                drop(tokio::task::spawn_blocking(move || snapshot.save(&index.verified)));
+            if let Some(index) = entry.evict() {
+                drop(tokio::task::spawn_blocking(move || entry.save_evicted(&index)));
             }
         }
     }
 
     fn save_now(&self, entry: &Arc<Entry>) {
-        if entry.snapshot.is_some() {
+        if entry.has_file() {
             let entry = Arc::clone(entry);
-            drop(tokio::task::spawn_blocking(move || save(&entry)));
+            drop(tokio::task::spawn_blocking(move || entry.save()));
         }
     }
 
     fn save_soon(&self, entry: &Arc<Entry>) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        if entry.snapshot.is_none() || !entry.schedule() {
+        if !entry.has_file() || !entry.schedule() {
             return;
         }
         let entry = Arc::clone(entry);
         drop(runtime.spawn(async move {
             tokio::time::sleep(DEBOUNCE).await;
             entry.unschedule();
-            let _ = tokio::task::spawn_blocking(move || save(&entry)).await;
+            let _ = tokio::task::spawn_blocking(move || entry.save()).await;
         }));
     }
 }
 
 async fn load(entry: &Arc<Entry>) -> Option<Verified> {
-    let snapshot = entry.snapshot.clone()?;
-    tokio::task::spawn_blocking(move || snapshot.load()).await.ok().flatten()
+    let entry = Arc::clone(entry);
+    entry.has_file().then(|| tokio::task::spawn_blocking(move || entry.load()))?.await.ok().flatten()
 }
 
 fn micros(time: SystemTime) -> Micros {
