@@ -117,7 +117,11 @@ async fn indexed(job: &Job, call: &ListCall) -> Result<Reply, Refusal> {
     let (index, lookups) =
         tokio::try_join!(fresh, lookups(job, &needs)).map_err(|gone| job.after_refused_read(gone))?;
     job.call.ctx.meter.note(note(&index));
-    let selection = index.select(call, &columns, &lookups);
+    let mut selection = index.select(call, &columns, &lookups);
+    if !needs.labels && selection.rows.iter().any(|item| !item.labels.is_empty()) {
+        let live = live_labels(job).await.map_err(|gone| job.after_refused_read(gone))?;
+        selection.rows.iter_mut().for_each(|item| item.labels.retain(|id| live.contains(id)));
+    }
     envelope(job, call, &selection.rows, selection.total, selection.next).await
 }
 
@@ -131,10 +135,17 @@ fn columns(job: &Job) -> Columns {
 }
 
 async fn lookups(job: &Job, needs: &Needs) -> Result<Lookups, Refusal> {
-    let (groups, labels) = tokio::try_join!(groups(job, needs.groups), live_labels(job))?;
+    let labels = async {
+        match needs.labels {
+            true => live_labels(job).await.map(Some),
+            // Asked for when the page is known and shows any.
+            false => Ok(None),
+        }
+    };
+    let (groups, labels) = tokio::try_join!(groups(job, needs.groups), labels)?;
     Ok(Lookups {
         group_of_state: groups,
-        live_labels: Some(labels),
+        live_labels: labels,
         cycles: memberships(job, SetKind::Cycle, &needs.cycles).await?,
         modules: memberships(job, SetKind::Module, &needs.modules).await?,
         type_of: HashMap::new(),
