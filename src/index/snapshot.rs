@@ -13,7 +13,7 @@ use super::rows::{Chunk, Rows};
 use crate::v2::time::Micros;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -56,6 +56,7 @@ impl Snapshot {
     }
 
     /// Where the file is.
+
     #[cfg(test)]
     pub fn path(&self) -> &Path {
         &self.path
@@ -127,13 +128,31 @@ impl Snapshot {
 
     fn replace(&self, bytes: &[u8]) -> io::Result<()> {
         if let Some(directory) = self.path.parent() {
-            std::fs::create_dir_all(directory)?;
+            private_folder(directory)?;
         }
         let beside = self.path.with_extension(format!("{}.part", Uuid::new_v4().simple()));
-        let written = std::fs::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, &self.path));
+        let written = write_private(&beside, bytes).and_then(|()| std::fs::rename(&beside, &self.path));
         if written.is_err() {
             let _ = std::fs::remove_file(&beside);
         }
         written
     }
+}
+
+/// The folder, for the owner's eyes only: an index holds the names of work items.
+fn private_folder(directory: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
+}
+
+/// A new file, for the owner's eyes only like the store's.
+fn write_private(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file)?.write_all(bytes)
 }
