@@ -13,7 +13,7 @@ use super::rows::{Chunk, Rows};
 use crate::v2::time::Micros;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -130,10 +130,21 @@ impl Snapshot {
             std::fs::create_dir_all(directory)?;
         }
         let beside = self.path.with_extension(format!("{}.part", Uuid::new_v4().simple()));
-        let written = std::fs::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, &self.path));
+        let written = write_private(&beside, bytes).and_then(|()| std::fs::rename(&beside, &self.path));
         if written.is_err() {
             let _ = std::fs::remove_file(&beside);
         }
         written
     }
+}
+
+/// Writes a file that only its owner may read, for it holds the names of work items.
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
 }
