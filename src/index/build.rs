@@ -65,15 +65,21 @@ pub(super) async fn build(source: &impl Source, sizes: Sizes, progress: &Progres
     Ok(Built { rows, watermark: newest.saturating_sub(took), whole, paged: totals.pages > 1 })
 }
 
-/// When every item last changed, and whether the read is whole.
+/// When every item last changed.
+pub(super) struct Sweep {
+    /// The last change by id.
+    pub marks: HashMap<Uuid, Micros>,
+    /// Whether distinct ids and both totals agree.
+    pub whole: bool,
+    /// Whether it was more than one page, during which things may have changed.
+    pub paged: bool,
+}
+
+/// Reads the ids of all items and when they last changed.
 ///
 /// # Errors
 /// What v1 refuses, its quota excepted.
-pub(super) async fn sweep(
-    source: &impl Source,
-    sizes: Sizes,
-    progress: &Progress,
-) -> Result<(HashMap<Uuid, Micros>, bool), Refusal> {
+pub(super) async fn sweep(source: &impl Source, sizes: Sizes, progress: &Progress) -> Result<Sweep, Refusal> {
     let mut marks = HashMap::new();
     let read = |cut| source.marks(cut);
     let totals = all_pages(sizes, progress, read, |page: Vec<Mark>| {
@@ -81,7 +87,7 @@ pub(super) async fn sweep(
     });
     let totals = totals.await?;
     let whole = totals.agree_with(marks.len());
-    Ok((marks, whole))
+    Ok(Sweep { marks, whole, paged: totals.pages > 1 })
 }
 
 /// Totals of the first and of the last page, and whether a page was not as full as it should be.

@@ -7,7 +7,7 @@
 //!
 //! May use: `refusal`, this folder.
 
-use super::build::{Sizes, patiently, sweep};
+use super::build::{Sizes, Sweep, patiently, sweep};
 use super::progress::Progress;
 use super::rows::Rows;
 use super::source::{Cut, Page, Source};
@@ -120,7 +120,7 @@ impl<S: Source> Refresh<'_, S> {
         gone: impl Fn() -> HashSet<Uuid>,
     ) -> Result<Refreshed<M>, Refusal> {
         let (mut verified, mut swept, mut due) = (base, false, self.sweep);
-        let (mut seen, mut floor) = (HashMap::new(), Micros::MAX);
+        let (mut before, mut floor) = (None, Micros::MAX);
         for round in 0..ROUNDS {
             let begun = mark();
             let total = self.delta(&mut verified, floor).await?;
@@ -128,23 +128,12 @@ impl<S: Source> Refresh<'_, S> {
             if !due && adds_up(&verified.rows, total, &gone()) {
                 return Ok(Refreshed { verified, mark: begun, swept });
             }
-            let (marks, whole) = sweep(self.source, self.sizes, self.progress).await?;
-            swept |= whole;
+            let found = sweep(self.source, self.sizes, self.progress).await?;
+            swept |= found.whole;
             due = false;
-            if whole {
-                seen.clear();
-            }
-            // Of sweeps that are not whole, two have to miss a row before it counts as vanished.
-            let conclusive = whole || !seen.is_empty();
-            let mut known = std::mem::take(&mut seen);
-            known.extend(marks);
-            if conclusive {
-                drop_unseen(&mut verified.rows, &known);
-            }
-            floor = self.fetch(&mut verified.rows, &known).await?;
-            if !whole {
-                seen = known;
-            }
+            self.drop_vanished(&mut verified.rows, &found, before.as_ref()).await?;
+            floor = self.fetch(&mut verified.rows, &found.marks).await?;
+            before = Some(found);
         }
         Err(Refusal::upstream(
             "The list kept changing while it was being read.",
@@ -188,6 +177,33 @@ impl<S: Source> Refresh<'_, S> {
         patiently(self.progress, || self.source.items(true, cut)).await
     }
 
+    /// Drops the rows that a sweep has not seen. One page is cut at one moment; several may miss a row even
+    /// when their totals agree, because one went and one came meanwhile. Then a few rows are asked for singly, and
+    /// many have to be missed by two sweeps.
+    async fn drop_vanished(&self, rows: &mut Rows, found: &Sweep, before: Option<&Sweep>) -> Result<(), Refusal> {
+        let unseen = |sweep: &Sweep, id: &Uuid| !sweep.marks.contains_key(id);
+        let mut vanished: HashSet<Uuid> =
+            rows.iter().map(|(_, row)| row.id).filter(|id| unseen(found, id)).collect();
+        if found.paged && vanished.len() <= SINGLY {
+            return self.read_singly(rows, vanished).await;
+        }
+        if found.paged {
+            vanished.retain(|id| before.is_some_and(|before| unseen(before, id)));
+        }
+        rows.apply(Vec::new(), &vanished);
+        Ok(())
+    }
+
+    async fn read_singly(&self, rows: &mut Rows, ids: impl IntoIterator<Item = Uuid>) -> Result<(), Refusal> {
+        for id in ids {
+            match patiently(self.progress, || self.source.record(id)).await? {
+                Some(item) => rows.apply(vec![item], &HashSet::new()),
+                None => rows.apply(Vec::new(), &HashSet::from([id])),
+            }
+        }
+        Ok(())
+    }
+
     /// Reads what a sweep has shown to be unknown or old: a few rows singly, else it answers from when on the
     /// next delta has to read.
     async fn fetch(&self, rows: &mut Rows, marks: &HashMap<Uuid, Micros>) -> Result<Micros, Refusal> {
@@ -199,12 +215,7 @@ impl<S: Source> Refresh<'_, S> {
         if old.len() > SINGLY {
             return Ok(old.iter().map(|(_, updated)| *updated).min().unwrap_or(Micros::MAX));
         }
-        for (id, _) in old {
-            match patiently(self.progress, || self.source.record(id)).await? {
-                Some(item) => rows.apply(vec![item], &HashSet::new()),
-                None => rows.apply(Vec::new(), &HashSet::from([id])),
-            }
-        }
+        self.read_singly(rows, old.into_iter().map(|(id, _)| id)).await?;
         Ok(Micros::MAX)
     }
 }
@@ -231,9 +242,4 @@ fn take(rows: &mut Rows, page: &mut Page<Item>) {
         known.is_none_or(|(chunk, row)| row.item(chunk.name(row), rows.pools()) != *item)
     });
     rows.apply(fresh, &HashSet::new());
-}
-
-fn drop_unseen(rows: &mut Rows, seen: &HashMap<Uuid, Micros>) {
-    let vanished: HashSet<Uuid> = rows.iter().map(|(_, row)| row.id).filter(|id| !seen.contains_key(id)).collect();
-    rows.apply(Vec::new(), &vanished);
 }

@@ -56,7 +56,6 @@ impl Snapshot {
     }
 
     /// Where the file is.
-
     #[cfg(test)]
     pub fn path(&self) -> &Path {
         &self.path
@@ -149,10 +148,12 @@ fn private_folder(directory: &Path) -> io::Result<()> {
 }
 
 /// A new file, for the owner's eyes only like the store's.
-fn write_private(file: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(file)?.write_all(bytes)
+    let mut file = options.open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
 }

@@ -19,8 +19,8 @@ async fn a_delete_and_a_create_that_keep_the_total_are_both_seen() {
     let made = world.create("In its place").await;
     let (index, calls) = world.counted(&indexes).await;
     assert!(index.get(gone).is_none() && index.get(made).is_some());
-    // A delta that does not add up, a sweep of two pages, and the delta that it ends with.
-    assert_eq!(calls, 4);
+    // A delta that does not add up, a sweep of two pages, a look for the row it missed, and the last delta.
+    assert_eq!(calls, 5);
     assert_eq!(items(&index), world.truth().await);
 }
 
@@ -124,7 +124,7 @@ async fn it_converges_under_concurrent_writers() {
     };
     tokio::join!(writing, reading);
     tokio::time::sleep(Duration::from_millis(400)).await;
-    assert_eq!(items(&*world.fresh(&indexes).await.unwrap()), world.truth().await);
+    assert_eq!(items(&world.fresh(&indexes).await.unwrap()), world.truth().await);
     world.write(Method::Post, "", json!({"name": "The last"})).await;
-    assert_eq!(items(&*world.fresh(&indexes).await.unwrap()), world.truth().await);
+    assert_eq!(items(&world.fresh(&indexes).await.unwrap()), world.truth().await);
 }

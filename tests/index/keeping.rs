@@ -105,5 +105,5 @@ async fn a_key_that_v1_refuses_is_refused_and_spoils_nothing_for_others() {
     let (refused, served) =
         tokio::join!(indexes.fresh(&world.scope, &wrong, &ctx), indexes.fresh(&world.scope, &world.key, &ctx));
     assert!(refused.is_err_and(|refusal| refusal.code() == "unauthorized"));
-    assert_eq!(items(&*served.unwrap()), world.truth().await);
+    assert_eq!(items(&served.unwrap()), world.truth().await);
 }

@@ -116,7 +116,8 @@ async fn pages_that_do_not_agree_are_followed_by_a_sweep() {
     v1.expect(Exchange::get(&sweep).reply(200, page(marks(2, 1001), 1001, true)));
     let sweep = format!("{PATH}?per_page=1000&cursor=1000:1:0&order_by=created_at&fields=id,updated_at");
     v1.expect(Exchange::get(&sweep).reply(200, page(marks(1002, 1002), 1001, false)));
-    let missed = Uuid::from_u128(1001);
+    let (gone, missed) = (Uuid::from_u128(1), Uuid::from_u128(1001));
+    v1.expect(Exchange::get(&format!("{PATH}{gone}/?{FIELDS}")).reply(404, json!({"error": "x"})));
     v1.expect(Exchange::get(&format!("{PATH}{missed}/?{FIELDS}")).reply(200, row(1001, "missed", 0)));
     v1.expect(delta().reply(200, page(rows(2, 100), 1001, true)));
     let (indexes, key) = (Indexes::new(client_of(v1.base_url()), settings()), V1Key::new("ada"));

@@ -105,3 +105,34 @@ fn a_file_holds_the_rows_and_nothing_damaged_is_believed() {
     std::fs::write(Snapshot::of(directory.path(), "two".into()).path(), &whole).unwrap();
     assert!(Snapshot::of(directory.path(), "two".into()).load().is_none(), "of another list");
 }
+
+/// Collects what is logged.
+#[derive(Clone, Default)]
+struct Log(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_damaged_file_is_said_to_be_damaged() {
+    let directory = tempfile::tempdir().unwrap();
+    let snapshot = Snapshot::of(directory.path(), "one".into());
+    snapshot.save(&Verified::default());
+    let mut bytes = std::fs::read(snapshot.path()).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(snapshot.path(), bytes).unwrap();
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+    tracing::subscriber::with_default(subscriber, || assert!(snapshot.load().is_none()));
+    let said = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    assert!(said.contains("WARN") && said.contains("built anew") && said.contains("checksum"), "{said}");
+}
