@@ -7,8 +7,8 @@ use causeway::plan::{Operation, Surface};
 /// which the mapping of its own list counts.
 fn proofs(operation: &Operation) -> u32 {
     match operation.surface {
-        // The card of the workspace, and that of the project the key turns out to be in.
-        Surface::Workspace if operation.resource_is_of_items() => 3,
+        // The card of the project the key turns out to be in.
+        Surface::Workspace if operation.resource_is_of_items() => 2,
         Surface::User | Surface::Workspace => 1,
         Surface::Project => 2,
     }
