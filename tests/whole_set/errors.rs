@@ -74,7 +74,7 @@ async fn provoke(world: &World, operation: &Contract, code: &str) -> Answer {
             let collection = path.replace(&format!("{}/", world.record(operation.resource())), "");
             let mut taken = json!({"name": format!("taken {}", operation.id()), "color": "#000000"});
             if operation.resource() == "work_items" {
-                taken = with(&with(&taken, "external_id", &*operation.id()), "external_source", "taken");
+                taken = with(&with(&taken, "external_id", operation.id()), "external_source", "taken");
             }
             world.gateway.post("ada", &collection, taken.clone()).await.expect(201);
             world.gateway.send(Some("ada"), operation.method(), &path, Some(&taken)).await
