@@ -52,10 +52,12 @@ impl Index {
         Self { scan: true, ..self }
     }
 
-    /// An index of these items that nothing keeps fresh; for measuring and tests.
-    pub fn of(items: Vec<Item>) -> Self {
-        let mut verified = Verified::default();
-        verified.rows.apply(items, &HashSet::new());
+    /// An index of these items that nothing keeps fresh, taken in page by page; for measuring and tests.
+    pub fn of(items: impl IntoIterator<Item = Item>) -> Self {
+        let (mut verified, mut items) = (Verified::default(), items.into_iter().peekable());
+        while items.peek().is_some() {
+            verified.rows.apply(items.by_ref().take(build::SIZES.page).collect(), &HashSet::new());
+        }
         Self::new(verified)
     }
 
