@@ -63,6 +63,11 @@ async fn state(job: &Job, given: &Given) -> Result<Option<Found>, Refusal> {
 }
 
 async fn labels(job: &Job, given: &Given) -> Result<Option<Found>, Refusal> {
+    let sent = given.get("label_ids").or_else(|| given.get("labels"));
+    if sent.and_then(Value::as_array).is_some_and(Vec::is_empty) {
+        // Nothing to look up.
+        return Ok(Some(Ok(Value::Array(Vec::new()))));
+    }
     let labels = job.resource_named("labels")?;
     if let Some(ids) = given.get("label_ids").map(ids) {
         let known = |all: &Collection, id: &Uuid| all.get(*id).is_some();
