@@ -20,7 +20,7 @@ fn furnish(place: &Place, how_many: usize) -> Vec<String> {
     let label = place.record("labels");
     let parent = place.record("work_items");
     let make = |n: usize| {
-        let pair = (n % 2 == 0).then(|| format!("P-{n}"));
+        let pair = n.is_multiple_of(2).then(|| format!("P-{n}"));
         let body = json!({"name": format!("Item {n}"), "assignees": [BOB], "labels": [label], "parent": parent,
             "external_id": pair, "external_source": pair.as_ref().map(|_| "tracker")});
         place.at_v1("ada", "POST", "work-items/", &body)["id"].as_str().expect("an id").to_owned()

@@ -53,7 +53,9 @@ async fn provoke(world: &World, operation: &Contract, code: &str) -> Answer {
         "unauthorized" => world.ask(None, operation, &path).await,
         // Guests may not write; who has not joined may not read; guests may not read the workspace's roster.
         // Guests may comment, but not change what others wrote; who has not joined may not.
-        "forbidden" if operation.id() == "work_item_comments_create" => world.ask(Some("mel"), operation, &path).await,
+        "forbidden" if operation.id() == "work_item_comments_create" => {
+            world.ask(Some("mel"), operation, &path).await
+        }
         "forbidden" if operation.writes() || !has("project_id") => world.ask(Some("gil"), operation, &path).await,
         "forbidden" => world.ask(Some("mel"), operation, &path).await,
         "resource_not_found" if has("project_id") => {
@@ -72,7 +74,7 @@ async fn provoke(world: &World, operation: &Contract, code: &str) -> Answer {
             let collection = path.replace(&format!("{}/", world.record(operation.resource())), "");
             let mut taken = json!({"name": format!("taken {}", operation.id()), "color": "#000000"});
             if operation.resource() == "work_items" {
-                taken = with(&with(&taken, "external_id", &*operation.id()), "external_source", "taken");
+                taken = with(&with(&taken, "external_id", operation.id()), "external_source", "taken");
             }
             world.gateway.post("ada", &collection, taken.clone()).await.expect(201);
             world.gateway.send(Some("ada"), operation.method(), &path, Some(&taken)).await

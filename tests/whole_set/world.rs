@@ -163,8 +163,8 @@ impl World {
         body["assignees"] = json!(people[..n % 3]);
         body["labels"] = json!(labels);
         body["parent"] = json!(parent);
-        body["start_date"] = json!((n % 2 == 0).then_some(start));
-        body["target_date"] = json!((n % 3 != 0).then_some(target));
+        body["start_date"] = json!(n.is_multiple_of(2).then_some(start));
+        body["target_date"] = json!((!n.is_multiple_of(3)).then_some(target));
         body
     }
 
