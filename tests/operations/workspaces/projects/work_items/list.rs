@@ -93,6 +93,19 @@ async fn a_pair_v1_chokes_on_is_found_in_the_index() {
 }
 
 #[tokio::test]
+async fn a_number_two_items_share_is_found_in_the_index() {
+    let key = format!("workspaces/acme/work-items/WEB-7/?{FIELDS},project");
+    let twin = but(&second(), json!({"sequence_id": 7}));
+    let broken = json!({"error": "Something went wrong please try again later"});
+    let mut scene = Scene::in_project().await;
+    scene = scene.then(Exchange::get(&key).reply(500, broken));
+    scene = scene.then(page("per_page=1000&order_by=created_at", &[&first(), &twin])).then(labels());
+    let answer = scene.ask("GET", &format!("{WEB}/work-items/?sequence_id=7&order_by=id"), None).await.expect(200);
+    assert_eq!(answer.column("id"), [json!(ONE), json!(TWO)]);
+    scene.end();
+}
+
+#[tokio::test]
 async fn a_filter_builds_the_index_and_the_next_costs_nothing() {
     let mut scene = Scene::in_project()
         .await
