@@ -56,8 +56,8 @@ async fn settle(job: &Job, given: &Given, id: Uuid, body: &Members, stored: Memb
         return job.patch(resource, id, &body).await.map_err(created_but(id));
     }
     let sets = [("assignee_ids", "assignees"), ("label_ids", "labels")];
-    let dropped = |field: &&str| sets.iter().any(|(set, _)| set == field);
-    if !compared.lost.is_empty() && compared.lost.iter().all(|field| dropped(&field)) {
+    let dropped = |name: &str| sets.iter().any(|(set, _)| *set == name);
+    if !compared.lost.is_empty() && compared.lost.iter().all(|field| dropped(field)) {
         let lost = sets.iter().filter(|(field, _)| compared.lost.contains(field));
         let value = |of: &Members, key: &str| of.get(key).cloned().unwrap_or_default();
         let errors = lost

@@ -19,7 +19,7 @@ async fn a_page_v1_can_answer_is_one_call_with_one_row_more() {
 
 #[tokio::test]
 async fn an_offset_is_laid_into_one_of_v1s_pages() {
-    // Rows 49 to 60 are wanted, one more on each side: the smallest page that holds them all is the sixth of 13.
+    // Rows 41 and 42 are wanted and one more on each side: page 10 of four rows holds just these.
     let rows: Vec<Value> = (0..3)
         .map(|n| {
             let id = format!("11111111-1111-4111-8111-{n:012}");
