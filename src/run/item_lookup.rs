@@ -52,8 +52,9 @@ pub(super) async fn find(job: &Job, direct: &Direct) -> Result<Result<Option<Ite
     };
     let answer = job.runner.client.call(job.key(), request, &job.call.ctx).await;
     let answer = answer.map_err(|lost| lost.refusal(crate::v1::Method::Get))?;
-    // Two items that share the pair are a 500 (trap 47, `items_find_by_shared_external_pair`).
-    if answer.status == 500 && matches!(direct, Direct::Pair(..)) {
+    // Two items that share the pair or the number are a 500 (traps 18 and 47,
+    // `items_find_by_shared_external_pair`, `items_key_of_shared_number`).
+    if answer.status == 500 {
         return Ok(Err(Ambiguous));
     }
     if let Some(refusal) = crate::v1::refusal_of_status(&answer) {

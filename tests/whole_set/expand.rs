@@ -19,8 +19,11 @@ async fn undeclared_values_are_refused_wherever_there_is_a_body_to_answer() {
             let fields = vec!["expand"; value.split(',').count()];
             let answer = world.refused(answer, &fields);
             let message = answer.json["errors"][0]["message"].as_str().expect("a message").to_owned();
-            let first = known.first().and_then(serde_json::Value::as_str).unwrap_or_default();
-            assert_eq!(message.contains(&format!("known: {first}")), !known.is_empty(), "{message}");
+            // The archive verbs honour the values of a retrieve, although the table declares none (O25).
+            let archives = operation.id().ends_with("archive");
+            let first = known.first().and_then(serde_json::Value::as_str).unwrap_or("state");
+            let lists_known = archives || !known.is_empty();
+            assert_eq!(message.contains(&format!("known: {first}")), lists_known, "{message}");
         }
         for nothing in ["", ",", "%20,,"] {
             let answer = world.ask(Some("ada"), operation, &format!("{path}?expand={nothing}")).await;

@@ -57,12 +57,13 @@ async fn a_name_of_the_workspace_is_a_fault_of_the_name() {
 async fn update_refuses_loops_before_anything_is_written() {
     let mut scene = Scene::in_project().await.then(list("labels", FIELDS, &[&bug(), &crash()])).then(
         Exchange::patch(&format!("{P}/labels/{TWO}/"))
-            .body(json!({"parent": null, "color": "#2"}))
+            // v1 trims colours itself; a label's may be blank, so the gateway leaves them alone (O57).
+            .body(json!({"parent": null, "color": " #2"}))
             .reply(200, but(&crash(), json!({"parent": null, "color": "#2"}))),
     );
     let looping = scene.ask("PATCH", &format!("{WEB}/labels/{ONE}/"), Some(json!({"parent_id": TWO}))).await;
     assert_eq!(looping.expect_problem(400, "validation_error").error_fields(), ["parent_id"]);
-    let body = json!({"parent_id": null, "color": " #2"});
+    let body = json!({"parent_id": null, "color": "#2"});
     let moved = scene.ask("PATCH", &format!("{WEB}/labels/{TWO}/"), Some(body)).await.expect(200);
     assert_eq!((moved.calls(), &moved.json["parent_id"], moved.text("color")), (1, &Value::Null, "#2".into()));
     scene.end();

@@ -19,7 +19,7 @@ async fn a_page_v1_can_answer_is_one_call_with_one_row_more() {
 
 #[tokio::test]
 async fn an_offset_is_laid_into_one_of_v1s_pages() {
-    // Rows 49 to 60 are wanted, one more on each side: the smallest page that holds them all is the sixth of 13.
+    // Rows 41 and 42 are wanted and one more on each side: page 10 of four rows holds just these.
     let rows: Vec<Value> = (0..3)
         .map(|n| {
             let id = format!("11111111-1111-4111-8111-{n:012}");
@@ -88,6 +88,19 @@ async fn a_pair_v1_chokes_on_is_found_in_the_index() {
     scene = scene.then(page("per_page=1000&order_by=created_at", &[&first(), &twin])).then(labels());
     let path = format!("{WEB}/work-items/?external_id=e-1&external_source=tracker&order_by=id");
     let answer = scene.ask("GET", &path, None).await.expect(200);
+    assert_eq!(answer.column("id"), [json!(ONE), json!(TWO)]);
+    scene.end();
+}
+
+#[tokio::test]
+async fn a_number_two_items_share_is_found_in_the_index() {
+    let key = format!("workspaces/acme/work-items/WEB-7/?{FIELDS},project");
+    let twin = but(&second(), json!({"sequence_id": 7}));
+    let broken = json!({"error": "Something went wrong please try again later"});
+    let mut scene = Scene::in_project().await;
+    scene = scene.then(Exchange::get(&key).reply(500, broken));
+    scene = scene.then(page("per_page=1000&order_by=created_at", &[&first(), &twin])).then(labels());
+    let answer = scene.ask("GET", &format!("{WEB}/work-items/?sequence_id=7&order_by=id"), None).await.expect(200);
     assert_eq!(answer.column("id"), [json!(ONE), json!(TWO)]);
     scene.end();
 }
