@@ -57,8 +57,7 @@ async fn a_name_of_the_workspace_is_a_fault_of_the_name() {
 async fn update_refuses_loops_before_anything_is_written() {
     let mut scene = Scene::in_project().await.then(list("labels", FIELDS, &[&bug(), &crash()])).then(
         Exchange::patch(&format!("{P}/labels/{TWO}/"))
-            // v1 trims colours itself; a label's may be blank, so the gateway leaves them alone (O57).
-            .body(json!({"parent": null, "color": " #2"}))
+            .body(json!({"parent": null, "color": "#2"}))
             .reply(200, but(&crash(), json!({"parent": null, "color": "#2"}))),
     );
     let looping = scene.ask("PATCH", &format!("{WEB}/labels/{ONE}/"), Some(json!({"parent_id": TWO}))).await;
