@@ -72,8 +72,7 @@ async fn a_create_an_update_a_retrieve_and_the_list_show_the_same_record() {
         let one = format!("{collection}{}/", created.text("id"));
         let got = world.gateway.get("ada", &one).await.expect(200);
         assert_eq!(created.json, got.json, "{}", create.id());
-        let changed =
-            world.gateway.patch("ada", &one, serde_json::json!({member: other})).await.expect(200);
+        let changed = world.gateway.patch("ada", &one, serde_json::json!({member: other})).await.expect(200);
         assert_eq!(changed.json[member], other);
         let mut expected = got.json.clone();
         expected[member] = other.into();

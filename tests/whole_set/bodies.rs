@@ -155,8 +155,8 @@ async fn every_member_refuses_what_it_should_by_name() {
             let causeway::plan::BodyRule::Members(inputs) = &planned.body else { panic!("no members") };
             let planned = inputs.iter().find(|known| known.name == name).expect("a planned member");
             // A label may go without a colour (O57), a state may not.
-            let must_trim = ["name", "comment_html"].contains(&name)
-                || name == "color" && operation.resource() == "states";
+            let must_trim =
+                ["name", "comment_html"].contains(&name) || name == "color" && operation.resource() == "states";
             assert_eq!(planned.trim, must_trim, "{} {name} (O9)", operation.id());
             if must_trim {
                 bad.extend([json!(""), json!(" \t\n")]);

@@ -187,7 +187,12 @@ async fn search_finds_parts_whatever_the_case() {
         for needle in needles {
             let low = needle.trim().to_lowercase();
             let seen = |row: &Value| {
-                let texts = [&row["name"], &row["comment_stripped"], &row["member"]["display_name"], &row["member"]["email"]];
+                let texts = [
+                    &row["name"],
+                    &row["comment_stripped"],
+                    &row["member"]["display_name"],
+                    &row["member"]["email"],
+                ];
                 texts.iter().any(|text| text.as_str().is_some_and(|text| text.to_lowercase().contains(&low)))
             };
             let expected: Vec<Value> =

@@ -44,7 +44,9 @@ async fn what_is_not_there_and_what_is_not_shown_is_the_same_404() {
             paths.push(world.path_but(operation, id, NOWHERE));
         }
         if has("identifier") {
-            for key in ["WEB-99999", "SEC-1", "OTH-1", "ARC-2", "ARC-3", "ARC-4", "ARC-6", "NOPE-1", "WEB_1", "7", "-7"] {
+            for key in
+                ["WEB-99999", "SEC-1", "OTH-1", "ARC-2", "ARC-3", "ARC-4", "ARC-6", "NOPE-1", "WEB_1", "7", "-7"]
+            {
                 paths.push(world.path_but(operation, "identifier", key));
             }
         }
