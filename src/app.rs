@@ -7,21 +7,22 @@ use crate::context::Context;
 use crate::edge::{
     Body, PassThrough, Readiness, Stack, Surface, V2Service, WriteObserver, read_body, serve, stack,
 };
+use crate::index::{IndexSettings, Indexes};
 use crate::mapping::{Files, Texts};
 use crate::plan::{self, Plan};
 use crate::refusal::Refusal;
 use crate::request::V2;
-use crate::run::{Runner, RunnerSettings, SPECIALS};
+use crate::run::{Runner, RunnerSettings, SPECIALS, keep_ahead};
 use crate::settings::{HttpAddress, ListenSettings, Settings};
 use crate::store::Store;
-use crate::v1::{Client, ClientSettings};
+use crate::v1::{Client, ClientSettings, V1Key};
 use crate::v2::Reply;
 use futures_util::future::BoxFuture;
 use http::Request;
 use percent_encoding::percent_decode_str;
 use std::future::Future;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -76,6 +77,17 @@ pub struct App {
     listen: ListenSettings,
     upstream: HttpAddress,
     store: Store,
+    indexes: Indexes,
+    ahead: Option<AbortOnDrop>,
+}
+
+/// Work that ends with the gateway.
+struct AbortOnDrop(tokio::task::JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 impl App {
@@ -89,8 +101,13 @@ impl App {
         let client = Client::new(client_settings(settings, &upstream))?;
         let access = Access::new(client.clone(), access_settings(settings));
         let store = Store::open(&settings.store.url, upstream.as_str()).await?;
-        let runner = Runner::new(plan, client, access.clone(), store.clone(), runner_settings(settings));
-        let runner = Arc::new(runner);
+        let indexes = Indexes::new(client.clone(), index_settings(settings));
+        let (kept, how) = (store.clone(), runner_settings(settings));
+        let runner = Arc::new(Runner::new(plan, client, access.clone(), kept, indexes.clone(), how));
+        let ahead = settings.upstream.service_key.as_ref().map(|key| {
+            let work = keep_ahead(Arc::clone(&runner), V1Key::new(key.expose()));
+            AbortOnDrop(tokio::spawn(work))
+        });
         let observer = Arc::new(ForeignWrites { runner: Arc::clone(&runner), access: access.clone() });
         let pass_through = PassThrough::new(&upstream, &settings.upstream, settings.public.clone())
             .map_err(StartError::PassThrough)?
@@ -101,7 +118,14 @@ impl App {
             pass_through,
             readiness: Arc::new(StoreReady(store.clone())),
         };
-        Ok(Self { stack: stack(settings, surface), listen: settings.listen.clone(), upstream, store })
+        Ok(Self {
+            stack: stack(settings, surface),
+            listen: settings.listen.clone(),
+            upstream,
+            store,
+            indexes,
+            ahead,
+        })
     }
 
     /// Address of the service behind.
@@ -119,6 +143,8 @@ impl App {
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
         let outcome = serve(listener, self.stack, &self.listen, shutdown).await;
+        drop(self.ahead);
+        self.indexes.close().await;
         self.store.close().await;
         outcome
     }
@@ -143,11 +169,29 @@ fn access_settings(settings: &Settings) -> AccessSettings {
     }
 }
 
+fn index_settings(settings: &Settings) -> IndexSettings {
+    IndexSettings {
+        freshness: settings.index.freshness,
+        sweep: settings.index.sweep,
+        max_bytes: settings.index.max_size,
+        directory: index_directory(&settings.store.url),
+        shared_work: settings.limits.deadline,
+    }
+}
+
+/// Indices are kept beside the store's file; a store in memory keeps nothing.
+fn index_directory(store: &str) -> Option<PathBuf> {
+    let file = store.strip_prefix("sqlite:")?.trim_start_matches("//");
+    let file = file.split('?').next().filter(|file| !file.is_empty() && !file.contains(":memory:"))?;
+    Some(PathBuf::from(format!("{file}.index")))
+}
+
 fn runner_settings(settings: &Settings) -> RunnerSettings {
     RunnerSettings {
         collection_ttl: settings.cache.collection,
         strict_query: settings.strict_query,
         shared_work: settings.limits.deadline,
+        workflow: settings.workflow.clone(),
     }
 }
 
@@ -187,11 +231,11 @@ impl ForeignWrites {
     fn drop_all(runner: &Runner, access: &Access, path: &str) {
         let Some(touched) = Touched::by(path) else { return };
         if let Some(project) = touched.project {
-            runner.changes().in_project(project);
+            runner.project_touched(project);
             access.forget_project(project);
         }
         if touched.beyond_project {
-            runner.changes().in_workspace(&touched.workspace);
+            runner.workspace_touched(&touched.workspace);
             access.forget_workspace(&touched.workspace);
         }
     }
@@ -241,6 +285,13 @@ impl Touched {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn indices_lie_beside_the_store() {
+        assert_eq!(index_directory("sqlite:/var/lib/c.db"), Some(PathBuf::from("/var/lib/c.db.index")));
+        assert_eq!(index_directory("sqlite://c.db?mode=rwc"), Some(PathBuf::from("c.db.index")));
+        assert_eq!(index_directory("sqlite::memory:"), None);
+    }
 
     #[test]
     fn a_write_is_known_by_its_path() {

@@ -2,8 +2,8 @@
 //!
 //! May use: nothing of this crate. May be used by every folder but `sandbox`.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Counts the v1 calls made for one request and the time they took.
@@ -11,6 +11,26 @@ use std::time::{Duration, Instant};
 pub struct Meter {
     calls: AtomicU32,
     micros: AtomicU64,
+    notes: Mutex<Vec<Note>>,
+}
+
+/// Something about how an answer came about that its reader should know, for `Server-Timing`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Note {
+    /// Answered from the local index.
+    Index,
+    /// Answered by reading the whole project, because it is too large for the index.
+    Scan,
+}
+
+impl Note {
+    /// The entry in `Server-Timing`.
+    pub fn entry(self) -> &'static str {
+        match self {
+            Self::Index => "index",
+            Self::Scan => "scan;desc=\"the project is too large for the index\"",
+        }
+    }
 }
 
 impl Meter {
@@ -18,6 +38,19 @@ impl Meter {
     pub fn record(&self, took: Duration) {
         self.calls.fetch_add(1, Ordering::Relaxed);
         self.micros.fetch_add(took.as_micros() as u64, Ordering::Relaxed);
+    }
+
+    /// Notes something, once.
+    pub fn note(&self, note: Note) {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+
+    /// What was noted.
+    pub fn notes(&self) -> Vec<Note> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// v1 calls so far.

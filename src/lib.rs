@@ -21,6 +21,7 @@ pub mod coalesce;
 pub mod context;
 pub mod describe;
 pub mod edge;
+pub mod index;
 pub mod mapping;
 pub mod plan;
 pub mod refusal;

@@ -18,7 +18,7 @@ enum Rule {
 use Rule::{AllBut, Only};
 
 /// What each folder or file below `src/` may import from the others.
-const RULES: [(&str, Rule); 21] = [
+const RULES: [(&str, Rule); 22] = [
     // Words everybody shares.
     ("refusal", Only(&[])),
     ("context", Only(&[])),
@@ -34,6 +34,7 @@ const RULES: [(&str, Rule); 21] = [
     ("v2", Only(&["plan", "refusal"])),
     ("store", Only(&["refusal", "v1"])),
     ("translate", Only(&["plan", "refusal", "store", "v1", "v2"])),
+    ("index", Only(&["coalesce", "context", "refusal", "translate", "v1", "v2"])),
     // What serves requests.
     ("access", Only(&["coalesce", "context", "plan", "refusal", "settings", "v1"])),
     ("run", AllBut(&["app", "cli", "edge", "mapping", "request", "sandbox"])),
@@ -49,10 +50,12 @@ const RULES: [(&str, Rule); 21] = [
 ];
 
 /// Where a folder may be used, but only these names of it.
-const NAMES: [(&str, &str, &[&str]); 3] = [
+const NAMES: [(&str, &str, &[&str]); 4] = [
     // Messages are values; the client is not.
     ("translate", "v1", &["Method", "V1Request", "V1Response"]),
     ("translate", "store", &["OverlayValue", "overlay_wins"]),
+    // The typed item; the index translates nothing.
+    ("index", "translate", &["work_items"]),
     // The store records which deployment it belongs to.
     ("store", "v1", &["BaseUrl", "BaseUrlError"]),
 ];

@@ -67,12 +67,14 @@ pub async fn check_visible(
     let variable = |name: &str| variables.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value);
     match operation.surface {
         Surface::User => Ok(None),
+        // A look-up by human key proves the project it finds, and is 404 for everything it does not.
+        Surface::Workspace if operation.path.variables().any(|name| name == "identifier") => Ok(None),
         Surface::Workspace => access.workspace(caller, variable("slug"), ctx).await.map(|_| None),
         Surface::Project => {
             let project = Uuid::try_parse(variable("project_id")).map_err(Refusal::internal)?;
             let card = access.project(caller, variable("slug"), project, ctx).await?;
             card.require_member()?;
-            if operation.method.writes() {
+            if operation.method.writes() && !operation.guests_may_write {
                 card.require_writer()?;
             }
             Ok(Some(card))

@@ -78,6 +78,8 @@ pub struct Head {
     pub gaps: Vec<String>,
     /// Path variables beyond the usual ones.
     pub variables: Vec<String>,
+    /// Guests of the project may write.
+    pub guests_may_write: bool,
 }
 
 /// `[v1]`.
@@ -129,6 +131,8 @@ pub struct FieldSpec {
     pub read_only: bool,
     /// For orders, filters and searches only.
     pub hidden: bool,
+    /// The v1 field is HTML; its plain text is read.
+    pub plain_text: bool,
     /// What to read where v1 shows null.
     pub null_as: Option<Value>,
     /// Who holds the value.

@@ -212,6 +212,8 @@ pub struct Operation {
     pub response: Option<String>,
     /// Mode a write needs.
     pub mode: Option<TypeMode>,
+    /// Guests of the project may carry it out although it writes.
+    pub guests_may_write: bool,
     /// Values `expand` takes.
     pub expand: Vec<String>,
     /// Fields `search` looks at.

@@ -140,6 +140,8 @@ pub struct Field {
     pub read_only: bool,
     /// Not in the read shape; only orders, filters and searches look at it.
     pub hidden: bool,
+    /// The v1 field is HTML, read here as plain text.
+    pub plain_text: bool,
     /// What to read where v1 shows null and v2 has none.
     pub null_as: Option<Constant>,
     /// Who holds the value.

@@ -95,8 +95,15 @@ impl Job {
             let v1 = resource.v1.as_ref().ok_or_else(|| Refusal::internal("a read without v1"))?;
             let pages = runner.client.read_all(&key, &path, &v1.list_query, &ctx).await.map_err(refused_read)?;
             let workspace = card.map_or(Uuid::nil(), |card| card.workspace_id);
-            let overlays = overlays_of(&runner.store, resource, workspace).await?;
-            translate(shape, v1.rows, &pages, &overlays).map_err(|fault| bad_data(&fault))
+            let mut rows = translate(shape, v1.rows, &pages).map_err(|fault| bad_data(&fault))?;
+            let ids: Vec<Uuid> = rows.iter().map(|held| held.record.id).collect();
+            let overlays = overlays_of(&runner.store, resource, workspace, &ids).await?;
+            for held in &mut rows {
+                if let Some(overlay) = overlays.get(&held.record.id) {
+                    *held = overlaid(shape, held, overlay).map_err(|fault| bad_data(&fault))?;
+                }
+            }
+            Ok(Collection::new(rows.into_iter().map(Arc::new).collect()))
         }
     }
 
@@ -118,7 +125,7 @@ impl Job {
         let shape = self.shape_of(resource)?;
         let workspace = self.call.card.as_ref().map_or(Uuid::nil(), |card| card.workspace_id);
         let plain = shape.read(text, &[]).map_err(|fault| bad_data(&fault))?;
-        let overlays = overlays_of(&self.runner.store, resource, workspace).await?;
+        let overlays = overlays_of(&self.runner.store, resource, workspace, &[plain.record.id]).await?;
         match overlays.get(&plain.record.id) {
             Some(overlay) => shape.read(text, overlay).map_err(|fault| bad_data(&fault)),
             None => Ok(plain),
@@ -126,34 +133,37 @@ impl Job {
     }
 }
 
-/// Overlay values of a resource in a workspace; none are looked up where the mapping keeps none.
+/// Overlay values of these records; none are looked up where the mapping keeps none.
 pub(super) async fn overlays_of(
     store: &crate::store::Store,
     resource: &Resource,
     workspace: Uuid,
+    records: &[Uuid],
 ) -> Result<Overlays, Refusal> {
-    if resource.fields.iter().all(|field| field.keep == Keep::V1) {
+    if records.is_empty() || resource.fields.iter().all(|field| field.keep == Keep::V1) {
         return Ok(Overlays::new());
     }
-    Ok(store.overlay_of(workspace, &resource.name).await?)
+    Ok(store.overlay_of_records(workspace, &resource.name, records).await?)
 }
 
-fn translate(shape: &ReadShape, form: Rows, pages: &[Bytes], overlays: &Overlays) -> Result<Collection, Fault> {
-    let mut rows = Vec::new();
+fn translate(shape: &ReadShape, form: Rows, pages: &[Bytes]) -> Result<Vec<Held>, Fault> {
+    let mut held = Vec::new();
     for page in pages {
         for row in incoming::rows(form, page)? {
-            let held = shape.read(row.get(), &[])?;
-            rows.push(Arc::new(match overlays.get(&held.record.id) {
-                Some(overlay) => shape.read(row.get(), overlay)?,
-                None => held,
-            }));
+            held.push(shape.read(row.get(), &[])?);
         }
     }
-    Ok(Collection::new(rows))
+    Ok(held)
+}
+
+/// The record read again with what is kept for it.
+fn overlaid(shape: &ReadShape, held: &Held, overlay: &[OverlayValue]) -> Result<Held, Fault> {
+    let row = std::str::from_utf8(&held.v1).map_err(|fault| Fault(fault.to_string()))?;
+    shape.read(row, overlay)
 }
 
 /// A page of a list that v1 refused: the card said the project is visible, so it no longer is.
-fn refused_read(failure: ReadFailure) -> Refusal {
+pub(super) fn refused_read(failure: ReadFailure) -> Refusal {
     match failure {
         ReadFailure::Answered(V1Response { status: 403 | 404, .. }) => Refusal::not_found(),
         other => other.into(),

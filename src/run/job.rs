@@ -5,8 +5,10 @@ use super::shelf::{Audience, Changes, Place, Shelf, Write};
 use super::{create, delete, list, special, update};
 use crate::access::{Access, Caller, ProjectCard};
 use crate::context::Context;
+use crate::index::Indexes;
 use crate::plan::{Operation, PathTemplate, Plan, Resource, Step};
 use crate::refusal::Refusal;
+use crate::settings::WorkflowSettings;
 use crate::store::Store;
 use crate::translate::ReadShape;
 use crate::translate::members::Person;
@@ -14,6 +16,7 @@ use crate::v1::{Client, V1Key};
 use crate::v2::body::{self, Given};
 use crate::v2::{Parameters, Reply};
 use bytes::Bytes;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -28,6 +31,8 @@ pub struct RunnerSettings {
     pub strict_query: bool,
     /// Time allowed to work that several requests share, and to a write whose client left.
     pub shared_work: Duration,
+    /// Workflow rules of projects.
+    pub workflow: WorkflowSettings,
 }
 
 /// Everything calls are carried out with.
@@ -37,24 +42,35 @@ pub struct Runner {
     pub(super) client: Client,
     pub(super) access: Access,
     pub(super) store: Store,
+    pub(super) indexes: Indexes,
     pub(super) collections: Shelf<Collection>,
     pub(super) rosters: Shelf<Vec<Person>>,
+    pub(super) sets: Shelf<HashSet<Uuid>>,
     pub(super) changes: Arc<Changes>,
     pub(super) settings: RunnerSettings,
 }
 
 impl Runner {
     /// Puts the parts together.
-    pub fn new(plan: Arc<Plan>, client: Client, access: Access, store: Store, settings: RunnerSettings) -> Self {
+    pub fn new(
+        plan: Arc<Plan>,
+        client: Client,
+        access: Access,
+        store: Store,
+        indexes: Indexes,
+        settings: RunnerSettings,
+    ) -> Self {
         let changes = Arc::<Changes>::default();
         Self {
             shapes: plan.resources.iter().map(ReadShape::of).collect(),
             collections: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
             rosters: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
+            sets: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
             plan,
             client,
             access,
             store,
+            indexes,
             changes,
             settings,
         }
@@ -65,9 +81,17 @@ impl Runner {
         &self.plan
     }
 
-    /// What v1 was written to behind the plan's back, so that it is dropped.
-    pub fn changes(&self) -> &Changes {
-        &self.changes
+    /// Something in this project was written to v1 past the plan: what is kept of it is dropped, and its
+    /// index asks v1 before it answers again.
+    pub fn project_touched(&self, project: Uuid) {
+        self.changes.in_project(project);
+        self.indexes.touched(project);
+    }
+
+    /// Something in this workspace was written to v1 past the plan.
+    pub fn workspace_touched(&self, workspace: &str) {
+        self.changes.in_workspace(workspace);
+        self.indexes.touched_workspace(workspace);
     }
 }
 
@@ -141,6 +165,12 @@ impl Job {
 
     pub(super) fn resource(&self) -> &Resource {
         self.runner.plan.resource_of(self.operation())
+    }
+
+    /// Another resource of the plan, whose records this one names.
+    pub(super) fn resource_named(&self, name: &str) -> Result<&Resource, Refusal> {
+        let resource = self.runner.plan.resource(name);
+        resource.ok_or_else(|| Refusal::internal(format!("no {name} in the plan")))
     }
 
     pub(super) fn shape_of(&self, resource: &Resource) -> Result<&ReadShape, Refusal> {

@@ -1,5 +1,6 @@
 //! Reads: a page of a collection, or one record of it.
 
+use super::collection::Collection;
 use super::job::Job;
 use crate::plan::Resource;
 use crate::refusal::Refusal;
@@ -28,13 +29,20 @@ pub(super) async fn one(job: &Job) -> Result<Reply, Refusal> {
 /// The record `id`, from what is kept or, when it is not there, from a fresh read: "not found" is never said
 /// on the word of a cache.
 pub(super) async fn find(job: &Job, resource: &Resource, id: Uuid) -> Result<Option<Arc<Held>>, Refusal> {
+    let all = load_with(job, resource, |all| all.get(id).is_some()).await?;
+    Ok(all.get(id).cloned())
+}
+
+/// The collection, read again when what is kept does not satisfy `complete`.
+pub(super) async fn load_with(
+    job: &Job,
+    resource: &Resource,
+    complete: impl Fn(&Collection) -> bool,
+) -> Result<Arc<Collection>, Refusal> {
     let asked = Instant::now();
     let loaded = job.load(resource).await?;
-    if let Some(held) = loaded.thing.get(id) {
-        return Ok(Some(Arc::clone(held)));
+    if loaded.is_newer_than(asked) || complete(&loaded.thing) {
+        return Ok(loaded.thing);
     }
-    if loaded.is_newer_than(asked) {
-        return Ok(None);
-    }
-    Ok(job.load_since(resource, asked).await?.thing.get(id).cloned())
+    Ok(job.load_since(resource, asked).await?.thing)
 }

@@ -4,21 +4,33 @@
 //! mapping. What the mapping language cannot say is one named function each under `special`, with its v1
 //! calls declared in the mapping.
 //!
-//! May use: `plan`, `access`, `v1`, `v2`, `translate`, `store`, `coalesce`, `context`, `refusal`. May not
-//! use: `edge`, `cli`, `sandbox`.
+//! May use: `plan`, `access`, `v1`, `v2`, `translate`, `store`, `coalesce`, `context`, `settings`,
+//! `refusal`. May not use: `edge`, `cli`, `sandbox`.
 
+mod ahead;
 mod checks;
 mod collection;
 mod create;
 mod delete;
+mod estimates;
+mod expansions;
+mod item;
+mod item_key;
+mod item_lookup;
+mod item_page;
+mod item_sets;
 mod job;
 mod list;
+mod names;
+mod parents;
 mod roster;
 mod shelf;
 mod special;
 mod update;
+mod workflow;
 mod write;
 
+pub use ahead::keep_ahead;
 pub use collection::Collection;
 pub use job::{Call, Job, Runner, RunnerSettings};
 pub use shelf::{Audience, Changes, Loaded, Place, Shelf};

@@ -41,14 +41,22 @@ impl Job {
         loaded.map_err(|refusal| self.after_refused_read(refusal))
     }
 
+    /// The people of the project, read again when they do not satisfy `complete`.
+    pub(super) async fn project_people_with(
+        &self,
+        complete: impl Fn(&[Person]) -> bool,
+    ) -> Result<Arc<Vec<Person>>, Refusal> {
+        let asked = Instant::now();
+        let loaded = self.load_people(None).await?;
+        if loaded.is_newer_than(asked) || complete(&loaded.thing) {
+            return Ok(loaded.thing);
+        }
+        Ok(self.load_people(Some(asked)).await?.thing)
+    }
+
     /// Whether v1 lists the person in the project. A person missing from what is kept is looked for afresh.
     pub(super) async fn is_on_project_roster(&self, person: Uuid) -> Result<bool, Refusal> {
         let listed = |people: &[Person]| people.iter().any(|known| known.id == person);
-        let asked = Instant::now();
-        let loaded = self.load_people(None).await?;
-        if listed(&loaded.thing) || loaded.is_newer_than(asked) {
-            return Ok(listed(&loaded.thing));
-        }
-        Ok(listed(&self.load_people(Some(asked)).await?.thing))
+        Ok(listed(&self.project_people_with(listed).await?))
     }
 }

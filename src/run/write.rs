@@ -56,7 +56,17 @@ impl Job {
 
     /// GET of one record: the truth after a create (trap 20, `items_create_minimal`).
     pub(super) async fn read_record(&self, resource: &Resource, id: Uuid) -> Result<Members, Refusal> {
-        let answer = self.ask(V1Request::get(self.record_path(resource, id)?, "")).await?;
+        self.read_record_fields(resource, id, "").await
+    }
+
+    /// As [`Job::read_record`], asking for what `query` (`fields=…`) names.
+    pub(super) async fn read_record_fields(
+        &self,
+        resource: &Resource,
+        id: Uuid,
+        query: &str,
+    ) -> Result<Members, Refusal> {
+        let answer = self.ask(V1Request::get(self.record_path(resource, id)?, query)).await?;
         if !answer.is_success() {
             return Err(Refusal::upstream(
                 "The record could not be read back.",
@@ -96,7 +106,7 @@ impl Job {
     }
 
     /// What a refused write means. A 403 is a role problem only while the project is still visible (trap 2).
-    async fn refused(&self, resource: &Resource, on: WriteKind, answer: &V1Response) -> Refusal {
+    pub(super) async fn refused(&self, resource: &Resource, on: WriteKind, answer: &V1Response) -> Refusal {
         let refusal = refusal::of_write(resource, on, answer);
         let Refusal::Forbidden { .. } = refusal else { return refusal };
         let Some(card) = &self.call.card else { return refusal };
@@ -170,7 +180,8 @@ fn taken_by_v1<'r>(resource: &'r Resource, written: &Outgoing) -> impl Iterator<
     candidates.filter(move |field| sent(&field.v1)).map(|field| field.name.as_str())
 }
 
-fn members(answer: &V1Response) -> Result<Members, Refusal> {
+/// Members of a success.
+pub(super) fn members(answer: &V1Response) -> Result<Members, Refusal> {
     serde_json::from_slice(&answer.body).map_err(|fault| bad_data(&Fault(fault.to_string())))
 }
 

@@ -11,6 +11,7 @@
 mod cache;
 mod cors;
 mod error;
+mod index;
 mod limits;
 mod listen;
 mod log;
@@ -20,10 +21,12 @@ mod source;
 mod store;
 mod upstream;
 mod value;
+mod workflow;
 
 pub use cache::CacheSettings;
 pub use cors::CorsSettings;
 pub use error::{SettingFault, SettingsError};
+pub use index::IndexSettings;
 pub use limits::LimitSettings;
 pub use listen::ListenSettings;
 pub use log::{LogFormat, LogSettings};
@@ -31,7 +34,8 @@ pub use public::PublicSettings;
 pub use source::{DEFAULTS, ENVIRONMENT_PREFIX, FILE_VARIABLE, Origin};
 pub use store::StoreSettings;
 pub use upstream::UpstreamSettings;
-pub use value::HttpAddress;
+pub use value::{HttpAddress, Secret};
+pub use workflow::{Move, ProjectWorkflow, WorkflowSettings};
 
 use reader::Reader;
 use source::Entries;
@@ -55,12 +59,16 @@ pub struct Settings {
     pub limits: LimitSettings,
     /// Ages of cached answers.
     pub cache: CacheSettings,
+    /// The index of work items.
+    pub index: IndexSettings,
     /// Whether lists refuse unknown query parameters (O6).
     pub strict_query: bool,
     /// Cross-origin access.
     pub cors: CorsSettings,
     /// The log.
     pub log: LogSettings,
+    /// Workflow rules of projects.
+    pub workflow: WorkflowSettings,
     /// Folder with mapping files instead of the built-in ones.
     pub mappings: Option<PathBuf>,
 }
@@ -99,9 +107,11 @@ impl Settings {
             store: StoreSettings::read(from),
             limits: LimitSettings::read(from),
             cache: CacheSettings::read(from),
+            index: IndexSettings::read(from),
             strict_query: from.get("strict_query"),
             cors: CorsSettings::read(from),
             log: LogSettings::read(from),
+            workflow: WorkflowSettings::read(from),
             mappings: from.optional("mappings"),
         }
     }

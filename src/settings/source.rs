@@ -61,6 +61,8 @@ pub(super) enum Raw {
     Boolean(bool),
     /// A TOML array.
     List(Vec<Raw>),
+    /// A TOML table inside a list.
+    Table(BTreeMap<String, Raw>),
     /// Any other TOML value, as written or by type.
     Other(String),
 }
@@ -74,6 +76,10 @@ impl fmt::Display for Raw {
             Self::List(items) => {
                 let items: Vec<String> = items.iter().map(Self::to_string).collect();
                 write!(f, "[{}]", items.join(", "))
+            }
+            Self::Table(members) => {
+                let members: Vec<String> = members.iter().map(|(name, raw)| format!("{name} = {raw}")).collect();
+                write!(f, "{{ {} }}", members.join(", "))
             }
             Self::Other(text) => f.write_str(text),
         }
@@ -173,11 +179,25 @@ fn flatten_table(prefix: &str, table: &DeTable<'_>, origin: &dyn Fn(usize) -> Or
     }
 }
 
+/// A value that is written in TOML although it comes from the environment or a flag.
+pub(super) fn inline(text: &str) -> Option<Raw> {
+    let line = format!("value = {text}");
+    let table = DeTable::parse(&line).ok()?;
+    let members = table.get_ref();
+    if members.len() != 1 {
+        return None;
+    }
+    members.iter().next().map(|(_, value)| raw(value))
+}
+
 fn raw(value: &Spanned<DeValue<'_>>) -> Raw {
     match value.get_ref() {
         DeValue::String(text) => Raw::Text(text.to_string()),
         DeValue::Boolean(value) => Raw::Boolean(*value),
         DeValue::Array(items) => Raw::List(items.iter().map(raw).collect()),
+        DeValue::Table(members) => {
+            Raw::Table(members.iter().map(|(name, value)| (name.get_ref().to_string(), raw(value))).collect())
+        }
         DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
             .map_or_else(|_| Raw::Other(number.as_str().to_owned()), Raw::Integer),
         other => Raw::Other(format!("a {}", other.type_str())),

@@ -4,7 +4,7 @@ use super::error::{SettingFault, SettingsError};
 use super::listen::positive;
 use super::reader::Reader;
 use super::source::variable;
-use super::value::{HttpAddress, Size};
+use super::value::{HttpAddress, Secret, Size};
 use std::time::Duration;
 
 /// The service behind (`[upstream]`).
@@ -20,6 +20,8 @@ pub struct UpstreamSettings {
     pub pool_size: usize,
     /// Time until the head of a pass-through answer, counted from the last piece of the request.
     pub pass_through_timeout: Duration,
+    /// A v1 key of the gateway's own, for work ahead of requests; none does no such work.
+    pub service_key: Option<Secret>,
 }
 
 impl UpstreamSettings {
@@ -30,6 +32,7 @@ impl UpstreamSettings {
             max_response_size: from.get_where("upstream.max_response_size", "a size above zero", not_nothing).0,
             pool_size: from.get("upstream.pool_size"),
             pass_through_timeout: positive(from, "upstream.pass_through_timeout"),
+            service_key: from.optional("upstream.service_key"),
         }
     }
 

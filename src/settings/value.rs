@@ -4,6 +4,7 @@
 
 use super::source::Raw;
 use ipnet::IpNet;
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -153,6 +154,31 @@ impl Setting for HttpAddress {
 
     fn from_raw(raw: &Raw) -> Option<Self> {
         Self::parse(text(raw)?)
+    }
+}
+
+/// A text that is shown nowhere.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The text, for its one use.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+impl Setting for Secret {
+    const FORM: &'static str = "a text";
+
+    fn from_raw(raw: &Raw) -> Option<Self> {
+        String::from_raw(raw).map(Self)
     }
 }
 

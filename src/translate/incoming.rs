@@ -6,7 +6,7 @@
 //!
 //! May use: `plan`, `v2`, overlay values of `store`.
 
-use super::Held;
+use super::{Held, html};
 use crate::plan::{Field, Keep, Kind, Resource, Rows, ValueType};
 use crate::store::{OverlayValue, overlay_wins};
 use crate::v2::record::{Cell, Record};
@@ -44,6 +44,7 @@ struct ReadField {
     cell: Option<usize>,
     overlay: bool,
     hidden: bool,
+    plain_text: bool,
 }
 
 impl ReadShape {
@@ -112,6 +113,7 @@ impl ReadField {
             cell,
             overlay: field.keep != Keep::V1,
             hidden: field.hidden,
+            plain_text: field.plain_text,
         }
     }
 }
@@ -251,6 +253,8 @@ impl Writer {
 
     fn plain(&mut self, field: &ReadField, kind: Kind, raw: &str) -> Result<(), Fault> {
         check_form(field, kind, raw)?;
+        let plain = field.plain_text.then(|| plain_text(field, raw)).transpose()?;
+        let raw = plain.as_deref().unwrap_or(raw);
         self.push(field, raw);
         if &*field.name == "id" {
             let id = unquote(raw).and_then(|text| Uuid::try_parse(&text).ok());
@@ -339,6 +343,12 @@ fn cell_of(kind: Kind, raw: &str) -> Option<Cell> {
 fn unquote(raw: &str) -> Option<Cow<'_, str>> {
     let text = raw.strip_prefix('"')?.strip_suffix('"')?;
     if text.contains('\\') { serde_json::from_str(raw).ok().map(Cow::Owned) } else { Some(Cow::Borrowed(text)) }
+}
+
+/// JSON text of what a reader of the HTML sees.
+fn plain_text(field: &ReadField, raw: &str) -> Result<String, Fault> {
+    let html = unquote(raw).ok_or_else(|| wrong(field, "is not of its kind"))?;
+    Ok(Value::String(html::strip(&html)).to_string())
 }
 
 fn wrong(field: &ReadField, what: &str) -> Fault {

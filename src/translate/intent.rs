@@ -11,25 +11,50 @@ use crate::refusal::Refusal;
 use crate::v2::time;
 use serde_json::{Map, Value};
 
+/// Fields in v2 names, by whether v1 shows what was sent.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Compared<'r> {
+    /// Shown as sent.
+    pub kept: Vec<&'r str>,
+    /// Shown with another value.
+    pub lost: Vec<&'r str>,
+}
+
+impl Compared<'_> {
+    /// Success when nothing was lost.
+    ///
+    /// # Errors
+    /// `upstream_error` naming what was stored and what not.
+    pub fn confirm(&self, resource: &Resource) -> Result<(), Refusal> {
+        if self.lost.is_empty() {
+            return Ok(());
+        }
+        let stored = if self.kept.is_empty() { "nothing else".to_owned() } else { self.kept.join(", ") };
+        let lost = self.lost.join(", ");
+        let detail = format!("v1 accepted the write but did not store: {lost}. Stored: {stored}.");
+        Err(Refusal::upstream(detail, format!("intent not met on {}: {lost}", resource.name)))
+    }
+}
+
 /// Compares what was sent with what v1 shows, both in v1 names; members v1 does not show are not judged.
+pub fn compare<'r>(resource: &'r Resource, sent: &Map<String, Value>, shown: &Map<String, Value>) -> Compared<'r> {
+    let mut compared = Compared::default();
+    for (key, wanted) in sent {
+        let Some(field) = resource.fields.iter().find(|field| field.v1.as_deref() == Some(key)) else { continue };
+        let Some(actual) = shown.get(key) else { continue };
+        let same = same(field.value, wanted, actual);
+        let names = if same { &mut compared.kept } else { &mut compared.lost };
+        names.push(field.name.as_str());
+    }
+    compared
+}
+
+/// [`compare`] and [`Compared::confirm`] in one.
 ///
 /// # Errors
 /// `upstream_error` naming what was stored and what not.
 pub fn confirm(resource: &Resource, sent: &Map<String, Value>, shown: &Map<String, Value>) -> Result<(), Refusal> {
-    let mut lost = Vec::new();
-    let mut kept = Vec::new();
-    for (key, wanted) in sent {
-        let Some(field) = resource.fields.iter().find(|field| field.v1.as_deref() == Some(key)) else { continue };
-        let Some(actual) = shown.get(key) else { continue };
-        let names = if same(field.value, wanted, actual) { &mut kept } else { &mut lost };
-        names.push(field.name.as_str());
-    }
-    if lost.is_empty() {
-        return Ok(());
-    }
-    let stored = if kept.is_empty() { "nothing else".to_owned() } else { kept.join(", ") };
-    let detail = format!("v1 accepted the write but did not store: {}. Stored: {stored}.", lost.join(", "));
-    Err(Refusal::upstream(detail, format!("intent not met on {}: {}", resource.name, lost.join(", "))))
+    compare(resource, sent, shown).confirm(resource)
 }
 
 fn same(kind: ValueType, wanted: &Value, actual: &Value) -> bool {

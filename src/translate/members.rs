@@ -11,7 +11,7 @@ use crate::plan::Resource;
 use crate::v2::record::{Cell, Record};
 use bytes::Bytes;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use uuid::Uuid;
 
@@ -69,15 +69,20 @@ pub fn membership_id(owner: Uuid, person: Uuid) -> Uuid {
     Uuid::new_v5(&owner, person.as_bytes())
 }
 
-fn membership(resource: &Resource, owner: Uuid, person: &Person, rank: usize, role: &str) -> Record {
-    let id = membership_id(owner, person.id);
-    let json = json!({"id": id, "member_id": person.id, "role": role});
-    let member = json!({
+/// The person as an expansion shows them: a leaf.
+pub fn shown(person: &Person) -> Value {
+    json!({
         "id": person.id,
         "display_name": person.display_name.as_deref().unwrap_or_default(),
         "avatar_url": person.avatar_url.as_deref().filter(|url| !url.is_empty()),
         "email": person.email.as_deref().unwrap_or_default(),
-    });
+    })
+}
+
+fn membership(resource: &Resource, owner: Uuid, person: &Person, rank: usize, role: &str) -> Record {
+    let id = membership_id(owner, person.id);
+    let json = json!({"id": id, "member_id": person.id, "role": role});
+    let member = shown(person);
     let cells = resource.cells.iter().map(|&field| cell(&resource.fields[field].name, id, person, rank, role));
     Record {
         id,

@@ -6,8 +6,10 @@
 //! May use: types of `plan`, `v1` and `v2`, overlay values of `store`, `refusal`. May not use: `run`,
 //! `edge`, `access` (but its role words), or anything that waits.
 
+pub mod comments;
 pub mod cycles;
 mod held;
+pub mod html;
 pub mod incoming;
 pub mod intent;
 pub mod labels;
@@ -17,6 +19,9 @@ pub mod outgoing;
 pub mod refusal;
 pub mod states;
 pub mod users;
+pub mod work_items;
+pub mod work_items_key;
+pub mod work_items_write;
 
 pub use held::Held;
 pub use incoming::{Fault, ReadShape};

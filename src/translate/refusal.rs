@@ -17,6 +17,9 @@ pub fn of_write(resource: &Resource, on: WriteKind, response: &V1Response) -> Re
     if let Some(refusal) = declared(resource, on, response.status, &body) {
         return refusal;
     }
+    if let Some(refusal) = by_own_workflow(response.status, &body) {
+        return refusal;
+    }
     match response.status {
         400 => validation(resource, &body),
         403 => forbidden(&body),
@@ -56,6 +59,14 @@ fn text(body: &Value) -> Option<&str> {
     let members = body.as_object()?;
     let plain = ["error", "detail", "message"].iter().find_map(|key| members.get(*key)?.as_str());
     plain.or_else(|| members.get("non_field_errors")?.get(0)?.as_str())
+}
+
+/// A v1 with workflow rules of its own says so in its sentence; the recorded one has none.
+fn by_own_workflow(status: u16, body: &Value) -> Option<Refusal> {
+    let told = text(body).filter(|_| matches!(status, 400 | 403))?;
+    let words = told.to_lowercase();
+    let about_moves = words.contains("workflow") || words.contains("state transition");
+    about_moves.then(|| Refusal::WorkflowDenied { detail: told.to_owned() })
 }
 
 /// The caller may see the project (its card says so), so a 403 is about the role.

@@ -50,12 +50,31 @@ pub fn order(a: &Record, b: &Record, by: &OrderBy) -> Ordering {
 
 fn offset_page(rows: &[&Record], offset: usize, per_page: usize, count: bool, expand: &[usize]) -> Vec<u8> {
     let page = rows.get(offset..rows.len().min(offset + per_page)).unwrap_or_default();
-    let mut out = data(page, expand);
-    let next = (offset + per_page < rows.len()).then_some(offset + per_page);
-    let previous = (offset > 0).then(|| offset.saturating_sub(per_page));
+    let window = OffsetWindow { offset, per_page, total: rows.len(), count };
+    offset_envelope(data(page, expand), &window)
+}
+
+/// Where an offset page lies in its list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OffsetWindow {
+    /// Rows before the page.
+    pub offset: usize,
+    /// Largest number of rows on a page.
+    pub per_page: usize,
+    /// Rows of the whole list.
+    pub total: usize,
+    /// Whether the total is told.
+    pub count: bool,
+}
+
+/// Closes an envelope that [`rows`] began, in the offset style (O17, O18).
+pub fn offset_envelope(mut out: Vec<u8>, window: &OffsetWindow) -> Vec<u8> {
+    let end = window.offset + window.per_page;
+    let next = (end < window.total).then_some(end);
+    let previous = (window.offset > 0).then(|| window.offset.saturating_sub(window.per_page));
     out.extend_from_slice(format!(",\"next\":{},\"previous\":{}", or_null(next), or_null(previous)).as_bytes());
-    if count {
-        out.extend_from_slice(format!(",\"total_count\":{}", rows.len()).as_bytes());
+    if window.count {
+        out.extend_from_slice(format!(",\"total_count\":{}", window.total).as_bytes());
     }
     out.extend_from_slice(b",\"pagination\":{\"style\":\"offset\"}}");
     out
@@ -71,10 +90,14 @@ fn cursor_page(
     let start = after.map_or(0, |cursor| rows.partition_point(|row| !is_after(row, cursor, &call.order)));
     let rest = &rows[start..];
     let page = &rest[..rest.len().min(per_page)];
-    let has_more = rest.len() > per_page;
-    let token = page.last().filter(|_| has_more).map(|last| position(last, keys).encode());
-    let mut out = data(page, &call.expand);
-    let token = token.map_or_else(|| "null".to_owned(), |token| format!("\"{token}\""));
+    let next = page.last().filter(|_| rest.len() > per_page).map(|last| position(last, keys));
+    cursor_envelope(data(page, &call.expand), next.as_ref())
+}
+
+/// Closes an envelope in the cursor style; `next` is the position after which more rows follow.
+pub fn cursor_envelope(mut out: Vec<u8>, next: Option<&Cursor>) -> Vec<u8> {
+    let token = next.map_or_else(|| "null".to_owned(), |next| format!("\"{}\"", next.encode()));
+    let has_more = next.is_some();
     let tail =
         format!(",\"next_cursor\":{token},\"has_more\":{has_more},\"pagination\":{{\"style\":\"cursor\"}}}}");
     out.extend_from_slice(tail.as_bytes());
@@ -99,13 +122,18 @@ fn is_after(row: &Record, cursor: &Cursor, by: &OrderBy) -> bool {
 
 fn data(page: &[&Record], expand: &[usize]) -> Vec<u8> {
     let size: usize = page.iter().map(|row| row.json.len() + 1).sum();
+    rows(size, page.iter().map(|row| move |out: &mut Vec<u8>| row.write(expand, out)))
+}
+
+/// Begins an envelope: `data` with what each writer writes. `size` is a guess of the bytes needed.
+pub fn rows<W: FnOnce(&mut Vec<u8>)>(size: usize, writers: impl Iterator<Item = W>) -> Vec<u8> {
     let mut out = Vec::with_capacity(size + 128);
     out.extend_from_slice(b"{\"data\":[");
-    for (index, row) in page.iter().enumerate() {
+    for (index, write) in writers.enumerate() {
         if index > 0 {
             out.push(b',');
         }
-        row.write(expand, &mut out);
+        write(&mut out);
     }
     out.push(b']');
     out

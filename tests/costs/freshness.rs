@@ -1,12 +1,14 @@
 //! What is kept is what v1 holds: own writes, refused writes, writes on the pass-through, writes of others.
 
-use crate::place::{PLAN, Place, operation};
+use crate::place::{OfItems, PLAN, Place, operation};
 use causeway::plan::Operation;
 use serde_json::json;
 use std::time::Duration;
 
+/// The kept collections; for work items see `items`.
 fn lists_with_writes() -> impl Iterator<Item = (&'static Operation, &'static str)> {
     let lists = PLAN.operations.iter().filter(|operation| operation.works() && operation.is_list());
+    let lists = lists.filter(|list| !list.resource_is_of_items());
     lists.filter_map(|list| {
         let name = PLAN.resource_of(list).name.as_str();
         PLAN.operation(&format!("{name}_create")).map(|_| (list, name))

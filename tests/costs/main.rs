@@ -6,6 +6,7 @@ mod crowd;
 mod declared;
 mod freshness;
 mod further;
+mod items;
 mod place;
 #[path = "../support/mod.rs"]
 mod support;

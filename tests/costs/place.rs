@@ -18,6 +18,7 @@ pub struct Place {
     /// The gateway.
     pub gateway: Gateway,
     records: BTreeMap<&'static str, String>,
+    key: String,
 }
 
 impl Place {
@@ -29,7 +30,7 @@ impl Place {
     /// With settings.
     pub async fn with(settings: &[(&str, &str)]) -> Self {
         let gateway = Gateway::sandboxed_with(Seed::Recorded, settings).await;
-        let mut place = Self { gateway, records: BTreeMap::new() };
+        let mut place = Self { gateway, records: BTreeMap::new(), key: String::new() };
         for resource in ["labels", "cycles", "modules", "states"] {
             let body = json!({"name": "one", "color": "#112233", "project_id": WEB.rsplit('/').next()});
             let id = place.at_v1("ada", "POST", &format!("{resource}/"), &body)["id"]
@@ -38,6 +39,13 @@ impl Place {
                 .to_owned();
             place.records.insert(resource, id);
         }
+        let item = place.at_v1("ada", "POST", "work-items/", &json!({"name": "one"}));
+        place.key = format!("WEB-{}", item["sequence_id"]);
+        let item = item["id"].as_str().expect("an id").to_owned();
+        let comment = json!({"comment_html": "<p>one</p>"});
+        let comment = place.at_v1("ada", "POST", &format!("work-items/{item}/comments/"), &comment);
+        place.records.insert("work_item_comments", comment["id"].as_str().expect("an id").to_owned());
+        place.records.insert("work_items", item);
         place.gateway.sandbox().clear_journal();
         place
     }
@@ -60,7 +68,17 @@ impl Place {
     pub fn path(&self, operation: &Operation) -> String {
         let resource = &PLAN.resource_of(operation).name;
         let filled = operation.path.as_str().replace("{slug}", "acme").replace("{project_id}", project());
+        let filled = filled.replace("{work_item_id}", self.record("work_items")).replace("{identifier}", &self.key);
         filled.replace("{pk}", self.records.get(resource.as_str()).map_or("x", String::as_str))
+    }
+
+    /// Makes what an operation is for, where it is not there to begin with.
+    pub fn prepare(&self, operation: &Operation) {
+        if operation.id == "work_items_unarchive" {
+            let path = format!("work-items/{}/", self.record("work_items"));
+            self.at_v1("ada", "PATCH", &path, &json!({"archived_at": "2026-11-20"}));
+            self.gateway.sandbox().clear_journal();
+        }
     }
 
     /// Asks for an operation as ada.
@@ -86,8 +104,15 @@ impl Place {
         self.gateway.sandbox().journal().len()
     }
 
-    /// Reads the list an operation's records are in, so that it is kept.
+    /// Reads the list an operation's records are in, so that it is kept; of work items and what is below them
+    /// one that only the index can answer.
     pub async fn warm(&self, operation: &Operation) {
+        if operation.resource_is_of_items() {
+            let list = format!("{}?priority=none", self.path(self::operation("work_items_list")));
+            self.send("ada", "GET", &list, None).await.expect(200);
+            self.ask(self::operation("states_list")).await.expect(200);
+            return;
+        }
         let list = PLAN.operations.iter().find(|other| other.is_list() && other.resource == operation.resource);
         if let Some(list) = list {
             self.ask(list).await.expect(200);
@@ -106,12 +131,25 @@ pub fn operation(id: &str) -> &'static Operation {
     operation.unwrap_or_else(|| panic!("{id} does not work"))
 }
 
+/// Whether an operation is about work items or what is below one.
+pub trait OfItems {
+    /// So it is.
+    fn resource_is_of_items(&self) -> bool;
+}
+
+impl OfItems for Operation {
+    fn resource_is_of_items(&self) -> bool {
+        PLAN.resource_of(self).name.starts_with("work_item")
+    }
+}
+
 /// The smallest body that does something.
 pub fn plain_body(operation: &Operation) -> Option<Value> {
     let name = format!("fresh {}", uuid::Uuid::new_v4());
     match operation.method.as_str() {
-        "POST" => Some(json!({"name": name, "color": "#445566"})),
-        "PATCH" => Some(json!({"description": name})),
+        "POST" => Some(json!({"name": name, "color": "#445566", "comment_html": name})),
+        "PATCH" if operation.id == "work_items_update" => Some(json!({"name": name})),
+        "PATCH" => Some(json!({"description": name, "comment_html": name})),
         _ => None,
     }
 }

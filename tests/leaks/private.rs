@@ -25,18 +25,55 @@ async fn furnish(gateway: &Gateway) -> BTreeMap<&'static str, Vec<String>> {
             made.entry(resource).or_default().push(answer.text("id"));
         }
     }
+    for n in 0..3 {
+        let body = json!({"name": format!("{WORD} item {n}"), "description_html": WORD, "assignees": ["bob@acme.test"],
+            "label_ids": [made["labels"][0]], "external_id": format!("{WORD}-{n}"), "external_source": WORD});
+        let item = gateway.post("bob", &format!("{SEC}/work-items/"), body).await.expect(201);
+        made.entry("work-items").or_default().push(item.text("id"));
+        made.entry(KEYS).or_default().push(item.text("identifier"));
+        let comments = format!("{SEC}/work-items/{}/comments/", made["work-items"][0]);
+        // The second and third pair are taken, so the gateway's own store keeps them.
+        let body = json!({"comment_html": format!("<p>{WORD}</p>"), "external_id": WORD, "external_source": WORD});
+        let comment = gateway.post("bob", &comments, body).await.expect(201);
+        made.entry(COMMENTS).or_default().push(comment.text("id"));
+    }
     made
+}
+
+/// Human keys among what was made; no path below a project.
+const KEYS: &str = "keys";
+/// Comments of the first work item among what was made.
+const COMMENTS: &str = "comments";
+
+/// Path segments of a project's collections among what was made, and the ids in them; that of comments is below
+/// the first work item.
+fn collections(made: &BTreeMap<&'static str, Vec<String>>) -> Vec<(String, Vec<String>)> {
+    let place = |name: &str| match name {
+        COMMENTS => format!("work-items/{}/comments", made["work-items"][0]),
+        name => name.to_owned(),
+    };
+    made.iter().filter(|(name, _)| **name != KEYS).map(|(name, ids)| (place(name), ids.clone())).collect()
 }
 
 /// Reads everything of the project as bob, so that everything is kept.
 async fn warm(gateway: &Gateway, made: &BTreeMap<&'static str, Vec<String>>) {
-    for (resource, ids) in made {
+    // A list that only the index can answer.
+    let items = gateway.get("bob", &format!("{SEC}/work-items/?search={WORD}&expand=state,labels,assignees")).await;
+    assert_eq!(items.expect(200).data().len(), 3);
+    for (resource, ids) in collections(made) {
         let list = gateway.get("bob", &format!("{SEC}/{resource}/")).await.expect(200);
         assert!(list.json.to_string().contains(WORD));
         gateway.get("bob", &format!("{SEC}/{resource}/{}/", ids[0])).await.expect(200);
         assert_eq!(gateway.get("bob", &format!("{SEC}/{resource}/")).await.calls(), 0, "it is warm");
     }
+    for key in &made[KEYS] {
+        gateway.get("bob", &by_key(key)).await.expect(200);
+    }
     gateway.get("bob", &format!("{SEC}/members/?expand=member")).await.expect(200);
+}
+
+fn by_key(key: &str) -> String {
+    format!("/api/v2/workspaces/acme/work-items/{key}/?expand=state,type,parent,assignees,labels")
 }
 
 #[track_caller]
@@ -55,16 +92,39 @@ async fn try_everything(gateway: &Gateway, made: &BTreeMap<&'static str, Vec<Str
             if !path.contains("{project_id}") {
                 continue;
             }
-            let id = made.get(resource).map_or("", |ids| ids[0].as_str());
+            let made_as = match resource {
+                "work_items" => "work-items",
+                "work_item_comments" => COMMENTS,
+                other => other,
+            };
+            let id = made.get(made_as).map_or("", |ids| ids[0].as_str());
+            let path = path.replace("{work_item_id}", &made["work-items"][0]);
             let path = path.replace("/api/v2/workspaces/{slug}/projects/{project_id}", SEC).replace("{pk}", id);
-            let body = operation.method.writes().then(|| json!({"name": "mine", "color": "#1"}));
+            let body =
+                operation.method.writes().then(|| json!({"name": "mine", "color": "#1", "comment_html": "mine"}));
             nothing(gateway.send(Some(key), operation.method.as_str(), &path, body.as_ref()).await);
             nothing(gateway.send(Some(key), operation.method.as_str(), &path.replace("acme", "other"), None).await);
         }
+        for key_of_item in &made[KEYS] {
+            for spelt in [key_of_item.clone(), key_of_item.to_lowercase()] {
+                nothing(gateway.get(key, &by_key(&spelt)).await);
+                nothing(gateway.get(key, &by_key(&spelt).replace("acme", "other")).await);
+            }
+        }
+        for query in [
+            format!("search={WORD}"),
+            format!("external_id={WORD}-0&external_source={WORD}"),
+            "sequence_id=2".into(),
+        ] {
+            nothing(gateway.get(key, &format!("{SEC}/work-items/?{query}")).await);
+            let elsewhere = gateway.get(key, &format!("{WEB}/work-items/?{query}")).await;
+            assert!(!String::from_utf8_lossy(&elsewhere.bytes).contains(WORD));
+        }
         // Records of the private project addressed through a project that is visible.
-        for (resource, ids) in made {
-            for id in ids {
-                for (method, body) in [("GET", None), ("PATCH", Some(json!({"name": "mine"}))), ("DELETE", None)] {
+        for (resource, ids) in collections(made) {
+            for id in &ids {
+                let body = json!({"name": "mine", "comment_html": "mine"});
+                for (method, body) in [("GET", None), ("PATCH", Some(body)), ("DELETE", None)] {
                     let answer =
                         gateway.send(Some(key), method, &format!("{WEB}/{resource}/{id}/"), body.as_ref()).await;
                     assert!([403, 404].contains(&answer.status), "{method} as {key}: {}", answer.status);
@@ -88,12 +148,14 @@ async fn nothing_of_a_private_project_is_shown_or_changed_from_outside() {
 async fn a_cursor_taken_over_opens_nothing() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
     let made = furnish(&gateway).await;
-    for resource in made.keys() {
+    for (resource, _) in collections(&made) {
         let query = "paginate=cursor&order_by=id&per_page=1";
         let page = gateway.get("bob", &format!("{SEC}/{resource}/?{query}")).await.expect(200);
         let token = page.text("next_cursor");
         nothing(gateway.get("ada", &format!("{SEC}/{resource}/?{query}&cursor={token}")).await);
-        let elsewhere = gateway.get("ada", &format!("{WEB}/{resource}/?{query}&cursor={token}")).await.expect(200);
+        let elsewhere = gateway.get("ada", &format!("{WEB}/{resource}/?{query}&cursor={token}")).await;
+        // The work item that private comments are below is not in the other project either.
+        assert_eq!(elsewhere.status, if resource.contains("comments") { 404 } else { 200 });
         assert!(!elsewhere.json.to_string().contains(WORD));
         use base64::Engine;
         let inside = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(&token).expect("readable");
@@ -115,6 +177,30 @@ async fn a_reference_to_a_private_record_is_one_to_nothing() {
         told.push(answer.expect_problem(400, "validation_error").json);
     }
     assert_eq!(told[0], told[1]);
+    let items = format!("{WEB}/work-items/");
+    for (member, private, absent) in [
+        ("parent_id", json!(made["work-items"][0]), json!(nowhere)),
+        ("parent", json!(made[KEYS][0]), json!("NOPE-1")),
+        ("label_ids", json!([made["labels"][0]]), json!([nowhere])),
+        ("labels", json!([format!("{WORD} labels 0")]), json!(["nothing of that name"])),
+        ("state_id", json!(made["states"][0]), json!(nowhere)),
+        ("state", json!(format!("{WORD} states 0")), json!("nothing of that name")),
+    ] {
+        let mut told = Vec::new();
+        for value in [&private, &absent] {
+            let body = json!({"name": "refers", member: value});
+            let answer = gateway.post("ada", &items, body).await.expect_problem(400, "validation_error");
+            let named = value.as_array().map_or(value, |all| &all[0]).as_str().expect("a text").to_owned();
+            told.push(answer.json.to_string().replace(&named, "what was sent"));
+        }
+        assert_eq!(told[0], told[1], "{member}");
+    }
+    for (filter, private) in
+        [("label_id", "labels"), ("cycle_id", "cycles"), ("module_id", "modules"), ("parent_id", "work-items")]
+    {
+        let shown = gateway.get("ada", &format!("{items}?{filter}={}", made[private][0])).await.expect(200);
+        assert!(shown.data().is_empty(), "{filter}");
+    }
 }
 
 #[tokio::test]
@@ -128,10 +214,18 @@ async fn a_restart_with_the_same_store_opens_nothing() {
     let made = furnish(&before).await;
     warm(&before, &made).await;
     before.stop().await;
+    let kept = std::fs::read_dir(folder.path().join("store.db.index")).expect("the index is kept").count();
+    assert!(kept >= 1, "nothing was written");
     let after = Gateway::with(&base_url, &settings).await;
     try_everything(&after, &made).await;
     let module = after.get("bob", &format!("{SEC}/modules/{}/", made["modules"][0])).await.expect(200);
     assert_eq!(module.json["logo_props"], json!({"in_use": WORD}), "what v1 cannot hold outlives a restart");
+    // What was kept of the index is used, and asked about once.
+    let items = after.get("bob", &format!("{SEC}/work-items/?search={WORD}")).await.expect(200);
+    assert_eq!(items.data().len(), 3);
+    let comments = format!("{SEC}/work-items/{}/comments/", made["work-items"][0]);
+    let comments = after.get("bob", &comments).await.expect(200);
+    assert_eq!(comments.column("external_id"), vec![json!(WORD); 3], "pairs v1 refuses outlive a restart");
     // The same record id in another project gets nothing of it.
     let own = after.post("ada", &format!("{WEB}/modules/"), json!({"name": "own"})).await.expect(201);
     assert!(!own.json.to_string().contains(WORD));

@@ -6,7 +6,9 @@ use causeway::sandbox::Seed;
 use http::Request;
 use std::time::Duration;
 
-const RESOURCES: [&str; 5] = ["labels", "states", "cycles", "modules", "members"];
+/// Lists of a project; the index answers the second of work items, v1 the first.
+const LISTS: [&str; 7] =
+    ["labels/", "states/", "cycles/", "modules/", "members/", "work-items/", "work-items/?priority=none"];
 const SEC: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000002";
 
 /// The path at v1 that removes bob from `WEB`: by his membership, which v1 tells nobody, but the seed has.
@@ -14,17 +16,31 @@ fn membership() -> String {
     format!("{}/project-members/00000000-0000-4000-9000-000000000102/", WEB.replace("/v2/", "/v1/"))
 }
 
+/// The work item the seed has in a project.
+fn first_item(project: &str) -> String {
+    let number = if project == WEB { 1 } else { 2 };
+    format!("work-items/00000000-0000-4000-e000-{number:012}/")
+}
+
+fn comments(project: &str) -> String {
+    format!("{}comments/", first_item(project))
+}
+
 async fn warm(gateway: &Gateway, key: &str, project: &str) {
-    for resource in RESOURCES {
-        gateway.get(key, &format!("{project}/{resource}/")).await.expect(200);
+    for list in LISTS.into_iter().chain([&*first_item(project), &*comments(project)]) {
+        gateway.get(key, &format!("{project}/{list}")).await.expect(200);
     }
 }
 
 async fn refused(gateway: &Gateway, key: &str, project: &str, status: u16) {
-    for resource in RESOURCES {
-        let answer = gateway.get(key, &format!("{project}/{resource}/")).await;
-        assert_eq!(answer.status, status, "{resource}: {}", answer.json);
+    for list in LISTS.into_iter().chain([&*first_item(project), &*comments(project)]) {
+        let answer = gateway.get(key, &format!("{project}/{list}")).await;
+        assert_eq!(answer.status, status, "{list}: {}", answer.json);
     }
+    // Whatever the reason, the look-up by key says 404.
+    let key_of_item = if project == WEB { "WEB-1" } else { "SEC-1" };
+    let path = format!("/api/v2/workspaces/acme/work-items/{key_of_item}/");
+    gateway.get(key, &path).await.expect_problem(404, "resource_not_found");
 }
 
 #[tokio::test]
@@ -72,6 +88,12 @@ async fn somebody_made_a_guest_writes_no_more_and_reads_as_a_guest() {
     gateway.post("bob", &format!("{WEB}/labels/"), label).await.expect_problem(403, "forbidden");
     let shown = gateway.get("bob", &format!("{WEB}/states/")).await.expect(200);
     assert!(shown.calls() >= 1, "what members share is not for guests");
+    let item = serde_json::json!({"name": "mine"});
+    gateway.post("bob", &format!("{WEB}/work-items/"), item).await.expect_problem(403, "forbidden");
+    let shown = gateway.get("bob", &format!("{WEB}/work-items/?priority=none")).await.expect(200);
+    assert!(shown.calls() >= 1, "neither is their index");
+    let comment = serde_json::json!({"comment_html": "as a guest"});
+    gateway.post("bob", &format!("{WEB}/{}", comments(WEB)), comment).await.expect(201);
 }
 
 #[tokio::test]

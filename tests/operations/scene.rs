@@ -36,6 +36,11 @@ impl Scene {
         Self::new().await.then(me()).then(card())
     }
 
+    /// The same, for calls that are made side by side.
+    pub async fn in_any_order() -> Self {
+        Self { v1: ScriptedV1::start().await, gateway: None }.then(me()).then(card())
+    }
+
     /// Then this is expected.
     pub fn then(self, exchange: Exchange) -> Self {
         self.v1.expect(exchange.key("ada"));

@@ -17,6 +17,7 @@ from plane import PlaneClient  # noqa: E402
 from plane.api.v2 import (  # noqa: E402
     LoadedCycle,
     LoadedModule,
+    LoadedWorkItem,
     MultipleMatchesFound,
     NoMatchFound,
     PlaneAPIError,
@@ -26,11 +27,19 @@ from plane.models.v2.cycles import CreateCycle, UpdateCycle  # noqa: E402
 from plane.models.v2.labels import CreateLabel, UpdateLabel  # noqa: E402
 from plane.models.v2.modules import CreateModule, UpdateModule  # noqa: E402
 from plane.models.v2.states import CreateState, UpdateState  # noqa: E402
+from plane.models.v2.work_items import (  # noqa: E402
+    CreateWorkItem,
+    CreateWorkItemComment,
+    UpdateWorkItem,
+    UpdateWorkItemComment,
+)
 
 WORKSPACE = "acme"
 PROJECT = "00000000-0000-4000-c000-000000000001"
 NOWHERE = "00000000-0000-4000-c000-00000000ffff"
 ADA, BEN, CLEO, DEVI, GUS = (f"00000000-0000-4000-a000-{number:012}" for number in range(1, 6))
+BUG, FEATURE, REGRESSION, CRASH = (f"00000000-0000-4000-7000-{number:012}" for number in range(1, 5))
+BACKLOG, TODO, IN_PROGRESS, DONE = (f"00000000-0000-4000-d000-{number:012}" for number in range(101, 105))
 
 passed = 0
 failures = []
@@ -77,6 +86,15 @@ def raises(what, kind, call):
 
 def names(rows):
     return [row.name for row in rows]
+
+
+def numbers(rows):
+    return [row.sequence_id for row in rows]
+
+
+def item_id(number):
+    """Id of a work item of the sample."""
+    return f"00000000-0000-4000-e000-{number:012}"
 
 
 def current_user(admin, guest):
@@ -442,6 +460,349 @@ def modules(admin, project):
     refused("modules: gone", 404, "resource_not_found", [], lambda: api.retrieve(WORKSPACE, PROJECT, made.id))
 
 
+def item_lists(admin, project):
+    api = project.work_items
+    page = api.list(WORKSPACE, PROJECT, per_page=4)
+    holds("items: envelope", isinstance(page, OffsetPage))
+    holds("items: rows can be navigated", all(isinstance(row, LoadedWorkItem) for row in page.data))
+    same("items: newest first", numbers(page.data), [30, 29, 28, 27])
+    same("items: total, next, previous", (page.total_count, page.next, page.previous), (30, 4, None))
+    same("items: custom_fields in lists", page.data[0].custom_fields, None)
+    page = api.list(WORKSPACE, PROJECT, per_page=4, offset=28, count=False)
+    same("items: last page", (numbers(page.data), page.next, page.previous), ([2, 1], None, 24))
+    same("items: no count", "total_count" in page.model_fields_set, False)
+
+    def found(**call):
+        return numbers(api.list(WORKSPACE, PROJECT, **call).data)
+
+    same("items: priority", found(priority="urgent"), [21, 9, 3])
+    same("items: priority__in", len(found(priority__in=["urgent", "none"])), 7)
+    same("items: state_group", found(state_group="cancelled"), [28, 16])
+    same("items: state_group__in", len(found(state_group__in=["completed", "cancelled"])), 9)
+    same("items: state_id", found(state_id=IN_PROGRESS), [27, 21, 17, 9, 5, 3])
+    same("items: state_id__in", len(found(state_id__in=[BACKLOG, IN_PROGRESS])), 14)
+    same("items: assignee_id", found(assignee_id=CLEO), [26, 17, 14, 8, 7, 2])
+    same("items: assignee_id__isnull", found(assignee_id__isnull=True), [28, 24, 18, 16, 10])
+    same("items: label_id", found(label_id=CRASH), [9])
+    same("items: label_id__in", found(label_id__in=[CRASH, REGRESSION]), [21, 9, 3])
+    same("items: label_id__isnull", found(label_id__isnull=True), [28, 27])
+    same("items: parent_id", found(parent_id=item_id(9)), [10])
+    same("items: parent_id__isnull", found(parent_id__isnull=False), [30, 20, 10])
+    third = project.cycles.find_by_name(WORKSPACE, PROJECT, "Sprint 3")
+    same("items: cycle_id", found(cycle_id=third.id), [27, 23, 19, 15, 11, 7, 3])
+    same("items: cycle_id__isnull", found(cycle_id__isnull=True), [28, 24, 20, 16, 12, 8, 4])
+    launch = project.modules.find_by_name(WORKSPACE, PROJECT, "Launch")
+    same("items: module_id", found(module_id=launch.id), [26, 21, 16, 11, 6, 1])
+    same("items: module_id__isnull", len(found(module_id__isnull=True)), 12)
+    same("items: sequence_id", found(sequence_id=9), [9])
+    same("items: is_draft", found(is_draft=True), [])
+    same("items: search", found(search="FOOTER"), [12])
+    same("items: filters together", found(search="form", state_group="unstarted", label_id=BUG), [6])
+    known = api.retrieve(WORKSPACE, PROJECT, item_id(24))
+    same("items: start_date__gte", found(start_date__gte=known.start_date.isoformat()), [30, 27, 24])
+    same("items: target_date__lte", found(target_date__lte=known.target_date.isoformat())[0], 24)
+    same("items: created_at__gte", found(created_at__gte=known.created_at.isoformat()), list(range(30, 23, -1)))
+
+    same("items: order_by=sequence_id", found(order_by="sequence_id", per_page=3), [1, 2, 3])
+    same("items: order_by=-id", found(order_by="-id", per_page=3), [30, 29, 28])
+    ranks = [row.priority for row in api.list(WORKSPACE, PROJECT, order_by="priority").data]
+    same("items: order_by=priority", ranks, sorted(ranks, key=["urgent", "high", "medium", "low", "none"].index))
+    rows = api.list(WORKSPACE, PROJECT, order_by="state_group", expand=["state"]).data
+    groups = [row.model_extra["state"]["group"] for row in rows]
+    order = ["backlog", "unstarted", "started", "completed", "cancelled"]
+    same("items: order_by=state_group", groups, sorted(groups, key=order.index))
+
+    row = api.list(WORKSPACE, PROJECT, sequence_id=10, expand=["state", "type", "parent", "assignees", "labels"])
+    row = row.data[0]
+    extra = row.model_extra
+    same("items: expand state", (row.state_id, extra["state"]["name"]), (BACKLOG, "Backlog"))
+    same("items: expand type", extra["type"], None)
+    same(
+        "items: expand parent",
+        (row.parent_id, extra["parent"]["name"], extra["parent"]["sequence_id"]),
+        (item_id(9), "Search crashes on empty input", 9),
+    )
+    same("items: expand assignees", extra["assignees"], [])
+    same("items: expand labels", [label["name"] for label in extra["labels"]], ["documentation", "customer"])
+    refused(
+        "items: an expansion only the SDK knows",
+        400,
+        "validation_error",
+        ["expand"],
+        lambda: api.list(WORKSPACE, PROJECT, expand=["modules"]),
+    )
+    refused(
+        "items: unknown priority",
+        400,
+        "validation_error",
+        ["priority"],
+        lambda: api.list(WORKSPACE, PROJECT, priority="burning"),
+    )
+    refused(
+        "items: order that cannot be walked",
+        400,
+        "ordering_not_cursor_eligible",
+        [],
+        lambda: api.list(WORKSPACE, PROJECT, paginate="cursor", order_by="priority"),
+    )
+    walked = numbers(api.iterate(WORKSPACE, PROJECT, per_page=7))
+    same("items: iterate by offset", walked, list(range(30, 0, -1)))
+    for order in ["created_at", "sequence_id", "id", "-updated_at"]:
+        walked = numbers(api.iterate(WORKSPACE, PROJECT, per_page=7, paginate="cursor", order_by=order))
+        same(f"items: iterate by cursor, {order}", sorted(walked), list(range(1, 31)))
+    walked = numbers(
+        api.iterate(WORKSPACE, PROJECT, per_page=2, paginate="cursor", state_group__in=["completed", "cancelled"])
+    )
+    same("items: iterate a selection by cursor", walked, [28, 25, 23, 16, 13, 12, 4, 2, 1])
+
+
+def items(admin, member, guest, project):
+    api = project.work_items
+    by_key = admin.v2.workspaces.work_items.retrieve_by_identifier
+    bare = api.create(WORKSPACE, PROJECT, CreateWorkItem(name="  Bare  "))
+    same(
+        "items: defaults",
+        (bare.name, bare.priority, bare.state_id, bare.assignee_ids, bare.label_ids, bare.parent_id, bare.type_id),
+        ("Bare", "none", BACKLOG, [], [], None, None),
+    )
+    same(
+        "items: set by the server",
+        (bare.created_by_id, bare.is_draft, bare.archived_at, bare.custom_fields, bare.identifier),
+        (ADA, False, None, {}, f"WEB-{bare.sequence_id}"),
+    )
+    sent = CreateWorkItem(
+        name="Made by ids",
+        description_html="<p>Long <b>story</b></p>",
+        priority="high",
+        state_id=TODO,
+        assignee_ids=[CLEO, BEN],
+        label_ids=[FEATURE, BUG],
+        parent_id=bare.id,
+        start_date=date(2027, 3, 1),
+        target_date=date(2027, 3, 9),
+        external_id="item-1",
+        external_source="smoke",
+    )
+    made = api.create(WORKSPACE, PROJECT, sent, expand=["state", "parent", "assignees", "labels"])
+    same(
+        "items: create by ids",
+        (made.name, made.priority, made.state_id, made.parent_id, made.start_date, made.target_date),
+        (sent.name, "high", TODO, bare.id, sent.start_date, sent.target_date),
+    )
+    same(
+        "items: people and labels",
+        (sorted(made.assignee_ids), sorted(made.label_ids)),
+        ([BEN, CLEO], [BUG, FEATURE]),
+    )
+    extra = made.model_extra
+    same("items: create with expand", (extra["state"]["name"], extra["parent"]["name"]), ("Todo", "Bare"))
+    same(
+        "items: create with expanded lists",
+        (sorted(p["email"] for p in extra["assignees"]), sorted(label["name"] for label in extra["labels"])),
+        (["ben@acme.test", "cleo@acme.test"], ["bug", "feature"]),
+    )
+    named = api.create(
+        WORKSPACE,
+        PROJECT,
+        CreateWorkItem(
+            name="Made by names",
+            state="in progress",
+            assignees=["Devi@acme.test"],
+            labels=["CRASH", "bug"],
+            parent=bare.identifier.lower(),
+        ),
+    )
+    same(
+        "items: create by names",
+        (named.state_id, named.assignee_ids, sorted(named.label_ids), named.parent_id),
+        (IN_PROGRESS, [DEVI], [BUG, CRASH], bare.id),
+    )
+    same("items: numbers go up", named.sequence_id > made.sequence_id > bare.sequence_id, True)
+    same("items: created is read back", api.retrieve(WORKSPACE, PROJECT, named.id).model_dump(), named.model_dump())
+    told = {"id", "name", "priority", "state_id", "label_ids", "parent_id", "custom_fields"}
+    found = by_key(WORKSPACE, named.identifier)
+    same("items: by key", found.model_dump(include=told), named.model_dump(include=told))
+    found = by_key(WORKSPACE, "web-9", expand=["assignees"])
+    same("items: by lower-case key", (found.id, found.model_extra["assignees"][0]["id"]), (item_id(9), DEVI))
+    for key in ["WEB-99999", "WEB_9", "9", "-9", "NOPE-1"]:
+        refused(f"items: by key {key}", 404, "resource_not_found", [], lambda key=key: by_key(WORKSPACE, key))
+    rows = api.list(WORKSPACE, PROJECT, external_id="item-1", external_source="smoke").data
+    same("items: external pair", [row.id for row in rows], [made.id])
+    same("items: external_source", api.list(WORKSPACE, PROJECT, external_source="smoke").total_count, 1)
+    rows = api.list(WORKSPACE, PROJECT, parent_id=bare.id, order_by="sequence_id").data
+    same("items: children are listed", names(rows), ["Made by ids", "Made by names"])
+
+    changed = api.update(
+        WORKSPACE,
+        PROJECT,
+        made.id,
+        UpdateWorkItem(name="Renamed", state="Done", assignees=["ada@acme.test"], labels=[], priority="low"),
+        expand=["state"],
+    )
+    same(
+        "items: update by names",
+        (changed.name, changed.state_id, changed.assignee_ids, changed.label_ids, changed.priority),
+        ("Renamed", DONE, [ADA], [], "low"),
+    )
+    same("items: update with expand", changed.model_extra["state"]["group"], "completed")
+    same("items: update keeps", (changed.parent_id, changed.target_date), (bare.id, sent.target_date))
+    changed = api.update(WORKSPACE, PROJECT, made.id, UpdateWorkItem(assignee_ids=[], label_ids=[CRASH]))
+    same("items: update by ids", (changed.assignee_ids, changed.label_ids), ([], [CRASH]))
+    same("items: the list follows", numbers(api.list(WORKSPACE, PROJECT, search="renamed").data), [made.sequence_id])
+
+    def create(**fields):
+        return lambda: api.create(WORKSPACE, PROJECT, CreateWorkItem(**{"name": "Refused"} | fields))
+
+    invalid = [
+        ("a blank name", ["name"], create(name=" ")),
+        ("a name too long", ["name"], create(name="x" * 256)),
+        ("no such state", ["state"], create(state="Nowhere")),
+        ("a state id of nobody", ["state_id"], create(state_id=NOWHERE)),
+        ("a name and its id", ["state", "state_id"], create(state="Todo", state_id=TODO)),
+        ("no such person", ["assignees"], create(assignees=["nobody@acme.test"])),
+        ("no such label", ["labels"], create(labels=["bug", "nothing"])),
+        ("no such parent", ["parent"], create(parent="WEB-99999")),
+        ("no such type", ["type"], create(type="Story")),
+        ("start after target", ["target_date"], create(start_date=date(2027, 2, 2), target_date=date(2027, 2, 1))),
+        ("custom fields while they are off", ["custom_fields"], create(custom_fields={"size": 3})),
+    ]
+    for what, fields, call in invalid:
+        refused(f"items: {what}", 400, "validation_error", fields, call)
+    refused(
+        "items: target before the stored start",
+        400,
+        "validation_error",
+        ["target_date"],
+        lambda: api.update(WORKSPACE, PROJECT, made.id, UpdateWorkItem(target_date=date(2027, 2, 1))),
+    )
+    same("items: nothing was made", api.list(WORKSPACE, PROJECT, search="refused").total_count, 0)
+    refused(
+        "items: external pair twice",
+        409,
+        "conflict",
+        [],
+        create(external_id="item-1", external_source="smoke"),
+    )
+    refused(
+        "items: a guest may not write",
+        403,
+        "forbidden",
+        [],
+        lambda: guest.v2.workspaces.projects.work_items.create(WORKSPACE, PROJECT, CreateWorkItem(name="Mine")),
+    )
+    own = member.v2.workspaces.projects.work_items.create(WORKSPACE, PROJECT, CreateWorkItem(name="From Ben"))
+    same("items: a contributor writes", own.created_by_id, BEN)
+
+    archived = api.archive(WORKSPACE, PROJECT, made.id)
+    same("items: archive", (archived.id, archived.custom_fields), (made.id, None))
+    holds("items: archived_at", archived.archived_at)
+    same("items: archive touches nothing else", (archived.state_id, archived.label_ids), (DONE, [CRASH]))
+    for what, call in [
+        ("retrieve", lambda: api.retrieve(WORKSPACE, PROJECT, made.id)),
+        ("by key", lambda: by_key(WORKSPACE, made.identifier)),
+        ("update", lambda: api.update(WORKSPACE, PROJECT, made.id, UpdateWorkItem(name="Late"))),
+        ("archive", lambda: api.archive(WORKSPACE, PROJECT, made.id)),
+        ("delete", lambda: api.delete(WORKSPACE, PROJECT, made.id)),
+        ("comments", lambda: made.comments.list()),
+    ]:
+        refused(f"items: archived, {what}", 404, "resource_not_found", [], call)
+    same("items: archived is not listed", api.list(WORKSPACE, PROJECT, search="renamed").total_count, 0)
+    for what in ["unarchive", "unarchive again"]:
+        back = api.unarchive(WORKSPACE, PROJECT, made.id)
+        same(f"items: {what}", (back.archived_at, back.name, back.state_id), (None, "Renamed", DONE))
+    same("items: listed again", api.list(WORKSPACE, PROJECT, search="renamed").total_count, 1)
+
+    same("items: delete", api.delete(WORKSPACE, PROJECT, bare.id), None)
+    refused("items: gone", 404, "resource_not_found", [], lambda: api.retrieve(WORKSPACE, PROJECT, bare.id))
+    refused("items: gone by key", 404, "resource_not_found", [], lambda: by_key(WORKSPACE, bare.identifier))
+    refused("items: delete again", 404, "resource_not_found", [], lambda: api.delete(WORKSPACE, PROJECT, bare.id))
+    same("items: children stay", api.retrieve(WORKSPACE, PROJECT, named.id).parent_id, None)
+    for item in [made, named, own]:
+        api.delete(WORKSPACE, PROJECT, item.id)
+    same("items: none too many", api.list(WORKSPACE, PROJECT).total_count, 30)
+
+
+def comments(admin, member, guest, project):
+    api = project.work_items.comments
+    menu = project.work_items.retrieve(WORKSPACE, PROJECT, item_id(3))
+    page = menu.comments.list()
+    holds("comments: envelope", isinstance(page, OffsetPage))
+    same("comments: authors", [row.actor_id for row in page.data], [BEN, CLEO])
+    same("comments: text", page.data[0].comment_stripped, "Happens on every phone I tried.")
+    same("comments: total, next", (page.total_count, page.next), (2, None))
+    sent = CreateWorkItemComment(
+        comment_html="<p>See the <b>sketch</b></p>", access="EXTERNAL", external_id="c-1", external_source="smoke"
+    )
+    made = menu.comments.create(sent)
+    same("comments: create", made.model_dump(include=set(sent.model_dump())), sent.model_dump())
+    same(
+        "comments: set by the server",
+        (made.work_item_id, made.actor_id, made.created_by_id, made.comment_stripped, made.edited_at),
+        (menu.id, ADA, ADA, "See the sketch", None),
+    )
+    same("comments: created is read back", menu.comments.retrieve(made.id), made)
+    twin = menu.comments.create(
+        CreateWorkItemComment(comment_html="<p>Again</p>", external_id="c-1", external_source="smoke")
+    )
+    same("comments: access when omitted", twin.access, "INTERNAL")
+    rows = menu.comments.list(external_id="c-1", external_source="smoke").data
+    same("comments: an external pair twice", [row.id for row in rows], [made.id, twin.id])
+    same("comments: access", [row.id for row in menu.comments.list(access="EXTERNAL").data], [made.id])
+    same("comments: search", [row.id for row in menu.comments.list(search="THE SKETCH").data][-1], made.id)
+    newest = menu.comments.list(order_by="-created_at", per_page=1)
+    same("comments: order_by", (newest.data[0].id, newest.next, newest.total_count), (twin.id, 1, 4))
+    walked = [row.id for row in menu.comments.iterate(per_page=1, paginate="cursor")]
+    same("comments: iterate by cursor", walked[2:], [made.id, twin.id])
+    changed = menu.comments.update(made.id, UpdateWorkItemComment(comment_html="<p>Never mind</p>"))
+    same(
+        "comments: update",
+        (changed.comment_html, changed.comment_stripped, changed.access, changed.external_id),
+        ("<p>Never mind</p>", "Never mind", "EXTERNAL", "c-1"),
+    )
+    holds("comments: edited_at", changed.edited_at and changed.edited_at >= made.created_at)
+    same("comments: edited is read back", menu.comments.retrieve(made.id), changed)
+    refused(
+        "comments: no such access",
+        400,
+        "validation_error",
+        ["access"],
+        lambda: menu.comments.list(access="SECRET"),
+    )
+    refused(
+        "comments: nothing said",
+        400,
+        "validation_error",
+        ["comment_html"],
+        lambda: menu.comments.create(CreateWorkItemComment(comment_html="")),
+    )
+    refused(
+        "comments: of another item",
+        404,
+        "resource_not_found",
+        [],
+        lambda: api.retrieve(WORKSPACE, PROJECT, item_id(9), made.id),
+    )
+    refused("comments: of no item", 404, "resource_not_found", [], lambda: api.list(WORKSPACE, PROJECT, NOWHERE))
+    others = member.v2.workspaces.projects.work_items.comments
+    refused(
+        "comments: somebody else's",
+        403,
+        "forbidden",
+        [],
+        lambda: others.update(WORKSPACE, PROJECT, menu.id, made.id, UpdateWorkItemComment(comment_html="<p>?</p>")),
+    )
+    same("comments: delete", menu.comments.delete(made.id), None)
+    same("comments: delete", menu.comments.delete(twin.id), None)
+    refused("comments: gone", 404, "resource_not_found", [], lambda: menu.comments.retrieve(made.id))
+    refused("comments: delete again", 404, "resource_not_found", [], lambda: menu.comments.delete(made.id))
+    same("comments: none too many", menu.comments.list().total_count, 2)
+    own = guest.v2.workspaces.projects.work_items.comments
+    sent = CreateWorkItemComment(comment_html="<p>As a guest</p>")
+    heard = own.create(WORKSPACE, PROJECT, menu.id, sent)
+    same("comments: a guest comments", heard.actor_id, GUS)
+    same("comments: and takes it back", own.delete(WORKSPACE, PROJECT, menu.id, heard.id), None)
+
+
 def refusals(admin, member, guest, stranger):
     refused("a bad key", 401, "unauthorized", [], stranger.v2.users.me)
     states = guest.v2.workspaces.projects.states
@@ -475,7 +836,7 @@ def refusals(admin, member, guest, stranger):
         501,
         "not_implemented",
         [],
-        lambda: admin.v2.workspaces.projects.work_items.list(WORKSPACE, PROJECT),
+        lambda: admin.v2.workspaces.projects.work_item_types.list(WORKSPACE, PROJECT),
     )
     holds("lookups have their own errors", issubclass(MultipleMatchesFound, Exception))
 
@@ -496,6 +857,9 @@ def main():
             lambda: pages(admin, project),
             lambda: cycles(admin, project),
             lambda: modules(admin, project),
+            lambda: item_lists(admin, project),
+            lambda: items(admin, member, guest, project),
+            lambda: comments(admin, member, guest, project),
             lambda: refusals(admin, member, guest, client("no-such-key")),
         ]
         for part in parts:

@@ -68,11 +68,11 @@ class Running:
 
 
 class Demo(Running):
-    """`causeway demo` on a free port, or on `address`."""
+    """`causeway demo` on a free port, or on `address`, with further options."""
 
-    def __init__(self, program, address=None):
+    def __init__(self, program, address=None, options=()):
         address = address or free_address()
-        super().__init__([str(program), "demo", "--listen", address], address)
+        super().__init__([str(program), "demo", "--listen", address, *options], address)
 
     def curls(self):
         """The curl lines it prints."""

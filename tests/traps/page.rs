@@ -13,12 +13,25 @@ fn names(text: &str, before: &str) -> BTreeSet<String> {
     text.split(before).skip(1).map(|rest| format!("trap_{}", rest.split(ends).next().unwrap_or_default())).collect()
 }
 
+/// All tests that may carry the number of a trap.
+fn sources() -> String {
+    let mut sources = String::new();
+    for folder in ["traps", "comments", "work_items"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
+        for entry in std::fs::read_dir(folder).expect("a folder of tests") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("page.rs") {
+                sources.push_str(&std::fs::read_to_string(path).expect("a test file"));
+            }
+        }
+    }
+    sources
+}
+
 #[test]
 fn the_page_of_traps_and_the_tests_name_each_other() {
     let page = names(&text("docs/v1-traps.md"), "`trap_");
-    let files = ["access", "dates", "names", "reads", "writes"];
-    let sources: Vec<String> = files.iter().map(|file| text(&format!("tests/traps/{file}.rs"))).collect();
-    let tests = names(&sources.concat(), "fn trap_");
+    let tests = names(&sources(), "fn trap_");
     for named in &page {
         assert!(tests.iter().any(|test| test.starts_with(named.as_str())), "no test begins with {named}");
     }

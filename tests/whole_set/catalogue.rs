@@ -103,6 +103,25 @@ impl Contract {
         self.0[name].as_array().into_iter().flatten()
     }
 
+    /// The member a test may change to see a change: each resource has one of its own.
+    pub fn text_member(&self) -> &'static str {
+        match self.resource() {
+            "work_items" => "name",
+            "work_item_comments" => "comment_html",
+            _ => "description",
+        }
+    }
+
+    /// Whether guests of the project may carry it out.
+    pub fn guests_may_write(&self) -> bool {
+        self.resource() == "work_item_comments"
+    }
+
+    /// The values `expand` takes.
+    pub fn expands(&self) -> Vec<&str> {
+        self.all("expand").filter_map(Value::as_str).collect()
+    }
+
     /// Names of the variables in its path.
     pub fn variables(&self) -> Vec<String> {
         let inside = |part: &str| part.strip_prefix('{')?.strip_suffix('}').map(str::to_owned);
@@ -125,6 +144,6 @@ fn the_plan_has_the_contracts_operations_and_no_others() {
         PLAN.operations.iter().map(|operation| operation.id.as_str()).collect();
     let of_contract: std::collections::BTreeSet<_> = OPERATIONS.iter().map(Contract::id).collect();
     assert_eq!(of_plan, of_contract);
-    assert_eq!(working().count(), 23);
-    assert_eq!(lists().count(), 6);
+    assert_eq!(working().count(), 36);
+    assert_eq!(lists().count(), 8);
 }

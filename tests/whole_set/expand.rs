@@ -1,4 +1,4 @@
-//! `expand`: `member` on both rosters, refused everywhere else.
+//! `expand`: `member` on both rosters, five relations of work items, refused everywhere else.
 
 use super::catalogue::{lists, working};
 use super::world::World;
@@ -10,7 +10,7 @@ async fn undeclared_values_are_refused_wherever_there_is_a_body_to_answer() {
     for operation in working().filter(|operation| operation.0["empty_body"] != true) {
         let path = world.path(operation);
         let known = operation.0["expand"].as_array().expect("values");
-        for value in ["state", "lead", "member.avatar", "Member", "owned_by,state"] {
+        for value in ["cycle", "lead", "member.avatar", "State", "state.group", "owned_by,module"] {
             let answer = world.ask(Some("ada"), operation, &format!("{path}?expand={value}")).await;
             if operation.resource() == "users" {
                 answer.expect(200);
@@ -19,11 +19,19 @@ async fn undeclared_values_are_refused_wherever_there_is_a_body_to_answer() {
             let fields = vec!["expand"; value.split(',').count()];
             let answer = world.refused(answer, &fields);
             let message = answer.json["errors"][0]["message"].as_str().expect("a message").to_owned();
-            assert_eq!(message.contains("known: member"), !known.is_empty(), "{message}");
+            // The archive verbs honour the values of a retrieve, although the table declares none (O25).
+            let archives = operation.id().ends_with("archive");
+            let first = known.first().and_then(serde_json::Value::as_str).unwrap_or("state");
+            let lists_known = archives || !known.is_empty();
+            assert_eq!(message.contains(&format!("known: {first}")), lists_known, "{message}");
         }
         for nothing in ["", ",", "%20,,"] {
             let answer = world.ask(Some("ada"), operation, &format!("{path}?expand={nothing}")).await;
             answer.expect(operation.status());
+            if operation.id() == "work_items_archive" {
+                let back = path.replace("/archive/", "/unarchive/");
+                world.gateway.send(Some("ada"), "POST", &back, None).await.expect(200);
+            }
         }
     }
     assert!(world.v1_writes() > 0, "the empty values let writes through");
@@ -34,7 +42,7 @@ async fn a_refused_expand_writes_nothing() {
     let world = World::new().await;
     world.gateway.sandbox().clear_journal();
     for operation in working().filter(|operation| operation.writes() && operation.0["empty_body"] != true) {
-        let answer = world.ask(Some("ada"), operation, &format!("{}?expand=state", world.path(operation))).await;
+        let answer = world.ask(Some("ada"), operation, &format!("{}?expand=nothing", world.path(operation))).await;
         world.refused(answer, &["expand"]);
     }
     assert_eq!(world.v1_writes(), 0);

@@ -10,7 +10,13 @@ async fn malformed_ids_are_named() {
         for variable in operation.variables().iter().filter(|name| *name != "slug") {
             for bad in ["x", "WEB-7", "0000000000004000c000000000000001", "00000000-0000-4000-c000-00000000000g"] {
                 let answer = world.ask(Some("ada"), operation, &world.path_but(operation, variable, bad)).await;
-                world.refused(answer, &[variable]);
+                // A human key in the place of a work item's id, and whatever is no human key in the place of one (O3).
+                let missing = variable == "identifier"
+                    || operation.resource() == "work_items" && variable == "pk" && bad == "WEB-7";
+                match missing {
+                    true => drop(world.problem(answer, 404, "resource_not_found")),
+                    false => drop(world.refused(answer, &[variable])),
+                }
             }
         }
     }
@@ -34,8 +40,15 @@ async fn what_is_not_there_and_what_is_not_shown_is_the_same_404() {
                 paths.push(world.path_but(operation, "project_id", project));
             }
         }
-        if has("pk") {
-            paths.push(world.path_but(operation, "pk", NOWHERE));
+        for id in ["pk", "work_item_id"].into_iter().filter(|id| has(id)) {
+            paths.push(world.path_but(operation, id, NOWHERE));
+        }
+        if has("identifier") {
+            for key in
+                ["WEB-99999", "SEC-1", "OTH-1", "ARC-2", "ARC-3", "ARC-4", "ARC-6", "NOPE-1", "WEB_1", "7", "-7"]
+            {
+                paths.push(world.path_but(operation, "identifier", key));
+            }
         }
         let mut told = Vec::new();
         for path in paths {
@@ -67,6 +80,8 @@ async fn capitals_in_ids_make_no_difference() {
     let world = World::new().await;
     for operation in working().filter(|operation| operation.method() == "GET") {
         let path = world.path_but(operation, "project_id", &super::world::WEB.to_uppercase());
+        let item = world.record("work_items");
+        let path = path.replace(item, &item.to_uppercase()).replace(world.key(), &world.key().to_lowercase());
         let path =
             path.replace(world.record(operation.resource()), &world.record(operation.resource()).to_uppercase());
         let answer = world.gateway.get("ada", &path).await.expect(200);

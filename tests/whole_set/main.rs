@@ -12,6 +12,7 @@ mod errors;
 mod expand;
 mod filters;
 mod ids;
+mod items;
 mod links;
 mod orders;
 mod paging;

@@ -25,6 +25,7 @@ pub struct World {
     /// Shapes of the contract.
     pub shapes: Shapes,
     records: BTreeMap<&'static str, String>,
+    key: String,
 }
 
 impl World {
@@ -38,18 +39,30 @@ impl World {
         let gateway = Gateway::sandboxed_with(Seed::Recorded, settings).await;
         let sandbox = gateway.sandbox();
         let pair = json!({"name": "one", "external_id": "E-1", "external_source": "jira"});
+        let item = v1(sandbox, "POST", "work-items/", &pair);
+        let key = format!("WEB-{}", item["sequence_id"]);
+        let item = item["id"].as_str().expect("an id").to_owned();
+        let comment = json!({"comment_html": "<p>one</p>", "external_id": "E-1", "external_source": "jira"});
+        let comment = at_v1(sandbox, &format!("work-items/{item}/comments"), &comment);
         let records = BTreeMap::from([
+            ("work_items", item),
+            ("work_item_comments", comment),
             ("labels", at_v1(sandbox, "labels", &pair)),
             ("cycles", at_v1(sandbox, "cycles", &with(&pair, "project_id", WEB))),
             ("modules", at_v1(sandbox, "modules", &pair)),
             ("states", at_v1(sandbox, "states", &with(&pair, "color", "#112233"))),
         ]);
-        Self { gateway, shapes: Shapes::of_the_contract(), records }
+        Self { gateway, shapes: Shapes::of_the_contract(), records, key }
     }
 
     /// Id of a record of `resource`.
     pub fn record(&self, resource: &str) -> &str {
         self.records.get(resource).map_or(NOWHERE, String::as_str)
+    }
+
+    /// Human key of the work item.
+    pub fn key(&self) -> &str {
+        &self.key
     }
 
     /// The path of an operation, naming what exists.
@@ -64,6 +77,8 @@ impl World {
             "slug" => SLUG.to_owned(),
             "project_id" => WEB.to_owned(),
             "pk" => self.record(operation.resource()).to_owned(),
+            "work_item_id" => self.record("work_items").to_owned(),
+            "identifier" => self.key.clone(),
             _ => NOWHERE.to_owned(),
         })
     }
@@ -97,6 +112,8 @@ impl World {
     /// Creates many records of each resource behind the gateway's back.
     pub fn crowd(&self, how_many: usize) {
         let sandbox = self.gateway.sandbox();
+        let cycle = self.record("cycles");
+        let module = self.record("modules");
         for n in 0..how_many {
             let pair =
                 json!({"name": format!("Row {n:03}"), "external_id": format!("X-{n}"), "external_source": "s"});
@@ -117,7 +134,73 @@ impl World {
             if n % 3 == 0 {
                 change_at_v1(sandbox, "states", &state, &json!({"sequence": 7.0}));
             }
+            let item = at_v1(sandbox, "work-items", &self.varied_item(n, &pair));
+            if n % 3 == 0 {
+                change_at_v1(sandbox, "work-items", &item, &json!({"sort_order": 7.0}));
+            }
+            if n % 5 == 1 {
+                v1(sandbox, "POST", &format!("cycles/{cycle}/cycle-issues/"), &json!({"issues": [item]}));
+            }
+            if n % 5 == 2 {
+                v1(sandbox, "POST", &format!("modules/{module}/module-issues/"), &json!({"issues": [item]}));
+            }
+            let access = if n % 2 == 0 { "EXTERNAL" } else { "INTERNAL" };
+            let comment = json!({"comment_html": format!("<p>Row <b>{n:03}</b></p>"), "access": access,
+                "external_id": format!("X-{n}"), "external_source": "s"});
+            at_v1(sandbox, &format!("work-items/{}/comments", self.record("work_items")), &comment);
         }
+    }
+
+    /// A work item that differs from its neighbours in everything lists look at.
+    fn varied_item(&self, n: usize, pair: &Value) -> Value {
+        let state = format!("00000000-0000-4000-d000-{:012}", 101 + n % 5);
+        let people = ["00000000-0000-4000-a000-000000000001", "00000000-0000-4000-a000-000000000002"];
+        let labels: &[&str] = if n % 3 == 1 { &[self.record("labels")] } else { &[] };
+        let parent = (n % 4 == 1).then(|| self.record("work_items"));
+        let (start, target) = (format!("2026-02-{:02}", 1 + n % 9), format!("2026-03-{:02}", 1 + n % 9));
+        let mut body = with(pair, "priority", ["urgent", "high", "medium", "low", "none"][n % 5]);
+        body["state"] = state.into();
+        body["assignees"] = json!(people[..n % 3]);
+        body["labels"] = json!(labels);
+        body["parent"] = json!(parent);
+        body["start_date"] = json!(n.is_multiple_of(2).then_some(start));
+        body["target_date"] = json!((!n.is_multiple_of(3)).then_some(target));
+        body
+    }
+
+    /// What v1 holds of the rows of a list beyond what v2 shows, for those v2 filters and orders by.
+    pub fn widened(&self, operation: &Contract, rows: &[Value]) -> Vec<Value> {
+        if operation.resource() != "work_items" {
+            return rows.to_vec();
+        }
+        let sandbox = self.gateway.sandbox();
+        let get = |path: &str| v1(sandbox, "GET", path, &json!({}))["results"].as_array().expect("rows").clone();
+        let members = |path: String| -> Vec<Value> { get(&path).iter().map(|row| row["id"].clone()).collect() };
+        let held = get("work-items/?per_page=1000");
+        let states = get("states/?per_page=1000");
+        let sets = |kind: &str| -> Vec<(Value, Vec<Value>)> {
+            let all = get(&format!("{kind}s/?per_page=1000"));
+            let of = |id: &str| members(format!("{kind}s/{id}/{kind}-issues/?per_page=1000&order_by=id"));
+            all.iter().map(|set| (set["id"].clone(), of(set["id"].as_str().expect("an id")))).collect()
+        };
+        let (cycles, modules) = (sets("cycle"), sets("module"));
+        let holding = |sets: &[(Value, Vec<Value>)], id: &Value| -> Value {
+            sets.iter().filter(|(_, items)| items.contains(id)).map(|(set, _)| set.clone()).collect()
+        };
+        let widen = |row: &Value| {
+            let of = held.iter().find(|item| item["id"] == row["id"]).expect("held by v1");
+            let mut wide = row.clone();
+            for name in ["updated_at", "sort_order", "external_id", "external_source"] {
+                wide[name] = of[name].clone();
+            }
+            (wide["assignee_id"], wide["label_id"]) = (of["assignees"].clone(), of["labels"].clone());
+            let state = states.iter().find(|state| state["id"] == of["state"]).expect("a listed state");
+            wide["state_group"] = state["group"].clone();
+            wide["cycle_id"] = holding(&cycles, &row["id"]);
+            wide["module_id"] = holding(&modules, &row["id"]);
+            wide
+        };
+        rows.iter().map(widen).collect()
     }
 
     /// v1 writes the sandbox has answered.
@@ -145,8 +228,11 @@ pub fn body_for(operation: &Contract) -> Value {
     let name = format!("fresh {}", uuid::Uuid::new_v4());
     let mut body = json!({});
     for input in operation.all("body").filter(|input| input["required"] == true) {
-        let value = if input["name"] == "name" { name.as_str() } else { "#445566" };
-        body[input["name"].as_str().expect("a name")] = value.into();
+        body[input["name"].as_str().expect("a name")] = match input["name"].as_str() {
+            Some("name") => name.as_str().into(),
+            Some("comment_html") => format!("<p>{name}</p>").into(),
+            _ => "#445566".into(),
+        };
     }
     body
 }

@@ -40,7 +40,11 @@ fn add_cost(response: &mut Response<Body>, context: &Context, total: Duration) {
     let calls = context.meter.calls();
     let milliseconds = |time: Duration| time.as_secs_f64() * 1000.0;
     let (v1, total) = (milliseconds(context.meter.v1_time()), milliseconds(total));
-    let timing = format!("v1;dur={v1:.1};desc=\"{calls} calls\", total;dur={total:.1}");
+    let mut timing = format!("v1;dur={v1:.1};desc=\"{calls} calls\", total;dur={total:.1}");
+    for note in context.meter.notes() {
+        timing.push_str(", ");
+        timing.push_str(note.entry());
+    }
     response.headers_mut().insert(V1_CALLS, calls.into());
     if let Ok(timing) = HeaderValue::from_str(&timing) {
         response.headers_mut().insert(SERVER_TIMING, timing);

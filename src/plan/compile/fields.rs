@@ -2,7 +2,7 @@
 
 use super::{Case, Draft};
 use crate::mapping::{Faults, ResourceFile, Trail};
-use crate::plan::{Answer, Field, Keep, Resource, Source, Step};
+use crate::plan::{Answer, Field, Keep, Kind, Resource, Source, Step, ValueType};
 
 pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     for (index, resource, file) in draft.resources_with_files().filter(|(_, _, file)| file.head.sound) {
@@ -34,6 +34,10 @@ fn field_is_consistent(file: &ResourceFile, field: &Field, faults: &mut Faults) 
     }
     if field.nullable && field.null_as.is_some() {
         faults.add(&trail.then("null_as"), "a nullable field reads null");
+    }
+    let derived = field.read_only && field.keep == Keep::V1 && field.v1.is_some();
+    if field.plain_text && !(derived && field.value == ValueType::One(Kind::String)) {
+        faults.add(&trail.then("plain_text"), "only a read-only string made from a `v1` field can be plain text");
     }
     if field.read_only && (field.trim || field.not_before.is_some()) {
         faults.add(&trail.then("read_only"), "rules of writing do not fit a field that is never written");
@@ -83,6 +87,8 @@ fn inputs_have_fields(resource: &Resource, file: &ResourceFile, faults: &mut Fau
                     "there is no field of this name; say `write_only = true` when it never comes back",
                 );
             }
+            // A name in place of an id: write-only, and what reads under the same name is its expansion.
+            Some(field) if field.read_only && input.value.write_only == Some(true) => {}
             Some(field) if field.read_only => faults.add(&trail, "the field of this name is read-only"),
             _ => {}
         }

@@ -59,6 +59,7 @@ impl Builder<'_> {
             answer: answer(head.answer),
             response: head.response.clone(),
             mode: head.mode.map(mode),
+            guests_may_write: self.file.head.value.guests_may_write,
             expand: head.expand.clone(),
             search: head.search.clone(),
             order: self.order(),

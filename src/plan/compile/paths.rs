@@ -2,7 +2,7 @@
 
 use super::{Case, Draft};
 use crate::mapping::{Faults, Trail};
-use crate::plan::{Method, PathTemplate, Segment, Step};
+use crate::plan::{Method, PathTemplate, Segment, Step, Surface};
 use std::collections::HashMap;
 
 /// Variables every file may use; further ones are declared under `variables`.
@@ -79,7 +79,10 @@ fn v1_paths_fit(case: Case, faults: &mut Faults) {
         for variable in template.iter().flat_map(|template| template.variables()) {
             // A list or create knows no record yet.
             let later = name == "record" && variable == "pk" && !below_record;
-            if !own.contains(&variable) && !later {
+            // A special step of a workspace path, such as a look-up by human key, finds the project itself.
+            let found =
+                matches!(case.operation.step, Step::Special(_)) && case.operation.surface == Surface::Workspace;
+            if !own.contains(&variable) && !later && !found {
                 let message = format!("{{{variable}}} is not in the path of `{}`", case.operation.id);
                 faults.add(&v1_trail.then(name), message);
             }

@@ -65,6 +65,7 @@ fn field(name: &str, spec: &FieldSpec, not_before: Option<usize>, trail: &Trail,
         nullable: spec.nullable,
         read_only: spec.read_only,
         hidden: spec.hidden,
+        plain_text: spec.plain_text,
         null_as: spec.null_as.clone(),
         keep: match spec.keep {
             None => Keep::V1,

@@ -2,7 +2,7 @@
 
 use super::Draft;
 use crate::mapping::{Faults, Trail};
-use crate::plan::Step;
+use crate::plan::{Step, Surface};
 use std::collections::HashMap;
 
 pub(super) fn check(draft: &Draft, faults: &mut Faults) {
@@ -10,6 +10,7 @@ pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     ids_are_unique(draft, faults);
     inputs_are_taken(draft, faults);
     variables_are_used(draft, faults);
+    guests_have_something_to_write(draft, faults);
 }
 
 fn resources_are_named_like_their_files(draft: &Draft, faults: &mut Faults) {
@@ -53,6 +54,16 @@ fn variables_are_used(draft: &Draft, faults: &mut Faults) {
             if !file.operations.iter().any(|operation| operation.head.value.path.contains(&braced)) {
                 faults.add(&Trail::file(&file.file).then("variables"), format!("no path has a variable {braced}"));
             }
+        }
+    }
+}
+
+fn guests_have_something_to_write(draft: &Draft, faults: &mut Faults) {
+    for (index, _, file) in draft.resources_with_files().filter(|(_, _, file)| file.head.value.guests_may_write) {
+        let mut cases = draft.cases_of(index).map(|case| case.operation);
+        if !cases.any(|operation| operation.method.writes() && operation.surface == Surface::Project) {
+            let trail = Trail::file(&file.file).then("guests_may_write");
+            faults.add(&trail, "no operation writes inside a project, the only place with guests");
         }
     }
 }

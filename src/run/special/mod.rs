@@ -1,6 +1,12 @@
 //! What the mapping language cannot say: one named function a file, each with its v1 calls declared in the
 //! mapping that names it.
 
+mod comment;
+mod comment_create;
+mod comment_delete;
+mod comment_retrieve;
+mod comment_update;
+mod comments_list;
 mod current_user;
 mod cycle_create;
 mod cycle_update;
@@ -11,6 +17,14 @@ mod project_members;
 mod state_create;
 mod state_default;
 mod state_update;
+mod work_item_archive;
+mod work_item_create;
+mod work_item_delete;
+mod work_item_lookup;
+mod work_item_retrieve;
+mod work_item_unarchive;
+mod work_item_update;
+mod work_items_list;
 mod workspace_members;
 
 use super::job::Job;
@@ -19,6 +33,11 @@ use crate::v2::Reply;
 
 /// Names mappings may use; the plan's compiler holds both sides against each other.
 pub const NAMES: &[&str] = &[
+    "comment_create",
+    "comment_delete",
+    "comment_retrieve",
+    "comment_update",
+    "comments_list",
     "current_user",
     "cycle_create",
     "cycle_update",
@@ -28,12 +47,25 @@ pub const NAMES: &[&str] = &[
     "project_members",
     "state_create",
     "state_update",
+    "work_item_archive",
+    "work_item_create",
+    "work_item_delete",
+    "work_item_lookup",
+    "work_item_retrieve",
+    "work_item_unarchive",
+    "work_item_update",
+    "work_items_list",
     "workspace_members",
 ];
 
 /// Runs the function called `name`.
 pub(super) async fn run(name: &str, job: &Job) -> Result<Reply, Refusal> {
     match name {
+        "comment_create" => comment_create::run(job).await,
+        "comment_delete" => comment_delete::run(job).await,
+        "comment_retrieve" => comment_retrieve::run(job).await,
+        "comment_update" => comment_update::run(job).await,
+        "comments_list" => comments_list::run(job).await,
         "current_user" => current_user::run(job),
         "cycle_create" => cycle_create::run(job).await,
         "cycle_update" => cycle_update::run(job).await,
@@ -43,6 +75,14 @@ pub(super) async fn run(name: &str, job: &Job) -> Result<Reply, Refusal> {
         "project_members" => project_members::run(job).await,
         "state_create" => state_create::run(job).await,
         "state_update" => state_update::run(job).await,
+        "work_item_archive" => work_item_archive::run(job).await,
+        "work_item_create" => work_item_create::run(job).await,
+        "work_item_delete" => work_item_delete::run(job).await,
+        "work_item_lookup" => work_item_lookup::run(job).await,
+        "work_item_retrieve" => work_item_retrieve::run(job).await,
+        "work_item_unarchive" => work_item_unarchive::run(job).await,
+        "work_item_update" => work_item_update::run(job).await,
+        "work_items_list" => work_items_list::run(job).await,
         "workspace_members" => workspace_members::run(job).await,
         _ => Err(Refusal::internal(format!("no function is called {name}"))),
     }

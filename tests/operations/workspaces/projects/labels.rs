@@ -62,7 +62,7 @@ async fn update_refuses_loops_before_anything_is_written() {
     );
     let looping = scene.ask("PATCH", &format!("{WEB}/labels/{ONE}/"), Some(json!({"parent_id": TWO}))).await;
     assert_eq!(looping.expect_problem(400, "validation_error").error_fields(), ["parent_id"]);
-    let body = json!({"parent_id": null, "color": " #2"});
+    let body = json!({"parent_id": null, "color": "#2"});
     let moved = scene.ask("PATCH", &format!("{WEB}/labels/{TWO}/"), Some(body)).await.expect(200);
     assert_eq!((moved.calls(), &moved.json["parent_id"], moved.text("color")), (1, &Value::Null, "#2".into()));
     scene.end();

@@ -5,3 +5,4 @@ mod labels;
 mod members;
 mod modules;
 mod states;
+mod work_items;

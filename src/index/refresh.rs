@@ -1,0 +1,245 @@
+//! From rows of some age to what v1 shows now: a delta, and a sweep where the delta does not add up.
+//!
+//! A delta reads the last changed items first, down to the watermark and, while it is young, a margin beyond
+//! it, because v1 moves `updated_at` late (trap 56). Whatever vanished is in no delta, but the total tells that something has: then
+//! a sweep over all ids finds it. The watermark moves only by what was read from v1; own writes do not count,
+//! because something else may have changed before them.
+//!
+//! May use: `refusal`, this folder.
+
+use super::build::{Sizes, Sweep, patiently, sweep};
+use super::progress::Progress;
+use super::rows::Rows;
+use super::source::{Cut, Page, Source};
+use crate::refusal::Refusal;
+use crate::translate::work_items::Item;
+use crate::v2::time::Micros;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use uuid::Uuid;
+
+/// How far before the watermark an item may turn up that changed late (trap 56), in microseconds.
+const MARGIN: Micros = 10_000_000;
+/// The same as a duration.
+const LATE: Duration = Duration::from_micros(MARGIN as u64);
+/// Times a delta and a sweep follow each other before the project is given up as moving too fast.
+const ROUNDS: usize = 6;
+/// Rows read one by one; more of them are read by a longer delta.
+const SINGLY: usize = 5;
+
+/// Rows that v1 has vouched for.
+#[derive(Debug, Clone)]
+pub(super) struct Verified {
+    /// The rows.
+    pub rows: Rows,
+    /// The newest change seen, by v1's clock.
+    watermark: Micros,
+    /// When it was seen first, by ours.
+    seen: Option<Instant>,
+    /// All that changed up to here, by v1's clock, is in the rows.
+    floor: Micros,
+}
+
+impl Default for Verified {
+    fn default() -> Self {
+        Self::new(Rows::default(), Micros::MIN)
+    }
+}
+
+impl Verified {
+    /// Rows read when nothing on v1 was newer than the watermark.
+    pub fn new(rows: Rows, watermark: Micros) -> Self {
+        Self { rows, watermark, seen: None, floor: watermark.saturating_sub(MARGIN) }
+    }
+
+    /// The newest change seen.
+    pub fn watermark(&self) -> Micros {
+        self.watermark
+    }
+
+    /// A delta that began at `begun` has seen `newest`. When it is the same for longer than a change may be
+    /// late, nothing up to it can turn up any more, and the next delta ends there.
+    fn saw(&mut self, newest: Micros, begun: Instant) {
+        if newest > self.watermark || self.seen.is_none() {
+            self.watermark = self.watermark.max(newest);
+            self.seen = Some(begun);
+            self.floor = self.floor.max(self.watermark.saturating_sub(MARGIN));
+        } else if self.seen.is_some_and(|seen| begun.duration_since(seen) > LATE) {
+            self.floor = self.watermark;
+        }
+    }
+
+    /// Whether rows or watermark are other than those of `before`; rows nothing has touched are the same.
+    pub fn differs(&self, before: &Self) -> bool {
+        let (ours, theirs) = (self.rows.chunks(), before.rows.chunks());
+        let same = |(ours, theirs)| Arc::ptr_eq(ours, theirs);
+        self.watermark != before.watermark || ours.len() != theirs.len() || !ours.iter().zip(theirs).all(same)
+    }
+}
+
+/// A refresh under way.
+pub(super) struct Refresh<'r, S> {
+    /// Where rows come from.
+    pub source: &'r S,
+    /// Sizes of pages.
+    pub sizes: Sizes,
+    /// For those who wait.
+    pub progress: &'r Progress,
+    /// Whether the quota of v1 is waited for also before anything was read.
+    pub patient: bool,
+    /// Whether a sweep is due whatever the total says.
+    pub sweep: bool,
+    /// After pages were read side by side: if anything changed since then by v1's clock, a sweep follows,
+    /// because a row that went and one that came meanwhile can hide a third that was missed.
+    pub quiet_since: Option<Micros>,
+    /// Our clock.
+    pub clock: &'r (dyn Fn() -> Instant + Sync),
+}
+
+/// What a refresh found.
+pub(super) struct Refreshed<M> {
+    /// The rows now.
+    pub verified: Verified,
+    /// What `mark` gave before the first call of the last delta.
+    pub mark: M,
+    /// Whether all ids were compared.
+    pub swept: bool,
+}
+
+impl<S: Source> Refresh<'_, S> {
+    /// Brings `base` up to date. `gone` tells which rows this gateway itself has removed meanwhile, which
+    /// v1's total may or may not count any more. `mark` is asked before each delta.
+    ///
+    /// # Errors
+    /// What v1 refuses, or that the project changes faster than it can be read.
+    pub async fn run<M>(
+        &self,
+        base: Verified,
+        mark: impl Fn() -> M,
+        gone: impl Fn() -> HashSet<Uuid>,
+    ) -> Result<Refreshed<M>, Refusal> {
+        let (mut verified, mut swept, mut due) = (base, false, self.sweep);
+        let (mut before, mut floor) = (None, Micros::MAX);
+        for round in 0..ROUNDS {
+            let begun = mark();
+            let total = self.delta(&mut verified, floor).await?;
+            due |= round == 0 && self.quiet_since.is_some_and(|since| verified.watermark >= since);
+            if !due && adds_up(&verified.rows, total, &gone()) {
+                return Ok(Refreshed { verified, mark: begun, swept });
+            }
+            let found = sweep(self.source, self.sizes, self.progress).await?;
+            swept |= found.whole;
+            due = false;
+            self.drop_vanished(&mut verified.rows, &found, before.as_ref()).await?;
+            floor = self.fetch(&mut verified.rows, &found.marks).await?;
+            before = Some(found);
+        }
+        Err(Refusal::upstream(
+            "The list kept changing while it was being read.",
+            "deltas and sweeps of the work items do not add up to their total_count",
+        ))
+    }
+
+    /// Takes in everything that changed since the watermark, or since `floor` when that is earlier; answers
+    /// v1's total.
+    async fn delta(&self, verified: &mut Verified, floor: Micros) -> Result<usize, Refusal> {
+        let (floor, begun) = (verified.floor.min(floor.saturating_sub(1)), (self.clock)());
+        let first = self.first_page(self.sizes.delta).await?;
+        let now = newest(&first);
+        let mut page = first;
+        if page.more && !reaches(&page, floor) {
+            let mut number = 0;
+            loop {
+                page = self.page(Cut { number, size: self.sizes.page }).await?;
+                let done = !page.more || page.rows.is_empty() || reaches(&page, floor);
+                take(&mut verified.rows, &mut page);
+                if done {
+                    break;
+                }
+                number += 1;
+            }
+        } else {
+            take(&mut verified.rows, &mut page);
+        }
+        verified.saw(now, begun);
+        Ok(page.total)
+    }
+
+    async fn first_page(&self, size: usize) -> Result<Page<Item>, Refusal> {
+        if self.patient {
+            return self.page(Cut { number: 0, size }).await;
+        }
+        self.source.items(true, Cut { number: 0, size }).await
+    }
+
+    async fn page(&self, cut: Cut) -> Result<Page<Item>, Refusal> {
+        patiently(self.progress, || self.source.items(true, cut)).await
+    }
+
+    /// Drops the rows that a sweep has not seen. One page is cut at one moment; several may miss a row even
+    /// when their totals agree, because one went and one came meanwhile. Then a few rows are asked for singly, and
+    /// many have to be missed by two sweeps.
+    async fn drop_vanished(&self, rows: &mut Rows, found: &Sweep, before: Option<&Sweep>) -> Result<(), Refusal> {
+        let unseen = |sweep: &Sweep, id: &Uuid| !sweep.marks.contains_key(id);
+        let mut vanished: HashSet<Uuid> =
+            rows.iter().map(|(_, row)| row.id).filter(|id| unseen(found, id)).collect();
+        if found.paged && vanished.len() <= SINGLY {
+            return self.read_singly(rows, vanished).await;
+        }
+        if found.paged {
+            vanished.retain(|id| before.is_some_and(|before| unseen(before, id)));
+        }
+        rows.apply(Vec::new(), &vanished);
+        Ok(())
+    }
+
+    async fn read_singly(&self, rows: &mut Rows, ids: impl IntoIterator<Item = Uuid>) -> Result<(), Refusal> {
+        for id in ids {
+            match patiently(self.progress, || self.source.record(id)).await? {
+                Some(item) => rows.apply(vec![item], &HashSet::new()),
+                None => rows.apply(Vec::new(), &HashSet::from([id])),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what a sweep has shown to be unknown or old: a few rows singly, else it answers from when on the
+    /// next delta has to read.
+    async fn fetch(&self, rows: &mut Rows, marks: &HashMap<Uuid, Micros>) -> Result<Micros, Refusal> {
+        let old: Vec<(Uuid, Micros)> = marks
+            .iter()
+            .filter(|(id, updated)| rows.find(**id).is_none_or(|(_, row)| row.updated < **updated))
+            .map(|(id, updated)| (*id, *updated))
+            .collect();
+        if old.len() > SINGLY {
+            return Ok(old.iter().map(|(_, updated)| *updated).min().unwrap_or(Micros::MAX));
+        }
+        self.read_singly(rows, old.into_iter().map(|(id, _)| id)).await?;
+        Ok(Micros::MAX)
+    }
+}
+
+/// Whether the rows are as many as v1 counts, with or without those removed by own writes meanwhile.
+fn adds_up(rows: &Rows, total: usize, gone: &HashSet<Uuid>) -> bool {
+    rows.len() == total || rows.len() - gone.iter().filter(|id| rows.find(**id).is_some()).count() == total
+}
+
+fn newest(page: &Page<Item>) -> Micros {
+    page.rows.iter().map(|item| item.updated_at).max().unwrap_or(Micros::MIN)
+}
+
+/// Whether a page goes down to `floor`.
+fn reaches(page: &Page<Item>, floor: Micros) -> bool {
+    page.rows.iter().any(|item| item.updated_at <= floor)
+}
+
+/// Takes in the rows of a page that are new or differ from what is known.
+fn take(rows: &mut Rows, page: &mut Page<Item>) {
+    let mut fresh = std::mem::take(&mut page.rows);
+    fresh.retain(|item| {
+        let known = rows.find(item.id);
+        known.is_none_or(|(chunk, row)| row.item(chunk.name(row), rows.pools()) != *item)
+    });
+    rows.apply(fresh, &HashSet::new());
+}

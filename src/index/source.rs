@@ -1,0 +1,115 @@
+//! Where rows come from: the work item list of v1, page by page.
+//!
+//! A trait, so that the logic of building and refreshing is tested against a model that changes between any
+//! two calls. May use: `context`, `refusal`, `v1`, `translate` (the typed item).
+
+use crate::context::Context;
+use crate::refusal::Refusal;
+use crate::translate::work_items::{self, FIELDS, Item};
+use crate::v1::{Client, V1Key, V1Request};
+use crate::v2::time::{self, Micros};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// A page of v1.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Page<T> {
+    /// Rows of the whole list.
+    #[serde(rename = "total_count")]
+    pub total: usize,
+    /// Whether pages follow.
+    #[serde(rename = "next_page_results")]
+    pub more: bool,
+    /// Rows of this page.
+    #[serde(rename = "results")]
+    pub rows: Vec<T>,
+}
+
+/// An id and when its item last changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(super) struct Mark {
+    pub id: Uuid,
+    #[serde(deserialize_with = "instant")]
+    pub updated_at: Micros,
+}
+
+fn instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Micros, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    time::read_instant(&text).ok_or_else(|| serde::de::Error::custom("not an instant"))
+}
+
+/// Which page of how many rows; pages count from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Cut {
+    pub number: usize,
+    pub size: usize,
+}
+
+/// The list of one project.
+pub(super) trait Source: Send + Sync {
+    /// A page of items, the oldest first, or the last changed first.
+    fn items(&self, last_changed_first: bool, cut: Cut)
+    -> impl Future<Output = Result<Page<Item>, Refusal>> + Send;
+
+    /// A page of marks, the oldest item first.
+    fn marks(&self, cut: Cut) -> impl Future<Output = Result<Page<Mark>, Refusal>> + Send;
+
+    /// One item; none when v1 does not show it.
+    fn record(&self, id: Uuid) -> impl Future<Output = Result<Option<Item>, Refusal>> + Send;
+}
+
+/// The list as v1 shows it to one key.
+pub(super) struct V1Source {
+    pub client: Client,
+    pub key: V1Key,
+    pub path: Arc<str>,
+    pub ctx: Context,
+    /// Longest time for one call.
+    pub allowed: Duration,
+}
+
+impl V1Source {
+    async fn page<T: DeserializeOwned>(&self, order: &str, fields: &str, cut: Cut) -> Result<Page<T>, Refusal> {
+        let cursor = if cut.number > 0 { format!("&cursor={}:{}:0", cut.size, cut.number) } else { String::new() };
+        // The page size is repeated on every page, because the cursor does not hold it (trap 43).
+        let query = format!("per_page={}{cursor}&order_by={order}&{fields}", cut.size);
+        let ctx = self.ctx.for_shared_work(self.allowed);
+        let answer = self.client.ask(&self.key, V1Request::get(&*self.path, query), &ctx).await?;
+        match answer.status {
+            200 => serde_json::from_slice(&answer.body).map_err(damaged),
+            403 | 404 => Err(Refusal::not_found()),
+            status => Err(Refusal::upstream("The list could not be read.", format!("status {status}"))),
+        }
+    }
+}
+
+fn damaged(cause: impl std::fmt::Display) -> Refusal {
+    Refusal::upstream("The service behind answered with damaged data.", format!("a page of work items: {cause}"))
+}
+
+impl Source for V1Source {
+    async fn items(&self, last_changed_first: bool, cut: Cut) -> Result<Page<Item>, Refusal> {
+        let order = if last_changed_first { "-updated_at" } else { "created_at" };
+        self.page(order, FIELDS, cut).await
+    }
+
+    async fn marks(&self, cut: Cut) -> Result<Page<Mark>, Refusal> {
+        self.page("created_at", "fields=id,updated_at", cut).await
+    }
+
+    async fn record(&self, id: Uuid) -> Result<Option<Item>, Refusal> {
+        let path = format!("{}{id}/", self.path);
+        let ctx = self.ctx.for_shared_work(self.allowed);
+        let answer = self.client.ask(&self.key, V1Request::get(path, FIELDS), &ctx).await?;
+        let text = std::str::from_utf8(&answer.body).map_err(damaged)?;
+        match answer.status {
+            200 => work_items::read(text).map(Some).map_err(|fault| damaged(fault.0)),
+            403 | 404 => Ok(None),
+            status => Err(Refusal::upstream("A work item could not be read.", format!("status {status}"))),
+        }
+    }
+}

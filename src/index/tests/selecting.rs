@@ -1,0 +1,325 @@
+//! Selections equal what `v2::page` makes of the same items; cursors keep their promise.
+
+use super::{NAMES, any_item, any_items, cases, few};
+use crate::index::{Columns, Index, Lookups, Memberships, Needs};
+use crate::translate::work_items::{GROUPS, Item};
+use crate::v2::cursor::Cursor;
+use crate::v2::page;
+use crate::v2::query::{Condition, ListCall, OrderBy, PageCall, Search, Test};
+use crate::v2::record::{Cell, Record};
+use bytes::Bytes;
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// The cells of the calls made here, by position.
+const CELLS: [&str; 20] = [
+    "id",
+    "sequence_id",
+    "priority",
+    "state_id",
+    "state_group",
+    "assignee_id",
+    "label_id",
+    "type_id",
+    "parent_id",
+    "cycle_id",
+    "module_id",
+    "is_draft",
+    "external_id",
+    "external_source",
+    "created_at",
+    "updated_at",
+    "start_date",
+    "target_date",
+    "sort_order",
+    "name",
+];
+const ORDERS: [&str; 7] =
+    ["created_at", "updated_at", "sequence_id", "id", "sort_order", "priority", "state_group"];
+const WALKS: [&str; 3] = ["created_at", "sequence_id", "id"];
+
+fn cell(name: &str) -> usize {
+    CELLS.iter().position(|known| *known == name).unwrap()
+}
+
+fn order(name: &str, descending: bool) -> OrderBy {
+    OrderBy { field: name.into(), cell: cell(name), descending }
+}
+
+fn keys() -> Vec<(String, usize)> {
+    ["created_at", "updated_at", "sequence_id"].map(|name| (name.to_owned(), cell(name))).to_vec()
+}
+
+/// An item as a record; priority and group as words for filters, as numbers for orders.
+fn record(item: &Item, lookups: &Lookups, ordering: bool) -> Record {
+    let text = |text: Option<&str>| text.map_or(Cell::Null, |text| Cell::Text(text.into()));
+    let id = |id: Option<Uuid>| id.map_or(Cell::Null, Cell::Id);
+    let group = lookups.group_of_state.get(&item.state).copied();
+    let live = |label: &&Uuid| lookups.live_labels.as_ref().is_none_or(|live| live.contains(label));
+    let sets = |of: &Memberships| {
+        of.named.iter().filter(|(_, items)| items.contains(&item.id)).map(|(set, _)| *set).collect::<Box<[_]>>()
+    };
+    let cells = CELLS.map(|name| match name {
+        "id" => Cell::Id(item.id),
+        "sequence_id" => Cell::Number(item.sequence_id as f64),
+        "priority" if ordering => Cell::Number(f64::from(item.priority as u8)),
+        "priority" => text(Some(item.priority.as_str())),
+        "state_id" => Cell::Id(item.state),
+        "state_group" if ordering => group.map_or(Cell::Null, |group| Cell::Number(f64::from(group))),
+        "state_group" => text(group.map(|group| GROUPS[usize::from(group)])),
+        "assignee_id" => Cell::Ids(item.assignees.clone().into()),
+        "label_id" => Cell::Ids(item.labels.iter().filter(live).copied().collect()),
+        "type_id" => id(lookups.type_of.get(&item.id).copied()),
+        "parent_id" => id(item.parent),
+        "cycle_id" => Cell::Ids(sets(&lookups.cycles)),
+        "module_id" => Cell::Ids(sets(&lookups.modules)),
+        "is_draft" => Cell::Bool(item.is_draft),
+        "external_id" => text(item.external_id.as_deref()),
+        "external_source" => text(item.external_source.as_deref()),
+        "created_at" => Cell::Instant(item.created_at),
+        "updated_at" => Cell::Instant(item.updated_at),
+        "start_date" => text(item.start_date.as_deref()),
+        "target_date" => text(item.target_date.as_deref()),
+        "sort_order" => Cell::Number(item.sort_order),
+        _ => text(Some(&item.name)),
+    });
+    Record { id: item.id, json: Bytes::new(), cells: cells.into(), expansions: Box::default() }
+}
+
+/// All matching items in order, by the plain meaning.
+fn brute_force<'i>(items: &'i [Item], call: &ListCall, lookups: &Lookups) -> Vec<&'i Item> {
+    let mut rows: Vec<(&Item, Record)> = items
+        .iter()
+        .filter(|item| page::matches(&record(item, lookups, false), call))
+        .map(|item| (item, record(item, lookups, true)))
+        .collect();
+    rows.sort_by(|a, b| page::order(&a.1, &b.1, &call.order));
+    rows.into_iter().map(|(item, _)| item).collect()
+}
+
+fn value(name: &'static str) -> BoxedStrategy<Cell> {
+    let ids = |kind| select(few(kind)).prop_map(Cell::Id).boxed();
+    let words = |words: Vec<&'static str>| select(words).prop_map(|word| Cell::Text(word.into())).boxed();
+    match name {
+        "id" => any::<u128>().prop_map(|id| Cell::Id(Uuid::from_u128(id))).boxed(),
+        "assignee_id" => ids(1),
+        "label_id" => ids(2),
+        "state_id" => ids(3),
+        "parent_id" => ids(4),
+        "cycle_id" | "module_id" | "type_id" => ids(5),
+        "priority" => words(vec!["urgent", "high", "medium", "low", "none", "other"]),
+        "state_group" => words(GROUPS.to_vec()),
+        "is_draft" => any::<bool>().prop_map(Cell::Bool).boxed(),
+        "external_id" | "external_source" => words(vec!["a", "b", "A", ""]),
+        "created_at" | "updated_at" => (-1..7_i64).prop_map(Cell::Instant).boxed(),
+        "start_date" | "target_date" => words(vec!["2026-01-05", "2026-01-06", "2025-12-31", "0001-01-01"]),
+        "sequence_id" => (0..6_i32).prop_map(|number| Cell::Number(f64::from(number))).boxed(),
+        "sort_order" => select(vec![-1.5, 0.0, 65_535.0]).prop_map(Cell::Number).boxed(),
+        _ => select(&NAMES[..]).prop_map(|name| Cell::Text(name.into())).boxed(),
+    }
+}
+
+fn condition() -> impl Strategy<Value = Condition> {
+    select(&CELLS[..]).prop_flat_map(|name| {
+        let test = prop_oneof![
+            4 => proptest::collection::vec(value(name), 1..3).prop_map(Test::AnyOf),
+            2 => any::<bool>().prop_map(Test::Unset),
+            1 => value(name).prop_map(Test::AtLeast),
+            1 => value(name).prop_map(Test::AtMost),
+        ];
+        // Ranges over sets have no meaning.
+        let sets = ["cycle_id", "module_id"].contains(&name);
+        test.prop_filter("ranges over sets", move |test| !sets || matches!(test, Test::AnyOf(_)))
+            .prop_map(move |test| Condition { cell: cell(name), test })
+    })
+}
+
+fn search() -> impl Strategy<Value = Option<Search>> {
+    let needles = ["LOGIN", "i", "ß", "ss", "ς", "σ", "İ", "K", "fi", "%", "本", "ö", "größe"];
+    let search = |needle: &str| Search { cells: vec![cell("name")], needle: needle.to_lowercase() };
+    proptest::option::weighted(0.3, select(needles.to_vec()).prop_map(search))
+}
+
+fn page_call() -> impl Strategy<Value = PageCall> {
+    let numbers = (any::<u128>(), 0..7_i64, 0..7_i64, 0..6_i64);
+    let cursor = numbers.prop_map(|(id, created, updated, number)| Cursor {
+        id: Uuid::from_u128(id),
+        keys: vec![
+            ("created_at".into(), Cell::Instant(created)),
+            ("updated_at".into(), Cell::Instant(updated)),
+            ("sequence_id".into(), Cell::Number(number as f64)),
+        ],
+    });
+    let (offset, per_page) = (0..40_usize, 1..12_usize);
+    prop_oneof![
+        (offset, per_page.clone()).prop_map(|(offset, per_page)| PageCall::Offset {
+            offset,
+            per_page,
+            count: true
+        }),
+        (proptest::option::of(cursor), per_page).prop_map(|(after, per_page)| PageCall::Cursor {
+            after,
+            per_page,
+            keys: keys()
+        }),
+    ]
+}
+
+fn call() -> impl Strategy<Value = ListCall> {
+    let conditions = proptest::collection::vec(condition(), 0..3);
+    (conditions, search(), select(&ORDERS[..]), any::<bool>(), page_call()).prop_map(
+        |(conditions, search, field, descending, page)| {
+            let eligible = WALKS.contains(&field) || field == "updated_at";
+            let field = if eligible || matches!(page, PageCall::Offset { .. }) { field } else { "id" };
+            ListCall { conditions, search, order: order(field, descending), page, expand: Vec::new() }
+        },
+    )
+}
+
+fn lookups(items: &[Item]) -> impl Strategy<Value = Lookups> + use<> {
+    let ids: Vec<Uuid> = items.iter().map(|item| item.id).collect();
+    let most = ids.len();
+    let groups = proptest::collection::hash_map(select(few(3)), 0..6_u8, 0..4);
+    let live = proptest::option::of(subsequence(few(2), 0..=4));
+    let sets = proptest::collection::vec((select(few(5)), subsequence(ids.clone(), 0..=most)), 0..3);
+    let types = proptest::collection::hash_map(select(if most == 0 { few(6) } else { ids }), select(few(5)), 0..4);
+    (groups, live, sets.clone(), sets, types).prop_map(|(group_of_state, live, cycles, modules, type_of)| Lookups {
+        group_of_state,
+        live_labels: live.map(|live| live.into_iter().collect()),
+        cycles: memberships(cycles),
+        modules: memberships(modules),
+        type_of,
+    })
+}
+
+fn memberships(sets: Vec<(Uuid, Vec<Uuid>)>) -> Memberships {
+    let named: HashMap<Uuid, Arc<HashSet<Uuid>>> =
+        sets.into_iter().map(|(set, items)| (set, Arc::new(items.into_iter().collect()))).collect();
+    let any = named.values().flat_map(|items| items.iter().copied()).collect();
+    Memberships { named, any: Some(Arc::new(any)) }
+}
+
+fn situation() -> impl Strategy<Value = (Vec<Item>, Lookups, ListCall)> {
+    any_items(30).prop_flat_map(|items| (lookups(&items), Just(items), call()).prop_map(|(l, i, c)| (i, l, c)))
+}
+
+/// The order a row has to a cursor, by the plain meaning.
+fn is_after(item: &Item, cursor: &Cursor, by: &OrderBy) -> bool {
+    let own = record(item, &Lookups::default(), true);
+    let key = cursor.key(&by.field).map_or(std::cmp::Ordering::Equal, |key| own.cells[by.cell].order(key));
+    let ascending = key.then_with(|| item.id.cmp(&cursor.id));
+    (if by.descending { ascending.reverse() } else { ascending }).is_gt()
+}
+
+proptest! {
+    #![proptest_config(cases(1500))]
+
+    #[test]
+    fn a_selection_equals_brute_force((items, lookups, call) in situation()) {
+        let index = Index::of(items.clone());
+        let found = index.select(&call, &Columns::of(CELLS), &lookups);
+        let all = brute_force(&items, &call, &lookups);
+        prop_assert_eq!(found.total, all.len());
+        let (rest, per_page): (Vec<&Item>, usize) = match &call.page {
+            PageCall::Offset { offset, per_page, .. } => (all.into_iter().skip(*offset).collect(), *per_page),
+            PageCall::Cursor { after, per_page, .. } => {
+                let after = after.as_ref();
+                let rest = all.into_iter().filter(|i| after.is_none_or(|after| is_after(i, after, &call.order)));
+                (rest.collect(), *per_page)
+            }
+        };
+        let ids = |items: &[&Item]| items.iter().map(|item| item.id).collect::<Vec<_>>();
+        prop_assert_eq!(found.rows.iter().map(|item| item.id).collect::<Vec<_>>(), ids(&rest[..rest.len().min(per_page)]));
+        prop_assert_eq!(found.has_more, rest.len() > per_page);
+        for (row, item) in found.rows.iter().zip(&rest) {
+            let live = |label: &Uuid| lookups.live_labels.as_ref().is_none_or(|live| live.contains(label));
+            let labels = item.labels.iter().copied().filter(live).collect();
+            prop_assert_eq!(row, &Item { labels, ..(*item).clone() });
+        }
+        let on_cursors = matches!(call.page, PageCall::Cursor { .. });
+        prop_assert_eq!(found.next.map(|next| next.id), found.rows.last().filter(|_| found.has_more && on_cursors).map(|row| row.id));
+    }
+
+    #[test]
+    fn offset_pages_of_a_still_set_hold_every_row_once(
+        items in any_items(40), field in select(&ORDERS[..]), descending: bool, per_page in 1..9_usize
+    ) {
+        let index = Index::of(items.clone());
+        let mut seen = Vec::new();
+        for offset in (0..items.len().max(1)).step_by(per_page) {
+            let page = PageCall::Offset { offset, per_page, count: true };
+            let call = ListCall { conditions: vec![], search: None, order: order(field, descending), page, expand: vec![] };
+            let found = index.select(&call, &Columns::of(CELLS), &Lookups::default());
+            prop_assert_eq!((found.total, found.has_more), (items.len(), offset + per_page < items.len()));
+            seen.extend(found.rows.into_iter().map(|item| item.id));
+        }
+        prop_assert_eq!(seen.len(), items.len());
+        prop_assert_eq!(seen.into_iter().collect::<HashSet<_>>(), items.iter().map(|item| item.id).collect());
+    }
+
+    /// Whatever comes, goes or changes between two pages: a row that is there throughout comes exactly once
+    /// in orders by what never changes; by the last change, untouched rows come exactly once and touched ones at
+    /// least once when walking upwards.
+    #[test]
+    fn a_cursor_walk_keeps_its_promise(
+        items in any_items(30), field in select(vec!["created_at", "sequence_id", "id", "updated_at"]),
+        descending: bool, per_page in 1..6_usize,
+        changes in proptest::collection::vec((any::<u128>(), any::<usize>(), 0..3_u8), 0..30),
+        spare in any_item(Uuid::nil()),
+    ) {
+        let (mut now, mut touched, mut gone) = (items.clone(), HashSet::new(), HashSet::new());
+        let (mut after, mut seen, mut clock, mut changes) = (None, Vec::new(), 10, changes.into_iter());
+        for _ in 0..200 {
+            let page = PageCall::Cursor { after: after.take(), per_page, keys: keys() };
+            let call = ListCall { conditions: vec![], search: None, order: order(field, descending), page, expand: vec![] };
+            let found = Index::of(now.clone()).select(&call, &Columns::of(CELLS), &Lookups::default());
+            seen.extend(found.rows.iter().map(|item| item.id));
+            let Some(next) = found.next else { break };
+            after = Cursor::decode(&next.encode());
+            prop_assert_eq!(after.as_ref(), Some(&next));
+            for (new, at, what) in changes.by_ref().take(2) {
+                clock += 1;
+                let at = at % now.len().max(1);
+                match what {
+                    0 => now.push(Item { id: Uuid::from_u128(new), updated_at: clock, ..spare.clone() }),
+                    1 if !now.is_empty() => { gone.insert(now.remove(at).id); }
+                    2 if !now.is_empty() => {
+                        now[at].updated_at = clock;
+                        now[at].name.push('x');
+                        touched.insert(now[at].id);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for item in items.iter().filter(|item| !gone.contains(&item.id)) {
+            let times = seen.iter().filter(|id| **id == item.id).count();
+            let moved = field == "updated_at" && touched.contains(&item.id);
+            prop_assert!(if !moved { times == 1 } else { descending || times >= 1 }, "{} came {times} times", item.id);
+        }
+    }
+}
+
+#[test]
+fn needs_name_what_a_call_looks_at() {
+    let condition = |name: &str, test| Condition { cell: cell(name), test };
+    let (a, b) = (few(5)[0], few(5)[1]);
+    let call = ListCall {
+        conditions: vec![
+            condition("cycle_id", Test::AnyOf(vec![Cell::Id(a), Cell::Id(b), Cell::Id(a)])),
+            condition("module_id", Test::Unset(true)),
+            condition("label_id", Test::Unset(true)),
+        ],
+        search: None,
+        order: order("state_group", false),
+        page: PageCall::Offset { offset: 0, per_page: 1, count: true },
+        expand: vec![],
+    };
+    let needs = Needs::of(&call, &Columns::of(CELLS));
+    assert_eq!((needs.cycles.named, needs.cycles.any), (vec![a, b], false));
+    assert_eq!((needs.modules.named, needs.modules.any), (vec![], true));
+    assert!(needs.groups && needs.labels && !needs.types);
+}

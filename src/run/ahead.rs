@@ -1,0 +1,49 @@
+//! Refreshing ahead of requests: the index of a project that is being read is brought up to date with the
+//! gateway's own key, so that nobody waits for a delta.
+//!
+//! The key is proved like any other, and only projects whose card shows its owner the same rows are touched
+//! (rulings: refresh-ahead only when a service key is configured).
+
+use super::job::Runner;
+use crate::access::Caller;
+use crate::context::Context;
+use crate::index::Scope;
+use crate::refusal::Refusal;
+use crate::v1::V1Key;
+use http::{HeaderMap, HeaderValue};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long after its last reader a project is kept up to date.
+const IN_USE: Duration = Duration::from_secs(60);
+/// Shortest pause between two rounds.
+const SHORTEST: Duration = Duration::from_millis(200);
+
+/// Keeps indices in use ahead of their readers, until dropped.
+pub async fn keep_ahead(runner: Arc<Runner>, key: V1Key) {
+    let pause = (runner.indexes.freshness() / 4).max(SHORTEST);
+    loop {
+        tokio::time::sleep(pause).await;
+        for scope in runner.indexes.in_use(IN_USE) {
+            if let Err(refusal) = renew(&runner, &key, &scope).await {
+                tracing::debug!(project = %scope.project, code = refusal.code(), "not refreshed ahead");
+            }
+        }
+    }
+}
+
+async fn renew(runner: &Runner, key: &V1Key, scope: &Scope) -> Result<(), Refusal> {
+    let ctx = Context::new("refresh-ahead", runner.settings.shared_work);
+    let caller = prove(runner, key, &ctx).await?;
+    let card = runner.access.project(&caller, &scope.workspace, scope.project, &ctx).await?;
+    if card.require_member()?.is_above_guest() != scope.members {
+        return Ok(());
+    }
+    runner.indexes.renew(scope, key, &ctx).await
+}
+
+async fn prove(runner: &Runner, key: &V1Key, ctx: &Context) -> Result<Caller, Refusal> {
+    let mut headers = HeaderMap::new();
+    headers.insert("X-Api-Key", HeaderValue::from_str(key.expose()).map_err(|_| Refusal::internal("an odd key"))?);
+    runner.access.identify(&headers, ctx).await
+}

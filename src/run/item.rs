@@ -1,0 +1,130 @@
+//! One work item as the other steps need it: is it live, what does it look like, who is below it.
+//!
+//! v1 hides archived, draft and triage items from every read but lets PATCH and comments reach them (traps 36,
+//! 37, 53), so an item is always looked at before it is written to.
+
+use super::collection::bad_data;
+use super::job::Job;
+use super::shelf::Audience;
+use crate::index::Scope;
+use crate::plan::Resource;
+use crate::refusal::Refusal;
+use crate::translate::work_items::{self, Item};
+use crate::v1::V1Request;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+impl Job {
+    /// The resource `work_items` of the plan.
+    pub(super) fn work_items(&self) -> Result<&Resource, Refusal> {
+        let resource = self.runner.plan.resource("work_items");
+        resource.ok_or_else(|| Refusal::internal("no work items in the plan"))
+    }
+
+    /// The live item `id` of this project, read from v1.
+    ///
+    /// # Errors
+    /// 404 for an item that is absent, archived, a draft, in triage or of another project.
+    pub(super) async fn read_item(&self, id: Uuid) -> Result<Item, Refusal> {
+        let path = self.record_path(self.work_items()?, id)?;
+        let request = V1Request::get(path, work_items::FIELDS);
+        let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await;
+        let answer = answer.map_err(|refusal| self.after_refused_read(refusal))?;
+        match answer.status {
+            200 => self.item_of(&answer.body),
+            // The project is there, as its card said; the item is not (`items_get_random`, `archived_get`).
+            404 => Err(Refusal::not_found()),
+            403 => Err(self.after_refused_read(Refusal::not_found())),
+            status => Err(Refusal::upstream("The work item could not be read.", format!("status {status}"))),
+        }
+    }
+
+    /// The live item `id`: a fresh row of the index when there is one, else read from v1.
+    ///
+    /// # Errors
+    /// As [`Job::read_item`].
+    pub(super) async fn live_item(&self, id: Uuid) -> Result<Item, Refusal> {
+        match self.vouched(id) {
+            Some(item) => Ok(item),
+            None => self.read_item(id).await,
+        }
+    }
+
+    /// The row of a fresh index, which vouches that the item is live.
+    pub(super) fn vouched(&self, id: Uuid) -> Option<Item> {
+        self.runner.indexes.peek(&self.index_scope().ok()?)?.get(id)
+    }
+
+    /// Which index holds the items of this call's project, for this caller's audience.
+    pub(super) fn index_scope(&self) -> Result<Scope, Refusal> {
+        let card = self.card()?;
+        let path = self.collection_path(self.work_items()?)?;
+        let members = self.audience()? == Audience::Members;
+        Ok(Scope { workspace: self.slug().into(), project: card.id, path: path.into(), members })
+    }
+
+    /// Reads a v1 record.
+    pub(super) fn item_of(&self, body: &[u8]) -> Result<Item, Refusal> {
+        let text = std::str::from_utf8(body).map_err(Refusal::internal)?;
+        work_items::read(text).map_err(|fault| bad_data(&fault))
+    }
+
+    /// Reads the members of a write's answer.
+    pub(super) fn item_from(&self, members: &Map<String, Value>) -> Result<Item, Refusal> {
+        work_items::read_members(members).map_err(|fault| bad_data(&fault))
+    }
+
+    /// What a write through the gateway made of an item, for the next read.
+    pub(super) fn item_changed(&self, item: &Item) {
+        if let Some(card) = &self.call.card {
+            self.runner.indexes.changed(card.id, item);
+        }
+    }
+
+    /// A write through the gateway took the item away.
+    pub(super) fn item_gone(&self, id: Uuid) {
+        if let Some(card) = &self.call.card {
+            self.runner.indexes.gone(card.id, id);
+        }
+    }
+
+    /// Live items directly below `id`, as of now: a delta of the index, or without one a walk through the list.
+    pub(super) async fn children_of(&self, id: Uuid) -> Result<Vec<Uuid>, Refusal> {
+        let scope = self.index_scope()?;
+        if !self.runner.indexes.is_built(&scope) {
+            return self.walk_for_children(id).await;
+        }
+        // Being a few seconds old is not enough here: a child that is missed dies with its parent (trap 39).
+        self.runner.indexes.touched(scope.project);
+        let index = self.runner.indexes.fresh(&scope, self.key(), &self.call.ctx).await;
+        Ok(index
+            .map_err(|refusal| self.after_refused_read(refusal))?
+            .children(id)
+            .into_iter()
+            .map(|item| item.id)
+            .collect())
+    }
+
+    async fn walk_for_children(&self, id: Uuid) -> Result<Vec<Uuid>, Refusal> {
+        #[derive(Deserialize)]
+        struct Row {
+            id: Uuid,
+            parent: Option<Uuid>,
+        }
+        let resource = self.work_items()?;
+        let path = self.collection_path(resource)?;
+        let pages = self.runner.client.read_all(self.key(), &path, "fields=id,parent", &self.call.ctx).await;
+        let mut children = Vec::new();
+        for page in &pages.map_err(Refusal::from)? {
+            let rows = crate::translate::incoming::rows(crate::plan::Rows::Paged, page);
+            for row in rows.map_err(|fault| bad_data(&fault))? {
+                let row: Row = serde_json::from_str(row.get()).map_err(Refusal::internal)?;
+                if row.parent == Some(id) {
+                    children.push(row.id);
+                }
+            }
+        }
+        Ok(children)
+    }
+}

@@ -1,0 +1,43 @@
+//! One work item by its human key.
+//!
+//! v1's look-up knows no project in its path and hides what the caller cannot read behind 403 (trap 2,
+//! `items_key_private_project`); the key's form was checked before (trap 54).
+
+use super::job::Job;
+use crate::plan::PathTemplate;
+use crate::refusal::Refusal;
+use crate::translate::work_items::{self, Item};
+use crate::translate::work_items_key::HumanKey;
+use crate::v1::V1Request;
+use uuid::Uuid;
+
+const PATH: &str = "workspaces/{slug}/work-items/{identifier}/";
+
+impl Job {
+    /// The live item with a human key, and the id of its project.
+    ///
+    /// # Errors
+    /// 404 for whatever v1 does not show: unknown, archived, or in a project the caller cannot read.
+    pub(super) async fn item_by_key(&self, key: &HumanKey) -> Result<(Item, Uuid), Refusal> {
+        #[derive(serde::Deserialize)]
+        struct Owner {
+            project: Uuid,
+        }
+        let template = PathTemplate::parse(PATH).map_err(Refusal::internal)?;
+        let key = key.to_string();
+        let path = template.fill(|name| if name == "slug" { self.variable("slug") } else { Some(&key) });
+        let path = path.ok_or_else(|| Refusal::internal("a look-up outside of workspaces"))?;
+        let request = V1Request::get(path, format!("{},project", work_items::FIELDS));
+        let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await;
+        let answer = answer.map_err(|refusal| self.after_refused_read(refusal))?;
+        match answer.status {
+            200 => {
+                let owner: Owner = serde_json::from_slice(&answer.body).map_err(Refusal::internal)?;
+                Ok((self.item_of(&answer.body)?, owner.project))
+            }
+            // An unknown or unreachable project is 403 here (`items_key_unknown_project`).
+            403 | 404 => Err(Refusal::not_found()),
+            status => Err(Refusal::upstream("The work item could not be read.", format!("status {status}"))),
+        }
+    }
+}

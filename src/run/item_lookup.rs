@@ -1,0 +1,110 @@
+//! Look-ups v1 answers directly although its lists have no filters: an external pair, and a number within the
+//! project. One call each; everything else a list asks for is evaluated on the one row that can match.
+//!
+//! May use: what `run` may use.
+
+use super::collection::bad_data;
+use super::job::Job;
+use crate::plan::Resource;
+use crate::refusal::Refusal;
+use crate::translate::Fault;
+use crate::translate::work_items::{self, Item};
+use crate::v1::V1Request;
+use crate::v2::query::{ListCall, Test};
+use crate::v2::record::Cell;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+
+/// What v1 can be asked for directly.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Direct {
+    /// `external_id` and `external_source` together.
+    Pair(String, String),
+    /// `sequence_id`.
+    Number(u64),
+}
+
+/// The look-up that answers `call`, when it names one.
+pub(super) fn wanted(resource: &Resource, call: &ListCall) -> Option<Direct> {
+    let equal = |field: &str| -> Option<&Cell> {
+        let cell = resource.cell_index(field)?;
+        call.conditions.iter().filter(|condition| condition.cell == cell).find_map(|condition| {
+            match &condition.test {
+                Test::AnyOf(cells) if cells.len() == 1 => cells.first(),
+                _ => None,
+            }
+        })
+    };
+    if let Some(Cell::Number(number)) = equal("sequence_id") {
+        return (*number >= 0.0 && number.fract() == 0.0).then_some(Direct::Number(*number as u64));
+    }
+    match (equal("external_id"), equal("external_source")) {
+        (Some(Cell::Text(id)), Some(Cell::Text(source))) => Some(Direct::Pair(id.to_string(), source.to_string())),
+        _ => None,
+    }
+}
+
+/// The one live item the look-up finds; [`Ambiguous`] when v1 cannot tell and the index must.
+pub(super) async fn find(job: &Job, direct: &Direct) -> Result<Result<Option<Item>, Ambiguous>, Refusal> {
+    let request = match direct {
+        Direct::Pair(id, source) => pair_request(job, id, source)?,
+        Direct::Number(number) => number_request(job, *number)?,
+    };
+    let answer = job.runner.client.call(job.key(), request, &job.call.ctx).await;
+    let answer = answer.map_err(|lost| lost.refusal(crate::v1::Method::Get))?;
+    // Two items that share the pair or the number are a 500 (traps 18 and 47,
+    // `items_find_by_shared_external_pair`, `items_key_of_shared_number`).
+    if answer.status == 500 {
+        return Ok(Err(Ambiguous));
+    }
+    if let Some(refusal) = crate::v1::refusal_of_status(&answer) {
+        return Err(job.after_refused_read(refusal));
+    }
+    match answer.status {
+        200 => match direct {
+            Direct::Pair(..) => live(job, &answer.body).await.map(Ok),
+            // The look-up by number shows live items only (trap 53).
+            Direct::Number(_) => of_this_project(job, &answer.body).map(Ok),
+        },
+        // A number v1 does not know, or an identifier that changed meanwhile (trap 54).
+        403 | 404 => Ok(Ok(None)),
+        status => Err(Refusal::upstream("The work item could not be looked up.", format!("status {status}"))),
+    }
+}
+
+/// v1 cannot tell which item is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ambiguous;
+
+fn pair_request(job: &Job, id: &str, source: &str) -> Result<V1Request, Refusal> {
+    let encode = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+    let query = format!("external_id={}&external_source={}", encode(id), encode(source));
+    Ok(V1Request::get(job.collection_path(job.work_items()?)?, query))
+}
+
+fn number_request(job: &Job, number: u64) -> Result<V1Request, Refusal> {
+    let encode = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+    let (slug, identifier) = (encode(job.slug()), encode(&job.card()?.identifier));
+    let path = format!("workspaces/{slug}/work-items/{identifier}-{number}/");
+    Ok(V1Request::get(path, format!("{},project", work_items::FIELDS)))
+}
+
+/// The item, when it is of this call's project: an identifier may have been given to another one meanwhile.
+fn of_this_project(job: &Job, body: &[u8]) -> Result<Option<Item>, Refusal> {
+    #[derive(Deserialize)]
+    struct Owner {
+        project: uuid::Uuid,
+    }
+    let item = job.item_of(body)?;
+    let owner: Owner = serde_json::from_slice(body).map_err(|fault| bad_data(&Fault(fault.to_string())))?;
+    Ok((owner.project == job.card()?.id).then_some(item))
+}
+
+/// The pair look-up also finds archived, draft and triage items (trap 47, `archived_find_by_external_pair`),
+/// which v2 does not list.
+async fn live(job: &Job, body: &[u8]) -> Result<Option<Item>, Refusal> {
+    let found = of_this_project(job, body)?;
+    let Some(item) = found.filter(|item| item.archived_at.is_none() && !item.is_draft) else { return Ok(None) };
+    // v1 lists every state but those of triage.
+    Ok(super::list::find(job, job.resource_named("states")?, item.state).await?.map(|_| item))
+}

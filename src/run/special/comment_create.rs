@@ -1,0 +1,38 @@
+//! Posts a comment.
+//!
+//! The work item is looked at first, because v1 takes comments on deleted and foreign items (trap 36). A pair
+//! that another comment of the project has is refused by v1 before anything is stored (trap 34), so the
+//! comment is posted again without it and the overlay keeps the pair. The answer is read back (trap 20).
+
+use super::comment::item_id;
+use crate::plan::WriteKind;
+use crate::refusal::Refusal;
+use crate::run::write::{Members, created_but, id_of};
+use crate::run::{Job, create};
+use crate::translate::comments;
+use crate::translate::outgoing::{self, Outgoing};
+use crate::v2::Reply;
+
+pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
+    job.live_item(item_id(job)?).await?;
+    let mut given = job.given()?;
+    comments::sanitise(&mut given)?;
+    let resource = job.resource();
+    let write = job.begin_write().await?;
+    let mut outgoing = outgoing::create(resource, &given);
+    let id = id_of(&post(job, &mut outgoing).await?)?;
+    let failed = created_but(id);
+    let v1 = job.read_record(resource, id).await.map_err(&failed)?;
+    job.keep(resource, id, &outgoing, &v1).await.map_err(&failed)?;
+    create::finish(job, write, &v1).await.map_err(failed)
+}
+
+async fn post(job: &Job, outgoing: &mut Outgoing) -> Result<Members, Refusal> {
+    let resource = job.resource();
+    let answer = job.post_raw(resource, &outgoing.body).await?;
+    if !comments::is_pair_taken(&outgoing.body, &answer) {
+        return job.accept(resource, WriteKind::Create, &outgoing.body, answer).await;
+    }
+    comments::keep_pair(outgoing);
+    job.post(resource, &outgoing.body).await
+}

@@ -1,0 +1,50 @@
+//! Edits a comment and stamps `edited_at`, which v1 never does (trap 33, `comments_patch_html`).
+//!
+//! The comment is read first: v1 would let anyone edit it (trap 35). A body without a known member changes
+//! nothing and stamps nothing; a pair that v1 refuses goes to the overlay (trap 34).
+
+use super::comment;
+use crate::plan::WriteKind;
+use crate::refusal::Refusal;
+use crate::run::write::Members;
+use crate::run::{Job, create};
+use crate::translate::outgoing::Outgoing;
+use crate::translate::{comments, modules};
+use crate::v2::Reply;
+use jiff::Timestamp;
+use uuid::Uuid;
+
+pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
+    let write = job.begin_write().await?;
+    let stored = comment::read(job).await?;
+    comment::require_author_or_admin(job, &stored)?;
+    let mut given = job.given()?;
+    if given.is_empty() {
+        return Ok(job.record_reply(stored.record.json));
+    }
+    comments::sanitise(&mut given)?;
+    let (resource, id) = (job.resource(), stored.record.id);
+    let now = Timestamp::now().as_microsecond();
+    let mut outgoing = comments::update(resource, given, &stored, now);
+    let answer = patch(job, id, &mut outgoing).await?;
+    let v1 = modules::merge(&stored.v1_members(), &answer);
+    job.keep(resource, id, &outgoing, &v1).await?;
+    create::finish(job, write, &v1).await
+}
+
+/// Nothing is sent when nothing changes.
+async fn patch(job: &Job, id: Uuid, outgoing: &mut Outgoing) -> Result<Members, Refusal> {
+    let resource = job.resource();
+    if outgoing.body.is_empty() {
+        return Ok(Members::new());
+    }
+    let answer = job.patch_raw(resource, id, &outgoing.body).await?;
+    if !comments::is_pair_taken(&outgoing.body, &answer) {
+        return job.accept(resource, WriteKind::Update, &outgoing.body, answer).await;
+    }
+    comments::keep_pair(outgoing);
+    if outgoing.body.is_empty() {
+        return Ok(Members::new());
+    }
+    job.patch(resource, id, &outgoing.body).await
+}

@@ -1,0 +1,90 @@
+//! Creates a work item.
+//!
+//! Names and ids are resolved first, because v1 drops what does not belong without a word (trap 15). The item
+//! is read back, because v1's answer is not what is stored (trap 20, `items_create_minimal`). What v1 dropped
+//! all the same (a guest of the project, somebody just removed) takes the whole item back. An empty set of
+//! assignees gets v1's default assignee (trap 16, `items_default_assignee_explicit_empty`) and is emptied by a
+//! PATCH.
+
+use crate::plan::WriteKind;
+use crate::refusal::{FieldError, Refusal};
+use crate::run::write::{Members, created_but, id_of, members};
+use crate::run::{Job, expansions, names, workflow};
+use crate::translate::work_items::{self, CustomFields};
+use crate::translate::work_items_write;
+use crate::v2::Reply;
+use crate::v2::body::Given;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
+    let given = job.given()?;
+    let body = names::resolve(job, &given, None).await?;
+    work_items_write::check_dates(&given, None)?;
+    let state = body.get("state").and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok());
+    workflow::check_create(job, state).await?;
+    let id = post(job, &given, &body).await?;
+    let stored = read_back(job, id, &body).await.map_err(created_but(id))?;
+    let stored = settle(job, &given, id, &body, stored).await?;
+    let item = job.item_from(&stored).map_err(created_but(id))?;
+    job.item_changed(&item);
+    expansions::reply(job, &item, CustomFields::Shown(&Map::new())).await.map_err(created_but(id))
+}
+
+async fn post(job: &Job, given: &Given, body: &Members) -> Result<Uuid, Refusal> {
+    let resource = job.resource();
+    let answer = job.post_raw(resource, body).await?;
+    if !answer.is_success() {
+        let refusal = job.refused(resource, WriteKind::Create, &answer).await;
+        return Err(work_items_write::refusal(given, refusal));
+    }
+    id_of(&members(&answer)?)
+}
+
+async fn read_back(job: &Job, id: Uuid, body: &Members) -> Result<Members, Refusal> {
+    let point = if body.contains_key("estimate_point") { ",estimate_point" } else { "" };
+    job.read_record_fields(job.resource(), id, &format!("{}{point}", work_items::FIELDS)).await
+}
+
+/// Compares what is stored with what was sent and mends, takes back or reports the difference.
+async fn settle(job: &Job, given: &Given, id: Uuid, body: &Members, stored: Members) -> Result<Members, Refusal> {
+    let resource = job.resource();
+    let compared = work_items_write::compare(resource, body, &stored);
+    let nobody = body.get("assignees").and_then(Value::as_array).is_some_and(Vec::is_empty);
+    if compared.lost == ["assignee_ids"] && nobody {
+        let body = Map::from_iter([("assignees".to_owned(), Value::Array(Vec::new()))]);
+        return job.patch(resource, id, &body).await.map_err(created_but(id));
+    }
+    let sets = [("assignee_ids", "assignees"), ("label_ids", "labels")];
+    let dropped = |field: &&str| sets.iter().any(|(set, _)| set == field);
+    if !compared.lost.is_empty() && compared.lost.iter().all(dropped) {
+        let lost = sets.iter().filter(|(field, _)| compared.lost.contains(field));
+        let value = |of: &Members, key: &str| of.get(key).cloned().unwrap_or_default();
+        let errors = lost
+            .filter(|(_, key)| !(*key == "assignees" && nobody))
+            .map(|(field, key)| work_items_write::dropped(given, field, &value(body, key), &value(&stored, key)));
+        return Err(take_back(job, id, errors.collect()).await);
+    }
+    compared.confirm(resource).map_err(created_but(id))?;
+    Ok(stored)
+}
+
+/// Deletes the new item and refuses the request, so that nothing is left of it.
+async fn take_back(job: &Job, id: Uuid, errors: Vec<FieldError>) -> Refusal {
+    match job.delete(job.resource(), id).await {
+        Ok(()) => {
+            job.item_gone(id);
+            Refusal::fields(errors)
+        }
+        Err(refusal) => {
+            let what: Vec<String> =
+                errors.into_iter().map(|error| format!("{} {}", error.field, error.message)).collect();
+            let detail = format!(
+                "The work item was created with the id {id} although not everything could be stored ({}), and it \
+                 could not be deleted again.",
+                what.join("; ")
+            );
+            Refusal::upstream(detail, format!("taking {id} back: {refusal:?}"))
+        }
+    }
+}

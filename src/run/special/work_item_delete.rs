@@ -1,0 +1,49 @@
+//! Deletes a work item, but not the items below it.
+//!
+//! v1 deletes the children in the background (trap 39, `items_child_after_parent_delete`), v2 makes them
+//! top-level (O47). So each child is detached by a PATCH, then the item goes; a crash in between leaves an item
+//! with fewer children, never a child deleted. Who may delete is v1's to say (trap 40); but children are not
+//! touched for a delete that v1 is known to refuse.
+
+use crate::access::Role;
+use crate::refusal::Refusal;
+use crate::run::Job;
+use crate::translate::work_items::Item;
+use crate::v2::Reply;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
+    let id = job.pk()?;
+    // The children first: looking for them makes the index fresh, which then vouches for the item.
+    let children = job.children_of(id).await?;
+    let item = job.live_item(id).await?;
+    if !children.is_empty() && !may_delete(job, &item)? {
+        return Err(Refusal::Forbidden { detail: "Only admin or creator can delete the work item.".into() });
+    }
+    for child in children.into_iter().filter(|child| *child != id) {
+        detach(job, child).await?;
+    }
+    job.delete(job.resource(), id).await?;
+    job.item_gone(id);
+    Ok(Reply::no_content())
+}
+
+/// v1's rule (`items_delete_by_member_not_creator`, `perm_project_admin_deletes_others_item`).
+fn may_delete(job: &Job, item: &Item) -> Result<bool, Refusal> {
+    let role = job.card()?.require_member()?;
+    Ok(role >= Role::ADMIN || item.created_by == Some(job.call.caller.user.id))
+}
+
+async fn detach(job: &Job, child: Uuid) -> Result<(), Refusal> {
+    let body = Map::from_iter([("parent".to_owned(), Value::Null)]);
+    match job.patch(job.resource(), child, &body).await {
+        Ok(answer) => {
+            job.item_changed(&job.item_from(&answer)?);
+            Ok(())
+        }
+        // Gone since it was listed.
+        Err(Refusal::NotFound { .. }) => Ok(()),
+        Err(refusal) => Err(refusal),
+    }
+}

@@ -1,0 +1,37 @@
+//! Brings an archived work item back; for a live one nothing happens.
+//!
+//! v1 shows no archived item to a read, but a PATCH reaches it (trap 53, `archived_unarchive_by_patch`). The
+//! PATCH would reach drafts and triage items as well, changing nothing about them; its answer tells, and they
+//! are not there for v2.
+
+use crate::refusal::Refusal;
+use crate::run::{Job, expansions, list};
+use crate::translate::work_items::{CustomFields, Item};
+use crate::v2::Reply;
+use serde_json::{Map, Value};
+
+pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
+    let id = job.pk()?;
+    let item = match job.read_item(id).await {
+        Ok(live) => live,
+        Err(Refusal::NotFound { .. }) => {
+            expansions::wanted(job)?;
+            bring_back(job).await?
+        }
+        Err(refusal) => return Err(refusal),
+    };
+    expansions::reply(job, &item, CustomFields::Hidden).await
+}
+
+async fn bring_back(job: &Job) -> Result<Item, Refusal> {
+    let body = Map::from_iter([("archived_at".to_owned(), Value::Null)]);
+    let answer = job.patch(job.resource(), job.pk()?, &body).await?;
+    let item = job.item_from(&answer)?;
+    // v1 lists no triage state (trap 37), so an item in an unlisted state is in triage.
+    let listed = list::find(job, job.resource_named("states")?, item.state).await?.is_some();
+    if item.is_draft || !listed {
+        return Err(Refusal::not_found());
+    }
+    job.item_changed(&item);
+    Ok(item)
+}

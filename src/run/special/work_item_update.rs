@@ -1,0 +1,98 @@
+//! Updates a work item.
+//!
+//! v1's PATCH reaches items that no read shows (trap 53, `archived_patch_name`), so the item must be live
+//! first: a fresh row of the index says so, else it is read. Where the stored value decides (one date alone,
+//! the state under workflow rules, one half of an external pair), it is read from v1 even then. The answer to
+//! the PATCH is the stored record and is compared with the intent.
+
+use crate::plan::WriteKind;
+use crate::refusal::Refusal;
+use crate::run::write::Members;
+use crate::run::{Job, expansions, names, workflow};
+use crate::translate::work_items::{CustomFields, Item};
+use crate::translate::work_items_write;
+use crate::v1::V1Request;
+use crate::v2::Reply;
+use crate::v2::body::Given;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
+    let id = job.pk()?;
+    let vouched = job.vouched(id);
+    let mut read_now = vouched.is_none();
+    let mut stored = match vouched {
+        Some(item) => item,
+        None => job.read_item(id).await?,
+    };
+    let given = job.given()?;
+    let mut body = names::resolve(job, &given, Some(&stored)).await?;
+    if !read_now && needs_truth(job, &given, &body)? {
+        stored = job.read_item(id).await?;
+        read_now = true;
+    }
+    work_items_write::check_dates(&given, Some(&stored))?;
+    if let Some(state) = body.get("state").and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok()) {
+        workflow::check_move(job, stored.state, state).await?;
+    }
+    check_pair(job, &stored, &given).await?;
+    if read_now {
+        // A row of the index may be seconds old; against it nothing is left out as unchanged.
+        work_items_write::keep_changes(&mut body, &stored);
+    }
+    if !body.is_empty() {
+        stored = patch(job, &given, id, &body).await?;
+    }
+    job.item_changed(&stored);
+    expansions::reply(job, &stored, CustomFields::Shown(&Map::new())).await
+}
+
+/// Whether a stored value decides about what was sent.
+fn needs_truth(job: &Job, given: &Given, body: &Members) -> Result<bool, Refusal> {
+    let one_date = given.contains_key("start_date") != given.contains_key("target_date");
+    let guarded = body.contains_key("state") && workflow::guards_moves(job)?;
+    Ok(one_date || guarded || given.contains_key("external_source"))
+}
+
+async fn patch(job: &Job, given: &Given, id: Uuid, body: &Members) -> Result<Item, Refusal> {
+    let resource = job.resource();
+    let answer = job.patch_raw(resource, id, body).await?;
+    if !answer.is_success() {
+        let refusal = job.refused(resource, WriteKind::Update, &answer).await;
+        return Err(work_items_write::refusal(given, refusal));
+    }
+    let shown = crate::run::write::members(&answer)?;
+    let item = job.item_from(&shown)?;
+    let confirmed = work_items_write::compare(resource, body, &shown).confirm(resource);
+    if confirmed.is_err() {
+        // What is stored is not what was asked, but it is stored.
+        job.item_changed(&item);
+    }
+    confirmed.map(|()| item)
+}
+
+/// v1 does not look for a taken pair when `external_id` stays as it is (trap 38,
+/// `items_patch_source_to_duplicate_pair_accepted`), so it is looked for here; two items sharing a pair would
+/// break its look-up (`items_find_by_shared_external_pair`).
+async fn check_pair(job: &Job, stored: &Item, given: &Given) -> Result<(), Refusal> {
+    let text = |name: &str| given.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let Some(source) = text("external_source").filter(|source| stored.external_source.as_deref() != Some(source))
+    else {
+        return Ok(());
+    };
+    let kept = stored.external_id.as_deref().filter(|kept| !kept.is_empty());
+    let same = given.get("external_id").is_none_or(|sent| sent.as_str() == kept);
+    let Some(id) = kept.filter(|_| same) else { return Ok(()) };
+    let encoded =
+        |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
+    let query = format!("external_id={}&external_source={}&fields=id", encoded(id), encoded(source));
+    let path = job.collection_path(job.resource())?;
+    let answer = job.runner.client.ask(job.key(), V1Request::get(path, query), &job.call.ctx).await?;
+    match answer.status {
+        404 => Ok(()),
+        200 => {
+            Err(Refusal::Conflict { detail: "Another work item of this project has this external pair.".into() })
+        }
+        status => Err(Refusal::upstream("The external pair could not be checked.", format!("status {status}"))),
+    }
+}

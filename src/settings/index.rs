@@ -1,0 +1,23 @@
+//! How the local index of work items is kept.
+
+use super::reader::Reader;
+use super::value::Size;
+use std::time::Duration;
+
+/// The index of work items (`[index]`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexSettings {
+    /// Age up to which it answers without asking v1; zero means never.
+    pub freshness: Duration,
+    /// Time from one comparison of all ids to the next.
+    pub sweep: Duration,
+    /// Bytes held by the indices of all projects together.
+    pub max_size: usize,
+}
+
+impl IndexSettings {
+    pub(super) fn read(from: &mut Reader) -> Self {
+        let Size(max_size) = from.get("index.max_size");
+        Self { freshness: from.get("index.freshness"), sweep: from.get("index.sweep"), max_size }
+    }
+}

@@ -1,0 +1,137 @@
+//! Workflow rules of projects: in which states items may begin, and between which they may move (O44).
+//!
+//! May use: `settings::reader`, `settings::source`, `settings::value`.
+
+use super::reader::Reader;
+use super::source::{self, Raw};
+use super::value::Setting;
+use std::collections::BTreeMap;
+use uuid::Uuid;
+
+/// All rules (`[[workflow]]`); none are given by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WorkflowSettings(Vec<ProjectWorkflow>);
+
+/// The rules of one project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectWorkflow {
+    /// The project.
+    pub project: Uuid,
+    /// States (names or ids) an item may be created in; any when not given.
+    pub initial: Option<Vec<String>>,
+    /// Moves allowed; any when not given.
+    pub moves: Option<Vec<Move>>,
+}
+
+/// One allowed move between states, by name or id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Move {
+    /// State before.
+    pub from: String,
+    /// State after.
+    pub to: String,
+}
+
+impl WorkflowSettings {
+    pub(super) fn read(from: &mut Reader) -> Self {
+        let unique = |rules: &Self| {
+            let mut projects: Vec<Uuid> = rules.0.iter().map(|rules| rules.project).collect();
+            projects.sort_unstable();
+            projects.windows(2).all(|pair| pair[0] != pair[1])
+        };
+        from.optional_where("workflow", Self::FORM, unique).unwrap_or_default()
+    }
+
+    /// The rules of `project`, when it has any.
+    pub fn of(&self, project: Uuid) -> Option<&ProjectWorkflow> {
+        self.0.iter().find(|rules| rules.project == project)
+    }
+}
+
+impl Setting for WorkflowSettings {
+    const FORM: &'static str = "one table per project with `project` (its id) and `initial` (a list of states), \
+                                `moves` (a list of `{ from = \"…\", to = \"…\" }`), or both";
+
+    fn from_raw(raw: &Raw) -> Option<Self> {
+        match raw {
+            Raw::List(tables) => tables.iter().map(rules).collect::<Option<Vec<_>>>().map(Self),
+            // In an environment variable or a flag: the list as TOML writes it.
+            Raw::Bare(text) => {
+                source::inline(text).filter(|raw| !matches!(raw, Raw::Bare(_))).as_ref().and_then(Self::from_raw)
+            }
+            _ => None,
+        }
+    }
+}
+
+fn rules(raw: &Raw) -> Option<ProjectWorkflow> {
+    let table = table(raw, &["project", "initial", "moves"])?;
+    let project = Uuid::try_parse(text(table.get("project")?)?).ok()?;
+    let initial = table.get("initial").map(|raw| list(raw, |raw| text(raw).map(str::to_owned)));
+    let moves = table.get("moves").map(|raw| list(raw, one_move));
+    if initial.is_none() && moves.is_none() {
+        return None;
+    }
+    Some(ProjectWorkflow { project, initial: told(initial)?, moves: told(moves)? })
+}
+
+/// Absent stays absent, a faulty value makes the whole faulty.
+fn told<T>(given: Option<Option<T>>) -> Option<Option<T>> {
+    match given {
+        None => Some(None),
+        Some(value) => value.map(Some),
+    }
+}
+
+fn one_move(raw: &Raw) -> Option<Move> {
+    let table = table(raw, &["from", "to"])?;
+    Some(Move { from: text(table.get("from")?)?.to_owned(), to: text(table.get("to")?)?.to_owned() })
+}
+
+fn table<'r>(raw: &'r Raw, known: &[&str]) -> Option<&'r BTreeMap<String, Raw>> {
+    let Raw::Table(table) = raw else { return None };
+    table.keys().all(|key| known.contains(&key.as_str())).then_some(table)
+}
+
+fn list<T>(raw: &Raw, one: impl Fn(&Raw) -> Option<T>) -> Option<Vec<T>> {
+    let Raw::List(items) = raw else { return None };
+    items.iter().map(one).collect()
+}
+
+fn text(raw: &Raw) -> Option<&str> {
+    match raw {
+        Raw::Text(text) => Some(text.trim()).filter(|text| !text.is_empty()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<WorkflowSettings> {
+        WorkflowSettings::from_raw(&Raw::Bare(text.to_owned()))
+    }
+
+    #[test]
+    fn rules_are_tables_with_known_keys() {
+        let id = "00000000-0000-4000-8000-000000000001";
+        let all = read(&format!(
+            "[{{ project = \"{id}\", initial = [\"Backlog\"], moves = [{{ from = \"Backlog\", to = \"Todo\" }}] }}]"
+        ));
+        let all = all.unwrap();
+        let rules = all.of(Uuid::try_parse(id).unwrap()).unwrap();
+        assert_eq!(rules.initial.as_deref(), Some(&["Backlog".to_owned()][..]));
+        assert_eq!(rules.moves.as_ref().unwrap()[0], Move { from: "Backlog".into(), to: "Todo".into() });
+        for faulty in [
+            format!("[{{ project = \"{id}\" }}]"),
+            format!("[{{ project = \"{id}\", initial = \"Backlog\" }}]"),
+            format!("[{{ project = \"{id}\", initial = [], begin = [] }}]"),
+            format!("[{{ project = \"{id}\", moves = [{{ from = \"a\" }}] }}]"),
+            "[{ project = \"web\", initial = [] }]".to_owned(),
+            "soon".to_owned(),
+        ] {
+            assert_eq!(read(&faulty), None, "{faulty}");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! HTML that clients send: made harmless, and read as plain text.
+//!
+//! v1 stores the HTML of comments as sent, scripts included (trap 32, `comments_create_script_kept`), so the
+//! gateway sanitises before it writes. The allowlist is that of the sanitiser with what rich-text editors
+//! keep their structure in (`class`, `data-*`) added. Links carry `rel="noopener noreferrer"`, as v1 adds it.
+//!
+//! May use: nothing of this crate.
+
+use ammonia::Builder;
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::states::RawKind;
+use html5ever::tokenizer::{
+    BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
+};
+use std::cell::{Cell, RefCell};
+use std::sync::LazyLock;
+
+/// Largest text that is sanitised (O48).
+pub const MAX_BYTES: usize = 1024 * 1024;
+/// Most elements: reading HTML takes time with the square of the nesting.
+const MAX_TAGS: usize = 10_000;
+/// Most elements times styled formatting elements: HTML opens the latter again in every paragraph.
+const MAX_REOPENED: usize = 100_000;
+/// Longest tag: attributes take time with the square of their number.
+const MAX_TAG_BYTES: usize = 128 * 1024;
+/// How often the result is sanitised again until it stays as it is.
+const MAX_PASSES: usize = 6;
+
+/// Addresses that links and pictures may have, relative ones aside.
+const SCHEMES: [&str; 4] = ["http", "https", "mailto", "tel"];
+
+/// Formatting elements of HTML, which are opened again after a misplaced end.
+const FORMATTING: [&str; 14] =
+    ["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"];
+
+/// Elements that do not part the words on their two sides.
+const INLINE: [&str; 33] = [
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i",
+    "ins", "kbd", "mark", "nobr", "q", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup",
+    "time", "tt", "u", "wbr",
+];
+
+static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
+    let mut cleaner = Builder::default();
+    cleaner
+        .add_generic_attributes(&["class", "dir"])
+        .add_generic_attribute_prefixes(&["data-"])
+        .add_tag_attributes("a", &["target"])
+        .add_tags(&["tfoot"])
+        .url_schemes(SCHEMES.into_iter().collect());
+    cleaner
+});
+
+/// Keeps what rich text needs and drops everything that could run; sanitising the result again changes nothing.
+///
+/// # Errors
+/// A sentence for the client when the text cannot be sanitised: a NUL byte, more than [`MAX_BYTES`], or more
+/// elements than any text written by people has.
+pub fn sanitise(html: &str) -> Result<String, String> {
+    check(html)?;
+    if has_long_tag(html) {
+        return Err("cannot be sanitised: it holds a tag longer than 128 KiB".into());
+    }
+    let mut clean = CLEANER.clean(html).to_string();
+    for _ in 0..MAX_PASSES {
+        check(&clean)?;
+        let again = CLEANER.clean(&clean).to_string();
+        if again == clean {
+            return Ok(clean);
+        }
+        clean = again;
+    }
+    Err("cannot be sanitised: its elements are nested in contradictory ways".into())
+}
+
+fn check(html: &str) -> Result<(), String> {
+    if html.contains('\0') {
+        return Err("cannot be sanitised: it holds a NUL byte".into());
+    }
+    if html.len() > MAX_BYTES {
+        return Err("cannot be sanitised: it is longer than 1 MiB".into());
+    }
+    let (tags, styled) = count(html);
+    if tags > MAX_TAGS || tags.saturating_mul(styled) > MAX_REOPENED {
+        return Err("cannot be sanitised: it holds too many elements".into());
+    }
+    Ok(())
+}
+
+/// At least as many tags as the text opens, and how many of them are formatting elements with attributes
+/// (links aside: one inside another closes it).
+fn count(html: &str) -> (usize, usize) {
+    let mut counted = (0, 0);
+    for rest in html.split('<').skip(1) {
+        let name = &rest[..rest.bytes().take_while(u8::is_ascii_alphanumeric).count()];
+        if !name.starts_with(|first: char| first.is_ascii_alphabetic()) {
+            continue;
+        }
+        counted.0 += 1;
+        let formats = FORMATTING.iter().skip(1).any(|known| name.eq_ignore_ascii_case(known));
+        counted.1 += usize::from(formats && !rest[name.len()..].starts_with('>'));
+    }
+    counted
+}
+
+/// Whether a tag (or comment) is longer than [`MAX_TAG_BYTES`]: the text is read in pieces, and one of that
+/// length ends without anything having been recognised since.
+fn has_long_tag(html: &str) -> bool {
+    if html.len() <= MAX_TAG_BYTES {
+        return false;
+    }
+    let tokenizer = Tokenizer::new(Progress::default(), TokenizerOpts::default());
+    let input = BufferQueue::default();
+    let mut rest = html;
+    let mut since = 0;
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(rest.ceil_char_boundary(PIECE));
+        rest = after;
+        input.push_back(StrTendril::from_slice(piece));
+        let _ = tokenizer.feed(&input);
+        since = if tokenizer.sink.0.take() { 0 } else { since + piece.len() };
+        if since > MAX_TAG_BYTES {
+            return true;
+        }
+    }
+    false
+}
+
+/// How much is read at once when looking for long tags.
+const PIECE: usize = 8 * 1024;
+
+/// Whether anything was recognised since the last look.
+#[derive(Default)]
+struct Progress(Cell<bool>);
+
+impl TokenSink for Progress {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
+        self.0.set(self.0.get() || !matches!(token, Token::ParseError(_)));
+        TokenSinkResult::Continue
+    }
+}
+
+/// The text without its markup: entities decoded, whitespace as a reader sees it (one space at most, also
+/// between blocks), trimmed. Content of scripts and styles is no text.
+pub fn strip(html: &str) -> String {
+    let input = BufferQueue::default();
+    input.push_back(StrTendril::from_slice(html));
+    let tokenizer = Tokenizer::new(PlainText::default(), TokenizerOpts::default());
+    let _ = tokenizer.feed(&input);
+    tokenizer.end();
+    tokenizer.sink.text.into_inner().out
+}
+
+/// Collects text between tags.
+#[derive(Default)]
+struct PlainText {
+    text: RefCell<Words>,
+}
+
+#[derive(Default)]
+struct Words {
+    out: String,
+    gap: bool,
+    hidden: bool,
+}
+
+impl Words {
+    fn push(&mut self, text: &str) {
+        if self.hidden {
+            return;
+        }
+        for letter in text.chars() {
+            if letter.is_whitespace() {
+                self.gap = true;
+                continue;
+            }
+            if self.gap && !self.out.is_empty() {
+                self.out.push(' ');
+            }
+            self.gap = false;
+            self.out.push(letter);
+        }
+    }
+
+    fn tag(&mut self, tag: &Tag) -> Option<RawKind> {
+        let raw = match &*tag.name {
+            "script" => Some(RawKind::ScriptData),
+            "style" => Some(RawKind::Rawtext),
+            _ => None,
+        };
+        self.gap |= !INLINE.contains(&&*tag.name);
+        self.hidden = raw.is_some() && tag.kind == TagKind::StartTag;
+        raw.filter(|_| self.hidden)
+    }
+}
+
+impl TokenSink for PlainText {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
+        let mut words = self.text.borrow_mut();
+        match token {
+            Token::CharacterTokens(text) => words.push(&text),
+            Token::TagToken(tag) => {
+                if let Some(raw) = words.tag(&tag) {
+                    return TokenSinkResult::RawData(raw);
+                }
+            }
+            _ => {}
+        }
+        TokenSinkResult::Continue
+    }
+}
+
+#[cfg(test)]
+mod tests;

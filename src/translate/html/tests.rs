@@ -1,0 +1,205 @@
+//! What is kept, what goes, and that nothing a client sends gets around it.
+
+use super::*;
+use html5ever::Attribute;
+use proptest::prelude::*;
+use std::time::{Duration, Instant};
+
+#[test]
+fn rich_text_stays_and_what_runs_goes() {
+    for (sent, kept) in [
+        ("<p>Hello <b>world</b></p>", "<p>Hello <b>world</b></p>"),
+        ("plain text", "plain text"),
+        ("<p>a</p><script>alert(1)</script>", "<p>a</p>"),
+        ("<p onclick=\"x()\">a</p>", "<p>a</p>"),
+        ("<style>p{}</style><p style=\"color:red\" class=\"note\">a</p>", "<p class=\"note\">a</p>"),
+        ("<a href=\"javascript:x()\">a</a>", "<a rel=\"noopener noreferrer\">a</a>"),
+        ("<a href=\" JAVA\tscript:x()\">a</a>", "<a rel=\"noopener noreferrer\">a</a>"),
+        ("<a href=\"data:text/html,x\">a</a>", "<a rel=\"noopener noreferrer\">a</a>"),
+        (
+            "<a href=\"https://a.test/?a=1&b=2\" target=\"_blank\">a</a>",
+            "<a href=\"https://a.test/?a=1&amp;b=2\" target=\"_blank\" rel=\"noopener noreferrer\">a</a>",
+        ),
+        ("<a href=\"/web/1\">a</a>", "<a href=\"/web/1\" rel=\"noopener noreferrer\">a</a>"),
+        ("<img src=x onerror=alert(1)>", "<img src=\"x\">"),
+        ("<iframe src=\"https://a.test\"></iframe>b", "b"),
+        ("<form action=\"/x\"><input name=a>c</form>", "c"),
+        ("<svg><script>x</script></svg>d", "d"),
+        ("<math><mi//xlink:href=\"data:x,<script>\">", ""),
+        (
+            "<ul data-type=\"taskList\"><li data-checked=\"true\">e</li></ul>",
+            "<ul data-type=\"taskList\"><li data-checked=\"true\">e</li></ul>",
+        ),
+        ("<p>open <b>bold", "<p>open <b>bold</b></p>"),
+        ("<!-- gone -->f &amp; g < h", "f &amp; g &lt; h"),
+    ] {
+        assert_eq!(sanitise(sent).as_deref(), Ok(kept), "{sent}");
+    }
+}
+
+#[test]
+fn what_cannot_be_sanitised_is_said_to_the_client() {
+    for (sent, why) in [
+        ("a\0b".to_owned(), "NUL byte"),
+        ("x".repeat(MAX_BYTES + 1), "1 MiB"),
+        ("<b>".repeat(MAX_TAGS + 1), "too many elements"),
+        (format!("a<p {}>", "a b c d ".repeat(MAX_TAG_BYTES / 6)), "128 KiB"),
+        (format!("{}{}", "<b title=x>".repeat(200), "<p>x</p>".repeat(9_000)), "too many elements"),
+    ] {
+        let told = sanitise(&sent).unwrap_err();
+        assert!(told.starts_with("cannot be sanitised: ") && told.contains(why), "{told}");
+    }
+}
+
+#[test]
+fn nesting_costs_no_time() {
+    let begun = Instant::now();
+    for piece in ["<div>", "<b>", "<table><td>", "<a href=x><p>", "<p><b>", "<ul><li>", "</p><i>", "<span></div>"] {
+        let tags = piece.matches('<').count();
+        let _ = sanitise(&piece.repeat(2_000 / tags));
+    }
+    let styled = (0..10).map(|n| format!("<b title={n}>")).collect::<String>() + &"<p>x</p>".repeat(4_000);
+    let _ = sanitise(&styled);
+    let _ = strip(&"<div>".repeat(MAX_TAGS));
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn plain_text_is_what_a_reader_sees() {
+    for (html, text) in [
+        ("<p>Done.</p>", "Done."),
+        ("<p>one</p><p>two</p>", "one two"),
+        ("wo<b>rd</b>s and <i>more</i>", "words and more"),
+        ("a<br>b<br/>c", "a b c"),
+        ("<ul><li>a</li><li>b</li></ul><table><tr><td>c</td><td>d</td></tr></table>", "a b c d"),
+        ("  <p> spaced \n\t out&nbsp;&nbsp;here </p> ", "spaced out here"),
+        ("a &amp; b &lt;c&gt; &eacute; &#x41; &bogus; d&", "a & b <c> é A &bogus; d&"),
+        ("<p>a</p><script>alert('<p>x</p>')</script>b<style>p{}</style>c", "a b c"),
+        ("<!-- x --><!doctype html>a<!-- y -->b", "ab"),
+        ("5 < 6 and 7 > 6", "5 < 6 and 7 > 6"),
+        ("<p title=\"a > b\">c</p>", "c"),
+        ("<p></p>", ""),
+        ("", ""),
+    ] {
+        assert_eq!(strip(html), text, "{html}");
+    }
+}
+
+/// Every tag of a text with its attributes.
+#[derive(Default)]
+struct Tags(RefCell<Vec<(String, Vec<Attribute>)>>);
+
+impl TokenSink for Tags {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
+        if let Token::TagToken(tag) = token {
+            self.0.borrow_mut().push((tag.name.to_string(), tag.attrs));
+        }
+        TokenSinkResult::Continue
+    }
+}
+
+fn tags(html: &str) -> Vec<(String, Vec<Attribute>)> {
+    let input = BufferQueue::default();
+    input.push_back(StrTendril::from_slice(html));
+    let tokenizer = Tokenizer::new(Tags::default(), TokenizerOpts::default());
+    let _ = tokenizer.feed(&input);
+    tokenizer.end();
+    tokenizer.sink.0.into_inner()
+}
+
+fn assert_harmless(html: &str) {
+    for (name, attributes) in tags(html) {
+        assert!(!["script", "style", "iframe", "object", "form", "svg", "math"].contains(&&*name), "{html}");
+        for attribute in attributes {
+            let (key, value) = (&*attribute.name.local, attribute.value.trim().to_ascii_lowercase());
+            assert!(!key.starts_with("on") && key != "style", "{html}");
+            let scheme = value.split_once(':').map(|(scheme, _)| scheme.replace(['\t', '\n', '\r'], ""));
+            assert!(
+                !["javascript", "data", "vbscript"].contains(&&*scheme.unwrap_or_default())
+                    || key.starts_with("data-")
+                    || !["href", "src", "cite"].contains(&key),
+                "{html}"
+            );
+        }
+    }
+}
+
+/// Pieces that meet in hostile ways.
+fn markup() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("<p>"),
+        Just("</p>"),
+        Just("<b title=1>"),
+        Just("<b>"),
+        Just("</b>"),
+        Just("<a href='javascript:x'>"),
+        Just("<a href=\"java&#10;script:x\">"),
+        Just("</a>"),
+        Just("<table>"),
+        Just("<td>"),
+        Just("</table>"),
+        Just("<script>"),
+        Just("</script>"),
+        Just("<svg>"),
+        Just("<style>"),
+        Just("</style>"),
+        Just("<math>"),
+        Just("<mtext>"),
+        Just("<img src=x onerror=y>"),
+        Just("<img src='javascript:x'"),
+        Just("<!--"),
+        Just("-->"),
+        Just("<pre>"),
+        Just("\n"),
+        Just("</pre>"),
+        Just("&lt;"),
+        Just("&#106;"),
+        Just("<"),
+        Just(">"),
+        Just("\""),
+        Just("text"),
+        Just(" "),
+        Just("<textarea>"),
+        Just("<title>"),
+        Just("<noscript>"),
+        Just("<template>"),
+        Just("<li>"),
+        Just("<select>"),
+        Just("<ruby><rt>"),
+        Just("<h1>"),
+        Just("<i>"),
+        Just("</i>"),
+        Just("<xmp>"),
+    ];
+    proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn sanitised_markup_is_harmless_and_stays_as_it_is(html in markup()) {
+        if let Ok(clean) = sanitise(&html) {
+            assert_harmless(&clean);
+            prop_assert_eq!(sanitise(&clean), Ok(clean.clone()));
+            let text = strip(&clean);
+            prop_assert_eq!(text.trim(), &text);
+        }
+    }
+
+    #[test]
+    fn any_text_at_all_is_taken_without_panic(text in any::<String>()) {
+        let _ = strip(&text);
+        if let Ok(clean) = sanitise(&text) {
+            assert_harmless(&clean);
+            prop_assert_eq!(sanitise(&clean), Ok(clean.clone()));
+        }
+    }
+
+    #[test]
+    fn escaped_text_comes_back_as_it_was(text in "[a-zé<>&\"' ]{0,40}") {
+        let escaped = text.replace('&', "&amp;").replace('<', "&lt;");
+        let words: Vec<&str> = text.split_whitespace().collect();
+        prop_assert_eq!(strip(&escaped), words.join(" "));
+    }
+}

@@ -1,0 +1,196 @@
+//! Work items: v1's record as a typed value, and the v2 read shape made from it.
+//!
+//! Lists, the index and single reads all pass an [`Item`] around, so that a row from the index and a row from
+//! v1 are written by the same code.
+//!
+//! May use: `v2` (time), this folder.
+
+use super::Fault;
+use crate::v2::time::{self, Micros};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+/// What is asked of v1 for an [`Item`]: everything v2 shows, filters or orders by, and no `description_html`.
+pub const FIELDS: &str = "fields=id,name,sequence_id,priority,state,parent,assignees,labels,start_date,target_date,\
+                          is_draft,archived_at,created_at,updated_at,created_by,sort_order,external_id,external_source";
+
+/// A work item as v1 shows it, instants in UTC.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Item {
+    /// Id.
+    pub id: Uuid,
+    /// Title.
+    pub name: String,
+    /// Number within the project.
+    pub sequence_id: i64,
+    /// Priority.
+    pub priority: Priority,
+    /// State.
+    pub state: Uuid,
+    /// Parent, if any.
+    #[serde(default)]
+    pub parent: Option<Uuid>,
+    /// Assigned people.
+    pub assignees: Vec<Uuid>,
+    /// Applied labels.
+    pub labels: Vec<Uuid>,
+    /// Planned start, `YYYY-MM-DD`.
+    pub start_date: Option<String>,
+    /// Planned end, `YYYY-MM-DD`.
+    pub target_date: Option<String>,
+    /// Always false in what v1 shows (trap 53).
+    #[serde(default)]
+    pub is_draft: bool,
+    /// A day; always null in reads (trap 53), set in the answer to an archiving PATCH.
+    pub archived_at: Option<String>,
+    /// Creation.
+    #[serde(deserialize_with = "instant")]
+    pub created_at: Micros,
+    /// Last change.
+    #[serde(deserialize_with = "instant")]
+    pub updated_at: Micros,
+    /// Creator.
+    pub created_by: Option<Uuid>,
+    /// Ordering weight.
+    pub sort_order: f64,
+    /// Correlation value.
+    pub external_id: Option<String>,
+    /// Origin of the correlation value.
+    pub external_source: Option<String>,
+}
+
+/// Priorities, in their semantic order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Priority {
+    /// First.
+    Urgent,
+    /// Second.
+    High,
+    /// Third.
+    Medium,
+    /// Fourth.
+    Low,
+    /// Unprioritised, last.
+    None,
+}
+
+impl Priority {
+    /// The word on both sides.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Urgent => "urgent",
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+            Self::None => "none",
+        }
+    }
+}
+
+/// State groups in their semantic order (contract 7.3).
+pub const GROUPS: [&str; 6] = ["backlog", "unstarted", "started", "completed", "cancelled", "triage"];
+
+fn instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Micros, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    time::read_instant(&text).ok_or_else(|| serde::de::Error::custom("not an instant"))
+}
+
+/// Reads one v1 record.
+///
+/// # Errors
+/// A member missing or of another type.
+pub fn read(row: &str) -> Result<Item, Fault> {
+    serde_json::from_str(row).map_err(|fault| Fault(format!("a work item is not readable: {fault}")))
+}
+
+/// Reads the members of an answer of v1.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_members(members: &Map<String, Value>) -> Result<Item, Fault> {
+    Item::deserialize(members).map_err(|fault| Fault(format!("a work item is not readable: {fault}")))
+}
+
+/// `custom_fields` of the read shape: null on lists and archive verbs, an object on single items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CustomFields<'c> {
+    /// Null.
+    Hidden,
+    /// The values by property name.
+    Shown(&'c Map<String, Value>),
+}
+
+/// The v2 read shape, keys in the contract's order. `project` is the identifier of the project, `type_id`
+/// comes from the gateway's own store alone (trap 31).
+pub fn write(
+    item: &Item,
+    project: &str,
+    type_id: Option<Uuid>,
+    custom_fields: CustomFields<'_>,
+) -> Map<String, Value> {
+    let custom_fields = match custom_fields {
+        CustomFields::Hidden => Value::Null,
+        CustomFields::Shown(values) => Value::Object(values.clone()),
+    };
+    let shape = json!({
+        "id": item.id,
+        "name": item.name,
+        "identifier": format!("{project}-{}", item.sequence_id),
+        "sequence_id": item.sequence_id,
+        "priority": item.priority.as_str(),
+        "state_id": item.state,
+        "type_id": type_id,
+        "assignee_ids": item.assignees,
+        "label_ids": item.labels,
+        "parent_id": item.parent,
+        "start_date": item.start_date,
+        "target_date": item.target_date,
+        "is_draft": item.is_draft,
+        "archived_at": item.archived_at.as_deref().map(archived_instant),
+        "created_at": time::write(item.created_at),
+        "created_by_id": item.created_by.unwrap_or_default(),
+        "custom_fields": custom_fields,
+    });
+    match shape {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    }
+}
+
+/// v1 keeps the day of archiving only (trap 53); v2 shows its first instant.
+fn archived_instant(day: &str) -> String {
+    let micros =
+        time::read_date(day).and_then(|day| time::day_begins(day, "UTC")).or_else(|| time::read_instant(day));
+    micros.map_or_else(|| day.to_owned(), time::write)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_read_shape_has_the_contracts_keys_in_order() {
+        let row = json!({
+            "id": Uuid::nil(), "name": "First", "sequence_id": 7, "priority": "high", "state": Uuid::nil(),
+            "parent": null, "assignees": [], "labels": [], "start_date": null, "target_date": "2026-01-20",
+            "is_draft": false, "archived_at": "2026-11-21", "created_at": "2026-11-21T16:06:23.792659+05:30",
+            "updated_at": "2026-11-21T10:36:23Z", "created_by": null, "sort_order": 65535.0,
+            "external_id": null, "external_source": null, "description_html": "<p></p>",
+        });
+        let item = read(&row.to_string()).unwrap();
+        let none = Map::new();
+        let shape = write(&item, "WEB", None, CustomFields::Shown(&none));
+        let keys: Vec<&str> = shape.keys().map(String::as_str).collect();
+        assert_eq!(
+            keys.join(" "),
+            "id name identifier sequence_id priority state_id type_id assignee_ids label_ids parent_id start_date \
+             target_date is_draft archived_at created_at created_by_id custom_fields"
+        );
+        assert_eq!(shape["identifier"], "WEB-7");
+        assert_eq!(shape["created_at"], "2026-11-21T10:36:23.792659Z");
+        assert_eq!(shape["archived_at"], "2026-11-21T00:00:00.000000Z");
+        assert_eq!(shape["created_by_id"], json!(Uuid::nil()));
+    }
+}

@@ -1,0 +1,70 @@
+//! Human keys of work items, such as `WEB-7`.
+//!
+//! v1's look-up is case-sensitive and lax about the number, and fails on what is none (trap 54,
+//! `items_key_lower_case`, `items_key_zero_padded`, `items_key_not_a_number`), so the form is checked first.
+//!
+//! May use: nothing of this crate.
+
+use std::fmt;
+
+/// A key of the right form; whether an item has it is another question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HumanKey {
+    /// Identifier of the project, in upper case.
+    pub project: String,
+    /// Number within the project.
+    pub number: i32,
+}
+
+impl HumanKey {
+    /// Reads `letters-digits`; the project part begins with a letter and is upper-cased. Signs, leading zeros
+    /// and digits of other scripts make it none.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (project, number) = text.rsplit_once('-')?;
+        let begins = project.chars().next().is_some_and(char::is_alphabetic);
+        let digits = number.bytes().all(|b| b.is_ascii_digit()) && !number.starts_with('0');
+        if !begins || !digits || !project.chars().all(char::is_alphanumeric) {
+            return None;
+        }
+        // v1 numbers items with 32 bits; a larger number names nothing (`items_key_huge_number`).
+        Some(Self { project: project.to_uppercase(), number: number.parse().ok()? })
+    }
+}
+
+impl fmt::Display for HumanKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.project, self.number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_letters_a_hyphen_and_a_number() {
+        assert_eq!(HumanKey::parse("web-7").unwrap().to_string(), "WEB-7");
+        assert_eq!(HumanKey::parse("A1-120").unwrap().to_string(), "A1-120");
+        for malformed in [
+            "ACME_7",
+            "7",
+            "-7",
+            "WEB-",
+            "WEB-007",
+            "WEB-0",
+            "WEB-+1",
+            "WEB--1",
+            "WEB-1.0",
+            "WEB-abc",
+            "WEB-١",
+            "1A-3",
+            "A-B-1",
+            "WEB-99999999999",
+            "",
+            "-",
+            "WEB",
+        ] {
+            assert_eq!(HumanKey::parse(malformed), None, "{malformed}");
+        }
+    }
+}

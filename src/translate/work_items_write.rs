@@ -1,0 +1,243 @@
+//! Writes of work items: what may be sent, what v1's refusals mean, and whether v1 did what was asked.
+//!
+//! Only keys v1 is known to honour leave this file (traps 14, 17, 18); `type_id` never does (trap 31).
+//!
+//! May use: `plan`, `refusal`, `v2` bodies, this folder.
+
+use super::work_items::Item;
+use super::{html, intent};
+use crate::plan::Resource;
+use crate::refusal::{FieldError, Refusal};
+use crate::v2::body::Given;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+/// Members that can be given by name or by id, never both.
+const PAIRS: [(&str, &str); 6] = [
+    ("state", "state_id"),
+    ("type", "type_id"),
+    ("parent", "parent_id"),
+    ("assignees", "assignee_ids"),
+    ("labels", "label_ids"),
+    ("estimate", "estimate_point_id"),
+];
+/// Members that go to v1 under their own name as they are.
+const PLAIN: [&str; 6] = ["name", "priority", "start_date", "target_date", "external_id", "external_source"];
+/// What v1 takes for "nothing written"; it refuses empty and blank texts (trap 32, `items_create_html_empty`).
+const NO_TEXT: &str = "<p></p>";
+/// v1's sentences about the whole body, and the member each is about (`items_create_start_after_target`,
+/// `items_create_state_other_project`, `items_create_parent_other_project`, `estimates_create_foreign_point`,
+/// `items_create_html_xml_declaration`).
+const SENTENCES: [(&str, &str); 5] = [
+    ("Start date cannot exceed target date", "target_date"),
+    ("State is not valid please pass a valid state_id", "state_id"),
+    ("Parent is not valid issue_id please pass a valid issue_id", "parent_id"),
+    ("Estimate point is not valid please pass a valid estimate_point_id", "estimate_point_id"),
+    ("Invalid HTML passed", "description_html"),
+];
+
+/// Checks the members against each other and takes over those that need no look-up, in v1 names.
+///
+/// # Errors
+/// `validation_error` with every fault.
+pub fn plain(given: &Given) -> Result<Map<String, Value>, Refusal> {
+    let mut errors = both_of_a_pair(given);
+    errors.extend(switched_off(given));
+    errors.extend(names_that_are_no_texts(given));
+    let own = PLAIN.iter().filter_map(|name| Some(((*name).to_owned(), given.get(*name)?.clone())));
+    let mut body: Map<String, Value> = own.collect();
+    match given.get("description_html").and_then(Value::as_str).map(description) {
+        Some(Ok(text)) => drop(body.insert("description_html".into(), text.into())),
+        Some(Err(message)) => errors.push(FieldError::new("description_html", message)),
+        None => {}
+    }
+    if errors.is_empty() { Ok(body) } else { Err(Refusal::fields(errors)) }
+}
+
+fn both_of_a_pair(given: &Given) -> Vec<FieldError> {
+    let pairs = PAIRS.iter().filter(|(name, id)| given.contains_key(*name) && given.contains_key(*id));
+    let each = |a: &str, b: &str| FieldError::new(a, format!("cannot be sent together with {b}"));
+    pairs.flat_map(|(name, id)| [each(name, id), each(id, name)]).collect()
+}
+
+/// Types and custom properties are off: they are no business of v1 (trap 31), and the own store has none yet.
+fn switched_off(given: &Given) -> Vec<FieldError> {
+    let set = |name: &str| given.get(name).is_some_and(|value| !value.is_null());
+    let types = ["type_id", "type"].into_iter().filter(|name| set(name));
+    let mut errors: Vec<FieldError> = types
+        .map(|name| FieldError::new(name, "work item types are not switched on in this project; leave it out"))
+        .collect();
+    if given.get("custom_fields").and_then(Value::as_object).is_some_and(|fields| !fields.is_empty()) {
+        errors.push(FieldError::new("custom_fields", "custom properties are not switched on in this workspace"));
+    }
+    errors
+}
+
+fn names_that_are_no_texts(given: &Given) -> Vec<FieldError> {
+    let labels = given.get("labels").and_then(Value::as_array).into_iter().flatten().enumerate();
+    labels
+        .filter(|(_, label)| !label.is_string())
+        .map(|(index, _)| FieldError::new(format!("labels.{index}"), "must be a string"))
+        .collect()
+}
+
+fn description(text: &str) -> Result<String, String> {
+    let kept = html::sanitise(text)?;
+    Ok(if kept.trim().is_empty() { NO_TEXT.to_owned() } else { kept })
+}
+
+/// Dates in order, judged against the stored value when only one is sent, which v1 does not do (trap 28,
+/// `items_patch_dates_start_after_stored_target_accepted`).
+///
+/// # Errors
+/// `validation_error` on the later field (O28).
+pub fn check_dates(given: &Given, stored: Option<&Item>) -> Result<(), Refusal> {
+    if !given.contains_key("start_date") && !given.contains_key("target_date") {
+        return Ok(());
+    }
+    let day = |name: &str, stored: Option<&String>| match given.get(name) {
+        Some(value) => value.as_str().map(str::to_owned),
+        None => stored.cloned(),
+    };
+    let start = day("start_date", stored.and_then(|item| item.start_date.as_ref()));
+    let target = day("target_date", stored.and_then(|item| item.target_date.as_ref()));
+    match (start, target) {
+        (Some(start), Some(target)) if target < start => {
+            Err(Refusal::field("target_date", "must not be before start_date"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Takes out what the item has already; `description_html` and the estimate point are not part of an [`Item`]
+/// and stay.
+pub fn keep_changes(body: &mut Map<String, Value>, item: &Item) {
+    let present = present(item);
+    body.retain(|key, wanted| match present.get(key) {
+        Some(actual) => !same(wanted, actual),
+        None => true,
+    });
+}
+
+fn present(item: &Item) -> Map<String, Value> {
+    Map::from_iter([
+        ("name".to_owned(), item.name.as_str().into()),
+        ("priority".to_owned(), item.priority.as_str().into()),
+        ("state".to_owned(), id(item.state)),
+        ("parent".to_owned(), item.parent.map_or(Value::Null, id)),
+        ("assignees".to_owned(), item.assignees.iter().copied().map(id).collect()),
+        ("labels".to_owned(), item.labels.iter().copied().map(id).collect()),
+        ("start_date".to_owned(), item.start_date.clone().into()),
+        ("target_date".to_owned(), item.target_date.clone().into()),
+        ("external_id".to_owned(), item.external_id.clone().into()),
+        ("external_source".to_owned(), item.external_source.clone().into()),
+    ])
+}
+
+fn same(wanted: &Value, actual: &Value) -> bool {
+    match (wanted, actual) {
+        (Value::Array(a), Value::Array(b)) => {
+            a.iter().all(|element| b.contains(element)) && b.iter().all(|element| a.contains(element))
+        }
+        (a, b) => a == b,
+    }
+}
+
+fn id(id: Uuid) -> Value {
+    id.to_string().into()
+}
+
+/// Fields (v2 names) that v1 does not show as they were sent, and those it does.
+pub fn compare<'r>(
+    resource: &'r Resource,
+    sent: &Map<String, Value>,
+    shown: &Map<String, Value>,
+) -> intent::Compared<'r> {
+    let mut compared = intent::compare(resource, sent, shown);
+    if let (Some(wanted), Some(actual)) = (sent.get("estimate_point"), shown.get("estimate_point")) {
+        let names = if wanted == actual { &mut compared.kept } else { &mut compared.lost };
+        names.push("estimate_point_id");
+    }
+    compared
+}
+
+/// v1's refusal of a write, about the members the client sent: the name form where the name was given.
+pub fn refusal(given: &Given, refusal: Refusal) -> Refusal {
+    let Refusal::Validation { detail, errors } = refusal else { return refusal };
+    if errors.is_empty() {
+        let about = SENTENCES.iter().find(|(sentence, _)| *sentence == detail);
+        return match about {
+            Some((sentence, field)) => Refusal::field(as_sent(given, field), *sentence),
+            None => Refusal::Validation { detail, errors },
+        };
+    }
+    let renamed = errors.into_iter().map(|error| FieldError::new(as_sent(given, &error.field), error.message));
+    Refusal::Validation { detail, errors: renamed.collect() }
+}
+
+/// The member the client sent for `field`, which may carry an index.
+pub fn as_sent(given: &Given, field: &str) -> String {
+    let (base, index) = field.split_at(field.find('.').unwrap_or(field.len()));
+    let base = if base == "estimate_point" { "estimate_point_id" } else { base };
+    let name = PAIRS.iter().find(|(name, id)| *id == base && given.contains_key(*name)).map(|(name, _)| *name);
+    format!("{}{index}", name.unwrap_or(base))
+}
+
+/// What of a set v1 dropped (trap 15), as the client named it: `sent` are the ids in the order of the member.
+pub fn dropped(given: &Given, field: &str, sent: &Value, shown: &Value) -> FieldError {
+    let member = as_sent(given, field);
+    let named = given.get(&member).and_then(Value::as_array);
+    let kept = |id: &Value| shown.as_array().is_some_and(|shown| shown.contains(id));
+    let ids = sent.as_array().into_iter().flatten().enumerate().filter(|(_, id)| !kept(id));
+    let lost: Vec<&str> =
+        ids.filter_map(|(index, id)| named.and_then(|named| named.get(index)).unwrap_or(id).as_str()).collect();
+    FieldError::new(member, format!("cannot be given to a work item of this project: {}", lost.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn given(value: Value) -> Given {
+        value.as_object().unwrap().clone()
+    }
+
+    fn fields(outcome: Result<Map<String, Value>, Refusal>) -> Vec<String> {
+        let Err(Refusal::Validation { errors, .. }) = outcome else { panic!("{outcome:?}") };
+        errors.into_iter().map(|error| error.field).collect()
+    }
+
+    #[test]
+    fn only_known_keys_leave() {
+        let body = plain(&given(json!({
+            "name": "n", "description_html": " <!-- x --> ", "custom_fields": {}, "type_id": null, "id": "x",
+        })));
+        assert_eq!(Value::Object(body.unwrap()), json!({"name": "n", "description_html": "<p></p>"}));
+    }
+
+    #[test]
+    fn all_faults_are_told_at_once() {
+        let both =
+            given(json!({"state": "a", "state_id": "b", "labels": [1], "type": "Bug", "custom_fields": {"a": 1}}));
+        assert_eq!(fields(plain(&both)), ["state", "state_id", "type", "custom_fields", "labels.0"]);
+    }
+
+    #[test]
+    fn v1s_sentences_name_the_member_that_was_sent() {
+        let told = Refusal::invalid("State is not valid please pass a valid state_id");
+        let named = refusal(&given(json!({"state": "Done"})), told);
+        assert!(matches!(named, Refusal::Validation { errors, .. } if errors[0].field == "state"));
+        let told = Refusal::field("estimate_point", "x");
+        let named = refusal(&given(json!({})), told);
+        assert!(matches!(named, Refusal::Validation { errors, .. } if errors[0].field == "estimate_point_id"));
+    }
+
+    #[test]
+    fn dropped_elements_are_named_as_they_were_sent() {
+        let given = given(json!({"assignees": ["bob@x", "gil@x"]}));
+        let error = dropped(&given, "assignee_ids", &json!(["1", "2"]), &json!(["1"]));
+        assert_eq!((error.field.as_str(), error.message.contains("gil@x")), ("assignees", true));
+        assert!(!error.message.contains("bob@x"));
+    }
+}

@@ -1,0 +1,177 @@
+//! What is sent to v1, byte for byte where it matters, and how many calls it takes.
+
+use super::support::scripted::{Exchange, Gate, ScriptedV1};
+use super::*;
+use causeway::translate::work_items;
+
+const P: &str = "workspaces/acme/projects/00000000-0000-4000-c000-000000000001";
+const ADA: &str = "00000000-0000-4000-a000-000000000001";
+const BOB: &str = "00000000-0000-4000-a000-000000000002";
+const ID: &str = "3f7fdd5c-f4d4-4cf6-ade2-7af502316d7c";
+const FIELDS: &str =
+    "fields=id,issue,comment_html,access,actor,external_id,external_source,edited_at,created_at,created_by";
+
+/// A v1 whose proofs of access may be asked any number of times, by ada, a member of the project.
+async fn v1() -> (ScriptedV1, Gateway) {
+    let v1 = ScriptedV1::start().await;
+    let card = json!({"id": "00000000-0000-4000-c000-000000000001", "is_member": true, "member_role": 15,
+        "identifier": "WEB", "workspace": "00000000-0000-4000-b000-000000000001", "timezone": "UTC",
+        "archived_at": null, "default_assignee": null, "estimate": null, "cycle_view": true, "module_view": true});
+    let fields = "id,is_member,member_role,identifier,workspace,timezone,archived_at,default_assignee,estimate,\
+                  cycle_view,module_view";
+    v1.expect(Exchange::get("users/me/").recorded("users", "users_me_admin").repeated());
+    v1.expect(Exchange::get(&format!("{P}/?fields={fields}")).reply(200, card).repeated());
+    let gateway = Gateway::before(v1.base_url()).await;
+    (v1, gateway)
+}
+
+fn item() -> Exchange {
+    let item = json!({"id": ITEM, "name": "First", "sequence_id": 1, "priority": "none", "state": NOWHERE,
+        "parent": null, "assignees": [], "labels": [], "start_date": null, "target_date": null, "is_draft": false,
+        "archived_at": null, "created_at": "2026-11-21T10:36:58Z", "updated_at": "2026-11-21T10:36:58Z",
+        "created_by": ADA, "sort_order": 65535.0, "external_id": null, "external_source": null});
+    Exchange::get(&format!("{P}/work-items/{ITEM}/?{}", work_items::FIELDS)).reply(200, item)
+}
+
+fn record(actor: &str, changes: Value) -> Value {
+    let mut record = json!({"id": ID, "created_at": "2026-11-21T16:06:58.537053+05:30", "comment_html": "<p>a</p>",
+        "access": "INTERNAL", "external_source": null, "external_id": null, "edited_at": null,
+        "created_by": null, "issue": ITEM, "actor": actor});
+    record.as_object_mut().expect("members").extend(changes.as_object().expect("changes").clone());
+    record
+}
+
+fn at(id: &str) -> String {
+    format!("{P}/work-items/{ITEM}/comments/{id}")
+}
+
+fn one() -> String {
+    at(&format!("{ID}/"))
+}
+
+fn taken() -> Value {
+    json!({"error": "Work item comment with the same external id and external source already exists", "id": ID})
+}
+
+#[tokio::test]
+async fn a_list_reads_the_item_and_the_collection_side_by_side_then_the_item_alone() {
+    let (v1, gateway) = v1().await;
+    let page = json!({"results": [record(ADA, json!({}))], "count": 1, "total_results": 1, "total_count": 1,
+        "total_pages": 1, "next_page_results": false, "prev_page_results": false, "next_cursor": "1000:1:0",
+        "prev_cursor": "1000:-1:1"});
+    v1.expect(Exchange::get(&at(&format!("?per_page=1000&{FIELDS}"))).reply(200, page));
+    v1.expect(item().times(2));
+    let first = gateway.get("ada", &comments()).await.expect(200);
+    assert_eq!(first.data()[0]["created_by_id"], json!("00000000-0000-0000-0000-000000000000"));
+    assert_eq!(first.data()[0]["created_at"], json!("2026-11-21T10:36:58.537053Z"));
+    assert_eq!(gateway.get("ada", &comments()).await.expect(200).calls(), 1);
+    v1.finish();
+}
+
+#[tokio::test]
+async fn a_create_sends_known_keys_and_reads_back() {
+    let (v1, gateway) = v1().await;
+    v1.expect(item());
+    let sent = json!({"comment_html": "<p>a</p>", "access": "EXTERNAL"});
+    v1.expect(Exchange::post(&at("")).body(sent).reply(201, record(ADA, json!({"access": "EXTERNAL"}))));
+    v1.expect(Exchange::get(&one()).reply(200, record(ADA, json!({"access": "EXTERNAL"}))));
+    let body = json!({"comment_html": "<p>a</p>", "access": "EXTERNAL", "actor": BOB, "created_by": BOB, "x": 1});
+    gateway.post("ada", &comments(), body).await.expect(201);
+    v1.finish();
+}
+
+#[tokio::test]
+async fn a_taken_pair_costs_one_more_post_and_is_kept_here() {
+    let (v1, gateway) = v1().await;
+    v1.expect(item().times(2));
+    let pair = json!({"comment_html": "<p>a</p>", "external_id": "k1", "external_source": "zd"});
+    v1.expect(Exchange::post(&at("")).body(pair.clone()).reply(409, taken()));
+    v1.expect(Exchange::post(&at("")).body(json!({"comment_html": "<p>a</p>"})).reply(201, record(ADA, json!({}))));
+    v1.expect(Exchange::get(&one()).reply(200, record(ADA, json!({}))).times(2));
+    let posted = gateway.post("ada", &comments(), pair).await.expect(201);
+    assert_eq!(posted.text("external_id"), "k1");
+    let read = gateway.get("ada", &comment(ID)).await.expect(200);
+    assert_eq!((read.calls(), &read.json), (2, &posted.json));
+    v1.finish();
+}
+
+#[tokio::test]
+async fn an_update_sends_only_what_changes() {
+    let (v1, gateway) = v1().await;
+    v1.expect(item().times(3));
+    v1.expect(Exchange::get(&one()).reply(200, record(ADA, json!({}))).times(3));
+    let sent = json!({"comment_html": "<p>b</p>"});
+    let patched = record(ADA, json!({"comment_html": "<p>b</p>"}));
+    v1.expect(Exchange::patch(&one()).body(sent).reply(200, patched));
+    let body = json!({"comment_html": "<p>b</p>", "access": "INTERNAL", "external_id": null});
+    let edited = gateway.patch("ada", &comment(ID), body).await.expect(200);
+    assert!(edited.json["edited_at"].is_string());
+    // Nothing differs from what is stored: stamped, and nothing sent.
+    let same = gateway.patch("ada", &comment(ID), json!({"access": "INTERNAL"})).await.expect(200);
+    assert_eq!(same.calls(), 2);
+    assert_eq!(gateway.patch("ada", &comment(ID), json!({})).await.expect(200).calls(), 2);
+    v1.finish();
+}
+
+#[tokio::test]
+async fn a_pair_refused_on_update_goes_to_the_overlay_and_the_rest_is_sent_again() {
+    let (v1, gateway) = v1().await;
+    v1.expect(item());
+    v1.expect(Exchange::get(&one()).reply(200, record(ADA, json!({"external_source": "zd"}))));
+    let both = json!({"external_id": "k1", "access": "EXTERNAL"});
+    v1.expect(Exchange::patch(&one()).body(both.clone()).reply(409, taken()));
+    let rest = record(ADA, json!({"external_source": "zd", "access": "EXTERNAL"}));
+    v1.expect(Exchange::patch(&one()).body(json!({"access": "EXTERNAL"})).reply(200, rest));
+    let edited = gateway.patch("ada", &comment(ID), both).await.expect(200);
+    assert_eq!((edited.text("external_id"), edited.text("access")), ("k1".into(), "EXTERNAL".into()));
+    v1.finish();
+}
+
+#[tokio::test]
+async fn somebody_elses_comment_is_read_and_never_written() {
+    let (v1, gateway) = v1().await;
+    v1.expect(item().times(2));
+    v1.expect(Exchange::get(&one()).reply(200, record(BOB, json!({}))).times(2));
+    gateway.patch("ada", &comment(ID), json!({"access": "x"})).await.expect_problem(403, "forbidden");
+    gateway.delete("ada", &comment(ID)).await.expect_problem(403, "forbidden");
+    v1.finish();
+}
+
+#[tokio::test]
+async fn a_delete_reads_then_deletes() {
+    let (v1, gateway) = v1().await;
+    v1.expect(item());
+    v1.expect(Exchange::get(&one()).reply(200, record(ADA, json!({}))));
+    v1.expect(Exchange::delete(&one()));
+    gateway.delete("ada", &comment(ID)).await.expect(204);
+    v1.finish();
+}
+
+#[tokio::test]
+async fn trouble_behind_is_no_answer_about_the_comment() {
+    let (v1, gateway) = v1().await;
+    v1.expect(item().times(2));
+    v1.expect(Exchange::get(&one()).reply(200, json!({"id": ID})));
+    v1.expect(Exchange::get(&one()).reply(418, json!({})));
+    for _ in 0..2 {
+        gateway.get("ada", &comment(ID)).await.expect_problem(502, "upstream_error");
+    }
+    v1.finish();
+}
+
+#[tokio::test]
+async fn item_and_comment_are_asked_for_at_the_same_time() {
+    let (v1, gateway) = v1().await;
+    let gate = Gate::default();
+    v1.expect(item().held(&gate));
+    v1.expect(Exchange::get(&one()).reply(200, record(ADA, json!({}))).held(&gate));
+    let both = async {
+        // Identity, card, then the two.
+        v1.until_called(4).await;
+        gate.open();
+    };
+    let path = comment(ID);
+    let (read, ()) = tokio::join!(gateway.get("ada", &path), both);
+    assert_eq!(read.expect(200).calls(), 4);
+    v1.finish();
+}

@@ -1,0 +1,177 @@
+//! Requests that wait for a read: its progress, v1's quota, and own writes meanwhile.
+
+use crate::support::scripted::{Exchange, Gate, ScriptedV1};
+use crate::{always, client_of, context, settings};
+use causeway::context::Context;
+use causeway::index::{Indexes, Scope};
+use causeway::refusal::Refusal;
+use causeway::translate::work_items::{FIELDS, Item, read};
+use causeway::v1::V1Key;
+use serde_json::{Value, json};
+use std::time::Duration;
+use uuid::Uuid;
+
+const PATH: &str = "workspaces/acme/projects/p/work-items/";
+
+fn scope() -> Scope {
+    Scope { workspace: "acme".into(), project: Uuid::from_u128(9), path: PATH.into(), members: true }
+}
+
+fn row(id: u128, name: &str, second: u32) -> Value {
+    json!({"id": Uuid::from_u128(id), "name": name, "sequence_id": id as u64, "priority": "none",
+        "state": Uuid::from_u128(1), "parent": null, "assignees": [], "labels": [], "start_date": null,
+        "target_date": null, "is_draft": false, "archived_at": null, "created_at": "2026-01-01T00:00:00Z",
+        "updated_at": format!("2026-01-01T00:{:02}:{:02}Z", second / 60, second % 60), "created_by": null,
+        "sort_order": 1.0, "external_id": null, "external_source": null})
+}
+
+fn item(id: u128, name: &str, second: u32) -> Item {
+    read(&row(id, name, second).to_string()).unwrap()
+}
+
+fn page(rows: Vec<Value>, total: usize, more: bool) -> Value {
+    json!({"total_count": total, "next_page_results": more, "results": rows})
+}
+
+fn build_page(number: usize) -> Exchange {
+    let cursor = if number > 0 { format!("&cursor=1000:{number}:0") } else { String::new() };
+    Exchange::get(&format!("{PATH}?per_page=1000{cursor}&order_by=created_at&{FIELDS}"))
+}
+
+fn delta() -> Exchange {
+    Exchange::get(&format!("{PATH}?per_page=100&order_by=-updated_at&{FIELDS}"))
+}
+
+/// `count` rows from `from` on; the first of all has changed long after the others.
+fn rows(from: u128, count: u128) -> Vec<Value> {
+    (from..from + count).map(|id| row(id, "x", if id == 1 { 3000 } else { 0 })).collect()
+}
+
+#[tokio::test]
+async fn a_deadline_that_ends_first_is_told_the_progress_and_the_build_goes_on() {
+    let v1 = ScriptedV1::start().await;
+    let gate = Gate::default();
+    v1.expect(build_page(0).reply(200, page(rows(1, 1000), 1500, true)));
+    v1.expect(build_page(1).reply(200, page(rows(1001, 500), 1500, false)).held(&gate));
+    v1.expect(delta().reply(200, page(rows(1, 100), 1500, true)));
+    let (indexes, key) = (Indexes::new(client_of(v1.base_url()), settings()), V1Key::new("ada"));
+    let hasty = Context::new("req-1", Duration::from_millis(900));
+    let refusal = indexes.fresh(&scope(), &key, &hasty).await.unwrap_err();
+    let Refusal::IndexBuilding { detail, retry_after } = refusal else { panic!("{refusal:?}") };
+    assert!(detail.contains("1 of about 2 pages"), "{detail}");
+    assert!((1..=60).contains(&retry_after));
+    assert!(!indexes.is_built(&scope()));
+    gate.open();
+    let index = indexes.fresh(&scope(), &key, &context()).await.unwrap();
+    assert_eq!(index.len(), 1500);
+    v1.finish();
+}
+
+#[tokio::test]
+async fn the_quota_holds_a_build_up_but_does_not_end_it() {
+    let v1 = ScriptedV1::start().await.in_order();
+    let limited = json!({"error": "Rate limit exceeded"});
+    v1.expect(build_page(0).reply(429, limited.clone()).header("retry-after", "1"));
+    v1.expect(build_page(0).reply(200, page(rows(1, 1000), 1001, true)));
+    v1.expect(build_page(1).reply(429, limited.clone()).header("retry-after", "1"));
+    v1.expect(build_page(1).reply(200, page(rows(1001, 1), 1001, false)));
+    v1.expect(delta().reply(200, page(rows(1, 100), 1001, true)));
+    let (indexes, key) = (Indexes::new(client_of(v1.base_url()), always()), V1Key::new("ada"));
+    assert_eq!(indexes.fresh(&scope(), &key, &context()).await.unwrap().len(), 1001);
+    v1.finish();
+}
+
+#[tokio::test]
+async fn any_other_failure_is_the_answer_of_all_who_wait_and_the_next_begins_anew() {
+    let v1 = ScriptedV1::start().await;
+    let gate = Gate::default();
+    v1.expect(build_page(0).reply(500, json!({"error": "x"})).held(&gate));
+    let indexes = Indexes::new(client_of(v1.base_url()), settings());
+    let ask = || {
+        let indexes = indexes.clone();
+        tokio::spawn(async move { indexes.fresh(&scope(), &V1Key::new("ada"), &context()).await.map(|_| ()) })
+    };
+    let waiting: Vec<_> = (0..5).map(|_| ask()).collect();
+    v1.until_called(1).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    gate.open();
+    for one in waiting {
+        assert!(one.await.unwrap().is_err_and(|refusal| refusal.code() == "upstream_error"));
+    }
+    v1.expect(build_page(0).reply(200, page(rows(1, 3), 3, false)));
+    assert_eq!(indexes.fresh(&scope(), &V1Key::new("ada"), &context()).await.unwrap().len(), 3);
+    v1.finish();
+}
+
+#[tokio::test]
+async fn pages_that_do_not_agree_are_followed_by_a_sweep() {
+    let v1 = ScriptedV1::start().await.in_order();
+    // Row 1 goes after the first page: row 1001 slides onto it and is missed.
+    v1.expect(build_page(0).reply(200, page(rows(1, 1000), 1002, true)));
+    v1.expect(build_page(1).reply(200, page(rows(1002, 1), 1001, false)));
+    v1.expect(delta().reply(200, page(rows(2, 100), 1001, true)));
+    let mark = |id: u128| json!({"id": Uuid::from_u128(id), "updated_at": "2026-01-01T00:00:00Z"});
+    let marks = |from: u128, to: u128| (from..=to).map(mark).collect::<Vec<_>>();
+    let sweep = format!("{PATH}?per_page=1000&order_by=created_at&fields=id,updated_at");
+    v1.expect(Exchange::get(&sweep).reply(200, page(marks(2, 1001), 1001, true)));
+    let sweep = format!("{PATH}?per_page=1000&cursor=1000:1:0&order_by=created_at&fields=id,updated_at");
+    v1.expect(Exchange::get(&sweep).reply(200, page(marks(1002, 1002), 1001, false)));
+    let (gone, missed) = (Uuid::from_u128(1), Uuid::from_u128(1001));
+    v1.expect(Exchange::get(&format!("{PATH}{gone}/?{FIELDS}")).reply(404, json!({"error": "x"})));
+    v1.expect(Exchange::get(&format!("{PATH}{missed}/?{FIELDS}")).reply(200, row(1001, "missed", 0)));
+    v1.expect(delta().reply(200, page(rows(2, 100), 1001, true)));
+    let (indexes, key) = (Indexes::new(client_of(v1.base_url()), settings()), V1Key::new("ada"));
+    let index = indexes.fresh(&scope(), &key, &context()).await.unwrap();
+    assert_eq!(
+        (index.len(), index.get(Uuid::from_u128(1)), index.get(missed)),
+        (1001, None, Some(item(1001, "missed", 0)))
+    );
+    v1.finish();
+}
+
+/// The write and its answer fall between the moment v1 cut a page and the moment it arrives.
+#[tokio::test]
+async fn rows_read_before_an_own_write_do_not_undo_it() {
+    let v1 = ScriptedV1::start().await;
+    let gate = Gate::default();
+    v1.expect(build_page(0).reply(200, page(vec![row(1, "a", 0), row(2, "b", 0)], 2, false)));
+    let (indexes, key) = (Indexes::new(client_of(v1.base_url()), always()), V1Key::new("ada"));
+    indexes.fresh(&scope(), &key, &context()).await.unwrap();
+    let old = vec![row(3, "made elsewhere", 60), row(1, "older", 30), row(2, "b", 0)];
+    v1.expect(delta().reply(200, page(old, 3, false)).held(&gate));
+    let reading = {
+        let indexes = indexes.clone();
+        tokio::spawn(async move { indexes.fresh(&scope(), &V1Key::new("ada"), &context()).await })
+    };
+    v1.until_called(2).await;
+    indexes.changed(scope().project, &item(1, "own", 40));
+    indexes.changed(scope().project, &item(4, "own new", 41));
+    indexes.gone(scope().project, Uuid::from_u128(2));
+    gate.open();
+    let index = reading.await.unwrap().unwrap();
+    let names: Vec<String> = index.items().map(|item| item.name).collect();
+    assert_eq!(names, ["own", "made elsewhere", "own new"]);
+    v1.finish();
+}
+
+/// What was touched while a read was under way is not vouched for by that read.
+#[tokio::test]
+async fn a_read_that_began_before_a_touch_is_followed_by_another() {
+    let v1 = ScriptedV1::start().await;
+    let gate = Gate::default();
+    v1.expect(build_page(0).reply(200, page(rows(1, 1), 1, false)).held(&gate));
+    let indexes = Indexes::new(client_of(v1.base_url()), settings());
+    let ask = || {
+        let indexes = indexes.clone();
+        tokio::spawn(async move { indexes.fresh(&scope(), &V1Key::new("ada"), &context()).await.unwrap().len() })
+    };
+    let before = ask();
+    v1.until_called(1).await;
+    indexes.touched(scope().project);
+    v1.expect(delta().reply(200, page(rows(1, 2), 2, false)));
+    let after = ask();
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    gate.open();
+    assert_eq!((before.await.unwrap(), after.await.unwrap()), (1, 2));
+    v1.finish();
+}

@@ -1,0 +1,76 @@
+//! Archiving, which v1 does by a PATCH, and deleting, which v1 does to the children too.
+
+use super::{FIELDS, first, hidden, read, record, second, shown, states};
+use crate::scene::{ONE, P, Scene, TWO, WEB, but};
+use crate::support::scripted::Exchange;
+use serde_json::{Value, json};
+
+fn verb(name: &str) -> String {
+    format!("{WEB}/work-items/{ONE}/{name}/")
+}
+
+#[tokio::test]
+async fn archive_patches_a_live_item_with_a_day() {
+    let mut scene = Scene::in_project().await.then(read());
+    let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date().to_string();
+    let archived = but(&first(), json!({"archived_at": today}));
+    // The body is left open: the test may run over midnight.
+    scene = scene.then(Exchange::patch(&record()).reply(200, archived)).then(hidden());
+    let body = json!({"archived_at": null, "name": "ignored"});
+    let answer = scene.ask("POST", &verb("archive"), Some(body)).await.expect(200);
+    assert_eq!((answer.calls(), answer.text("archived_at")), (4, format!("{today}T00:00:00.000000Z")));
+    assert_eq!((&answer.json["custom_fields"], answer.text("name")), (&Value::Null, "First".into()));
+    let again = scene.ask("POST", &verb("archive"), None).await.expect_problem(404, "resource_not_found");
+    assert_eq!(again.calls(), 1);
+    scene.end();
+}
+
+#[tokio::test]
+async fn unarchive_finds_what_no_read_shows_and_leaves_a_live_item_alone() {
+    let mut scene = Scene::in_project()
+        .await
+        .then(hidden())
+        .then(Exchange::patch(&record()).body(json!({"archived_at": null})).reply(200, first()))
+        .then(states())
+        .then(read());
+    let answer = scene.ask("POST", &verb("unarchive"), None).await.expect(200);
+    assert_eq!((answer.calls(), &answer.json), (5, &shown(Value::Null)));
+    let again = scene.ask("POST", &verb("unarchive"), None).await.expect(200);
+    assert_eq!((again.calls(), &again.json), (1, &shown(Value::Null)));
+    scene.end();
+}
+
+#[tokio::test]
+async fn unarchive_does_not_show_drafts_and_items_in_triage() {
+    let unlisted = "00000000-0000-4000-d000-000000000106";
+    for changes in [json!({"is_draft": true}), json!({"state": unlisted})] {
+        let mut scene = Scene::in_project()
+            .await
+            .then(hidden())
+            .then(Exchange::patch(&record()).reply(200, but(&first(), changes)))
+            .then(states());
+        scene.ask("POST", &verb("unarchive"), None).await.expect_problem(404, "resource_not_found");
+        scene.end();
+    }
+}
+
+#[tokio::test]
+async fn delete_detaches_the_children_first() {
+    let child = format!("{P}/work-items/{TWO}/");
+    let rows = json!({"total_count": 2, "next_page_results": false, "results": [
+        {"id": ONE, "parent": null}, {"id": TWO, "parent": ONE}]});
+    let detached = but(&second(), json!({"parent": null}));
+    let mut scene = Scene::in_project()
+        .await
+        .then(Exchange::get(&format!("{P}/work-items/?per_page=1000&fields=id,parent")).reply(200, rows))
+        .then(read())
+        .then(Exchange::patch(&child).body(json!({"parent": null})).reply(200, detached))
+        .then(Exchange::delete(&record()))
+        .then(Exchange::get(&format!("{child}?{FIELDS}")).reply(200, second()));
+    let path = format!("{WEB}/work-items/{ONE}/");
+    let answer = scene.ask("DELETE", &path, None).await.expect(204);
+    assert_eq!((answer.calls(), answer.bytes.len()), (6, 0));
+    let left = scene.ask("GET", &format!("{WEB}/work-items/{TWO}/"), None).await.expect(200);
+    assert_eq!(left.calls(), 1);
+    scene.end();
+}

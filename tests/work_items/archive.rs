@@ -1,0 +1,65 @@
+//! Archive and unarchive.
+
+use crate::world::{ARCHIVED, id, new_item, one, recorded};
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn an_archived_item_is_found_by_unarchive_alone() {
+    let gateway = recorded().await;
+    let made = new_item(&gateway, json!({"name": "n", "priority": "low"})).await;
+    let item = one(&made.text("id"));
+    let (archive, unarchive) = (format!("{item}archive/"), format!("{item}unarchive/"));
+    let archived = gateway.post("bob", &archive, json!({"name": "ignored"})).await.expect(200);
+    assert!(archived.text("archived_at").ends_with("T00:00:00.000000Z"));
+    assert_eq!((&archived.json["custom_fields"], &archived.json["name"]), (&Value::Null, &json!("n")));
+    gateway.post("bob", &archive, json!({})).await.expect_problem(404, "resource_not_found");
+    gateway.get("bob", &item).await.expect_problem(404, "resource_not_found");
+    gateway.patch("bob", &item, json!({"name": "m"})).await.expect_problem(404, "resource_not_found");
+    gateway.delete("ada", &item).await.expect_problem(404, "resource_not_found");
+    let key = format!("/api/v2/workspaces/acme/work-items/{}/", made.text("identifier"));
+    gateway.get("bob", &key).await.expect_problem(404, "resource_not_found");
+    let back = gateway.post("bob", &unarchive, json!({})).await.expect(200);
+    assert_eq!((&back.json["archived_at"], &back.json["custom_fields"]), (&Value::Null, &Value::Null));
+    assert_eq!(gateway.post("bob", &unarchive, json!({})).await.expect(200).json, back.json);
+    assert_eq!(gateway.get("bob", &item).await.expect(200).json, made.json);
+}
+
+#[tokio::test]
+async fn archived_at_cannot_be_written() {
+    let gateway = recorded().await;
+    let made = new_item(&gateway, json!({"name": "n", "archived_at": "2026-01-01"})).await;
+    assert_eq!(made.json["archived_at"], Value::Null);
+    let item = one(&made.text("id"));
+    let same = gateway.patch("ada", &item, json!({"archived_at": "2026-01-01T00:00:00Z"})).await.expect(200);
+    assert_eq!(same.json["archived_at"], Value::Null);
+}
+
+#[tokio::test]
+async fn only_archived_items_of_the_project_come_back() {
+    let gateway = recorded().await;
+    let path = |number| format!("{ARCHIVED}{}/unarchive/", id('e', number));
+    gateway.post("ada", &path(12), json!({})).await.expect(200);
+    gateway.post("ada", &path(12), json!({})).await.expect(200);
+    for number in [13, 14, 16, 99, 1] {
+        gateway.post("ada", &path(number), json!({})).await.expect_problem(404, "resource_not_found");
+        gateway.get("ada", &format!("{ARCHIVED}{}/", id('e', number))).await.expect(404);
+    }
+    for number in [13, 14] {
+        let archive = format!("{ARCHIVED}{}/archive/", id('e', number));
+        gateway.post("ada", &archive, json!({})).await.expect_problem(404, "resource_not_found");
+    }
+}
+
+#[tokio::test]
+async fn expand_is_honoured_and_checked_before_the_write() {
+    let gateway = recorded().await;
+    let item = one(&id('e', 1));
+    let unknown = gateway.post("ada", &format!("{item}archive/?expand=cycle"), json!({})).await.expect(400);
+    assert_eq!(unknown.error_fields(), ["expand"]);
+    gateway.get("ada", &item).await.expect(200);
+    for verb in ["archive", "unarchive"] {
+        let answer = gateway.post("ada", &format!("{item}{verb}/?expand=state,type"), json!({})).await.expect(200);
+        assert_eq!(answer.json["state"]["name"], "Backlog");
+        assert_eq!(answer.json["type"], Value::Null);
+    }
+}

@@ -1,0 +1,216 @@
+//! The list of work items: look-ups and pages straight from v1, and the index behind everything else.
+
+use crate::support::gateway::Gateway;
+use crate::world::{ARCHIVED, ITEMS, V1_WEB, at_v1, id, new_item, new_label, one, recorded, steps};
+use causeway::sandbox::Seed;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+async fn listed(gateway: &Gateway, query: &str) -> Vec<Value> {
+    gateway.get("ada", &format!("{ITEMS}?{query}")).await.expect(200).column("name")
+}
+
+/// Ten items whose creation ties in pairs, written through v1, which obeys `created_at` (trap 17).
+async fn tied_items(gateway: &Gateway) {
+    for number in 0..10 {
+        let body = json!({"name": format!("tied {number}"), "created_at": format!("2001-01-0{}T00:00:00Z", number / 2 + 1)});
+        gateway.post("ada", &format!("{V1_WEB}work-items/"), body).await.expect(201);
+    }
+}
+
+#[tokio::test]
+async fn a_page_v1_can_answer_is_one_call_and_builds_no_index() {
+    let gateway = recorded().await;
+    for number in 0..12 {
+        new_item(&gateway, json!({"name": format!("n{number}")})).await;
+    }
+    for query in [
+        "",
+        "order_by=-created_at&per_page=5",
+        "offset=7&per_page=3&order_by=sequence_id",
+        "order_by=-id",
+        "paginate=cursor",
+    ] {
+        gateway.sandbox().clear_journal();
+        let page = gateway.get("ada", &format!("{ITEMS}?{query}")).await.expect(200);
+        assert_eq!(steps(&gateway), ["GET work-items"], "{query}");
+        assert!(!page.headers["server-timing"].contains("index"), "{query}");
+    }
+    let page = gateway.get("ada", &format!("{ITEMS}?offset=7&per_page=3&order_by=sequence_id")).await;
+    assert_eq!(page.column("sequence_id"), [8, 9, 10].map(Value::from));
+    assert_eq!(
+        (&page.json["next"], &page.json["previous"], &page.json["total_count"]),
+        (&json!(10), &json!(4), &json!(13))
+    );
+}
+
+#[tokio::test]
+async fn direct_pages_and_the_index_give_the_same_walks() {
+    let gateway = recorded().await;
+    tied_items(&gateway).await;
+    let orders =
+        ["id", "-id", "sequence_id", "-sequence_id", "created_at", "-created_at", "updated_at", "-updated_at"];
+    let walk = async |order: &str| {
+        let mut rows = Vec::new();
+        for offset in (0..12).step_by(3) {
+            let query = format!("{ITEMS}?order_by={order}&per_page=3&offset={offset}");
+            rows.extend(gateway.get("ada", &query).await.expect(200).column("id"));
+        }
+        rows
+    };
+    let mut straight = Vec::new();
+    for order in orders {
+        straight.push(walk(order).await);
+    }
+    let warm = gateway.get("ada", &format!("{ITEMS}?priority=none")).await.expect(200);
+    assert!(warm.headers["server-timing"].contains("index"));
+    for (order, straight) in orders.iter().zip(straight) {
+        assert_eq!(walk(order).await, straight, "{order}");
+        assert_eq!(straight.iter().map(Value::to_string).collect::<BTreeSet<_>>().len(), 11, "{order}");
+    }
+}
+
+#[tokio::test]
+async fn trap_45_a_boundary_that_ties_is_not_left_to_v1() {
+    let gateway = recorded().await;
+    tied_items(&gateway).await;
+    gateway.sandbox().clear_journal();
+    // Rows 0 and 1 tie, so a page of one row cuts a tie and the index must answer.
+    let page = gateway.get("ada", &format!("{ITEMS}?order_by=created_at&per_page=1")).await.expect(200);
+    assert!(page.headers["server-timing"].contains("index"));
+    let both = gateway.get("ada", &format!("{ITEMS}?order_by=created_at&per_page=2")).await.expect(200);
+    let ids: Vec<String> = both.column("id").iter().map(Value::to_string).collect();
+    assert!(ids[0] < ids[1], "ties are broken by id");
+    assert_eq!(both.data()[0], page.data()[0]);
+}
+
+#[tokio::test]
+async fn trap_47_a_pair_and_a_number_are_looked_up_and_nothing_invisible_is_found() {
+    let gateway = recorded().await;
+    let pair = json!({"name": "mirrored", "external_id": "a&b", "external_source": "gh"});
+    let item = new_item(&gateway, pair).await;
+    gateway.get("ada", &ITEMS.replace("work-items", "states")).await.expect(200);
+    gateway.sandbox().clear_journal();
+    let found = gateway.get("ada", &format!("{ITEMS}?external_id=a%26b&external_source=gh")).await.expect(200);
+    assert_eq!(found.column("id"), [json!(item.text("id"))]);
+    assert_eq!(steps(&gateway), ["GET work-items"]);
+    assert_eq!(listed(&gateway, "external_id=a%26b&external_source=gh&priority=high").await, Vec::<Value>::new());
+    assert_eq!(listed(&gateway, "external_id=a%26b&external_source=no").await, Vec::<Value>::new());
+    gateway.sandbox().clear_journal();
+    let number = item.json["sequence_id"].to_string();
+    assert_eq!(listed(&gateway, &format!("sequence_id={number}")).await, [json!("mirrored")]);
+    assert_eq!(gateway.sandbox().journal().len(), 1);
+    assert_eq!(listed(&gateway, "sequence_id=999").await, Vec::<Value>::new());
+    // v1's pair look-up finds archived items too (`archived_find_by_external_pair`).
+    gateway.send(Some("ada"), "POST", &format!("{}archive/", one(&item.text("id"))), None).await.expect(200);
+    assert_eq!(listed(&gateway, "external_id=a%26b&external_source=gh").await, Vec::<Value>::new());
+    assert_eq!(gateway.get("ada", &format!("{ARCHIVED}?sequence_id=2")).await.expect(200).data().len(), 0);
+}
+
+#[tokio::test]
+async fn trap_44_cycle_and_module_filters_follow_the_membership() {
+    let gateway = recorded().await;
+    let (inside, outside) =
+        (new_item(&gateway, json!({"name": "in"})).await, new_item(&gateway, json!({"name": "out"})).await);
+    for kind in ["cycle", "module"] {
+        let sets = ITEMS.replace("work-items", &format!("{kind}s"));
+        let set = gateway.post("ada", &sets, json!({"name": "set"})).await.expect(201).text("id");
+        let members = format!("{V1_WEB}{kind}s/{set}/{kind}-issues/");
+        gateway.post("ada", &members, json!({"issues": [inside.text("id")]})).await.expect(200);
+        assert_eq!(listed(&gateway, &format!("{kind}_id={set}")).await, [json!("in")], "{kind}");
+        assert_eq!(
+            listed(&gateway, &format!("{kind}_id__in={set},{}", id('e', 77))).await,
+            [json!("in")],
+            "{kind}"
+        );
+        assert_eq!(listed(&gateway, &format!("{kind}_id__isnull=false")).await, [json!("in")], "{kind}");
+        let without = listed(&gateway, &format!("{kind}_id__isnull=true&order_by=sequence_id")).await;
+        assert_eq!(without, [json!("First"), json!("out")], "{kind}");
+        assert_eq!(listed(&gateway, &format!("{kind}_id={}", outside.text("id"))).await, Vec::<Value>::new());
+        let asked = gateway
+            .sandbox()
+            .journal()
+            .into_iter()
+            .filter(|entry| entry.method == "GET" && entry.path.contains(&format!("{kind}-issues")));
+        assert!(asked.into_iter().all(|entry| entry.path.contains("order_by=id")), "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_written_is_in_the_next_list() {
+    let gateway = recorded().await;
+    let query = "search=needle&order_by=sequence_id";
+    assert_eq!(listed(&gateway, query).await, Vec::<Value>::new());
+    let made = new_item(&gateway, json!({"name": "a needle"})).await.text("id");
+    assert_eq!(listed(&gateway, query).await, [json!("a needle")]);
+    gateway.patch("bob", &one(&made), json!({"name": "the NEEDLE"})).await.expect(200);
+    assert_eq!(listed(&gateway, query).await, [json!("the NEEDLE")]);
+    // Past v2, on the pass-through of the same gateway.
+    gateway.patch("ada", &format!("{V1_WEB}work-items/{made}/"), json!({"name": "no more"})).await.expect(200);
+    assert_eq!(listed(&gateway, query).await, Vec::<Value>::new());
+    gateway.patch("ada", &format!("{V1_WEB}work-items/{made}/"), json!({"name": "needle 2"})).await.expect(200);
+    assert_eq!(listed(&gateway, query).await, [json!("needle 2")]);
+    gateway.delete("ada", &one(&made)).await.expect(204);
+    assert_eq!(listed(&gateway, query).await, Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn labels_that_were_deleted_are_on_no_item() {
+    let gateway = recorded().await;
+    let label = new_label(&gateway, "gone soon").await;
+    let item = new_item(&gateway, json!({"name": "labelled", "label_ids": [label]})).await.text("id");
+    assert_eq!(listed(&gateway, &format!("label_id={label}")).await, [json!("labelled")]);
+    gateway.delete("ada", &format!("{}{label}/", ITEMS.replace("work-items", "labels"))).await.expect(204);
+    let rows = gateway.get("ada", &format!("{ITEMS}?search=labelled")).await.expect(200);
+    assert_eq!(rows.column("label_ids"), [json!([])]);
+    assert_eq!(listed(&gateway, &format!("label_id={label}")).await, Vec::<Value>::new());
+    assert_eq!(listed(&gateway, "label_id__isnull=true&search=labelled").await, [json!("labelled")]);
+    assert_eq!(at_v1(&gateway, &item).await["labels"], json!([]));
+}
+
+#[tokio::test]
+async fn a_list_shows_no_more_than_a_list_should() {
+    let gateway = recorded().await;
+    new_item(&gateway, json!({"name": "x", "external_id": "1", "description_html": "<p>secret</p>"})).await;
+    for query in ["", "search=x"] {
+        let page = gateway.get("ada", &format!("{ITEMS}?{query}")).await.expect(200);
+        let row = page.data()[0].as_object().expect("a row");
+        assert_eq!(row["custom_fields"], Value::Null);
+        assert_eq!(row.len(), 17, "{query}: {row:?}");
+    }
+    assert_eq!(listed(&gateway, "is_draft=true").await, Vec::<Value>::new());
+    assert_eq!(listed(&gateway, &format!("type_id={}", id('f', 1))).await, Vec::<Value>::new());
+    let archived = gateway.get("ada", ARCHIVED).await.expect(200);
+    assert_eq!(archived.column("sequence_id"), [json!(5), json!(1)]);
+}
+
+/// Deltas v1 was asked for.
+fn deltas(gateway: &Gateway) -> usize {
+    gateway.sandbox().journal().iter().filter(|entry| entry.path.contains("order_by=-updated_at")).count()
+}
+
+async fn until_deltas(gateway: &Gateway, wanted: usize) -> bool {
+    for _ in 0..200 {
+        if deltas(gateway) >= wanted {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    false
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_project_that_is_read_is_refreshed_ahead_with_the_service_key_where_its_owner_is_a_member() {
+    let settings = |key| [("index.freshness", "400ms"), ("upstream.service_key", key)];
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &settings("service")).await;
+    gateway.get("bob", &format!("{ITEMS}?search=first")).await.expect(200);
+    gateway.sandbox().clear_journal();
+    assert!(until_deltas(&gateway, 3).await, "no request came, and the index was kept up to date");
+    // eve is no member of the project, so her key is of no use there.
+    let stranger = Gateway::sandboxed_with(Seed::Recorded, &settings("eve")).await;
+    stranger.get("bob", &format!("{ITEMS}?search=first")).await.expect(200);
+    stranger.sandbox().clear_journal();
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    assert_eq!(deltas(&stranger), 0);
+}

@@ -1,0 +1,105 @@
+//! Retrieve and look-up by human key.
+
+use crate::support::gateway::Gateway;
+use crate::world::{ARCHIVED, ITEMS, id, new_item, one, recorded};
+use serde_json::{Value, json};
+
+fn key(key: &str) -> String {
+    format!("/api/v2/workspaces/acme/work-items/{key}/")
+}
+
+#[tokio::test]
+async fn an_item_has_the_read_shape_and_nothing_more() {
+    let gateway = recorded().await;
+    let made = new_item(
+        &gateway,
+        json!({"name": "Full", "description_html": "<p>x</p>", "external_id": "1", "external_source": "gh"}),
+    )
+    .await;
+    let read = gateway.get("bob", &one(&made.text("id"))).await.expect(200);
+    assert_eq!(read.json, made.json);
+    let keys: Vec<&str> = read.json.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(
+        keys.join(" "),
+        "id name identifier sequence_id priority state_id type_id assignee_ids label_ids parent_id start_date \
+         target_date is_draft archived_at created_at created_by_id custom_fields"
+    );
+    assert_eq!(read.json["custom_fields"], json!({}));
+    assert_eq!(read.text("identifier"), format!("WEB-{}", read.json["sequence_id"]));
+    assert_eq!(gateway.get("gil", &one(&made.text("id"))).await.expect(200).json, made.json);
+}
+
+#[tokio::test]
+async fn what_is_invisible_is_not_there() {
+    let gateway = recorded().await;
+    for number in [12, 13, 14, 16, 99] {
+        let path = format!("{ARCHIVED}{}/", id('e', number));
+        gateway.get("ada", &path).await.expect_problem(404, "resource_not_found");
+    }
+    for elsewhere in [2, 5, 11] {
+        gateway.get("ada", &one(&id('e', elsewhere))).await.expect_problem(404, "resource_not_found");
+    }
+    gateway.get("eve", &one(&id('e', 1))).await.expect_problem(404, "resource_not_found");
+    gateway.get("mel", &one(&id('e', 1))).await.expect_problem(403, "forbidden");
+    gateway.get("ada", &format!("{ITEMS}WEB-1/")).await.expect_problem(404, "resource_not_found");
+    let malformed = gateway.get("ada", &format!("{ITEMS}seven/")).await.expect_problem(400, "validation_error");
+    assert_eq!(malformed.error_fields(), ["pk"]);
+    gateway
+        .get("ada", &format!("{}?expand=cycle", one(&id('e', 99))))
+        .await
+        .expect_problem(404, "resource_not_found");
+    let unknown = gateway.get("ada", &format!("{}?expand=cycle,state", one(&id('e', 1)))).await.expect(400);
+    assert_eq!(unknown.error_fields(), ["expand"]);
+}
+
+#[tokio::test]
+async fn a_key_finds_what_its_id_finds() {
+    let gateway = recorded().await;
+    let read = gateway.get("ada", &one(&id('e', 1))).await.expect(200);
+    for form in ["WEB-1", "web-1", "Web-1"] {
+        assert_eq!(gateway.get("ada", &key(form)).await.expect(200).json, read.json, "{form}");
+    }
+    assert_eq!(gateway.get("gil", &key("WEB-1")).await.expect(200).json, read.json);
+    let typed = gateway.get("ada", &key("TYP-1")).await.expect(200);
+    assert_eq!(typed.json["type_id"], Value::Null);
+}
+
+#[tokio::test]
+async fn every_failed_look_up_is_the_same_404() {
+    let gateway = recorded().await;
+    let mut bodies = Vec::new();
+    for (who, form) in [
+        ("ada", "ACME_7"),
+        ("ada", "7"),
+        ("ada", "-7"),
+        ("ada", "WEB-999"),
+        ("ada", "NOPE-1"),
+        ("ada", "SEC-1"),
+        ("ada", "OTH-1"),
+        ("ada", "ARC-2"),
+        ("ada", "ARC-3"),
+        ("ada", "ARC-4"),
+        ("mel", "WEB-1"),
+        ("nia", "WEB-1"),
+        ("eve", "WEB-1"),
+        ("ada", "WEB-1x"),
+    ] {
+        let answer = gateway.get(who, &key(form)).await.expect_problem(404, "resource_not_found");
+        bodies.push(answer.json["detail"].clone());
+    }
+    bodies.dedup();
+    assert_eq!(bodies.len(), 1, "{bodies:?}");
+    let put = gateway.send(Some("ada"), "PATCH", &key("WEB-1"), Some(&json!({}))).await;
+    put.expect_problem(405, "method_not_allowed");
+    let unknown = gateway.get("ada", &format!("{}?expand=cycle", key("WEB-1"))).await.expect(400);
+    assert_eq!(unknown.error_fields(), ["expand"]);
+}
+
+#[tokio::test]
+async fn a_key_of_an_archived_project_finds_nothing() {
+    let gateway: Gateway = recorded().await;
+    gateway
+        .post("ada", "/api/v1/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/archive/", json!({}))
+        .await;
+    gateway.get("ada", &key("WEB-1")).await.expect_problem(404, "resource_not_found");
+}

@@ -1,0 +1,244 @@
+//! Traps of v1 in the writes of work items, by number.
+
+use crate::world::{ARCHIVED, ITEMS, TYPED, V1_WEB, at_v1, id, new_item, new_label, one, recorded, steps};
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn trap_14_names_of_v2_are_translated_not_passed_on() {
+    let gateway = recorded().await;
+    let label = new_label(&gateway, "a").await;
+    let body = json!({"name": "n", "state_id": id('d', 103), "parent_id": id('e', 1), "assignee_ids": [id('a', 5)],
+        "label_ids": [label]});
+    let made = new_item(&gateway, body).await;
+    let v1 = at_v1(&gateway, &made.text("id")).await;
+    assert_eq!((&v1["state"], &v1["parent"]), (&json!(id('d', 103)), &json!(id('e', 1))));
+    assert_eq!((&v1["assignees"], &v1["labels"]), (&json!([id('a', 5)]), &json!([label])));
+}
+
+#[tokio::test]
+async fn trap_15_a_guest_v1_drops_takes_the_new_item_back() {
+    let gateway = recorded().await;
+    gateway.sandbox().clear_journal();
+    let body = json!({"name": "n", "assignee_ids": [id('a', 2), id('a', 4)]});
+    let answer = gateway.post("ada", ITEMS, body).await.expect_problem(400, "validation_error");
+    assert_eq!(answer.error_fields(), ["assignee_ids"]);
+    let message = answer.json["errors"][0]["message"].as_str().unwrap();
+    assert!(message.contains(&id('a', 4)) && !message.contains(&id('a', 2)), "{message}");
+    let steps = steps(&gateway);
+    assert_eq!(steps, ["GET members", "POST work-items", "GET work-items", "DELETE work-items"]);
+    let left = gateway.get("ada", &format!("{V1_WEB}work-items/")).await;
+    assert_eq!(left.json["total_count"], 1);
+}
+
+#[tokio::test]
+async fn trap_15_an_update_with_a_guest_is_refused_before_it_clears_the_set() {
+    let gateway = recorded().await;
+    let made = new_item(&gateway, json!({"name": "n", "assignee_ids": [id('a', 2)]})).await;
+    let item = one(&made.text("id"));
+    for body in [json!({"assignee_ids": [id('a', 4)]}), json!({"assignees": ["gil@acme.test"]})] {
+        gateway.patch("ada", &item, body).await.expect_problem(400, "validation_error");
+    }
+    assert_eq!(gateway.get("ada", &item).await.json["assignee_ids"], json!([id('a', 2)]));
+}
+
+#[tokio::test]
+async fn trap_16_nobody_means_nobody_although_the_project_has_a_default() {
+    let gateway = recorded().await;
+    gateway.patch("ada", V1_WEB, json!({"default_assignee": id('a', 2)})).await.expect(200);
+    let omitted = new_item(&gateway, json!({"name": "n"})).await;
+    assert_eq!(omitted.json["assignee_ids"], json!([id('a', 2)]));
+    for body in [json!({"name": "n", "assignee_ids": []}), json!({"name": "n", "assignees": []})] {
+        gateway.sandbox().clear_journal();
+        let made = new_item(&gateway, body).await;
+        assert_eq!(made.json["assignee_ids"], json!([]));
+        assert_eq!(steps(&gateway), ["POST work-items", "GET work-items", "PATCH work-items"]);
+        assert_eq!(at_v1(&gateway, &made.text("id")).await["assignees"], json!([]));
+    }
+}
+
+#[tokio::test]
+async fn trap_17_18_what_v1_would_obey_is_not_sent() {
+    let gateway = recorded().await;
+    let surprises = json!({"name": "n", "created_at": "2001-01-01T00:00:00Z", "created_by": id('a', 2),
+        "created_by_id": id('a', 2), "archived_at": "2026-01-01", "is_draft": true, "sequence_id": 1,
+        "sort_order": 7.5, "completed_at": "2020-01-01T00:00:00Z", "point": 3, "deleted_at": "2026-01-01T00:00:00Z",
+        "estimate_point": id('6', 12), "type": null});
+    let mut create = surprises.clone();
+    create.as_object_mut().unwrap().shift_remove("type");
+    let made = new_item(&gateway, create.clone()).await;
+    let before = at_v1(&gateway, &made.text("id")).await;
+    assert_eq!((&before["created_by"], &before["is_draft"]), (&json!(id('a', 1)), &json!(false)));
+    assert_eq!((&before["point"], &before["completed_at"]), (&Value::Null, &Value::Null));
+    assert_ne!(before["sequence_id"], 1);
+    let same = gateway.patch("ada", &one(&made.text("id")), create).await.expect(200);
+    assert_eq!(same.json, made.json);
+    assert_eq!(at_v1(&gateway, &made.text("id")).await, before);
+}
+
+#[tokio::test]
+async fn trap_19_a_number_that_is_none_is_refused() {
+    let gateway = recorded().await;
+    let request = |method: &str, path: &str| {
+        http::Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", gateway.base()))
+            .header("X-Api-Key", "ada")
+            .header("Content-Type", "application/json")
+            .body(http_body_util::Full::new(bytes::Bytes::from_static(b"{\"name\": \"n\", \"sort_order\": 1e999}")))
+            .unwrap()
+    };
+    gateway.request(request("POST", ITEMS)).await.expect_problem(400, "validation_error");
+    gateway.request(request("PATCH", &one(&id('e', 1)))).await.expect_problem(400, "validation_error");
+}
+
+#[tokio::test]
+async fn trap_20_the_answer_to_a_create_is_what_later_reads_give() {
+    let gateway = recorded().await;
+    for who in ["ada", "kim"] {
+        let made = gateway.post(who, ITEMS, json!({"name": "n"})).await.expect(201);
+        assert_eq!(gateway.get("bob", &one(&made.text("id"))).await.expect(200).json, made.json);
+        assert!(made.text("created_at").ends_with('Z'));
+    }
+}
+
+#[tokio::test]
+async fn trap_28_dates_are_compared_with_the_stored_ones() {
+    let gateway = recorded().await;
+    let made =
+        new_item(&gateway, json!({"name": "n", "start_date": "2026-01-12", "target_date": "2026-01-20"})).await;
+    let item = one(&made.text("id"));
+    for body in [json!({"start_date": "2026-03-01"}), json!({"target_date": "2026-01-01"})] {
+        let answer = gateway.patch("ada", &item, body).await.expect_problem(400, "validation_error");
+        assert_eq!(answer.error_fields(), ["target_date"]);
+    }
+    gateway.patch("ada", &item, json!({"start_date": "2026-03-01", "target_date": null})).await.expect(200);
+    gateway.patch("ada", &item, json!({"target_date": "2026-03-01"})).await.expect(200);
+}
+
+#[tokio::test]
+async fn trap_30_a_parent_is_of_the_project_and_not_below_the_item() {
+    let gateway = recorded().await;
+    let a = new_item(&gateway, json!({"name": "a"})).await.text("id");
+    let b = new_item(&gateway, json!({"name": "b", "parent_id": a})).await.text("id");
+    let c = new_item(&gateway, json!({"name": "c", "parent_id": b})).await;
+    for parent in [a.clone(), b.clone(), c.text("id")] {
+        let answer = gateway.patch("ada", &one(&a), json!({"parent_id": parent})).await;
+        assert_eq!(answer.expect_problem(400, "validation_error").error_fields(), ["parent_id"]);
+    }
+    let by_key = gateway.patch("ada", &one(&a), json!({"parent": c.text("identifier")})).await;
+    assert_eq!(by_key.expect_problem(400, "validation_error").error_fields(), ["parent"]);
+    let elsewhere = gateway.patch("ada", &one(&a), json!({"parent_id": id('e', 11)})).await;
+    assert_eq!(elsewhere.expect_problem(400, "validation_error").error_fields(), ["parent_id"]);
+    gateway.patch("ada", &one(&c.text("id")), json!({"parent_id": a})).await.expect(200);
+}
+
+#[tokio::test]
+async fn trap_31_types_of_v1_are_neither_shown_nor_written() {
+    let gateway = recorded().await;
+    let sized = format!("{TYPED}{}/", id('e', 21));
+    assert_eq!(gateway.get("ada", &sized).await.expect(200).json["type_id"], Value::Null);
+    let made = gateway.post("ada", TYPED, json!({"name": "n", "type_id": null})).await.expect(201);
+    assert_eq!(made.json["type_id"], Value::Null);
+    gateway.patch("ada", &sized, json!({"type_id": null})).await.expect(200);
+    assert_eq!(gateway.get("ada", &sized.replace("/v2/", "/v1/")).await.json["type_id"], json!(id('f', 2)));
+    let refused = gateway.patch("ada", &sized, json!({"type_id": id('f', 5)})).await;
+    assert_eq!(refused.expect_problem(400, "validation_error").error_fields(), ["type_id"]);
+}
+
+#[tokio::test]
+async fn trap_32_html_is_cleaned_and_empty_html_is_taken() {
+    let gateway = recorded().await;
+    let sent = "<p onclick=\"x()\">ok</p><script>alert(1)</script>";
+    let made = new_item(&gateway, json!({"name": "n", "description_html": sent})).await;
+    assert!(made.json.get("description_html").is_none());
+    let stored = at_v1(&gateway, &made.text("id")).await["description_html"].to_string();
+    assert!(stored.contains("ok") && !stored.contains("script") && !stored.contains("onclick"), "{stored}");
+    for empty in ["", "   ", "<!-- only -->"] {
+        let body = json!({"description_html": empty});
+        gateway.patch("ada", &one(&made.text("id")), body).await.expect(200);
+        assert_eq!(at_v1(&gateway, &made.text("id")).await["description_html"], "<p></p>", "{empty:?}");
+        new_item(&gateway, json!({"name": "n", "description_html": empty})).await;
+    }
+    let null = gateway.patch("ada", &one(&made.text("id")), json!({"description_html": null})).await;
+    assert_eq!(null.expect_problem(400, "validation_error").error_fields(), ["description_html"]);
+}
+
+#[tokio::test]
+async fn trap_37_a_hidden_state_is_none() {
+    let gateway = recorded().await;
+    for body in [json!({"name": "n", "state_id": id('d', 106)}), json!({"name": "n", "state": "Triage"})] {
+        gateway.post("ada", ITEMS, body.clone()).await.expect_problem(400, "validation_error");
+        gateway.patch("ada", &one(&id('e', 1)), body).await.expect_problem(400, "validation_error");
+    }
+}
+
+#[tokio::test]
+async fn trap_38_a_pair_is_checked_whichever_half_changes() {
+    let gateway = recorded().await;
+    new_item(&gateway, json!({"name": "n", "external_id": "e 1", "external_source": "gh"})).await;
+    let other = new_item(&gateway, json!({"name": "m", "external_id": "e 1", "external_source": "gl"})).await;
+    let item = one(&other.text("id"));
+    for body in [
+        json!({"external_source": "gh"}),
+        json!({"external_source": "gh", "external_id": "e 1"}),
+        json!({"name": "x", "external_source": "gh"}),
+    ] {
+        let answer = gateway.patch("ada", &item, body).await.expect_problem(409, "conflict");
+        assert!(!answer.json["detail"].as_str().unwrap().contains(&other.text("id")));
+    }
+    assert_eq!(gateway.get("ada", &item).await.text("name"), "m");
+}
+
+#[tokio::test]
+async fn trap_39_children_outlive_their_parent() {
+    let gateway = recorded().await;
+    let parent = new_item(&gateway, json!({"name": "p"})).await.text("id");
+    let mut children = Vec::new();
+    for name in ["a", "b"] {
+        children.push(new_item(&gateway, json!({"name": name, "parent_id": parent})).await.text("id"));
+    }
+    gateway.sandbox().clear_journal();
+    gateway.delete("ada", &one(&parent)).await.expect(204);
+    let steps = steps(&gateway);
+    let last: Vec<&str> = steps.iter().map(|step| step.split(' ').next().unwrap()).collect();
+    assert_eq!(last, ["GET", "GET", "PATCH", "PATCH", "DELETE"]);
+    gateway.sandbox().advance(std::time::Duration::from_secs(5));
+    for child in children {
+        assert_eq!(gateway.get("ada", &one(&child)).await.expect(200).json["parent_id"], Value::Null);
+    }
+}
+
+#[tokio::test]
+async fn trap_40_only_admin_or_creator_deletes_and_children_stay_where_they_are() {
+    let gateway = recorded().await;
+    let lone = new_item(&gateway, json!({"name": "lone"})).await.text("id");
+    let refused = gateway.delete("bob", &one(&lone)).await.expect_problem(403, "forbidden");
+    assert!(refused.text("detail").contains("Only admin or creator"));
+    let parent = new_item(&gateway, json!({"name": "p"})).await.text("id");
+    let child = new_item(&gateway, json!({"name": "c", "parent_id": parent})).await.text("id");
+    gateway.delete("bob", &one(&parent)).await.expect_problem(403, "forbidden");
+    assert_eq!(gateway.get("bob", &one(&child)).await.json["parent_id"], json!(parent));
+    let own = gateway.post("bob", ITEMS, json!({"name": "own"})).await.expect(201);
+    gateway.delete("bob", &one(&own.text("id"))).await.expect(204);
+}
+
+#[tokio::test]
+async fn trap_47_an_archived_item_holds_its_pair() {
+    let gateway = recorded().await;
+    let pair = json!({"name": "n", "external_id": "7", "external_source": "gh"});
+    let made = gateway.post("ada", ARCHIVED, pair.clone()).await.expect(201);
+    gateway.post("ada", &format!("{ARCHIVED}{}/archive/", made.text("id")), json!({})).await.expect(200);
+    gateway.post("ada", ARCHIVED, pair).await.expect_problem(409, "conflict");
+}
+
+#[tokio::test]
+async fn trap_55_an_estimate_is_found_by_value_where_an_item_shows_it() {
+    let gateway = recorded().await;
+    let made = gateway.post("ada", TYPED, json!({"name": "n", "estimate": " 1 "})).await.expect(201);
+    let v1 = format!("{TYPED}{}/", made.text("id")).replace("/v2/", "/v1/");
+    assert_eq!(gateway.get("ada", &v1).await.json["estimate_point"], json!(id('6', 12)));
+    let unseen = gateway.post("ada", TYPED, json!({"name": "n", "estimate": "3"})).await;
+    let unseen = unseen.expect_problem(400, "validation_error");
+    assert_eq!(unseen.error_fields(), ["estimate"]);
+    assert!(unseen.json["errors"][0]["message"].as_str().unwrap().contains("estimate_point_id"));
+}

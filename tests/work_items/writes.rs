@@ -1,0 +1,141 @@
+//! Create, update and delete: bodies, roles, refusals.
+
+use crate::world::{ARCHIVED, ITEMS, at_v1, id, new_item, new_label, one, recorded, steps};
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn only_a_name_is_needed() {
+    let gateway = recorded().await;
+    let made = new_item(&gateway, json!({"name": "  Bare  "})).await;
+    assert_eq!(made.text("name"), "Bare");
+    assert_eq!(made.text("priority"), "none");
+    assert_eq!(made.json["state_id"], json!(id('d', 101)));
+    assert_eq!(made.json["assignee_ids"], json!([]));
+    assert_eq!(made.json["created_by_id"], json!(id('a', 1)));
+    for (body, fields) in [
+        (json!({}), vec!["name"]),
+        (json!({"name": " "}), vec!["name"]),
+        (json!({"name": "n".repeat(256)}), vec!["name"]),
+        (json!({"name": "n", "priority": "asap"}), vec!["priority"]),
+        (json!({"name": "n", "priority": null, "state_id": null}), vec!["priority", "state_id"]),
+        (
+            json!({"name": "n", "start_date": "soon", "external_id": "x".repeat(256)}),
+            vec!["start_date", "external_id"],
+        ),
+        (json!({"name": "n", "start_date": "2026-02-01", "target_date": "2026-01-01"}), vec!["target_date"]),
+        (json!({"name": "n", "label_ids": ["x"], "assignee_ids": null}), vec!["assignee_ids", "label_ids.0"]),
+        (json!({"name": "n", "estimate_point_id": null}), vec!["estimate_point_id"]),
+        (json!({"name": "n", "description_html": "a\u{0}b"}), vec!["description_html"]),
+    ] {
+        let answer = gateway.post("ada", ITEMS, body.clone()).await.expect_problem(400, "validation_error");
+        assert_eq!(answer.error_fields(), fields, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn roles_and_visibility_come_first() {
+    let gateway = recorded().await;
+    let item = one(&id('e', 1));
+    let body = json!({"name": ""});
+    for (who, status, code) in [
+        ("gil", 403, "forbidden"),
+        ("mel", 403, "forbidden"),
+        ("eve", 404, "resource_not_found"),
+        ("expired", 401, "unauthorized"),
+    ] {
+        gateway.post(who, ITEMS, body.clone()).await.expect_problem(status, code);
+        gateway.patch(who, &item, body.clone()).await.expect_problem(status, code);
+        gateway.delete(who, &item).await.expect_problem(status, code);
+        gateway.post(who, &format!("{item}archive/"), body.clone()).await.expect_problem(status, code);
+        gateway.post(who, &format!("{item}unarchive/"), body.clone()).await.expect_problem(status, code);
+    }
+    // An absent record is told before a bad body (O2).
+    gateway.patch("ada", &one(&id('e', 99)), body).await.expect_problem(404, "resource_not_found");
+}
+
+#[tokio::test]
+async fn an_update_changes_what_was_sent_and_nothing_else() {
+    let gateway = recorded().await;
+    let label = new_label(&gateway, "a").await;
+    let made = new_item(
+        &gateway,
+        json!({"name": "n", "priority": "high", "start_date": "2026-01-12", "target_date": "2026-01-20",
+            "label_ids": [label], "assignee_ids": [id('a', 2)], "parent_id": id('e', 1)}),
+    )
+    .await;
+    let item = one(&made.text("id"));
+    let renamed = gateway.patch("bob", &item, json!({"name": "m"})).await.expect(200);
+    let mut expected = made.json.clone();
+    expected["name"] = json!("m");
+    assert_eq!(renamed.json, expected);
+    let cleared =
+        json!({"start_date": null, "target_date": null, "label_ids": [], "assignee_ids": [], "parent_id": null});
+    let cleared = gateway.patch("bob", &item, cleared).await.expect(200);
+    for key in ["start_date", "target_date", "parent_id"] {
+        assert_eq!(cleared.json[key], Value::Null, "{key}");
+    }
+    assert_eq!((&cleared.json["label_ids"], &cleared.json["assignee_ids"]), (&json!([]), &json!([])));
+    assert_eq!(cleared.json["priority"], "high");
+    gateway.patch("bob", &item, json!({"state_id": null})).await.expect_problem(400, "validation_error");
+}
+
+#[tokio::test]
+async fn nothing_to_change_writes_nothing() {
+    let gateway = recorded().await;
+    let made = new_item(&gateway, json!({"name": "n", "priority": "low"})).await;
+    let item = one(&made.text("id"));
+    gateway.sandbox().clear_journal();
+    for body in [json!({}), json!({"nonsense": 1}), json!({"name": "n", "priority": "low", "type_id": null})] {
+        assert_eq!(gateway.patch("ada", &item, body).await.expect(200).json, made.json);
+    }
+    assert_eq!(steps(&gateway), ["GET work-items"; 3]);
+}
+
+#[tokio::test]
+async fn a_taken_external_pair_is_a_conflict() {
+    let gateway = recorded().await;
+    let pair = json!({"name": "n", "external_id": "7", "external_source": "gh"});
+    let first = new_item(&gateway, pair.clone()).await;
+    let problem = gateway.post("ada", ITEMS, pair).await.expect_problem(409, "conflict");
+    assert!(!problem.json.to_string().contains(&first.text("id")));
+    let half = new_item(&gateway, json!({"name": "n", "external_id": "7"})).await;
+    let item = one(&half.text("id"));
+    gateway.patch("ada", &item, json!({"external_source": "gh"})).await.expect_problem(409, "conflict");
+    gateway.patch("ada", &item, json!({"external_source": "gl"})).await.expect(200);
+    gateway.delete("ada", &one(&first.text("id"))).await.expect(204);
+    gateway.patch("ada", &item, json!({"external_source": "gh"})).await.expect(200);
+}
+
+#[tokio::test]
+async fn deleted_is_gone_everywhere() {
+    let gateway = recorded().await;
+    let made = new_item(&gateway, json!({"name": "n"})).await;
+    let item = one(&made.text("id"));
+    gateway.delete("ada", &item).await.expect(204);
+    gateway.get("ada", &item).await.expect_problem(404, "resource_not_found");
+    gateway.patch("ada", &item, json!({"name": "m"})).await.expect_problem(404, "resource_not_found");
+    gateway.delete("ada", &item).await.expect_problem(404, "resource_not_found");
+    gateway.post("ada", &format!("{item}unarchive/"), json!({})).await.expect_problem(404, "resource_not_found");
+    let archived = format!("{ARCHIVED}{}/", id('e', 12));
+    gateway.delete("ada", &archived).await.expect_problem(404, "resource_not_found");
+}
+
+#[tokio::test]
+async fn an_estimate_point_reaches_v1() {
+    let gateway = recorded().await;
+    let made = gateway
+        .post("ada", crate::world::TYPED, json!({"name": "n", "estimate_point_id": id('6', 13)}))
+        .await
+        .expect(201);
+    let item = format!("{}{}/", crate::world::TYPED, made.text("id"));
+    let v1 = item.replace("/api/v2/", "/api/v1/");
+    assert_eq!(gateway.get("ada", &v1).await.json["estimate_point"], json!(id('6', 13)));
+    gateway.patch("ada", &item, json!({"estimate_point_id": null})).await.expect(200);
+    assert_eq!(gateway.get("ada", &v1).await.json["estimate_point"], Value::Null);
+    let foreign = json!({"estimate_point_id": id('6', 4)});
+    let foreign = gateway.patch("ada", &item, foreign).await.expect_problem(400, "validation_error");
+    assert_eq!(foreign.error_fields(), ["estimate_point_id"]);
+    let unknown = json!({"estimate_point_id": id('6', 99)});
+    assert_eq!(gateway.patch("ada", &item, unknown).await.expect(400).error_fields(), ["estimate_point_id"]);
+    let _ = at_v1(&gateway, &id('e', 1)).await;
+}
