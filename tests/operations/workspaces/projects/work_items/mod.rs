@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 pub const FIELDS: &str = "fields=id,name,sequence_id,priority,state,parent,assignees,labels,start_date,target_date,\
                           is_draft,archived_at,created_at,updated_at,created_by,sort_order,external_id,external_source";
 /// A state of the project.
-pub const TODO: &str = "00000000-0000-4000-d000-000000000102";
+pub const UNSTARTED: &str = "00000000-0000-4000-d000-000000000102";
 /// A label of the project.
 pub const BUG: &str = "33333333-3333-4333-8333-333333333333";
 
 /// A work item at v1.
 pub fn first() -> Value {
-    json!({"id": ONE, "name": "First", "sequence_id": 7, "priority": "high", "state": TODO, "parent": null,
+    json!({"id": ONE, "name": "First", "sequence_id": 7, "priority": "high", "state": UNSTARTED, "parent": null,
         "assignees": [BOB], "labels": [BUG], "start_date": null, "target_date": "2026-12-24", "is_draft": false,
         "archived_at": null, "created_at": "2026-11-21T16:06:12.630235+05:30", "updated_at": THEN,
         "created_by": ADA, "sort_order": 65535.0, "external_id": "e-1", "external_source": "tracker"})
@@ -36,7 +36,7 @@ pub fn second() -> Value {
 
 /// The first as v2 shows it, on its own or in a list.
 pub fn shown(custom_fields: Value) -> Value {
-    json!({"id": ONE, "name": "First", "identifier": "WEB-7", "sequence_id": 7, "priority": "high", "state_id": TODO,
+    json!({"id": ONE, "name": "First", "identifier": "WEB-7", "sequence_id": 7, "priority": "high", "state_id": UNSTARTED,
         "type_id": null, "assignee_ids": [BOB], "label_ids": [BUG], "parent_id": null, "start_date": null,
         "target_date": "2026-12-24", "is_draft": false, "archived_at": null, "created_at": THEN,
         "created_by_id": ADA, "custom_fields": custom_fields})
@@ -73,7 +73,7 @@ pub fn states() -> Exchange {
     };
     let rows = [
         row("00000000-0000-4000-d000-000000000101", "Backlog", "backlog", true),
-        row(TODO, "Todo", "unstarted", false),
+        row(UNSTARTED, "Todo", "unstarted", false),
     ];
     let fields = "id,name,description,color,group,sequence,default,is_triage,external_id,external_source,\
                   created_at,created_by";

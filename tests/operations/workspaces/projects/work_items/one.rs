@@ -1,6 +1,6 @@
 //! One item, by id and by key.
 
-use super::{BUG, FIELDS, TODO, first, hidden, labels, read, shown, states};
+use super::{BUG, FIELDS, UNSTARTED, first, hidden, labels, read, shown, states};
 use crate::scene::{P, Scene, WEB, but, me};
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
@@ -23,10 +23,10 @@ async fn expansions_come_from_the_kept_collections() {
     let mut scene = Scene::in_project().await.then(read()).then(states()).then(labels()).then(read());
     let path = format!("{WEB}/work-items/{}/?expand=state,labels,type,parent", crate::scene::ONE);
     let answer = scene.ask("GET", &path, None).await.expect(200);
-    assert_eq!(answer.json["state"], json!({"id": TODO, "name": "Todo", "color": "#1", "group": "unstarted"}));
+    assert_eq!(answer.json["state"], json!({"id": UNSTARTED, "name": "Todo", "color": "#1", "group": "unstarted"}));
     assert_eq!(answer.json["labels"], json!([{"id": BUG, "name": "bug", "color": "#e5484d"}]));
     assert_eq!((&answer.json["type"], &answer.json["parent"]), (&Value::Null, &Value::Null));
-    assert_eq!((&answer.json["state_id"], answer.calls()), (&json!(TODO), 5));
+    assert_eq!((&answer.json["state_id"], answer.calls()), (&json!(UNSTARTED), 5));
     assert_eq!(scene.ask("GET", &path, None).await.expect(200).calls(), 1);
     scene.end();
 }

@@ -1,6 +1,6 @@
 //! Create and update.
 
-use super::{BUG, FIELDS, TODO, first, labels, read, record, shown, states};
+use super::{BUG, FIELDS, UNSTARTED, first, labels, read, record, shown, states};
 use crate::scene::{BOB, ONE, P, Scene, WEB, but};
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
@@ -33,10 +33,10 @@ async fn create_needs_a_name_and_reads_back() {
 #[tokio::test]
 async fn names_become_ids_before_anything_is_written() {
     let mut scene = Scene::in_project().await.then(states()).then(people()).then(labels());
-    let sent = json!({"name": "First", "priority": "high", "state": TODO, "assignees": [BOB], "labels": [BUG],
+    let sent = json!({"name": "First", "priority": "high", "state": UNSTARTED, "assignees": [BOB], "labels": [BUG],
         "target_date": "2026-12-24"});
     scene = scene.then(create(sent)).then(read());
-    let body = json!({"name": "First", "priority": "high", "state": "TODO", "assignees": ["BOB@acme.test"],
+    let body = json!({"name": "First", "priority": "high", "state": "tODo", "assignees": ["BOB@acme.test"],
         "labels": ["Bug"], "target_date": "2026-12-24"});
     let answer = scene.ask("POST", &format!("{WEB}/work-items/"), Some(body)).await.expect(201);
     assert_eq!((answer.calls(), &answer.json), (7, &shown(json!({}))));
