@@ -66,8 +66,10 @@ pub(super) async fn find(job: &Job, direct: &Direct) -> Result<Result<Option<Ite
             // The look-up by number shows live items only (trap 53).
             Direct::Number(_) => of_this_project(job, &answer.body).map(Ok),
         },
-        // A number v1 does not know, or an identifier that changed meanwhile (trap 54).
-        403 | 404 => Ok(Ok(None)),
+        404 => Ok(Ok(None)),
+        // An identifier that changed meanwhile is refused like an unknown one (`updated_old_key_after_identifier_change`),
+        // and so is a right that was withdrawn: the index asks without an identifier and tells them apart.
+        403 => Ok(Err(Ambiguous)),
         status => Err(Refusal::upstream("The work item could not be looked up.", format!("status {status}"))),
     }
 }

@@ -39,7 +39,7 @@ PROJECT = "00000000-0000-4000-c000-000000000001"
 NOWHERE = "00000000-0000-4000-c000-00000000ffff"
 ADA, BEN, CLEO, DEVI, GUS = (f"00000000-0000-4000-a000-{number:012}" for number in range(1, 6))
 BUG, FEATURE, REGRESSION, CRASH = (f"00000000-0000-4000-7000-{number:012}" for number in range(1, 5))
-BACKLOG, TODO, IN_PROGRESS, DONE = (f"00000000-0000-4000-d000-{number:012}" for number in range(101, 105))
+BACKLOG, UNSTARTED, IN_PROGRESS, DONE = (f"00000000-0000-4000-d000-{number:012}" for number in range(101, 105))
 
 passed = 0
 failures = []
@@ -574,7 +574,7 @@ def items(admin, member, guest, project):
         name="Made by ids",
         description_html="<p>Long <b>story</b></p>",
         priority="high",
-        state_id=TODO,
+        state_id=UNSTARTED,
         assignee_ids=[CLEO, BEN],
         label_ids=[FEATURE, BUG],
         parent_id=bare.id,
@@ -587,7 +587,7 @@ def items(admin, member, guest, project):
     same(
         "items: create by ids",
         (made.name, made.priority, made.state_id, made.parent_id, made.start_date, made.target_date),
-        (sent.name, "high", TODO, bare.id, sent.start_date, sent.target_date),
+        (sent.name, "high", UNSTARTED, bare.id, sent.start_date, sent.target_date),
     )
     same(
         "items: people and labels",
@@ -658,7 +658,7 @@ def items(admin, member, guest, project):
         ("a name too long", ["name"], create(name="x" * 256)),
         ("no such state", ["state"], create(state="Nowhere")),
         ("a state id of nobody", ["state_id"], create(state_id=NOWHERE)),
-        ("a name and its id", ["state", "state_id"], create(state="Todo", state_id=TODO)),
+        ("a name and its id", ["state", "state_id"], create(state="Todo", state_id=UNSTARTED)),
         ("no such person", ["assignees"], create(assignees=["nobody@acme.test"])),
         ("no such label", ["labels"], create(labels=["bug", "nothing"])),
         ("no such parent", ["parent"], create(parent="WEB-99999")),

@@ -214,3 +214,14 @@ async fn a_project_that_is_read_is_refreshed_ahead_with_the_service_key_where_it
     tokio::time::sleep(Duration::from_millis(1500)).await;
     assert_eq!(deltas(&stranger), 0);
 }
+
+#[tokio::test]
+async fn trap_54_a_number_is_found_although_the_identifier_changed_on_v1() {
+    let gateway = recorded().await;
+    assert_eq!(listed(&gateway, "sequence_id=1").await, [json!("First")]);
+    // Behind the gateway's back, so that the project card still has the old identifier.
+    let body = bytes::Bytes::from(json!({"identifier": "NEW"}).to_string());
+    let request = http::Request::patch(V1_WEB).header("X-Api-Key", "ada").header("Content-Type", "application/json");
+    assert_eq!(gateway.sandbox().handle(request.body(body).expect("a request")).status(), 200);
+    assert_eq!(listed(&gateway, "sequence_id=1").await, [json!("First")]);
+}
