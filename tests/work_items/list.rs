@@ -221,7 +221,25 @@ async fn trap_54_a_number_is_found_although_the_identifier_changed_on_v1() {
     assert_eq!(listed(&gateway, "sequence_id=1").await, [json!("First")]);
     // Behind the gateway's back, so that the project card still has the old identifier.
     let body = bytes::Bytes::from(json!({"identifier": "NEW"}).to_string());
-    let request = http::Request::patch(V1_WEB).header("X-Api-Key", "ada").header("Content-Type", "application/json");
+    let request =
+        http::Request::patch(V1_WEB).header("X-Api-Key", "ada").header("Content-Type", "application/json");
     assert_eq!(gateway.sandbox().handle(request.body(body).expect("a request")).status(), 200);
     assert_eq!(listed(&gateway, "sequence_id=1").await, [json!("First")]);
+}
+
+#[tokio::test]
+async fn a_module_membership_added_behind_the_gateways_back_is_found_when_the_kept_set_has_aged() {
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("cache.collection", "0s")]).await;
+    let item = new_item(&gateway, json!({"name": "late"})).await.text("id");
+    let modules = ITEMS.replace("work-items", "modules");
+    let set = gateway.post("ada", &modules, json!({"name": "set"})).await.expect(201).text("id");
+    assert_eq!(listed(&gateway, &format!("module_id={set}")).await, Vec::<Value>::new());
+    // Not through the gateway; and the item's `updated_at` does not move (trap 56), so no delta tells of it.
+    let members = format!("{V1_WEB}modules/{set}/module-issues/");
+    let request =
+        http::Request::post(members).header("X-Api-Key", "ada").header("Content-Type", "application/json");
+    let body = bytes::Bytes::from(json!({"issues": [item]}).to_string());
+    assert_eq!(gateway.sandbox().handle(request.body(body).expect("a request")).status(), 200);
+    assert_eq!(listed(&gateway, &format!("module_id={set}")).await, [json!("late")]);
+    assert_eq!(listed(&gateway, "module_id__isnull=true&search=late").await, Vec::<Value>::new());
 }
