@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 /// Cases of a property: enough for every day, many when asked for.
 pub(super) fn cases(everyday: u32) -> ProptestConfig {
-    let long = std::env::var_os("CAUSEWAY_LONG").is_some_and(|value| value == "1");
+    let long = std::env::var_os("LONG_TESTS").is_some_and(|value| value == "1");
     ProptestConfig {
         failure_persistence: None,
         ..ProptestConfig::with_cases(if long { 10 * everyday } else { everyday })
