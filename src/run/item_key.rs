@@ -3,9 +3,11 @@
 //! v1's look-up knows no project in its path and hides what the caller cannot read behind 403 (trap 2,
 //! `items_key_private_project`); the key's form was checked before (trap 54).
 
+use super::collection::bad_data;
 use super::job::Job;
 use crate::plan::PathTemplate;
 use crate::refusal::Refusal;
+use crate::translate::Fault;
 use crate::translate::work_items::{self, Item};
 use crate::translate::work_items_key::HumanKey;
 use crate::v1::V1Request;
@@ -19,25 +21,31 @@ impl Job {
     /// # Errors
     /// 404 for whatever v1 does not show: unknown, archived, or in a project the caller cannot read.
     pub(super) async fn item_by_key(&self, key: &HumanKey) -> Result<(Item, Uuid), Refusal> {
-        #[derive(serde::Deserialize)]
-        struct Owner {
-            project: Uuid,
-        }
-        let template = PathTemplate::parse(PATH).map_err(Refusal::internal)?;
-        let key = key.to_string();
-        let path = template.fill(|name| if name == "slug" { self.variable("slug") } else { Some(&key) });
-        let path = path.ok_or_else(|| Refusal::internal("a look-up outside of workspaces"))?;
-        let request = V1Request::get(path, format!("{},project", work_items::FIELDS));
+        let request = self.request_by_key(&key.to_string())?;
         let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await;
         let answer = answer.map_err(|refusal| self.after_refused_read(refusal))?;
         match answer.status {
-            200 => {
-                let owner: Owner = serde_json::from_slice(&answer.body).map_err(Refusal::internal)?;
-                Ok((self.item_of(&answer.body)?, owner.project))
-            }
+            200 => self.owned_item(&answer.body),
             // An unknown or unreachable project is 403 here (`items_key_unknown_project`).
             403 | 404 => Err(Refusal::not_found()),
             status => Err(Refusal::upstream("The work item could not be read.", format!("status {status}"))),
         }
+    }
+    /// The call that looks `key` up in the workspace of this call.
+    pub(super) fn request_by_key(&self, key: &str) -> Result<V1Request, Refusal> {
+        let template = PathTemplate::parse(PATH).map_err(Refusal::internal)?;
+        let path = template.fill(|name| if name == "slug" { self.variable("slug") } else { Some(key) });
+        let path = path.ok_or_else(|| Refusal::internal("a look-up outside of workspaces"))?;
+        Ok(V1Request::get(path, format!("{},project", work_items::FIELDS)))
+    }
+
+    /// Reads a v1 record that names its project.
+    pub(super) fn owned_item(&self, body: &[u8]) -> Result<(Item, Uuid), Refusal> {
+        #[derive(serde::Deserialize)]
+        struct Owner {
+            project: Uuid,
+        }
+        let owner: Owner = serde_json::from_slice(body).map_err(|fault| bad_data(&Fault(fault.to_string())))?;
+        Ok((self.item_of(body)?, owner.project))
     }
 }

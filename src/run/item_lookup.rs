@@ -3,17 +3,14 @@
 //!
 //! May use: what `run` may use.
 
-use super::collection::bad_data;
 use super::job::Job;
 use crate::plan::Resource;
 use crate::refusal::Refusal;
-use crate::translate::Fault;
-use crate::translate::work_items::{self, Item};
+use crate::translate::work_items::Item;
 use crate::v1::V1Request;
 use crate::v2::query::{ListCall, Test};
 use crate::v2::record::Cell;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::Deserialize;
 
 /// What v1 can be asked for directly.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +45,7 @@ pub(super) fn wanted(resource: &Resource, call: &ListCall) -> Option<Direct> {
 pub(super) async fn find(job: &Job, direct: &Direct) -> Result<Result<Option<Item>, Ambiguous>, Refusal> {
     let request = match direct {
         Direct::Pair(id, source) => pair_request(job, id, source)?,
-        Direct::Number(number) => number_request(job, *number)?,
+        Direct::Number(number) => job.request_by_key(&format!("{}-{number}", job.card()?.identifier))?,
     };
     let answer = job.runner.client.call(job.key(), request, &job.call.ctx).await;
     let answer = answer.map_err(|lost| lost.refusal(crate::v1::Method::Get))?;
@@ -84,22 +81,10 @@ fn pair_request(job: &Job, id: &str, source: &str) -> Result<V1Request, Refusal>
     Ok(V1Request::get(job.collection_path(job.work_items()?)?, query))
 }
 
-fn number_request(job: &Job, number: u64) -> Result<V1Request, Refusal> {
-    let encode = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
-    let (slug, identifier) = (encode(job.slug()), encode(&job.card()?.identifier));
-    let path = format!("workspaces/{slug}/work-items/{identifier}-{number}/");
-    Ok(V1Request::get(path, format!("{},project", work_items::FIELDS)))
-}
-
 /// The item, when it is of this call's project: an identifier may have been given to another one meanwhile.
 fn of_this_project(job: &Job, body: &[u8]) -> Result<Option<Item>, Refusal> {
-    #[derive(Deserialize)]
-    struct Owner {
-        project: uuid::Uuid,
-    }
-    let item = job.item_of(body)?;
-    let owner: Owner = serde_json::from_slice(body).map_err(|fault| bad_data(&Fault(fault.to_string())))?;
-    Ok((owner.project == job.card()?.id).then_some(item))
+    let (item, project) = job.owned_item(body)?;
+    Ok((project == job.card()?.id).then_some(item))
 }
 
 /// The pair look-up also finds archived, draft and triage items (trap 47, `archived_find_by_external_pair`),
