@@ -2,18 +2,22 @@
 
 use super::reader::Reader;
 use std::fmt;
+use std::time::Duration;
 
 /// The store (`[store]`).
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoreSettings {
     /// Address of the database, such as `sqlite:causeway.db`; may hold a password.
     pub url: String,
+    /// How long v1 may still carry out a write whose answer was lost.
+    pub late_write: Duration,
 }
 
 impl StoreSettings {
     pub(super) fn read(from: &mut Reader) -> Self {
         let form = "an address such as \"sqlite:causeway.db\"";
-        Self { url: from.get_where("store.url", form, |url: &String| url.contains(':')) }
+        let url = from.get_where("store.url", form, |url: &String| url.contains(':'));
+        Self { url, late_write: from.get("store.late_write") }
     }
 }
 
@@ -21,6 +25,6 @@ impl fmt::Debug for StoreSettings {
     /// Shows the kind of database alone, for the address may hold a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.url.split(':').next().unwrap_or_default();
-        f.debug_struct("StoreSettings").field("url", &format_args!("{kind}:…")).finish()
+        f.debug_struct("StoreSettings").field("url", &format_args!("{kind}:…")).finish_non_exhaustive()
     }
 }

@@ -5,12 +5,16 @@
 use crate::refusal::Refusal;
 use crate::v1::BaseUrlError;
 use sqlx::migrate::MigrateError;
+use sqlx::postgres::PgDatabaseError;
 
 /// A failure of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The store's URL names no kind of store this program has.
-    #[error("{url:?} names no store: use sqlite:PATH, for example sqlite:/var/lib/causeway/store.db")]
+    #[error(
+        "{url:?} names no store: use sqlite:PATH, for example sqlite:/var/lib/causeway/store.db, or \
+         postgres://USER@HOST/DATABASE"
+    )]
     UnknownKind {
         /// Scheme of the URL, or all of it when it has none; never its credentials.
         url: String,
@@ -40,15 +44,25 @@ pub enum StoreError {
     /// The store is damaged.
     #[error("the store is damaged; restore it from a backup: {0}")]
     Damaged(String),
+    /// Another writer was in the way, or a uniqueness rule was; nothing was written, and trying again may help.
+    #[error("the store's rules refused a write: {0}")]
+    Contended(String),
     /// A fault of this program.
     #[error("the store refused a statement: {0}")]
     Internal(String),
 }
 
+impl StoreError {
+    /// What was read cannot be what this program wrote.
+    pub(super) fn unreadable(what: &str, text: &str) -> Self {
+        Self::Damaged(format!("{what} {text:?} cannot be read"))
+    }
+}
+
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Unavailable(_) | StoreError::Damaged(_) => {
+            StoreError::Unavailable(_) | StoreError::Damaged(_) | StoreError::Contended(_) => {
                 Refusal::StoreUnavailable { cause: error.to_string() }
             }
             _ => Refusal::internal(error),
@@ -68,22 +82,44 @@ impl From<MigrateError> for StoreError {
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         match &error {
-            sqlx::Error::Database(cause) => of_sqlite(cause.code().as_deref(), error.to_string()),
-            sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed => {
-                Self::Unavailable(error.to_string())
+            sqlx::Error::Database(cause) if cause.try_downcast_ref::<PgDatabaseError>().is_some() => {
+                of_postgres(cause.code().as_deref(), error.to_string())
             }
+            sqlx::Error::Database(cause) => of_sqlite(cause.code().as_deref(), error.to_string()),
+            sqlx::Error::Io(_)
+            | sqlx::Error::Tls(_)
+            | sqlx::Error::PoolTimedOut
+            | sqlx::Error::PoolClosed
+            | sqlx::Error::WorkerCrashed => Self::Unavailable(error.to_string()),
             _ => Self::Internal(error.to_string()),
         }
     }
 }
 
+/// By the class of the SQLSTATE.
+fn of_postgres(code: Option<&str>, text: String) -> StoreError {
+    let code = code.unwrap_or_default();
+    match code.get(..2).unwrap_or_default() {
+        // Unique violations, serialisation failures and deadlocks.
+        _ if code == "23505" => StoreError::Contended(text),
+        "40" => StoreError::Contended(text),
+        // No connection, no authorisation, read-only, out of resources, stopped, not available, system error.
+        "08" | "28" | "25" | "53" | "55" | "57" | "58" => StoreError::Unavailable(text),
+        "XX" => StoreError::Damaged(text),
+        _ => StoreError::Internal(text),
+    }
+}
+
 /// By SQLite's primary result code, which is the low byte of the extended one.
 fn of_sqlite(code: Option<&str>, text: String) -> StoreError {
-    match code.and_then(|code| code.parse::<u32>().ok()).map(|code| code & 0xff) {
+    let extended = code.and_then(|code| code.parse::<u32>().ok());
+    match extended.map(|code| code & 0xff) {
         // No permission, busy, locked, read-only, input/output error, full, cannot open, not authorised.
         Some(3 | 5 | 6 | 8 | 10 | 13 | 14 | 23) => StoreError::Unavailable(text),
         // Corrupt, not a database.
         Some(11 | 26) => StoreError::Damaged(text),
+        // A constraint (19): uniqueness or a primary key.
+        Some(19) if matches!(extended, Some(1555 | 2067)) => StoreError::Contended(text),
         _ => StoreError::Internal(text),
     }
 }
@@ -104,10 +140,22 @@ mod tests {
             ("11", "store_unavailable"),
             ("26", "store_unavailable"),
             ("1", "internal_error"),
-            ("1555", "internal_error"),
+            ("1555", "store_unavailable"),
+            ("787", "internal_error"),
         ] {
             assert_eq!(Refusal::from(of_sqlite(Some(code), String::new())).code(), expected, "{code}");
         }
         assert_eq!(Refusal::from(of_sqlite(None, String::new())).code(), "internal_error");
+        for (code, expected) in [
+            ("08006", "store_unavailable"),
+            ("53100", "store_unavailable"),
+            ("57P01", "store_unavailable"),
+            ("25006", "store_unavailable"),
+            ("40001", "store_unavailable"),
+            ("XX001", "store_unavailable"),
+            ("42601", "internal_error"),
+        ] {
+            assert_eq!(Refusal::from(of_postgres(Some(code), String::new())).code(), expected, "{code}");
+        }
     }
 }

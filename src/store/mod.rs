@@ -1,21 +1,45 @@
 //! What v1 cannot hold: the gateway's own store.
 //!
-//! Purpose: overlay values, each with the v1 value seen when it was written, under workspace ids, never
-//! slugs. A store belongs to one v1 deployment and refuses any other. One interface whatever holds the
-//! data: SQLite today; another kind of store is one more variant here and one more file with its SQL.
+//! Purpose: the definitions of workspaces, what is recorded on work items, the audit log, and overlay values,
+//! each with the v1 value seen when it was written; all under workspace ids, never slugs. A store belongs to
+//! one v1 deployment and refuses any other. One interface and one SQL text whatever holds the data: a SQLite
+//! file or a PostgreSQL database; `engine` knows what differs.
 //!
-//! May use: `refusal`, `v1` (the base URL). May not use: `v2`, `translate`, `run`, `edge`.
+//! May use: `catalogue`, `refusal`, `v1` (the base URL), `v2` (times). May not use: `translate`, `run`, `edge`.
 
+mod audit;
+mod audit_reads;
+mod audit_search;
+mod definitions;
+mod dump;
+mod engine;
 mod error;
+mod intents;
+mod items;
+mod locks;
+pub mod oauth;
 mod overlay;
-mod sqlite;
+mod overlays;
+mod repeated;
+mod rows;
+mod tables;
+mod upkeep;
 
+pub use audit::{AuditActor, AuditEntry};
+pub use audit_reads::{AuditColumn, AuditFilter, AuditOrder, AuditPage, AuditQuery, AuditRecord, AuditStart};
+pub use dump::DumpError;
+pub use engine::{Engine, Kind, Writing};
 pub use error::StoreError;
+pub use intents::{Intent, IntentKind, IntentState, RunningIntent, Settled};
+pub use items::{Element, ItemValues, OwnWrite, ProjectItems, TypeChange};
+pub use locks::Turn;
 pub use overlay::{OverlayValue, overlay_wins};
+pub use upkeep::Swept;
 
 use crate::v1::BaseUrl;
-use sqlite::SqliteStore;
+use sqlx::Row;
 use std::collections::HashMap;
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// Overlaid fields by the id of the v1 record.
@@ -25,117 +49,66 @@ pub type Overlays = HashMap<Uuid, Vec<OverlayValue>>;
 #[derive(Debug, Clone)]
 pub struct Store {
     engine: Engine,
-}
-
-/// Kinds of store.
-#[derive(Debug, Clone)]
-enum Engine {
-    Sqlite(SqliteStore),
+    items: Arc<items::ItemsKept>,
+    running: Arc<intents::Running>,
+    memory: definitions::Memory,
+    turns: locks::Turns,
+    repeated: repeated::Repeated,
 }
 
 impl Store {
-    /// Opens the store at `url` (`sqlite:PATH`, `sqlite::memory:`), creating it on first start, and makes
-    /// sure that it belongs to the v1 deployment at `v1_base_url`.
+    /// Opens the store at `url` (`sqlite:PATH`, `sqlite::memory:`, `postgres://…`), creating its tables on
+    /// first start, and makes sure that it belongs to the v1 deployment at `v1_base_url`.
     ///
     /// # Errors
     /// [`StoreError`]: unknown kind, no access, made by a newer version, or another deployment's.
     pub async fn open(url: &str, v1_base_url: &str) -> Result<Self, StoreError> {
         let configured = BaseUrl::parse(v1_base_url)?;
-        let Some(("sqlite", _)) = url.split_once(':') else {
-            let scheme = url.split_once(':').map_or(url, |(scheme, _)| scheme);
-            return Err(StoreError::UnknownKind { url: scheme.into() });
-        };
-        let store = SqliteStore::open(url).await?;
+        let store = Self::open_for_upkeep(url).await?;
+        store.engine.migrate().await?;
         let recorded = store.claim(configured.as_str()).await?;
         if recorded != configured.as_str() {
             store.close().await;
             return Err(StoreError::OtherDeployment { recorded, configured: configured.to_string() });
         }
-        Ok(Self { engine: Engine::Sqlite(store) })
+        Ok(store)
     }
 
-    /// All overlay values of one kind of record in a workspace.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
-    pub async fn overlay_of(&self, workspace: Uuid, kind: &str) -> Result<Overlays, StoreError> {
-        match &self.engine {
-            Engine::Sqlite(store) => store.overlay_of(workspace, kind).await,
+    /// Records the deployment on first use; returns the one recorded.
+    async fn claim(&self, v1_base_url: &str) -> Result<String, StoreError> {
+        // A look first: a store that is already claimed must also open when it is read-only.
+        if let Some(recorded) = self.recorded().await? {
+            return Ok(recorded);
         }
+        sqlx::query("INSERT INTO service (id, v1_base_url, recorded_at) VALUES (1, $1, $2) ON CONFLICT DO NOTHING")
+            .bind(v1_base_url)
+            .bind(engine::now())
+            .execute(self.engine.pool())
+            .await?;
+        self.recorded().await?.ok_or_else(|| StoreError::Internal("the claim of the store is not there".into()))
     }
 
-    /// The overlay values of these records only, for pages of large collections.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
-    pub async fn overlay_of_records(
-        &self,
-        workspace: Uuid,
-        kind: &str,
-        records: &[Uuid],
-    ) -> Result<Overlays, StoreError> {
-        match &self.engine {
-            Engine::Sqlite(store) => store.overlay_of_records(workspace, kind, records).await,
-        }
+    async fn recorded(&self) -> Result<Option<String>, StoreError> {
+        let row =
+            sqlx::query("SELECT v1_base_url FROM service WHERE id = 1").fetch_optional(self.engine.pool()).await?;
+        Ok(row.map(|row| row.try_get(0)).transpose()?)
     }
 
-    /// Writes these fields of a record, all or none; other fields of the record stay.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written; then nothing was.
-    pub async fn put_overlay(
-        &self,
-        workspace: Uuid,
-        kind: &str,
-        record: Uuid,
-        fields: &[OverlayValue],
-    ) -> Result<(), StoreError> {
-        match &self.engine {
-            Engine::Sqlite(store) => store.put_overlay(workspace, kind, record, fields).await,
-        }
+    /// The connections, for the other parts of this folder and for tests of it.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
     }
 
-    /// Removes all fields of a record, because the record was deleted.
+    /// Whether the store can be read now.
     ///
     /// # Errors
-    /// [`StoreError`] when the store cannot be written.
-    pub async fn delete_overlay(&self, workspace: Uuid, kind: &str, record: Uuid) -> Result<(), StoreError> {
-        match &self.engine {
-            Engine::Sqlite(store) => store.delete_overlay(workspace, kind, record).await,
-        }
-    }
-
-    /// Removes these fields of a record, because v1 now holds the value itself: an old overlay value would
-    /// return as soon as v1 shows the value seen back then again.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
-    pub async fn delete_overlay_fields(
-        &self,
-        workspace: Uuid,
-        kind: &str,
-        record: Uuid,
-        fields: &[&str],
-    ) -> Result<(), StoreError> {
-        match &self.engine {
-            Engine::Sqlite(store) => store.delete_overlay_fields(workspace, kind, record, fields).await,
-        }
-    }
-
-    /// Reads through the whole store and reports damage.
-    ///
-    /// # Errors
-    /// [`StoreError::Damaged`] with the first findings, or why the store cannot be read.
-    pub async fn check(&self) -> Result<(), StoreError> {
-        match &self.engine {
-            Engine::Sqlite(store) => store.check().await,
-        }
+    /// [`StoreError`] when it cannot.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        self.recorded().await.map(|_| ())
     }
 
     /// Waits for work under way and closes the connections; the store cannot be used afterwards.
     pub async fn close(&self) {
-        match &self.engine {
-            Engine::Sqlite(store) => store.close().await,
-        }
+        self.engine.close().await;
     }
 }

@@ -1,0 +1,215 @@
+//! `causeway store`: what an operator does with the gateway's own data.
+
+use super::{Outcome, SettingArgs, block_on};
+use crate::store::{Kind, Store};
+use clap::{Args, Subcommand};
+use std::fs::{File, OpenOptions};
+use std::io::{BufReader, BufWriter, Read, stdout};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Arguments of `store`.
+#[derive(Debug, Args)]
+pub struct StoreArgs {
+    #[command(subcommand)]
+    command: StoreCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum StoreCommand {
+    /// Create the tables or bring them up to this version, as serving does
+    Migrate(SettingArgs),
+    /// Copy the store to a new file while the gateway runs: SQLite as a SQLite file, PostgreSQL as JSON lines
+    Backup {
+        /// New file for the copy; readable by its owner alone
+        #[arg(long, value_name = "FILE")]
+        to: PathBuf,
+        #[command(flatten)]
+        settings: SettingArgs,
+    },
+    /// Fill an empty store, of either engine, from a backup or an export
+    Restore {
+        /// File made by `backup` or `export`
+        #[arg(long, value_name = "FILE")]
+        from: PathBuf,
+        /// Replace a store that holds something; all or nothing
+        #[arg(long)]
+        force: bool,
+        #[command(flatten)]
+        settings: SettingArgs,
+    },
+    /// Write every row, deleted ones too, as JSON lines
+    Export {
+        /// New file to write to instead of standard output; readable by its owner alone
+        #[arg(long, value_name = "FILE")]
+        to: Option<PathBuf>,
+        #[command(flatten)]
+        settings: SettingArgs,
+    },
+    /// Look for damage, broken rules, gaps in the audit log and unsettled writes; exit code 1 when there are any
+    Check(SettingArgs),
+    /// Purge what is recorded on work items that v1 has not shown for long
+    Sweep {
+        /// How long v1 must not have shown a work item, such as 30d, 12h
+        #[arg(long, value_name = "AGE", value_parser = age)]
+        purge_older_than: Duration,
+        #[command(flatten)]
+        settings: SettingArgs,
+    },
+}
+
+pub(super) fn run(args: &StoreArgs) -> Outcome {
+    let settings = match &args.command {
+        StoreCommand::Migrate(settings) | StoreCommand::Check(settings) => settings,
+        StoreCommand::Backup { settings, .. }
+        | StoreCommand::Restore { settings, .. }
+        | StoreCommand::Export { settings, .. }
+        | StoreCommand::Sweep { settings, .. } => settings,
+    };
+    let url = settings.load()?.store.url;
+    block_on(async {
+        let makes_one = matches!(args.command, StoreCommand::Migrate(_) | StoreCommand::Restore { .. });
+        if !makes_one {
+            expect_there(&url)?;
+        }
+        let store = Store::open_for_upkeep(&url).await.map_err(|fault| fault.to_string())?;
+        let outcome = carry_out(&args.command, &store).await;
+        store.close().await;
+        outcome
+    })
+}
+
+async fn carry_out(command: &StoreCommand, store: &Store) -> Outcome {
+    match command {
+        StoreCommand::Migrate(_) => migrate(store).await,
+        StoreCommand::Backup { to, .. } => backup(store, to).await,
+        StoreCommand::Restore { from, force, .. } => restore(store, from, *force).await,
+        StoreCommand::Export { to: Some(file), .. } => export(store, file).await,
+        StoreCommand::Export { to: None, .. } => {
+            store.export(&mut BufWriter::new(stdout())).await.map(drop).map_err(|fault| fault.to_string())
+        }
+        StoreCommand::Check(_) => check(store).await,
+        StoreCommand::Sweep { purge_older_than, .. } => {
+            let swept = store.sweep(*purge_older_than).await.map_err(|fault| fault.to_string())?;
+            println!("purged {} work items with {} values", swept.work_items, swept.values);
+            Ok(())
+        }
+    }
+}
+
+async fn migrate(store: &Store) -> Outcome {
+    let steps = store.migrate().await.map_err(|fault| fault.to_string())?;
+    if steps.is_empty() {
+        println!("the tables are up to date");
+    }
+    for step in steps {
+        println!("migrated  {step}");
+    }
+    Ok(())
+}
+
+async fn backup(store: &Store, to: &Path) -> Outcome {
+    match store.engine().kind() {
+        Kind::Sqlite => store.copy_to(to).await.map_err(|fault| fault.to_string())?,
+        Kind::Postgres => return export(store, to).await,
+    }
+    println!("copied to {}", to.display());
+    Ok(())
+}
+
+async fn export(store: &Store, to: &Path) -> Outcome {
+    let file = create(to).map_err(|fault| format!("{}: {fault}", to.display()))?;
+    let mut writer = BufWriter::new(file);
+    let written = store.export(&mut writer).await.map_err(|fault| fault.to_string());
+    let lasting =
+        written.and_then(|rows| writer.get_ref().sync_all().map(|()| rows).map_err(|fault| fault.to_string()));
+    match lasting {
+        Ok(rows) => {
+            println!("{rows} rows written to {}", to.display());
+            Ok(())
+        }
+        Err(fault) => {
+            // An unfinished file must not pass for a backup.
+            let _ = std::fs::remove_file(to);
+            Err(fault)
+        }
+    }
+}
+
+async fn restore(store: &Store, from: &Path, force: bool) -> Outcome {
+    let fault = |cause: std::io::Error| format!("{}: {cause}", from.display());
+    let mut start = Vec::new();
+    File::open(from).map_err(fault)?.take(16).read_to_end(&mut start).map_err(fault)?;
+    let dump: Box<dyn Read + Send> = if start.starts_with(b"SQLite format 3\0") {
+        Box::new(lines_of_copy(from).await?)
+    } else {
+        Box::new(File::open(from).map_err(fault)?)
+    };
+    store.migrate().await.map_err(|fault| fault.to_string())?;
+    let rows = store.import(&mut BufReader::new(dump), force).await.map_err(|fault| fault.to_string())?;
+    println!("{rows} rows restored from {}", from.display());
+    Ok(())
+}
+
+/// A copy of a SQLite store as the lines of an export, in a file that is gone when it is closed; the copy is
+/// looked through first.
+async fn lines_of_copy(from: &Path) -> Result<File, String> {
+    let url = format!("sqlite:{}?mode=ro&immutable=true", from.display());
+    let copy = Store::open_for_upkeep(&url).await.map_err(|fault| fault.to_string())?;
+    copy.sound().await.map_err(|fault| fault.to_string())?;
+    let name = std::env::temp_dir().join(format!("causeway-restore-{}", uuid::Uuid::new_v4()));
+    let mut file = create(&name).map_err(|fault| format!("{}: {fault}", name.display()))?;
+    let removed = std::fs::remove_file(&name);
+    copy.export(&mut BufWriter::new(&mut file)).await.map_err(|fault| fault.to_string())?;
+    copy.close().await;
+    removed.map_err(|fault| fault.to_string())?;
+    std::io::Seek::rewind(&mut file).map_err(|fault| fault.to_string())?;
+    Ok(file)
+}
+
+async fn check(store: &Store) -> Outcome {
+    let findings = store.findings().await.map_err(|fault| fault.to_string())?;
+    let missing = store.missing_items().await.map_err(|fault| fault.to_string())?;
+    println!("work items that v1 does not show at present: {missing}");
+    for finding in &findings {
+        println!("found: {finding}");
+    }
+    match findings.len() {
+        0 => {
+            println!("the store is sound");
+            Ok(())
+        }
+        found => Err(format!("the store has {found} findings")),
+    }
+}
+
+/// A new file for its owner's eyes only.
+fn create(file: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file)
+}
+
+/// A mistyped path must not make an empty store that then looks sound.
+fn expect_there(url: &str) -> Outcome {
+    let Some(file) = url.strip_prefix("sqlite:").filter(|file| !file.contains(":memory:")) else { return Ok(()) };
+    let file = file.trim_start_matches("//").split('?').next().unwrap_or_default();
+    if Path::new(file).exists() { Ok(()) } else { Err(format!("there is no store at {file}; see --store")) }
+}
+
+/// `30d`, `12h`, `90m` or `45s`.
+fn age(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{text:?} is no age; write it as 30d, 12h, 90m or 45s");
+    let unit = text.chars().next_back().ok_or_else(wrong)?;
+    let seconds = match unit {
+        'd' => 86_400,
+        'h' => 3_600,
+        'm' => 60,
+        's' => 1,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
+}

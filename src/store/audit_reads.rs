@@ -1,0 +1,446 @@
+//! Reading the audit log: the database filters, orders and pages, so that no more than a page is ever loaded.
+//!
+//! May use: this folder, `v2` (times).
+
+use super::audit_search::folded;
+use super::engine::{Kind, sql};
+use super::error::StoreError;
+use super::{Engine, Store};
+use crate::v2::time::{self, Micros};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+use sqlx::any::{AnyArguments, AnyRow};
+use sqlx::query::Query;
+use sqlx::{Any, AnyConnection, Row};
+use uuid::Uuid;
+
+/// Columns in the order of [`AuditRecord`].
+const COLUMNS: &str = "id, event_id, sequence_number, event_name, category, outcome, source, actor_type, actor_id, \
+     actor_display_name, actor_email, target_type, target_id, target_display_name, old_value, new_value, reason, \
+     metadata, ip_address, user_agent, workspace_id, project_id, created_at";
+
+/// One entry as it is read; serialises as the read shape.
+#[derive(Debug, Clone, Serialize)]
+pub struct AuditRecord {
+    /// Record id.
+    pub id: Uuid,
+    /// Id of the event.
+    pub event_id: Uuid,
+    /// Place in the log of its workspace, from 1.
+    pub sequence_number: i64,
+    /// Such as `settings.features_updated`.
+    pub event_name: String,
+    /// Family of events.
+    pub category: String,
+    /// `success` or `failure`.
+    pub outcome: String,
+    /// Surface the request came through.
+    pub source: String,
+    /// Kind of principal.
+    pub actor_type: String,
+    /// The person.
+    pub actor_id: Option<Uuid>,
+    /// Their name then.
+    pub actor_display_name: String,
+    /// Their address then.
+    pub actor_email: String,
+    /// Kind of thing acted on.
+    pub target_type: String,
+    /// Its id.
+    pub target_id: String,
+    /// Its name then.
+    pub target_display_name: String,
+    /// What it was.
+    pub old_value: Option<Box<RawValue>>,
+    /// What it became.
+    pub new_value: Option<Box<RawValue>>,
+    /// Why it failed.
+    pub reason: String,
+    /// More about it.
+    pub metadata: Box<RawValue>,
+    /// Where the request came from.
+    pub ip_address: Option<String>,
+    /// What sent it.
+    pub user_agent: String,
+    /// The workspace.
+    pub workspace_id: Uuid,
+    /// The project it happened in.
+    pub project_id: Option<Uuid>,
+    /// When it was recorded.
+    #[serde(serialize_with = "written")]
+    pub created_at: Micros,
+}
+
+/// A column compared for equality.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditColumn {
+    /// The person.
+    ActorId,
+    /// The event.
+    EventName,
+    /// Its family.
+    Category,
+    /// How it ended.
+    Outcome,
+    /// Kind of thing acted on.
+    TargetType,
+    /// Its id.
+    TargetId,
+    /// Where the request came from.
+    IpAddress,
+}
+
+/// What entries must satisfy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AuditFilter {
+    /// The column holds exactly this.
+    Is(AuditColumn, String),
+    /// Recorded then or later.
+    From(Micros),
+    /// Recorded then or earlier.
+    Until(Micros),
+}
+
+/// What a list is ordered by; the id breaks ties, in the same direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditOrder {
+    /// When recorded.
+    CreatedAt,
+    /// The id alone.
+    Id,
+}
+
+/// Which rows of the ordered list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditStart {
+    /// Those after so many.
+    Offset(usize),
+    /// Those after a position: the instant and the id of a row.
+    After(Micros, Uuid),
+}
+
+/// A page of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditQuery {
+    /// All must hold.
+    pub filters: Vec<AuditFilter>,
+    /// Text one of the names must contain, whatever the letter case.
+    pub search: Option<String>,
+    /// Order.
+    pub order: AuditOrder,
+    /// Whether it runs downwards.
+    pub descending: bool,
+    /// Where the page begins.
+    pub start: AuditStart,
+    /// Largest number of rows.
+    pub per_page: usize,
+    /// Whether to count all rows that satisfy the filters.
+    pub count: bool,
+}
+
+/// What a query found.
+#[derive(Debug, Clone)]
+pub struct AuditPage {
+    /// The rows.
+    pub rows: Vec<AuditRecord>,
+    /// Whether more follow.
+    pub more: bool,
+    /// Rows of the whole list, when asked for.
+    pub total: Option<usize>,
+}
+
+impl Store {
+    /// A page of a workspace's log.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn audit_page(&self, workspace: Uuid, query: &AuditQuery) -> Result<AuditPage, StoreError> {
+        // One state of the store for the page and the count.
+        let mut reading = self.engine.reading().await?;
+        let (text, values) = page_statement(self.engine.kind(), workspace, query);
+        let found = bound(text, values).fetch_all(&mut *reading).await?;
+        let more = found.len() > query.per_page;
+        let rows = found.iter().take(query.per_page).map(record).collect::<Result<Vec<_>, _>>()?;
+        let total = match query.start {
+            _ if !query.count => None,
+            AuditStart::Offset(offset) if !more && (offset == 0 || !rows.is_empty()) => Some(offset + rows.len()),
+            _ => Some(counted(&self.engine, &mut reading, workspace, query).await?),
+        };
+        Ok(AuditPage { rows, more, total })
+    }
+
+    /// One entry of a workspace's log by its record id.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn audit_record(&self, workspace: Uuid, id: Uuid) -> Result<Option<AuditRecord>, StoreError> {
+        let text = format!("SELECT {COLUMNS} FROM audit_log WHERE workspace_id = $1 AND id = $2");
+        let found = bound(text, vec![Bound::Text(workspace.to_string()), Bound::Text(id.to_string())]);
+        found.fetch_optional(self.engine.pool()).await?.as_ref().map(record).transpose()
+    }
+}
+
+async fn counted(
+    engine: &Engine,
+    reading: &mut AnyConnection,
+    workspace: Uuid,
+    query: &AuditQuery,
+) -> Result<usize, StoreError> {
+    let mut values = Vec::new();
+    let conditions = conditions(engine.kind(), workspace, query, &mut values);
+    let text = format!("SELECT COUNT(*) FROM audit_log WHERE {conditions}");
+    let row = bound(text, values).fetch_one(reading).await?;
+    let count: i64 = row.try_get(0)?;
+    Ok(usize::try_from(count).unwrap_or(0))
+}
+
+/// A parameter of a statement.
+#[derive(Debug)]
+enum Bound {
+    Text(String),
+    Number(i64),
+}
+
+impl Bound {
+    /// Adds itself to `values`; how the statement calls it.
+    fn named(self, values: &mut Vec<Self>) -> String {
+        values.push(self);
+        format!("${}", values.len())
+    }
+}
+
+fn bound(text: String, values: Vec<Bound>) -> Query<'static, Any, AnyArguments> {
+    values.into_iter().fold(sqlx::query(sql(text)), |query, value| match value {
+        Bound::Text(text) => query.bind(text),
+        Bound::Number(number) => query.bind(number),
+    })
+}
+
+/// One row more than the page, which tells whether more follow.
+fn page_statement(kind: Kind, workspace: Uuid, query: &AuditQuery) -> (String, Vec<Bound>) {
+    let query = &with_one_bound(query);
+    let mut values = Vec::new();
+    let mut conditions = conditions(kind, workspace, query, &mut values);
+    let (beyond, way) = if query.descending { ('<', "DESC") } else { ('>', "ASC") };
+    let mut skipped = String::new();
+    match query.start {
+        AuditStart::Offset(0) => {}
+        AuditStart::Offset(offset) => {
+            skipped = format!(" OFFSET {}", number(offset).named(&mut values));
+        }
+        AuditStart::After(at, id) => {
+            let place = match query.order {
+                AuditOrder::CreatedAt => {
+                    let at = Bound::Number(at).named(&mut values);
+                    let id = Bound::Text(id.to_string()).named(&mut values);
+                    format!(" AND (created_at, id) {beyond} ({at}, {id})")
+                }
+                AuditOrder::Id => {
+                    format!(" AND id {beyond} {}", Bound::Text(id.to_string()).named(&mut values))
+                }
+            };
+            conditions.push_str(&place);
+        }
+    }
+    let order = match query.order {
+        AuditOrder::CreatedAt => format!("created_at {way}, id {way}"),
+        AuditOrder::Id => format!("id {way}"),
+    };
+    let limit = number(query.per_page.saturating_add(1)).named(&mut values);
+    let text = format!(
+        "SELECT {COLUMNS} FROM audit_log{} WHERE {conditions} ORDER BY {order} LIMIT {limit}{skipped}",
+        hint(kind, query)
+    );
+    (text, values)
+}
+
+/// A page after a position has a bound where it begins, and a filter may set one too: only the narrower one is
+/// left. Given both, the database may begin at the wider one and read all that lies between, on every page.
+fn with_one_bound(query: &AuditQuery) -> AuditQuery {
+    let mut query = query.clone();
+    let (AuditOrder::CreatedAt, AuditStart::After(at, _)) = (query.order, query.start) else { return query };
+    let descending = query.descending;
+    let beyond = |filter: &AuditFilter| match filter {
+        AuditFilter::From(from) if !descending => Some(*from > at),
+        AuditFilter::Until(until) if descending => Some(*until < at),
+        _ => None,
+    };
+    if query.filters.iter().any(|filter| beyond(filter) == Some(true)) {
+        query.start = AuditStart::Offset(0);
+    } else {
+        query.filters.retain(|filter| beyond(filter).is_none());
+    }
+    query
+}
+
+/// SQLite keeps no figures about a table unless it is told to, and without them takes a time bound for more
+/// selective than a person; so it is told which index to walk. PostgreSQL knows its tables.
+fn hint(kind: Kind, query: &AuditQuery) -> &'static str {
+    if kind == Kind::Postgres || query.order == AuditOrder::Id {
+        return "";
+    }
+    let indexed = query.filters.iter().find_map(|filter| match filter {
+        AuditFilter::Is(AuditColumn::ActorId, _) => Some(" INDEXED BY audit_log_by_actor"),
+        AuditFilter::Is(AuditColumn::TargetId, _) => Some(" INDEXED BY audit_log_by_target"),
+        AuditFilter::Is(AuditColumn::EventName, _) => Some(" INDEXED BY audit_log_by_event_name"),
+        _ => None,
+    });
+    indexed.unwrap_or(" INDEXED BY audit_log_by_time")
+}
+
+fn number(number: usize) -> Bound {
+    Bound::Number(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+fn conditions(kind: Kind, workspace: Uuid, query: &AuditQuery, values: &mut Vec<Bound>) -> String {
+    let mut all = vec![format!("workspace_id = {}", Bound::Text(workspace.to_string()).named(values))];
+    for filter in &query.filters {
+        all.push(match filter {
+            AuditFilter::Is(column, text) => equals(*column, text, values),
+            AuditFilter::From(at) => format!("created_at >= {}", Bound::Number(*at).named(values)),
+            AuditFilter::Until(at) => format!("created_at <= {}", Bound::Number(*at).named(values)),
+        });
+    }
+    all.extend(query.search.as_deref().map(|wanted| {
+        let wanted = folded(wanted);
+        if is_storable(&wanted) { contains(kind, Bound::Text(wanted).named(values)) } else { NOTHING.into() }
+    }));
+    all.join(" AND ")
+}
+
+/// Holds for no row.
+const NOTHING: &str = "1 = 0";
+
+/// PostgreSQL refuses texts with this character, also as parameters; so no row has one.
+fn is_storable(text: &str) -> bool {
+    !text.contains('\0')
+}
+
+fn equals(column: AuditColumn, text: &str, values: &mut Vec<Bound>) -> String {
+    if !is_storable(text) {
+        return NOTHING.into();
+    }
+    let name = match column {
+        AuditColumn::ActorId => "actor_id",
+        AuditColumn::EventName => "event_name",
+        AuditColumn::Category => "category",
+        AuditColumn::Outcome => "outcome",
+        AuditColumn::TargetType => "target_type",
+        AuditColumn::TargetId => "target_id",
+        AuditColumn::IpAddress => "ip_address",
+    };
+    format!("{name} = {}", Bound::Text(text.to_owned()).named(values))
+}
+
+/// A part of the text, with no character that stands for others.
+fn contains(kind: Kind, wanted: String) -> String {
+    match kind {
+        Kind::Sqlite => format!("instr(search_text, {wanted}) > 0"),
+        Kind::Postgres => format!("strpos(search_text, {wanted}) > 0"),
+    }
+}
+
+fn record(row: &AnyRow) -> Result<AuditRecord, StoreError> {
+    Ok(AuditRecord {
+        id: id(row.try_get(0)?)?,
+        event_id: id(row.try_get(1)?)?,
+        sequence_number: row.try_get(2)?,
+        event_name: row.try_get(3)?,
+        category: row.try_get(4)?,
+        outcome: row.try_get(5)?,
+        source: row.try_get(6)?,
+        actor_type: row.try_get(7)?,
+        actor_id: optional(row, 8)?.map(id).transpose()?,
+        actor_display_name: row.try_get(9)?,
+        actor_email: row.try_get(10)?,
+        target_type: row.try_get(11)?,
+        target_id: row.try_get(12)?,
+        target_display_name: row.try_get(13)?,
+        old_value: optional(row, 14)?.map(json).transpose()?,
+        new_value: optional(row, 15)?.map(json).transpose()?,
+        reason: row.try_get(16)?,
+        metadata: json(row.try_get(17)?)?,
+        ip_address: row.try_get(18)?,
+        user_agent: row.try_get(19)?,
+        workspace_id: id(row.try_get(20)?)?,
+        project_id: optional(row, 21)?.map(id).transpose()?,
+        created_at: row.try_get(22)?,
+    })
+}
+
+fn optional(row: &AnyRow, column: usize) -> Result<Option<&str>, StoreError> {
+    Ok(row.try_get(column)?)
+}
+
+fn id(text: &str) -> Result<Uuid, StoreError> {
+    Uuid::parse_str(text).map_err(|_| StoreError::unreadable("id of the audit log", text))
+}
+
+fn json(text: &str) -> Result<Box<RawValue>, StoreError> {
+    RawValue::from_string(text.to_owned()).map_err(|_| StoreError::unreadable("value of the audit log", text))
+}
+
+fn written<S: Serializer>(at: &Micros, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&time::write(*at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn query(order: AuditOrder, descending: bool, start: AuditStart) -> AuditQuery {
+        AuditQuery { filters: Vec::new(), search: None, order, descending, start, per_page: 200, count: false }
+    }
+
+    async fn plan_of(store: &Store, query: &AuditQuery) -> String {
+        let (text, values) = page_statement(Kind::Sqlite, Uuid::nil(), query);
+        let rows =
+            bound(format!("EXPLAIN QUERY PLAN {text}"), values).fetch_all(store.engine.pool()).await.unwrap();
+        rows.iter().map(|row| row.get::<String, _>(3) + "\n").collect()
+    }
+
+    #[tokio::test]
+    async fn every_walk_goes_along_an_index_and_sorts_nothing() {
+        let store = Store::open("sqlite::memory:", "https://v1.example").await.unwrap();
+        for descending in [false, true] {
+            for start in [AuditStart::Offset(0), AuditStart::Offset(9000), AuditStart::After(5, Uuid::nil())] {
+                for (order, index) in [
+                    (AuditOrder::CreatedAt, "audit_log_by_time (workspace_id=?"),
+                    (AuditOrder::Id, "audit_log_by_id (workspace_id=?"),
+                ] {
+                    let plan = plan_of(&store, &query(order, descending, start)).await;
+                    assert!(plan.contains(index) && !plan.contains("TEMP B-TREE"), "{plan}");
+                }
+                for (column, index) in [
+                    (AuditColumn::ActorId, "audit_log_by_actor (workspace_id=? AND actor_id=?"),
+                    (AuditColumn::EventName, "audit_log_by_event_name (workspace_id=? AND event_name=?"),
+                    (AuditColumn::TargetId, "audit_log_by_target (workspace_id=? AND target_id=?"),
+                ] {
+                    let mut query = query(AuditOrder::CreatedAt, descending, start);
+                    query.filters = vec![AuditFilter::Is(column, "x".into()), AuditFilter::From(3)];
+                    let plan = plan_of(&store, &query).await;
+                    assert!(plan.contains(index) && !plan.contains("TEMP B-TREE"), "{plan}");
+                }
+            }
+        }
+        let after = AuditStart::After(5, Uuid::nil());
+        let plan = plan_of(&store, &query(AuditOrder::CreatedAt, false, after)).await;
+        assert!(plan.contains("(created_at,id)>(?,?)"), "the position is found in the index: {plan}");
+    }
+    #[test]
+    fn of_a_position_and_a_bound_the_narrower_one_is_left() {
+        let after = AuditStart::After(5, Uuid::nil());
+        let left = |descending, filter: AuditFilter| {
+            let given = AuditQuery { filters: vec![filter], ..query(AuditOrder::CreatedAt, descending, after) };
+            let left = with_one_bound(&given);
+            (left.filters.len(), left.start == after)
+        };
+        assert_eq!(left(false, AuditFilter::From(5)), (0, true));
+        assert_eq!(left(false, AuditFilter::From(6)), (1, false));
+        assert_eq!(left(false, AuditFilter::Until(6)), (1, true));
+        assert_eq!(left(true, AuditFilter::Until(5)), (0, true));
+        assert_eq!(left(true, AuditFilter::Until(4)), (1, false));
+        assert_eq!(left(true, AuditFilter::From(4)), (1, true));
+        assert_eq!(left(true, AuditFilter::Is(AuditColumn::Outcome, "x".into())), (1, true));
+    }
+}

@@ -1,0 +1,149 @@
+//! What an edit means for the values recorded on work items, carried out in its transaction.
+//!
+//! May use: `catalogue`, `refusal`, this folder.
+
+use super::super::engine::{Kind, json_list, sql};
+use super::super::error::StoreError;
+use super::super::items::uses_of_type;
+use super::super::rows::{Cells, read_id};
+use super::Failure;
+use crate::catalogue::{Catalogue, Effect, PropertyType};
+use crate::refusal::Refusal;
+use sqlx::{AnyConnection, Row};
+use std::collections::BTreeSet;
+use uuid::Uuid;
+
+/// Carries the effects out in their order and tells every project whose items lost values.
+pub(super) async fn carry_out(
+    connection: &mut AnyConnection,
+    kind: Kind,
+    effects: &[Effect],
+    after: &Catalogue,
+) -> Result<(), Failure> {
+    let mut values = Values { connection, kind, touched: BTreeSet::new() };
+    for effect in effects {
+        match effect {
+            Effect::TypeMustBeUnused(id) => values.require_unused(*id).await?,
+            Effect::PropertyGone(property) => values.remove(*property, "1 = 1", &[]).await?,
+            Effect::OptionsGone(property, options) => {
+                let gone = json_list(options.iter().map(Uuid::to_string));
+                let these = format!("option_id IN {}", kind.elements("$2"));
+                values.remove(*property, &these, &[gone]).await?;
+                values.close_gaps(*property).await?;
+            }
+            Effect::Detached { type_id, property } => {
+                let these = "work_item_id IN (SELECT id FROM work_item WHERE type_id = $2)";
+                values.remove(*property, these, &[type_id.to_string()]).await?;
+            }
+            Effect::Rescoped(property) => values.rescope(*property, after).await?,
+        }
+    }
+    // In one order, so that two workspaces' writers never wait for each other.
+    for project in std::mem::take(&mut values.touched) {
+        items_changed(values.connection, project).await?;
+    }
+    Ok(())
+}
+
+/// Notes that own values of the project's work items changed.
+pub(super) async fn items_changed(connection: &mut AnyConnection, project: Uuid) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO project (id, items, epoch) VALUES ($1, 1, 0) \
+         ON CONFLICT (id) DO UPDATE SET items = project.items + 1",
+    )
+    .bind(project.to_string())
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+struct Values<'c> {
+    connection: &'c mut AnyConnection,
+    kind: Kind,
+    /// Projects whose items lost values.
+    touched: BTreeSet<Uuid>,
+}
+
+impl Values<'_> {
+    async fn require_unused(&mut self, type_id: Uuid) -> Result<(), Failure> {
+        let count = uses_of_type(self.connection, type_id).await?;
+        if count > 0 {
+            let detail = "The type is in use: there are work items of it.".into();
+            return Err(Refusal::Conflict { detail }.into());
+        }
+        Ok(())
+    }
+
+    /// Removes the property's values that satisfy `these`, whose parameters start at `$2`.
+    async fn remove(&mut self, property: Uuid, these: &str, parameters: &[String]) -> Result<(), StoreError> {
+        let projects = format!(
+            "SELECT DISTINCT project_id FROM work_item WHERE id IN \
+             (SELECT work_item_id FROM custom_value WHERE property_id = $1 AND {these})"
+        );
+        let query = sqlx::query(sql(projects)).bind(property.to_string());
+        let query = parameters.iter().fold(query, |query, parameter| query.bind(parameter.clone()));
+        let rows = query.fetch_all(&mut *self.connection).await?;
+        for row in &rows {
+            self.touched.insert(read_id(row.try_get(0)?)?);
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let delete = format!("DELETE FROM custom_value WHERE property_id = $1 AND {these}");
+        let query = sqlx::query(sql(delete)).bind(property.to_string());
+        let query = parameters.iter().fold(query, |query, parameter| query.bind(parameter.clone()));
+        query.execute(&mut *self.connection).await?;
+        Ok(())
+    }
+
+    /// Numbers the elements of each item's value from 0 again. Rows with a gap step aside below zero first,
+    /// because a key may not be there twice even for a moment.
+    async fn close_gaps(&mut self, property: Uuid) -> Result<(), StoreError> {
+        for text in [
+            "UPDATE custom_value SET position = -1 - position WHERE property_id = $1 AND work_item_id IN \
+             (SELECT work_item_id FROM custom_value WHERE property_id = $1 GROUP BY work_item_id \
+             HAVING MAX(position) >= COUNT(*))",
+            "INSERT INTO custom_value (work_item_id, property_id, position, value, option_id) \
+             SELECT work_item_id, property_id, \
+             ROW_NUMBER() OVER (PARTITION BY work_item_id ORDER BY position DESC) - 1, value, option_id \
+             FROM custom_value WHERE property_id = $1 AND position < 0",
+            "DELETE FROM custom_value WHERE property_id = $1 AND position < 0",
+        ] {
+            sqlx::query(text).bind(property.to_string()).execute(&mut *self.connection).await?;
+        }
+        Ok(())
+    }
+
+    async fn rescope(&mut self, property: Uuid, after: &Catalogue) -> Result<(), StoreError> {
+        let rows = sqlx::query(
+            "SELECT DISTINCT project_id, type_id FROM work_item WHERE id IN \
+             (SELECT work_item_id FROM custom_value WHERE property_id = $1)",
+        )
+        .bind(property.to_string())
+        .fetch_all(&mut *self.connection)
+        .await?;
+        let has_options =
+            after.properties.get(&property).is_some_and(|found| found.property_type == PropertyType::Option);
+        for row in &rows {
+            let mut cells = Cells::of(row);
+            let (project, type_id) = (cells.id()?, cells.id_or_null()?);
+            let items =
+                "work_item_id IN (SELECT id FROM work_item WHERE project_id = $2 AND COALESCE(type_id, '') = $3)";
+            let of_type = type_id.map(|id| id.to_string()).unwrap_or_default();
+            let place = [project.to_string(), of_type];
+            // An item without a type is reached by contexts of all types alone.
+            match after.offers(property, project, type_id.unwrap_or_default()) {
+                None => self.remove(property, items, &place).await?,
+                Some(options) if has_options => {
+                    let [project, of_type] = place;
+                    let these =
+                        format!("{items} AND (option_id IS NULL OR option_id NOT IN {})", self.kind.elements("$4"));
+                    let kept = json_list(options.iter().map(Uuid::to_string));
+                    self.remove(property, &these, &[project, of_type, kept]).await?;
+                }
+                Some(_) => {}
+            }
+        }
+        self.close_gaps(property).await
+    }
+}

@@ -1,0 +1,136 @@
+//! Reading the definitions of a workspace.
+//!
+//! May use: `catalogue`, this folder.
+
+use super::super::engine::sql;
+use super::super::error::StoreError;
+use super::super::rows::Cells;
+use super::tables::Definition;
+use crate::catalogue::{Attachment, Catalogue, Context, ContextOption, FLAGS, Features, Import};
+use serde_json::{Map, Value};
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, Row};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// The version of the stored definitions; none when nothing was written for the workspace.
+pub(super) async fn version<'c, E>(connection: E, workspace: Uuid) -> Result<Option<i64>, StoreError>
+where
+    E: sqlx::Executor<'c, Database = sqlx::Any>,
+{
+    let row = sqlx::query("SELECT version FROM workspace WHERE id = $1")
+        .bind(workspace.to_string())
+        .fetch_optional(connection)
+        .await?;
+    Ok(row.map(|row| row.try_get(0)).transpose()?)
+}
+
+/// Everything defined in the workspace, and its version; to be called in a transaction, so that the tables
+/// are of one moment. None when nothing was written for it.
+pub(super) async fn all(
+    connection: &mut AnyConnection,
+    workspace: Uuid,
+) -> Result<Option<(i64, Catalogue)>, StoreError> {
+    let row = sqlx::query("SELECT version, flags, default_level, created_at FROM workspace WHERE id = $1")
+        .bind(workspace.to_string())
+        .fetch_optional(&mut *connection)
+        .await?;
+    let Some(row) = row else { return Ok(None) };
+    let mut cells = Cells::of(&row);
+    let (version, flags) = (cells.whole()?, cells.json::<Map<String, Value>>()?);
+    let features = Features {
+        id: Catalogue::empty(workspace, 0).features.id,
+        flags: FLAGS.map(|name| flags.get(name).and_then(Value::as_bool).unwrap_or(false)),
+        default_level: cells.whole()?,
+        created_at: cells.whole()?,
+    };
+    let mut contexts: BTreeMap<Uuid, Context> = definitions(connection, workspace).await?;
+    for (context, option) in context_options(connection, workspace).await? {
+        if let Some(context) = contexts.get_mut(&context) {
+            context.options.push(option);
+        }
+    }
+    let catalogue = Catalogue {
+        workspace,
+        features: Arc::new(features),
+        types: shared(definitions(connection, workspace).await?),
+        properties: shared(definitions(connection, workspace).await?),
+        options: shared(definitions(connection, workspace).await?),
+        contexts: shared(contexts),
+        attachments: attachments(connection, workspace).await?,
+        imports: imports(connection, workspace).await?,
+    };
+    Ok(Some((version, catalogue)))
+}
+
+fn shared<T>(records: BTreeMap<Uuid, T>) -> BTreeMap<Uuid, Arc<T>> {
+    records.into_iter().map(|(id, record)| (id, Arc::new(record))).collect()
+}
+
+async fn definitions<T: Definition>(
+    connection: &mut AnyConnection,
+    workspace: Uuid,
+) -> Result<BTreeMap<Uuid, T>, StoreError> {
+    let text = format!(
+        "SELECT id, {} FROM {} WHERE workspace_id = $1 AND deleted_at IS NULL",
+        T::COLUMNS.join(", "),
+        T::TABLE
+    );
+    let rows = rows(connection, text, workspace).await?;
+    let read = rows.iter().map(|row| {
+        let mut cells = Cells::of(row);
+        let id = cells.id()?;
+        Ok((id, T::read(id, &mut cells)?))
+    });
+    read.collect()
+}
+
+async fn context_options(
+    connection: &mut AnyConnection,
+    workspace: Uuid,
+) -> Result<Vec<(Uuid, ContextOption)>, StoreError> {
+    let text = "SELECT context_id, option_id, is_default, sort_order FROM context_option WHERE workspace_id = $1 \
+                ORDER BY context_id, sort_order, option_id";
+    let rows = rows(connection, text.into(), workspace).await?;
+    let read = rows.iter().map(|row| {
+        let mut cells = Cells::of(row);
+        let context = cells.id()?;
+        let option = ContextOption { option: cells.id()?, is_default: cells.flag()?, sort_order: cells.real()? };
+        Ok((context, option))
+    });
+    read.collect()
+}
+
+async fn attachments(
+    connection: &mut AnyConnection,
+    workspace: Uuid,
+) -> Result<BTreeMap<(Uuid, Uuid), Attachment>, StoreError> {
+    let text = "SELECT type_id, property_id, sort_order, created_at FROM type_property WHERE workspace_id = $1";
+    let rows = rows(connection, text.into(), workspace).await?;
+    let read = rows.iter().map(|row| {
+        let mut cells = Cells::of(row);
+        let (type_id, property) = (cells.id()?, cells.id()?);
+        let attachment = Attachment { type_id, property, sort_order: cells.real()?, created_at: cells.whole()? };
+        Ok(((type_id, property), attachment))
+    });
+    read.collect()
+}
+
+async fn imports(
+    connection: &mut AnyConnection,
+    workspace: Uuid,
+) -> Result<BTreeMap<(Uuid, Uuid), Import>, StoreError> {
+    let text = "SELECT project_id, type_id, created_at FROM type_import WHERE workspace_id = $1";
+    let rows = rows(connection, text.into(), workspace).await?;
+    let read = rows.iter().map(|row| {
+        let mut cells = Cells::of(row);
+        let (project, type_id) = (cells.id()?, cells.id()?);
+        Ok(((project, type_id), Import { project, type_id, created_at: cells.whole()? }))
+    });
+    read.collect()
+}
+
+async fn rows(connection: &mut AnyConnection, text: String, workspace: Uuid) -> Result<Vec<AnyRow>, StoreError> {
+    Ok(sqlx::query(sql(text)).bind(workspace.to_string()).fetch_all(connection).await?)
+}

@@ -1,0 +1,224 @@
+//! The definitions of workspaces in the database, and the copies of them in memory.
+//!
+//! A workspace's row has a version that grows with every change of its definitions. Readers compare it with
+//! their copy's, so that a change made by another process shows in the next read; writers raise it first, which
+//! locks the row, so that the writers of a workspace follow one another and each sees what the last one left.
+//!
+//! May use: `catalogue`, `refusal`, this folder.
+
+mod effects;
+mod load;
+mod save;
+mod tables;
+
+use super::Store;
+use super::audit::{self, AuditEntry};
+use super::engine::{Kind, Writing, now, sql};
+use super::error::StoreError;
+use crate::catalogue::{Catalogue, Edit};
+use crate::refusal::Refusal;
+use moka::sync::Cache;
+use sqlx::{AnyConnection, Row};
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// How often an edit is tried when other writers are in its way.
+const ATTEMPTS: usize = 3;
+/// Definitions kept in memory, of all workspaces together.
+const KEPT: u64 = 1_000_000;
+
+/// Catalogues in memory, each with the version it was read at; 0 where nothing was written yet.
+#[derive(Debug, Clone)]
+pub(super) struct Memory(Cache<Uuid, (i64, Arc<Catalogue>)>);
+
+/// Why an edit was not made.
+enum Failure {
+    Store(StoreError),
+    Refused(Refusal),
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl Store {
+    /// Everything defined in the workspace as of now; empty when nothing was written for it yet.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn catalogue(&self, workspace: Uuid) -> Result<Arc<Catalogue>, StoreError> {
+        let version = load::version(self.engine.pool(), workspace).await?.unwrap_or_default();
+        if let Some(kept) = self.memory.get(workspace, version) {
+            return Ok(kept);
+        }
+        let mut reading = self.engine.reading().await?;
+        let found = load::all(&mut reading, workspace).await?;
+        reading.rollback().await?;
+        let (version, catalogue) = found.unwrap_or_else(|| (0, Catalogue::empty(workspace, now())));
+        let catalogue = Arc::new(catalogue);
+        self.memory.put(version, &catalogue);
+        Ok(catalogue)
+    }
+
+    /// Everything defined in the workspace, which stays so until `writing` ends: for writes of values, which
+    /// must not outlive the definitions they were judged by.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn held_catalogue(
+        &self,
+        writing: &mut Writing,
+        workspace: Uuid,
+    ) -> Result<Arc<Catalogue>, StoreError> {
+        let lock = match self.engine.kind() {
+            // Whoever writes has the file to himself.
+            Kind::Sqlite => "",
+            Kind::Postgres => " FOR SHARE",
+        };
+        let row = sqlx::query(sql(format!("SELECT version FROM workspace WHERE id = $1{lock}")))
+            .bind(workspace.to_string())
+            .fetch_optional(&mut **writing)
+            .await?;
+        let version: i64 = row.map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
+        self.as_of(writing, workspace, version).await
+    }
+
+    /// Changes the definitions of a workspace: runs `change` on what is there now, with every other writer of
+    /// the workspace waiting, and saves what it did, what that means for work items, and the audit entries,
+    /// all or nothing. `change` may run again when another writer was in the way.
+    ///
+    /// # Errors
+    /// What `change` refuses with, 409 for a rule about work items, or 503 when the store cannot be written.
+    pub async fn edit<T, F>(&self, workspace: Uuid, mut change: F) -> Result<(T, Arc<Catalogue>), Refusal>
+    where
+        T: Send,
+        F: FnMut(&mut Edit) -> Result<(T, Vec<AuditEntry>), Refusal> + Send,
+    {
+        let mut attempt = 1;
+        loop {
+            match self.try_edit(workspace, &mut change).await {
+                Ok(done) => return Ok(done),
+                Err(Failure::Refused(refusal)) => return Err(refusal),
+                Err(Failure::Store(StoreError::Contended(_))) if attempt < ATTEMPTS => attempt += 1,
+                Err(Failure::Store(error)) => return Err(error.into()),
+            }
+        }
+    }
+
+    async fn try_edit<T, F>(&self, workspace: Uuid, change: &mut F) -> Result<(T, Arc<Catalogue>), Failure>
+    where
+        T: Send,
+        F: FnMut(&mut Edit) -> Result<(T, Vec<AuditEntry>), Refusal> + Send,
+    {
+        let mut writing = self.engine.writing().await?;
+        let version = self.lock(&mut writing, workspace).await?;
+        let before = self.as_of(&mut writing, workspace, version - 1).await?;
+        // Later than all there is, also when the clock was set back or another machine's is ahead.
+        let mut edit = Edit::begin(&before, now().max(newest(&before) + 1));
+        let (result, entries) = change(&mut edit)?;
+        let Edit { after, effects, .. } = edit;
+        if after == *before && effects.is_empty() && entries.is_empty() {
+            writing.rollback().await?;
+            return Ok((result, before));
+        }
+        let kind = self.engine.kind();
+        effects::carry_out(&mut writing, kind, &effects, &after).await?;
+        save::difference(&mut writing, kind, &before, &after, now()).await?;
+        audit::append(&mut writing, workspace, &entries).await?;
+        writing.commit().await?;
+        let after = Arc::new(after);
+        self.memory.put(version, &after);
+        Ok((result, after))
+    }
+
+    /// Raises the version of the workspace, which from here on is this transaction's own.
+    async fn lock(&self, writing: &mut Writing, workspace: Uuid) -> Result<i64, StoreError> {
+        if let Some(version) = raise(writing, workspace).await? {
+            return Ok(version);
+        }
+        let first = match self.memory.get(workspace, 0) {
+            Some(shown) => shown,
+            None => Arc::new(Catalogue::empty(workspace, now())),
+        };
+        sqlx::query(
+            "INSERT INTO workspace (id, version, flags, default_level, created_at) \
+             VALUES ($1, 0, '{}', $2, $3) ON CONFLICT (id) DO NOTHING",
+        )
+        .bind(workspace.to_string())
+        .bind(first.features.default_level)
+        .bind(first.features.created_at)
+        .execute(&mut **writing)
+        .await?;
+        let version = raise(writing, workspace).await?;
+        version.ok_or_else(|| StoreError::Internal("the row of the workspace is not there".into()))
+    }
+
+    /// The catalogue at `version`, which is the stored one.
+    async fn as_of(
+        &self,
+        writing: &mut Writing,
+        workspace: Uuid,
+        version: i64,
+    ) -> Result<Arc<Catalogue>, StoreError> {
+        if let Some(kept) = self.memory.get(workspace, version) {
+            return Ok(kept);
+        }
+        Ok(Arc::new(read(writing, workspace).await?))
+    }
+}
+
+impl Memory {
+    pub(super) fn new() -> Self {
+        let weight = |_: &Uuid, (_, catalogue): &(i64, Arc<Catalogue>)| {
+            let records = catalogue.types.len()
+                + catalogue.properties.len()
+                + catalogue.options.len()
+                + catalogue.contexts.len()
+                + catalogue.attachments.len()
+                + catalogue.imports.len();
+            u32::try_from(records + 1).unwrap_or(u32::MAX)
+        };
+        Self(Cache::builder().max_capacity(KEPT).weigher(weight).build())
+    }
+
+    fn get(&self, workspace: Uuid, version: i64) -> Option<Arc<Catalogue>> {
+        self.0.get(&workspace).filter(|(kept, _)| *kept == version).map(|(_, catalogue)| catalogue)
+    }
+
+    fn put(&self, version: i64, catalogue: &Arc<Catalogue>) {
+        self.0.insert(catalogue.workspace, (version, Arc::clone(catalogue)));
+    }
+}
+
+/// Everything defined in the workspace as stored, past the memory.
+pub(super) async fn read(connection: &mut AnyConnection, workspace: Uuid) -> Result<Catalogue, StoreError> {
+    let found = load::all(connection, workspace).await?;
+    Ok(found.map_or_else(|| Catalogue::empty(workspace, now()), |(_, catalogue)| catalogue))
+}
+
+async fn raise(writing: &mut Writing, workspace: Uuid) -> Result<Option<i64>, StoreError> {
+    let row = sqlx::query("UPDATE workspace SET version = version + 1 WHERE id = $1 RETURNING version")
+        .bind(workspace.to_string())
+        .fetch_optional(&mut **writing)
+        .await?;
+    Ok(row.map(|row| row.try_get(0)).transpose()?)
+}
+
+/// The latest instant given to a record.
+fn newest(catalogue: &Catalogue) -> i64 {
+    let types = catalogue.types.values().map(|record| record.created_at);
+    let properties = catalogue.properties.values().map(|record| record.created_at);
+    let options = catalogue.options.values().map(|record| record.created_at);
+    let contexts = catalogue.contexts.values().map(|record| record.created_at);
+    let links = catalogue.attachments.values().map(|record| record.created_at);
+    let imports = catalogue.imports.values().map(|record| record.created_at);
+    types.chain(properties).chain(options).chain(contexts).chain(links).chain(imports).max().unwrap_or(0)
+}

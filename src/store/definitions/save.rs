@@ -1,0 +1,186 @@
+//! Saving what an edit changed: the difference between two catalogues, in an order no index objects to.
+//!
+//! What is deleted or gives up a place that only one may have goes first, then the rest; links go before the
+//! records they join and come after them.
+//! May use: `catalogue`, this folder.
+
+use super::super::engine::{Kind, json_list, sql};
+use super::super::error::StoreError;
+use super::super::rows::Cell;
+use super::tables::Definition;
+use crate::catalogue::{Catalogue, Context, FLAGS};
+use serde_json::{Map, Value};
+use sqlx::AnyConnection;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Makes the stored definitions those of `after`; they are those of `before`.
+pub(super) async fn difference(
+    connection: &mut AnyConnection,
+    kind: Kind,
+    before: &Catalogue,
+    after: &Catalogue,
+    now: i64,
+) -> Result<(), StoreError> {
+    let workspace = after.workspace;
+    if before.features != after.features {
+        features(connection, after).await?;
+    }
+    links_gone(connection, before, after).await?;
+    let mut saving = Saving { connection, kind, workspace, now };
+    saving.records(&before.types, &after.types).await?;
+    saving.records(&before.properties, &after.properties).await?;
+    saving.records(&before.options, &after.options).await?;
+    saving.records(&before.contexts, &after.contexts).await?;
+    links_new(saving.connection, before, after).await
+}
+
+async fn features(connection: &mut AnyConnection, after: &Catalogue) -> Result<(), StoreError> {
+    let flags = FLAGS.iter().zip(after.features.flags).map(|(name, on)| ((*name).to_owned(), Value::Bool(on)));
+    sqlx::query("UPDATE workspace SET flags = $2, default_level = $3 WHERE id = $1")
+        .bind(after.workspace.to_string())
+        .bind(Value::Object(flags.collect::<Map<_, _>>()).to_string())
+        .bind(after.features.default_level)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+struct Saving<'c> {
+    connection: &'c mut AnyConnection,
+    kind: Kind,
+    workspace: Uuid,
+    now: i64,
+}
+
+impl Saving<'_> {
+    async fn records<T: Definition>(
+        &mut self,
+        before: &BTreeMap<Uuid, Arc<T>>,
+        after: &BTreeMap<Uuid, Arc<T>>,
+    ) -> Result<(), StoreError> {
+        let gone: Vec<Uuid> = before.keys().filter(|id| !after.contains_key(id)).copied().collect();
+        if !gone.is_empty() {
+            self.delete::<T>(&gone).await?;
+        }
+        let changed = after.iter().filter_map(|(id, new)| Some((*id, before.get(id)?, new)));
+        let mut changed: Vec<_> = changed.filter(|(_, old, new)| !Arc::ptr_eq(old, new) && old != new).collect();
+        changed.sort_by_key(|(_, _, new)| new.takes_a_place());
+        for (id, _, new) in changed {
+            self.update(id, &**new).await?;
+        }
+        for (id, new) in after.iter().filter(|(id, _)| !before.contains_key(id)) {
+            self.insert(*id, &**new).await?;
+        }
+        Ok(())
+    }
+
+    async fn delete<T: Definition>(&mut self, ids: &[Uuid]) -> Result<(), StoreError> {
+        let text = format!(
+            "UPDATE {} SET deleted_at = $1 WHERE deleted_at IS NULL AND workspace_id = $2 AND id IN {}",
+            T::TABLE,
+            self.kind.elements("$3")
+        );
+        sqlx::query(sql(text))
+            .bind(self.now)
+            .bind(self.workspace.to_string())
+            .bind(json_list(ids.iter().map(Uuid::to_string)))
+            .execute(&mut *self.connection)
+            .await?;
+        Ok(())
+    }
+
+    async fn update<T: Definition>(&mut self, id: Uuid, record: &T) -> Result<(), StoreError> {
+        let set: Vec<_> = T::COLUMNS.iter().zip(3..).map(|(column, at)| format!("{column} = ${at}")).collect();
+        let text = format!("UPDATE {} SET {} WHERE id = $1 AND workspace_id = $2", T::TABLE, set.join(", "));
+        self.run(text, id, record.cells()).await
+    }
+
+    async fn insert<T: Definition>(&mut self, id: Uuid, record: &T) -> Result<(), StoreError> {
+        let places: Vec<_> = (3..T::COLUMNS.len() + 3).map(|at| format!("${at}")).collect();
+        let text = format!(
+            "INSERT INTO {} (id, workspace_id, {}) VALUES ($1, $2, {})",
+            T::TABLE,
+            T::COLUMNS.join(", "),
+            places.join(", ")
+        );
+        self.run(text, id, record.cells()).await
+    }
+
+    async fn run(&mut self, text: String, id: Uuid, cells: Vec<Cell>) -> Result<(), StoreError> {
+        let query = sqlx::query(sql(text)).bind(id.to_string()).bind(self.workspace.to_string());
+        let query = cells.into_iter().fold(query, |query, cell| cell.bind(query));
+        query.execute(&mut *self.connection).await?;
+        Ok(())
+    }
+}
+
+/// Links whose ends or whose contents differ are removed here and written again by [`links_new`].
+async fn links_gone(
+    connection: &mut AnyConnection,
+    before: &Catalogue,
+    after: &Catalogue,
+) -> Result<(), StoreError> {
+    for (key, _) in before.attachments.iter().filter(|(key, link)| after.attachments.get(key) != Some(link)) {
+        remove(connection, "DELETE FROM type_property WHERE type_id = $1 AND property_id = $2", *key).await?;
+    }
+    for (key, _) in before.imports.iter().filter(|(key, link)| after.imports.get(key) != Some(link)) {
+        remove(connection, "DELETE FROM type_import WHERE project_id = $1 AND type_id = $2", *key).await?;
+    }
+    for (id, _) in before.contexts.iter().filter(|(id, old)| other_options(old, after.contexts.get(id))) {
+        sqlx::query("DELETE FROM context_option WHERE context_id = $1")
+            .bind(id.to_string())
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(())
+}
+
+async fn remove(
+    connection: &mut AnyConnection,
+    text: &'static str,
+    (one, other): (Uuid, Uuid),
+) -> Result<(), StoreError> {
+    sqlx::query(text).bind(one.to_string()).bind(other.to_string()).execute(connection).await?;
+    Ok(())
+}
+
+fn other_options(context: &Arc<Context>, counterpart: Option<&Arc<Context>>) -> bool {
+    counterpart
+        .is_none_or(|counterpart| !Arc::ptr_eq(context, counterpart) && context.options != counterpart.options)
+}
+
+async fn links_new(
+    connection: &mut AnyConnection,
+    before: &Catalogue,
+    after: &Catalogue,
+) -> Result<(), StoreError> {
+    let workspace = after.workspace.to_string();
+    for (_, link) in after.attachments.iter().filter(|(key, link)| before.attachments.get(key) != Some(link)) {
+        let text = "INSERT INTO type_property (type_id, property_id, workspace_id, sort_order, created_at) \
+                    VALUES ($1, $2, $3, $4, $5)";
+        let query = sqlx::query(text).bind(link.type_id.to_string()).bind(link.property.to_string());
+        query.bind(workspace.clone()).bind(link.sort_order).bind(link.created_at).execute(&mut *connection).await?;
+    }
+    for (_, link) in after.imports.iter().filter(|(key, link)| before.imports.get(key) != Some(link)) {
+        let text =
+            "INSERT INTO type_import (project_id, type_id, workspace_id, created_at) VALUES ($1, $2, $3, $4)";
+        let query = sqlx::query(text).bind(link.project.to_string()).bind(link.type_id.to_string());
+        query.bind(workspace.clone()).bind(link.created_at).execute(&mut *connection).await?;
+    }
+    for (id, context) in after.contexts.iter().filter(|(id, new)| other_options(new, before.contexts.get(id))) {
+        for option in &context.options {
+            let text = "INSERT INTO context_option (context_id, option_id, workspace_id, is_default, sort_order) \
+                        VALUES ($1, $2, $3, $4, $5)";
+            let query = sqlx::query(text).bind(id.to_string()).bind(option.option.to_string());
+            query
+                .bind(workspace.clone())
+                .bind(i64::from(option.is_default))
+                .bind(option.sort_order)
+                .execute(&mut *connection)
+                .await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,316 @@
+//! Connections to the database that holds the store, of either kind.
+//!
+//! One SQL text serves both kinds: parameters are written `$1`, ids and JSON are text, times and flags are
+//! whole numbers, and what little differs is asked of [`Engine`]. SQLite: write-ahead log, so that readers do
+//! not wait for the writer; `synchronous=FULL`, so that what was answered survives a power cut; writers queue
+//! in this process and take the file's lock when they begin, because a transaction that first reads and then
+//! wants to write is refused at once instead of waiting its turn. PostgreSQL: `synchronous_commit` on, and
+//! writers of one workspace queue at its row.
+//! May use: this folder.
+
+use super::error::StoreError;
+use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
+use sqlx::migrate::Migrator;
+use sqlx::{Any, AnyConnection, AnyPool, AssertSqlSafe, ConnectOptions, Connection, Executor, Row, Transaction};
+use std::fs::OpenOptions;
+use std::ops::{Deref, DerefMut};
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::{Arc, Once};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+static SQLITE: Migrator = sqlx::migrate!("src/store/migrations/sqlite");
+static POSTGRES: Migrator = sqlx::migrate!("src/store/migrations/postgres");
+
+/// How long a writer waits for another one, and anybody for a connection.
+const BUSY: Duration = Duration::from_secs(5);
+const SQLITE_CONNECTIONS: u32 = 4;
+const POSTGRES_CONNECTIONS: u32 = 16;
+
+/// Kind of database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// One file, one gateway process.
+    Sqlite,
+    /// A server, shared by several gateway processes.
+    Postgres,
+}
+
+impl Kind {
+    /// By the scheme of a URL.
+    pub fn of(url: &str) -> Option<Self> {
+        match url.split_once(':')?.0 {
+            "sqlite" => Some(Self::Sqlite),
+            "postgres" | "postgresql" => Some(Self::Postgres),
+            _ => None,
+        }
+    }
+
+    /// A subselect of the elements of a JSON array of strings given as one parameter, such as `$2`.
+    pub fn elements(self, parameter: &str) -> String {
+        match self {
+            Self::Sqlite => format!("(SELECT value FROM json_each({parameter}))"),
+            Self::Postgres => format!("(SELECT jsonb_array_elements_text({parameter}::jsonb))"),
+        }
+    }
+}
+
+/// The pool of connections.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    kind: Kind,
+    pool: AnyPool,
+    /// Writers of this process, one at a time; SQLite has one writer anyhow, and a queue is fairer than
+    /// polling for its lock.
+    turn: Option<Arc<Mutex<()>>>,
+}
+
+/// A transaction that writes; rolled back unless committed.
+pub struct Writing {
+    transaction: Transaction<'static, Any>,
+    _turn: Option<OwnedMutexGuard<()>>,
+}
+
+impl Engine {
+    /// Opens the database, creating a missing SQLite file. Tables are made by [`Engine::migrate`].
+    pub(super) async fn open(url: &str) -> Result<Self, StoreError> {
+        static DRIVERS: Once = Once::new();
+        DRIVERS.call_once(sqlx::any::install_default_drivers);
+        let Some(kind) = Kind::of(url) else {
+            let scheme = url.split_once(':').map_or(url, |(scheme, _)| scheme);
+            return Err(StoreError::UnknownKind { url: scheme.into() });
+        };
+        let options =
+            pool_options(kind, url).after_connect(move |connection, _| Box::pin(prepare(kind, connection)));
+        let address = if kind == Kind::Sqlite { creating(url) } else { url.to_owned() };
+        // Statements are logged by their callers, who know what they mean.
+        let target = AnyConnectOptions::from_str(&address)?.disable_statement_logging();
+        // A pool tries again and again until its time is up; one connection says at once what is wrong.
+        prepare(kind, &mut target.connect().await?).await?;
+        let pool = options.connect_with(target).await?;
+        let turn = (kind == Kind::Sqlite).then(Arc::default);
+        Ok(Self { kind, pool, turn })
+    }
+
+    /// Creates or changes the tables to what this version needs.
+    ///
+    /// # Errors
+    /// [`StoreError::Schema`] when a newer version has been here.
+    pub async fn migrate(&self) -> Result<(), StoreError> {
+        match self.migrations().run(&self.pool).await.map_err(StoreError::from) {
+            // A store that cannot be written at present is still read, when there is nothing to change in it.
+            Err(StoreError::Unavailable(cause)) => match self.tables_version().await {
+                Ok(version) if version > 0 && self.steps_after(version).is_empty() => Ok(()),
+                _ => Err(StoreError::Unavailable(cause)),
+            },
+            other => other,
+        }
+    }
+
+    fn migrations(&self) -> &'static Migrator {
+        match self.kind {
+            Kind::Sqlite => &SQLITE,
+            Kind::Postgres => &POSTGRES,
+        }
+    }
+
+    /// The last migration this database has had; 0 for none.
+    pub(super) async fn tables_version(&self) -> Result<i64, StoreError> {
+        let there = match self.kind {
+            Kind::Sqlite => "SELECT COUNT(*) FROM sqlite_master WHERE name = '_sqlx_migrations'",
+            Kind::Postgres => "SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass('_sqlx_migrations')",
+        };
+        let there: i64 = sqlx::query(there).fetch_one(&self.pool).await?.try_get(0)?;
+        if there == 0 {
+            return Ok(0);
+        }
+        let last = "SELECT COALESCE(MAX(version), 0) FROM _sqlx_migrations";
+        Ok(sqlx::query(last).fetch_one(&self.pool).await?.try_get(0)?)
+    }
+
+    /// Names of the migrations that come after `version`.
+    pub(super) fn steps_after(&self, version: i64) -> Vec<String> {
+        let steps = self.migrations().iter().filter(|step| step.version > version);
+        steps.map(|step| format!("{:04} {}", step.version, step.description)).collect()
+    }
+
+    /// Kind of database.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The pool, for single statements.
+    pub fn pool(&self) -> &AnyPool {
+        &self.pool
+    }
+
+    /// A transaction that only reads and sees one state of the store throughout.
+    ///
+    /// # Errors
+    /// When there is no connection.
+    pub async fn reading(&self) -> Result<Transaction<'static, Any>, StoreError> {
+        let begin = match self.kind {
+            Kind::Sqlite => "BEGIN DEFERRED",
+            Kind::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+        };
+        Ok(self.pool.begin_with(begin).await?)
+    }
+
+    /// A transaction that writes.
+    ///
+    /// # Errors
+    /// When there is no connection, or the store cannot be written.
+    pub async fn writing(&self) -> Result<Writing, StoreError> {
+        let turn = match &self.turn {
+            Some(turn) => Some(Arc::clone(turn).lock_owned().await),
+            None => None,
+        };
+        let begin = match self.kind {
+            Kind::Sqlite => "BEGIN IMMEDIATE",
+            Kind::Postgres => "BEGIN",
+        };
+        Ok(Writing { transaction: self.pool.begin_with(begin).await?, _turn: turn })
+    }
+
+    /// Closes all connections once work under way is done.
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+impl Writing {
+    /// Makes the writes last.
+    ///
+    /// # Errors
+    /// When that cannot be done; then nothing was written.
+    pub async fn commit(self) -> Result<(), StoreError> {
+        Ok(self.transaction.commit().await?)
+    }
+
+    /// Undoes the writes now; dropping does so later, when the connection is used again.
+    ///
+    /// # Errors
+    /// When the connection is gone; then nothing was written either.
+    pub async fn rollback(self) -> Result<(), StoreError> {
+        Ok(self.transaction.rollback().await?)
+    }
+}
+
+impl Deref for Writing {
+    type Target = AnyConnection;
+
+    fn deref(&self) -> &AnyConnection {
+        &self.transaction
+    }
+}
+
+impl DerefMut for Writing {
+    fn deref_mut(&mut self) -> &mut AnyConnection {
+        &mut self.transaction
+    }
+}
+
+/// SQL put together from constants of this folder; values always travel as parameters.
+pub(super) fn sql(text: String) -> AssertSqlSafe<String> {
+    AssertSqlSafe(text)
+}
+
+async fn prepare(kind: Kind, connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
+    match kind {
+        Kind::Sqlite => {
+            // The journal mode is a property of the file and cannot be set on a read-only one; it is then
+            // what the writer left.
+            connection.execute("PRAGMA busy_timeout = 5000").await?;
+            let _ = connection.execute("PRAGMA journal_mode = WAL").await;
+            connection.execute("PRAGMA synchronous = FULL").await?;
+            connection.execute("PRAGMA foreign_keys = ON").await?;
+        }
+        Kind::Postgres => {
+            connection.execute("SET synchronous_commit = on").await?;
+            connection.execute("SET lock_timeout = 5000").await?;
+        }
+    }
+    Ok(())
+}
+
+/// The URL that creates a missing file, which is made for the owner's eyes only: SQLite gives its side files
+/// the same rights. If that fails, opening the store fails too and says why.
+fn creating(url: &str) -> String {
+    if in_memory(url) || url.contains("mode=") {
+        return url.to_owned();
+    }
+    let file = url.trim_start_matches("sqlite:").trim_start_matches("//");
+    let file = file.split('?').next().unwrap_or(file);
+    keep_private(Path::new(file));
+    let sign = if url.contains('?') { '&' } else { '?' };
+    let mode = if writable(file) {
+        "mode=rwc"
+    } else if std::fs::metadata(format!("{file}-wal")).is_ok_and(|log| log.len() > 0) {
+        // What is in the log counts, and the files beside it are there already.
+        "mode=ro"
+    } else {
+        // The files a reader shares with writers cannot be made, and there is no writer to share them with.
+        "mode=ro&immutable=true"
+    };
+    format!("{url}{sign}{mode}")
+}
+
+/// Whether the file and those beside it can be written; if not it is opened for reading, so that reads go on.
+/// A file that cannot be opened at all counts as writable, so that opening it says why.
+fn writable(file: &str) -> bool {
+    if std::fs::File::open(file).is_err() {
+        return true;
+    }
+    let beside = format!("{file}-shm");
+    let probe = || {
+        let probe = format!("{file}.{}", std::process::id());
+        let made = OpenOptions::new().write(true).create_new(true).open(&probe).is_ok();
+        let _ = std::fs::remove_file(probe);
+        made
+    };
+    OpenOptions::new().write(true).open(file).is_ok()
+        && (OpenOptions::new().write(true).open(beside).is_ok() || probe())
+}
+
+fn keep_private(file: &Path) {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let _ = options.open(file);
+}
+
+fn in_memory(url: &str) -> bool {
+    url.contains(":memory:") || url.contains("mode=memory")
+}
+
+/// A store in memory lives in its connection: one, and never closed.
+fn pool_options(kind: Kind, url: &str) -> AnyPoolOptions {
+    let options = AnyPoolOptions::new().acquire_timeout(BUSY);
+    if in_memory(url) {
+        return options.max_connections(1).min_connections(1).idle_timeout(None).max_lifetime(None);
+    }
+    let options = options.after_release(|connection, _| {
+        // SQLite ends a transaction by itself when the disk is full or fails, and then the driver still counts
+        // it as begun: such a connection would refuse every later transaction.
+        Box::pin(async move {
+            connection.ping().await?;
+            Ok(!connection.is_in_transaction())
+        })
+    });
+    options.max_connections(match kind {
+        Kind::Sqlite => SQLITE_CONNECTIONS,
+        Kind::Postgres => POSTGRES_CONNECTIONS,
+    })
+}
+
+/// A list as one parameter, for [`Kind::elements`].
+pub(super) fn json_list(items: impl Iterator<Item = String>) -> String {
+    serde_json::Value::from_iter(items).to_string()
+}
+
+/// Microseconds since 1970.
+pub(super) fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64)
+}

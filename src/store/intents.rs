@@ -1,0 +1,341 @@
+//! Writes that concern v1 and the store, noted before v1 is asked and settled once both have them.
+//!
+//! A crash or a lost answer between the two leaves the note, with what was asked of v1 and what was to be
+//! stored; whoever sees next what v1 made of it finishes the write, drops it or reports it. Notes of this
+//! process whose request still runs are known in memory, so that nobody else settles them.
+//! May use: `v2` (times), this folder.
+
+use super::engine::now;
+use super::error::StoreError;
+use super::items::{OwnWrite, TypeChange, apply, bump, purge, type_stands};
+use super::rows::read_id as id;
+use super::{Kind, Store};
+use crate::v2::time::Micros;
+use serde_json::Value;
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, Row};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use uuid::Uuid;
+
+const COLUMNS: &str = "id, workspace_id, project_id, kind, work_item_id, user_id, sent, own, state, began_at";
+
+/// What v1 was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IntentKind {
+    /// A new work item.
+    Create,
+    /// A change of one.
+    Update,
+    /// The end of one.
+    Delete,
+}
+
+/// How far a write has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IntentState {
+    /// Its request runs, or ran when its process ended.
+    Open,
+    /// Its request ended without knowing what v1 did.
+    Lost,
+    /// Several new items could be the one.
+    Ambiguous,
+    /// The item was changed otherwise.
+    Conflicting,
+}
+
+/// A write that is not settled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Intent {
+    /// Its id.
+    pub id: Uuid,
+    /// Workspace.
+    pub workspace: Uuid,
+    /// Project.
+    pub project: Uuid,
+    /// What v1 was asked for.
+    pub kind: IntentKind,
+    /// The addressed work item; none for a create.
+    pub item: Option<Uuid>,
+    /// Who asked.
+    pub user: Uuid,
+    /// What v1 was sent and what it showed before, in v1 names.
+    pub sent: Value,
+    /// What is to be stored.
+    pub own: OwnWrite,
+    /// How far it has come.
+    pub state: IntentState,
+    /// When it began.
+    pub began_at: Micros,
+}
+
+/// What became of a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    /// v1 has it, on this item: type and values are stored.
+    Done(Uuid),
+    /// v1 has deleted this item: what was recorded goes.
+    Purged(Uuid),
+    /// v1 does not have it: nothing is stored.
+    Dropped,
+}
+
+/// Intents whose request runs in this process.
+#[derive(Debug, Default)]
+pub(super) struct Running(Mutex<HashSet<Uuid>>);
+
+impl Running {
+    fn with<T>(&self, act: impl FnOnce(&mut HashSet<Uuid>) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// An intent whose request runs; others leave it alone until this is dropped.
+#[derive(Debug)]
+pub struct RunningIntent {
+    /// The intent.
+    pub intent: Intent,
+    running: Arc<Running>,
+}
+
+impl Drop for RunningIntent {
+    fn drop(&mut self) {
+        self.running.with(|ids| ids.remove(&self.intent.id));
+    }
+}
+
+impl IntentKind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+impl IntentState {
+    /// The word in the table.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Lost => "lost",
+            Self::Ambiguous => "ambiguous",
+            Self::Conflicting => "conflicting",
+        }
+    }
+}
+
+impl Intent {
+    /// A write that begins now.
+    pub fn new(
+        kind: IntentKind,
+        (workspace, project): (Uuid, Uuid),
+        item: Option<Uuid>,
+        user: Uuid,
+        sent: Value,
+        own: OwnWrite,
+    ) -> Self {
+        let (id, began_at, state) = (Uuid::new_v4(), now(), IntentState::Open);
+        Self { id, workspace, project, kind, item, user, sent, own, state, began_at }
+    }
+}
+
+impl Store {
+    /// Notes a write before v1 is asked for it. None when its type was deleted meanwhile; then nothing was
+    /// noted.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written; then v1 must not be asked.
+    pub async fn begin_intent(&self, intent: Intent) -> Result<Option<RunningIntent>, StoreError> {
+        let running = RunningIntent { running: Arc::clone(&self.running), intent };
+        let intent = &running.intent;
+        self.running.with(|ids| ids.insert(intent.id));
+        let mut writing = self.engine.writing().await?;
+        let catalogue = self.held_catalogue(&mut writing, intent.workspace).await?;
+        if !type_stands(&catalogue, &intent.own) {
+            return Ok(None);
+        }
+        let version = bump(&mut writing, intent.project).await?;
+        let own = serde_json::to_string(&intent.own).map_err(|fault| StoreError::Internal(fault.to_string()))?;
+        sqlx::query(
+            "INSERT INTO intent (id, workspace_id, project_id, kind, work_item_id, user_id, sent, own, state, \
+             began_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        )
+        .bind(intent.id.to_string())
+        .bind(intent.workspace.to_string())
+        .bind(intent.project.to_string())
+        .bind(intent.kind.word())
+        .bind(intent.item.map(|id| id.to_string()))
+        .bind(intent.user.to_string())
+        .bind(intent.sent.to_string())
+        .bind(own)
+        .bind(intent.state.word())
+        .bind(intent.began_at)
+        .execute(&mut *writing)
+        .await?;
+        writing.commit().await?;
+        self.items.carry(intent.project, version, |items| {
+            Arc::make_mut(&mut items.open).push(intent.clone());
+        });
+        Ok(Some(running))
+    }
+
+    /// Ends a write of this process's own request, which knows what v1 did.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written; the write stays open and is settled later.
+    pub async fn settle_own(&self, running: RunningIntent, settled: Settled) -> Result<(), StoreError> {
+        self.settle(&running.intent, settled, true).await.map(|_| ())
+    }
+
+    /// Ends a write that somebody else began, from what v1 shows. False when it was settled meanwhile, or the
+    /// item has a record of its own already.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written.
+    pub async fn settle_left(&self, intent: &Intent, settled: Settled) -> Result<bool, StoreError> {
+        self.settle(intent, settled, false).await
+    }
+
+    async fn settle(&self, intent: &Intent, settled: Settled, owner: bool) -> Result<bool, StoreError> {
+        let mut writing = self.engine.writing().await?;
+        // The workspace before the project, as an edit of the definitions takes them.
+        let catalogue = self.held_catalogue(&mut writing, intent.workspace).await?;
+        let version = bump(&mut writing, intent.project).await?;
+        let mut own = intent.own.clone();
+        if !type_stands(&catalogue, &own) {
+            own.type_id = TypeChange::Kept;
+        }
+        let (state, item) = match settled {
+            Settled::Done(item) => ("done", Some(item)),
+            Settled::Purged(item) => ("done", Some(item)),
+            Settled::Dropped => ("dropped", intent.item),
+        };
+        let row = sqlx::query(
+            "UPDATE intent SET state = $2, work_item_id = $3, settled_at = $4 WHERE id = $1 \
+             AND (settled_at IS NULL OR $5 = 1) RETURNING id",
+        )
+        .bind(intent.id.to_string())
+        .bind(state)
+        .bind(item.map(|id| id.to_string()))
+        .bind(now())
+        .bind(i64::from(owner))
+        .fetch_optional(&mut *writing)
+        .await?;
+        let bound = match settled {
+            Settled::Done(item) if !owner && intent.kind == IntentKind::Create => {
+                is_known(&mut writing, item).await?
+            }
+            _ => false,
+        };
+        if row.is_none() || bound {
+            return Ok(false);
+        }
+        match settled {
+            Settled::Done(item) => apply(&mut writing, &catalogue, intent.project, item, &own).await?,
+            Settled::Purged(item) => purge(&mut writing, item).await?,
+            Settled::Dropped => {}
+        }
+        writing.commit().await?;
+        self.items.carry(intent.project, version, |items| {
+            Arc::make_mut(&mut items.open).retain(|open| open.id != intent.id);
+            match settled {
+                Settled::Done(item) => items.wrote(item, &own),
+                Settled::Purged(item) => items.purged(item),
+                Settled::Dropped => {}
+            }
+        });
+        Ok(true)
+    }
+
+    /// Notes what is known of a write that cannot be settled now.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written.
+    pub async fn report_intent(&self, intent: &Intent, state: IntentState) -> Result<(), StoreError> {
+        if intent.state == state {
+            return Ok(());
+        }
+        let mut writing = self.engine.writing().await?;
+        let version = bump(&mut writing, intent.project).await?;
+        sqlx::query("UPDATE intent SET state = $2 WHERE id = $1 AND settled_at IS NULL")
+            .bind(intent.id.to_string())
+            .bind(state.word())
+            .execute(&mut *writing)
+            .await?;
+        writing.commit().await?;
+        self.items.carry(intent.project, version, |items| {
+            let open = Arc::make_mut(&mut items.open).iter_mut().find(|open| open.id == intent.id);
+            if let Some(open) = open {
+                open.state = state;
+            }
+        });
+        Ok(())
+    }
+
+    /// Whether the request of an open write may still be at work: in this process it is known, in another one
+    /// only its age tells.
+    pub fn is_running(&self, intent: &Intent, longest: Micros) -> bool {
+        if self.running.with(|ids| ids.contains(&intent.id)) {
+            return true;
+        }
+        // A file has one gateway process at a time, so a write that is not of this one is of a dead one.
+        let elsewhere = self.kind() == Kind::Postgres && intent.state == IntentState::Open;
+        elsewhere && now() - intent.began_at < longest
+    }
+
+    /// All writes that are not settled, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn unsettled(&self) -> Result<Vec<Intent>, StoreError> {
+        let text = format!("SELECT {COLUMNS} FROM intent WHERE settled_at IS NULL ORDER BY began_at, id");
+        let rows = sqlx::query(super::engine::sql(text)).fetch_all(self.engine.pool()).await?;
+        rows.iter().map(read).collect()
+    }
+}
+
+async fn is_known(connection: &mut AnyConnection, item: Uuid) -> Result<bool, StoreError> {
+    let found =
+        sqlx::query("SELECT id FROM work_item WHERE id = $1").bind(item.to_string()).fetch_optional(connection);
+    Ok(found.await?.is_some())
+}
+
+/// Open writes of a project, oldest first.
+pub(super) async fn open_of(connection: &mut AnyConnection, project: Uuid) -> Result<Vec<Intent>, StoreError> {
+    let text =
+        format!("SELECT {COLUMNS} FROM intent WHERE project_id = $1 AND settled_at IS NULL ORDER BY began_at, id");
+    let rows = sqlx::query(super::engine::sql(text)).bind(project.to_string()).fetch_all(connection).await?;
+    rows.iter().map(read).collect()
+}
+
+fn read(row: &AnyRow) -> Result<Intent, StoreError> {
+    let json = |column: usize| -> Result<String, StoreError> { Ok(row.try_get(column)?) };
+    let unreadable = |what: &str, text: &str| StoreError::unreadable(what, text);
+    let (kind, state) = (json(3)?, json(8)?);
+    let (sent, own) = (json(6)?, json(7)?);
+    Ok(Intent {
+        id: id(row.try_get(0)?)?,
+        workspace: id(row.try_get(1)?)?,
+        project: id(row.try_get(2)?)?,
+        kind: match kind.as_str() {
+            "create" => IntentKind::Create,
+            "update" => IntentKind::Update,
+            "delete" => IntentKind::Delete,
+            other => return Err(unreadable("kind of an intent", other)),
+        },
+        item: row.try_get::<Option<&str>, _>(4)?.map(id).transpose()?,
+        user: id(row.try_get(5)?)?,
+        sent: serde_json::from_str(&sent).map_err(|_| unreadable("intent", &sent))?,
+        own: serde_json::from_str(&own).map_err(|_| unreadable("intent", &own))?,
+        state: match state.as_str() {
+            "open" => IntentState::Open,
+            "lost" => IntentState::Lost,
+            "ambiguous" => IntentState::Ambiguous,
+            "conflicting" => IntentState::Conflicting,
+            other => return Err(unreadable("state of an intent", other)),
+        },
+        began_at: row.try_get(9)?,
+    })
+}

@@ -1,0 +1,145 @@
+//! What people allowed clients.
+//!
+//! May use: this folder, the engine.
+
+use super::{OAuthStore, Sealed, id, joined, words};
+use crate::store::engine::now;
+use crate::store::error::StoreError;
+use sqlx::{AnyConnection, Row};
+use uuid::Uuid;
+
+/// A consent that was just given.
+#[derive(Debug, Clone)]
+pub struct NewGrant {
+    /// Random id; the sealed key is bound to it.
+    pub id: Uuid,
+    /// The client it is given to.
+    pub client_id: String,
+    /// The person.
+    pub user: Uuid,
+    /// What was allowed.
+    pub scopes: Vec<String>,
+    /// The person's v1 key.
+    pub sealed: Sealed,
+}
+
+/// The code that carries a consent to its client.
+#[derive(Debug, Clone)]
+pub struct NewCode {
+    /// Hash of the code.
+    pub hash: String,
+    /// Where it is sent; the client must name it again.
+    pub redirect_uri: String,
+    /// PKCE challenge, if the client sent one.
+    pub challenge: Option<String>,
+    /// Until when it can be used.
+    pub expires_at: i64,
+}
+
+/// A live grant, as its owner sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// Its id.
+    pub id: Uuid,
+    /// Name of the client.
+    pub client_name: String,
+    /// What was allowed.
+    pub scopes: Vec<String>,
+    /// When.
+    pub created_at: i64,
+    /// When a token was last given for it; zero for never.
+    pub last_token_at: i64,
+}
+
+impl OAuthStore {
+    /// Records a consent and its code.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be written; then nothing was.
+    pub async fn add_grant(&self, grant: &NewGrant, code: &NewCode) -> Result<(), StoreError> {
+        let mut writing = self.engine.writing().await?;
+        sqlx::query(
+            "INSERT INTO oauth_grant (id, client_id, user_id, scopes, sealed_key, sealed_with, created_at, \
+             revoked_reason) VALUES ($1, $2, $3, $4, $5, $6, $7, '')",
+        )
+        .bind(grant.id.to_string())
+        .bind(grant.client_id.clone())
+        .bind(grant.user.to_string())
+        .bind(joined(&grant.scopes))
+        .bind(grant.sealed.text.clone())
+        .bind(grant.sealed.with.clone())
+        .bind(now())
+        .execute(&mut *writing)
+        .await?;
+        sqlx::query(
+            "INSERT INTO oauth_code (hash, grant_id, redirect_uri, challenge, expires_at) \
+             VALUES ($1, $2, $3, $4, $5)",
+        )
+        .bind(code.hash.clone())
+        .bind(grant.id.to_string())
+        .bind(code.redirect_uri.clone())
+        .bind(code.challenge.clone().unwrap_or_default())
+        .bind(code.expires_at)
+        .execute(&mut *writing)
+        .await?;
+        writing.commit().await
+    }
+
+    /// The live grants of a person that a client has made use of or still can, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn grants_of(&self, user: Uuid) -> Result<Vec<Grant>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT g.id, c.name, g.scopes, g.created_at, COALESCE(MAX(t.issued_at), 0) FROM oauth_grant g \
+             JOIN oauth_client c ON c.id = g.client_id LEFT JOIN oauth_token t ON t.grant_id = g.id \
+             WHERE g.user_id = $1 AND g.revoked_at IS NULL \
+             GROUP BY g.id, c.name, g.scopes, g.created_at ORDER BY g.created_at DESC, g.id",
+        )
+        .bind(user.to_string())
+        .fetch_all(self.engine.pool())
+        .await?;
+        rows.iter()
+            .map(|row| {
+                Ok(Grant {
+                    id: id(row.try_get::<String, _>(0)?.as_str())?,
+                    client_name: row.try_get(1)?,
+                    scopes: words(row.try_get::<String, _>(2)?.as_str()),
+                    created_at: row.try_get(3)?,
+                    last_token_at: row.try_get(4)?,
+                })
+            })
+            .collect()
+    }
+
+    /// Ends a grant of this person and all that came of it; false when there is none.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written.
+    pub async fn revoke_grant_of(&self, user: Uuid, grant: Uuid) -> Result<bool, StoreError> {
+        let done = sqlx::query(
+            "UPDATE oauth_grant SET revoked_at = $3, revoked_reason = 'person', sealed_key = '' \
+             WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL",
+        )
+        .bind(grant.to_string())
+        .bind(user.to_string())
+        .bind(now())
+        .execute(self.engine.pool())
+        .await?;
+        Ok(done.rows_affected() > 0)
+    }
+}
+
+/// Ends a grant, in a transaction of the caller's.
+pub(super) async fn revoke(writing: &mut AnyConnection, grant: &str, reason: &str) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE oauth_grant SET revoked_at = $2, revoked_reason = $3, sealed_key = '' \
+         WHERE id = $1 AND revoked_at IS NULL",
+    )
+    .bind(grant.to_owned())
+    .bind(now())
+    .bind(reason.to_owned())
+    .execute(&mut *writing)
+    .await?;
+    Ok(())
+}

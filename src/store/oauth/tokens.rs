@@ -1,0 +1,332 @@
+//! Codes and tokens: exchanging each once, and ending what came of one that was used twice.
+//!
+//! May use: this folder, the engine.
+
+use super::{OAuthStore, Sealed, grants, id, words};
+use crate::store::engine::{now, sql};
+use crate::store::error::StoreError;
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, Row};
+use uuid::Uuid;
+
+/// Kind of token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenKind {
+    /// Opens operations.
+    Access,
+    /// Is exchanged for the next pair.
+    Refresh,
+}
+
+impl TokenKind {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Access => "access",
+            Self::Refresh => "refresh",
+        }
+    }
+}
+
+/// A token to be given out.
+#[derive(Debug, Clone)]
+pub struct NewToken {
+    /// Hash of it.
+    pub hash: String,
+    /// Its kind.
+    pub kind: TokenKind,
+    /// What it opens, separated by blanks.
+    pub scopes: String,
+    /// Until when.
+    pub expires_at: i64,
+}
+
+/// A code and the grant it carries.
+#[derive(Debug, Clone)]
+pub struct Code {
+    /// The grant.
+    pub grant: Uuid,
+    /// The client it was given to.
+    pub client_id: String,
+    /// The person who allowed it.
+    pub user: Uuid,
+    /// What was allowed, separated by blanks.
+    pub scopes: String,
+    /// Where it was sent.
+    pub redirect_uri: String,
+    /// PKCE challenge, if there was one.
+    pub challenge: Option<String>,
+}
+
+/// A token and the grant it belongs to.
+#[derive(Debug, Clone)]
+pub struct Token {
+    /// The grant.
+    pub grant: Uuid,
+    /// The client it was given to.
+    pub client_id: String,
+    /// The person it acts for.
+    pub user: Uuid,
+    /// Its kind.
+    pub kind: TokenKind,
+    /// What it opens.
+    pub scopes: Vec<String>,
+    /// The v1 key of the person; empty when the grant has ended.
+    pub sealed: Sealed,
+    /// When it was given out.
+    pub issued_at: i64,
+    /// Until when it is good.
+    pub expires_at: i64,
+    /// Whether it was exchanged, revoked, or its grant has ended.
+    pub ended: bool,
+}
+
+/// What the caller thinks of a code or refresh token that is being presented.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Give the tokens.
+    Accept,
+    /// Give nothing, change nothing.
+    Ignore,
+    /// Give nothing, and end the grant.
+    Burn,
+}
+
+/// What became of a presented code.
+#[derive(Debug, Clone)]
+pub enum Exchange {
+    /// The tokens are recorded.
+    Done(Code),
+    /// Unknown, expired, or not accepted.
+    Refused,
+    /// Presented before, or in a way that ended its grant.
+    Ended(Code),
+}
+
+/// What became of a presented refresh token.
+#[derive(Debug, Clone)]
+pub enum Refresh {
+    /// The tokens are recorded.
+    Done {
+        /// Whether they replaced others that were given before.
+        replaced: bool,
+    },
+    /// Unknown, expired, revoked, or not accepted.
+    Refused,
+    /// It had been exchanged before: its grant has ended.
+    Reused,
+}
+
+const CODE: &str = "SELECT c.grant_id, g.client_id, g.scopes, c.redirect_uri, c.challenge, c.expires_at, \
+                    COALESCE(c.used_at, 0), g.user_id FROM oauth_code c JOIN oauth_grant g ON g.id = c.grant_id \
+                    WHERE c.hash = $1 AND g.revoked_at IS NULL";
+const TOKEN: &str = "SELECT t.grant_id, g.client_id, g.user_id, t.kind, t.scopes, g.sealed_key, g.sealed_with, \
+                     t.issued_at, t.expires_at, COALESCE(t.used_at, 0), COALESCE(t.revoked_at, 0), \
+                     COALESCE(g.revoked_at, 0) FROM oauth_token t JOIN oauth_grant g ON g.id = t.grant_id \
+                     WHERE t.hash = $1";
+
+impl OAuthStore {
+    /// Exchanges a code for `tokens`, at most once whoever asks at the same time. Replay ends the grant.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written; then nothing was.
+    pub async fn exchange_code(
+        &self,
+        hash: &str,
+        judge: impl FnOnce(&Code) -> Verdict + Send,
+        tokens: impl FnOnce(&Code) -> [NewToken; 2] + Send,
+    ) -> Result<Exchange, StoreError> {
+        let mut writing = self.engine.writing().await?;
+        let Some(row) = sqlx::query(CODE).bind(hash.to_owned()).fetch_optional(&mut *writing).await? else {
+            return Ok(Exchange::Refused);
+        };
+        let (code, expires_at, used_at) = read_code(&row)?;
+        let verdict = judge(&code);
+        if verdict == Verdict::Ignore || (used_at == 0 && expires_at <= now()) {
+            return Ok(Exchange::Refused);
+        }
+        let taken = sqlx::query("UPDATE oauth_code SET used_at = $2 WHERE hash = $1 AND used_at IS NULL")
+            .bind(hash.to_owned())
+            .bind(now())
+            .execute(&mut *writing)
+            .await?;
+        if taken.rows_affected() == 0 || verdict == Verdict::Burn {
+            grants::revoke(&mut writing, &code.grant.to_string(), "code_misused").await?;
+            writing.commit().await?;
+            return Ok(Exchange::Ended(code));
+        }
+        for token in tokens(&code) {
+            insert(&mut writing, code.grant, hash, &token).await?;
+        }
+        writing.commit().await?;
+        Ok(Exchange::Done(code))
+    }
+
+    /// Exchanges a refresh token for its successors. One that was exchanged before ends the grant, unless
+    /// that was at most `retry` microseconds ago and its successor was never presented: then the answer was
+    /// lost on its way, and the successors are replaced.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written; then nothing was.
+    pub async fn refresh(
+        &self,
+        hash: &str,
+        retry: i64,
+        judge: impl FnOnce(&Token) -> Verdict + Send,
+        tokens: impl FnOnce(&Token) -> [NewToken; 2] + Send,
+    ) -> Result<Refresh, StoreError> {
+        let mut writing = self.engine.writing().await?;
+        let Some(row) = sqlx::query(TOKEN).bind(hash.to_owned()).fetch_optional(&mut *writing).await? else {
+            return Ok(Refresh::Refused);
+        };
+        let token = read_token(&row)?;
+        let (used_at, revoked_at, grant_ended): (i64, i64, i64) =
+            (row.try_get(9)?, row.try_get(10)?, row.try_get(11)?);
+        let at = now();
+        let dead = grant_ended != 0 || token.kind != TokenKind::Refresh || token.expires_at <= at;
+        if dead || judge(&token) != Verdict::Accept {
+            return Ok(Refresh::Refused);
+        }
+        let taken = sqlx::query(
+            "UPDATE oauth_token SET used_at = $2 WHERE hash = $1 AND used_at IS NULL AND revoked_at IS NULL",
+        )
+        .bind(hash.to_owned())
+        .bind(at)
+        .execute(&mut *writing)
+        .await?;
+        let answer_lost = || revoked_at == 0 && at - if used_at == 0 { at } else { used_at } <= retry;
+        let again = taken.rows_affected() == 0;
+        if again && !(retry > 0 && answer_lost() && replace_successors(&mut writing, hash).await?) {
+            grants::revoke(&mut writing, &token.grant.to_string(), "refresh_token_reused").await?;
+            writing.commit().await?;
+            return Ok(Refresh::Reused);
+        }
+        for next in tokens(&token) {
+            insert(&mut writing, token.grant, hash, &next).await?;
+        }
+        writing.commit().await?;
+        Ok(Refresh::Done { replaced: again })
+    }
+
+    /// The token with this hash, ended or not.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn token(&self, hash: &str) -> Result<Option<Token>, StoreError> {
+        let row = sqlx::query(TOKEN).bind(hash.to_owned()).fetch_optional(self.engine.pool()).await?;
+        row.as_ref().map(read_token).transpose()
+    }
+
+    /// Ends an access token alone, or with a refresh token its whole grant.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written.
+    pub async fn revoke_token(&self, hash: &str, token: &Token) -> Result<(), StoreError> {
+        let mut writing = self.engine.writing().await?;
+        match token.kind {
+            TokenKind::Refresh => {
+                grants::revoke(&mut writing, &token.grant.to_string(), "client").await?;
+            }
+            TokenKind::Access => {
+                sqlx::query("UPDATE oauth_token SET revoked_at = $2 WHERE hash = $1 AND revoked_at IS NULL")
+                    .bind(hash.to_owned())
+                    .bind(now())
+                    .execute(&mut *writing)
+                    .await?;
+            }
+        }
+        writing.commit().await
+    }
+
+    /// Drops codes and tokens that expired before `before`, and grants nobody can use any more; returns how
+    /// many rows went.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written.
+    pub async fn prune(&self, before: i64) -> Result<u64, StoreError> {
+        let mut writing = self.engine.writing().await?;
+        let mut gone = 0;
+        for text in [
+            "DELETE FROM oauth_code WHERE expires_at < $1",
+            "DELETE FROM oauth_token WHERE expires_at < $1",
+            "DELETE FROM oauth_grant WHERE created_at < $1 \
+             AND NOT EXISTS (SELECT 1 FROM oauth_token t WHERE t.grant_id = oauth_grant.id) \
+             AND NOT EXISTS (SELECT 1 FROM oauth_code c WHERE c.grant_id = oauth_grant.id)",
+        ] {
+            gone += sqlx::query(sql(text.to_owned())).bind(before).execute(&mut *writing).await?.rows_affected();
+        }
+        writing.commit().await?;
+        Ok(gone)
+    }
+}
+
+/// Ends the successors of a refresh token; false when the refresh token among them was presented already.
+async fn replace_successors(writing: &mut AnyConnection, parent: &str) -> Result<bool, StoreError> {
+    let at = now();
+    let replaced = sqlx::query(
+        "UPDATE oauth_token SET revoked_at = $2 WHERE parent = $1 AND kind = 'refresh' AND used_at IS NULL \
+         AND revoked_at IS NULL",
+    )
+    .bind(parent.to_owned())
+    .bind(at)
+    .execute(&mut *writing)
+    .await?;
+    sqlx::query(
+        "UPDATE oauth_token SET revoked_at = $2 WHERE parent = $1 AND kind = 'access' AND revoked_at IS NULL",
+    )
+    .bind(parent.to_owned())
+    .bind(at)
+    .execute(&mut *writing)
+    .await?;
+    Ok(replaced.rows_affected() > 0)
+}
+
+async fn insert(
+    writing: &mut AnyConnection,
+    grant: Uuid,
+    parent: &str,
+    token: &NewToken,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO oauth_token (hash, grant_id, kind, scopes, parent, issued_at, expires_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+    )
+    .bind(token.hash.clone())
+    .bind(grant.to_string())
+    .bind(token.kind.as_str())
+    .bind(token.scopes.clone())
+    .bind(parent.to_owned())
+    .bind(now())
+    .bind(token.expires_at)
+    .execute(&mut *writing)
+    .await?;
+    Ok(())
+}
+
+fn read_code(row: &AnyRow) -> Result<(Code, i64, i64), StoreError> {
+    let challenge: String = row.try_get(4)?;
+    let code = Code {
+        grant: id(row.try_get::<String, _>(0)?.as_str())?,
+        client_id: row.try_get(1)?,
+        user: id(row.try_get::<String, _>(7)?.as_str())?,
+        scopes: row.try_get(2)?,
+        redirect_uri: row.try_get(3)?,
+        challenge: (!challenge.is_empty()).then_some(challenge),
+    };
+    Ok((code, row.try_get(5)?, row.try_get(6)?))
+}
+
+fn read_token(row: &AnyRow) -> Result<Token, StoreError> {
+    let kind: String = row.try_get(3)?;
+    let ended: [i64; 3] = [row.try_get(9)?, row.try_get(10)?, row.try_get(11)?];
+    Ok(Token {
+        grant: id(row.try_get::<String, _>(0)?.as_str())?,
+        client_id: row.try_get(1)?,
+        user: id(row.try_get::<String, _>(2)?.as_str())?,
+        kind: if kind == "refresh" { TokenKind::Refresh } else { TokenKind::Access },
+        scopes: words(row.try_get::<String, _>(4)?.as_str()),
+        sealed: Sealed { text: row.try_get(5)?, with: row.try_get(6)? },
+        issued_at: row.try_get(7)?,
+        expires_at: row.try_get(8)?,
+        ended: ended.iter().any(|at| *at != 0),
+    })
+}

@@ -1,0 +1,148 @@
+//! The tables of the store, read row by row as JSON whatever their columns are.
+//!
+//! May use: this folder.
+
+use super::engine::{Engine, Kind, sql};
+use super::error::StoreError;
+use super::rows::Cell;
+use serde_json::{Map, Value};
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, Row};
+
+/// Every table, those that others refer to first.
+pub(super) const TABLES: [&str; 21] = [
+    "service",
+    "overlay",
+    "workspace",
+    "work_item_type",
+    "type_import",
+    "property",
+    "type_property",
+    "property_option",
+    "property_context",
+    "context_option",
+    "work_item",
+    "custom_value",
+    "project",
+    "intent",
+    "audit_end",
+    "audit_log",
+    "oauth_client",
+    "oauth_grant",
+    "oauth_code",
+    "oauth_token",
+    "gateway_key",
+];
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holds {
+    Text,
+    Whole,
+    Real,
+}
+
+/// A table and its columns.
+#[derive(Debug, Clone)]
+pub(super) struct Table {
+    pub(super) name: &'static str,
+    pub(super) columns: Vec<(String, Holds)>,
+}
+
+impl Table {
+    /// One of [`TABLES`] as it is in this database; without columns when it is not there.
+    pub(super) async fn of(
+        connection: &mut AnyConnection,
+        kind: Kind,
+        name: &'static str,
+    ) -> Result<Self, StoreError> {
+        let text = match kind {
+            Kind::Sqlite => "SELECT name, type FROM pragma_table_info($1) ORDER BY cid",
+            Kind::Postgres => {
+                "SELECT column_name::text, data_type::text FROM information_schema.columns \
+                 WHERE table_name::text = $1 AND table_schema::text = current_schema()::text ORDER BY ordinal_position"
+            }
+        };
+        let mut columns = Vec::new();
+        for row in sqlx::query(text).bind(name).fetch_all(connection).await? {
+            let (column, kind): (String, String) = (row.try_get(0)?, row.try_get(1)?);
+            let holds = match kind.as_str() {
+                "TEXT" | "text" => Holds::Text,
+                "INTEGER" | "bigint" => Holds::Whole,
+                "REAL" | "double precision" => Holds::Real,
+                other => {
+                    return Err(StoreError::Internal(format!("column {column} of {name} is of type {other}")));
+                }
+            };
+            columns.push((column, holds));
+        }
+        Ok(Self { name, columns })
+    }
+
+    /// The statement that reads the table.
+    pub(super) fn select(&self) -> String {
+        let columns: Vec<_> = self.columns.iter().map(|(column, _)| column.as_str()).collect();
+        format!("SELECT {} FROM {}", columns.join(", "), self.name)
+    }
+
+    /// A row of [`Table::select`] by column.
+    pub(super) fn object(&self, row: &AnyRow) -> Result<Map<String, Value>, StoreError> {
+        let mut object = Map::new();
+        for (at, (column, holds)) in self.columns.iter().enumerate() {
+            let value = match holds {
+                Holds::Text => row.try_get::<Option<String>, _>(at)?.map(Value::from),
+                Holds::Whole => row.try_get::<Option<i64>, _>(at)?.map(Value::from),
+                Holds::Real => row.try_get::<Option<f64>, _>(at)?.map(Value::from),
+            };
+            object.insert(column.clone(), value.unwrap_or(Value::Null));
+        }
+        Ok(object)
+    }
+
+    /// Adds a row; columns it does not have get their default, those the table does not have are a fault.
+    pub(super) async fn insert(
+        &self,
+        connection: &mut AnyConnection,
+        object: &Map<String, Value>,
+    ) -> Result<(), StoreError> {
+        let mut cells = Vec::with_capacity(object.len());
+        for (name, value) in object {
+            let holds = self.columns.iter().find(|(column, _)| column == name).map(|(_, holds)| *holds);
+            let cell = holds.and_then(|holds| cell(holds, value));
+            cells.push(
+                cell.ok_or_else(|| StoreError::unreadable(&format!("{}.{name}", self.name), &value.to_string()))?,
+            );
+        }
+        let columns: Vec<_> = object.keys().map(String::as_str).collect();
+        let places: Vec<_> = (1..=columns.len()).map(|at| format!("${at}")).collect();
+        let text = format!("INSERT INTO {} ({}) VALUES ({})", self.name, columns.join(", "), places.join(", "));
+        let query = cells.into_iter().fold(sqlx::query(sql(text)), |query, cell| cell.bind(query));
+        query.execute(connection).await?;
+        Ok(())
+    }
+}
+
+fn cell(holds: Holds, value: &Value) -> Option<Cell> {
+    match (holds, value) {
+        (Holds::Text, Value::Null) => Some(Cell::Text(None)),
+        (Holds::Whole, Value::Null) => Some(Cell::Whole(None)),
+        (Holds::Real, Value::Null) => Some(Cell::Real(None)),
+        (Holds::Text, Value::String(text)) => Some(Cell::text(text)),
+        (Holds::Whole, Value::Number(number)) => number.as_i64().map(Cell::whole),
+        (Holds::Real, Value::Number(number)) => number.as_f64().map(Cell::real),
+        _ => None,
+    }
+}
+
+/// Whether there is nothing in the store but the deployment it belongs to.
+pub(super) async fn all_empty(engine: &Engine) -> Result<bool, StoreError> {
+    for table in TABLES.iter().filter(|table| **table != "service") {
+        let row = sqlx::query(sql(format!("SELECT COUNT(*) FROM (SELECT 1 FROM {table} LIMIT 1) AS first")))
+            .fetch_one(engine.pool())
+            .await?;
+        if row.try_get::<i64, _>(0)? > 0 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,204 @@
+//! What an operator does with a store: open it apart from a gateway, bring its tables up to date, copy it, look
+//! it through, and purge what v1 has not shown for long.
+//!
+//! May use: this folder.
+
+use super::engine::{Engine, Kind, now};
+use super::error::StoreError;
+use super::repeated::Repeated;
+use super::rows::Cells;
+use super::{Store, definitions, locks};
+use sqlx::Row;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// What a sweep removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Swept {
+    /// Work items.
+    pub work_items: u64,
+    /// Elements of their values.
+    pub values: u64,
+}
+
+impl Store {
+    /// Opens the store whatever deployment it belongs to, and leaves its tables as they are.
+    ///
+    /// # Errors
+    /// [`StoreError`]: unknown kind or no access.
+    pub async fn open_for_upkeep(url: &str) -> Result<Self, StoreError> {
+        let engine = Engine::open(url).await?;
+        Ok(Self {
+            engine,
+            memory: definitions::Memory::new(),
+            turns: locks::Turns::new(),
+            items: Arc::default(),
+            running: Arc::default(),
+            repeated: Repeated::default(),
+        })
+    }
+
+    /// Brings the tables up to what this version needs; returns the names of the steps that were taken.
+    ///
+    /// # Errors
+    /// [`StoreError::Schema`] when a newer version has been here.
+    pub async fn migrate(&self) -> Result<Vec<String>, StoreError> {
+        let before = self.engine.tables_version().await?;
+        self.engine.migrate().await?;
+        Ok(self.engine.steps_after(before))
+    }
+
+    /// Writes a copy of a SQLite store to a new file, which only its owner can read, while the store is in use.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] when there is such a file, or it cannot be written.
+    pub async fn copy_to(&self, file: &Path) -> Result<(), StoreError> {
+        let fault = |cause: std::io::Error| StoreError::Unavailable(format!("{}: {cause}", file.display()));
+        new_private_file(file).map_err(fault)?;
+        let copied = sqlx::query("VACUUM INTO $1")
+            .bind(file.display().to_string())
+            .execute(self.engine.pool())
+            .await
+            .map_err(StoreError::from)
+            .and_then(|_| lasting(file).map_err(fault));
+        if copied.is_err() {
+            // An unfinished copy must not pass for one.
+            let _ = std::fs::remove_file(file);
+        }
+        copied
+    }
+
+    /// Looks the store through and says in words what is wrong; nothing for a sound one.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read at all.
+    pub async fn findings(&self) -> Result<Vec<String>, StoreError> {
+        let mut findings = Vec::new();
+        if self.engine.kind() == Kind::Sqlite {
+            findings.extend(self.damage().await?);
+            let broken = "SELECT \"table\", COUNT(*) FROM pragma_foreign_key_check GROUP BY 1";
+            for row in sqlx::query(broken).fetch_all(self.engine.pool()).await? {
+                let mut cells = Cells::of(&row);
+                findings.push(format!("table {}: {} rows refer to nothing", cells.text()?, cells.whole()?));
+            }
+        }
+        for workspace in self.workspaces().await? {
+            let mut reading = self.engine.reading().await?;
+            match definitions::read(&mut reading, workspace).await {
+                Ok(catalogue) => {
+                    let faults = catalogue.check().into_iter();
+                    findings.extend(faults.map(|fault| format!("workspace {workspace}: {fault}")));
+                }
+                Err(error) => findings.push(format!("workspace {workspace}: {error}")),
+            }
+        }
+        for (what, text) in FINDINGS {
+            for row in sqlx::query(text).fetch_all(self.engine.pool()).await? {
+                let mut cells = Cells::of(&row);
+                findings.push(format!("{what}: {}", cells.text()?));
+            }
+        }
+        Ok(findings)
+    }
+
+    async fn damage(&self) -> Result<Vec<String>, StoreError> {
+        let rows = sqlx::query("PRAGMA integrity_check(100)").fetch_all(self.engine.pool()).await?;
+        let found = rows.iter().map(|row| Ok(row.try_get(0)?)).collect::<Result<Vec<String>, StoreError>>()?;
+        let found = found.into_iter().filter(|found| found != "ok");
+        Ok(found.map(|found| format!("the file is damaged: {found}")).collect())
+    }
+
+    /// Refuses a damaged SQLite file.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] with what was found, or why it cannot be read.
+    pub async fn sound(&self) -> Result<(), StoreError> {
+        match self.damage().await? {
+            found if found.is_empty() => Ok(()),
+            found => Err(StoreError::Damaged(found.join("; "))),
+        }
+    }
+
+    async fn workspaces(&self) -> Result<Vec<Uuid>, StoreError> {
+        let rows = sqlx::query("SELECT id FROM workspace ORDER BY id").fetch_all(self.engine.pool()).await?;
+        rows.iter().map(|row| Cells::of(row).id()).collect()
+    }
+
+    /// How many work items v1 does not show at present; their values are kept.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn missing_items(&self) -> Result<i64, StoreError> {
+        let row = sqlx::query("SELECT COUNT(*) FROM work_item WHERE missing_since IS NOT NULL")
+            .fetch_one(self.engine.pool())
+            .await?;
+        Cells::of(&row).whole()
+    }
+
+    /// Purges work items that v1 has not shown for longer than `age`, and their values.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written; then nothing was purged.
+    pub async fn sweep(&self, age: Duration) -> Result<Swept, StoreError> {
+        let before = now() - i64::try_from(age.as_micros()).unwrap_or(i64::MAX);
+        let mut writing = self.engine.writing().await?;
+        let values = sqlx::query(
+            "DELETE FROM custom_value WHERE work_item_id IN (SELECT id FROM work_item WHERE missing_since < $1)",
+        )
+        .bind(before)
+        .execute(&mut *writing)
+        .await?;
+        let items = sqlx::query("DELETE FROM work_item WHERE missing_since < $1")
+            .bind(before)
+            .execute(&mut *writing)
+            .await?;
+        writing.commit().await?;
+        Ok(Swept { work_items: items.rows_affected(), values: values.rows_affected() })
+    }
+}
+
+/// Statements that answer a text for each thing that is wrong.
+const FINDINGS: [(&str, &str); 5] = [
+    (
+        "the audit log of a workspace has gaps",
+        "SELECT workspace_id FROM audit_log GROUP BY workspace_id \
+         HAVING MAX(sequence_number) <> COUNT(*) OR MIN(sequence_number) <> 1",
+    ),
+    (
+        "the audit log of a workspace does not end where its counter says",
+        "SELECT workspace_id FROM audit_log GROUP BY workspace_id HAVING MAX(sequence_number) <> COALESCE((SELECT \
+         sequence_number FROM audit_end WHERE audit_end.workspace_id = audit_log.workspace_id), 0)",
+    ),
+    (
+        "an older entry of the audit log has a later time",
+        "SELECT later.id FROM audit_log AS later JOIN audit_log AS next \
+         ON next.workspace_id = later.workspace_id AND next.sequence_number = later.sequence_number + 1 \
+         WHERE later.created_at > next.created_at",
+    ),
+    (
+        "a write that is not settled between v1 and the store",
+        "SELECT id || ' (' || kind || ' in project ' || project_id || ', ' || state || ')' FROM intent \
+         WHERE settled_at IS NULL ORDER BY began_at",
+    ),
+    (
+        "values of a work item without its record",
+        "SELECT DISTINCT work_item_id FROM custom_value WHERE work_item_id NOT IN (SELECT id FROM work_item)",
+    ),
+];
+
+fn new_private_file(file: &Path) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file).map(|_| ())
+}
+
+/// Waits until the file and its name are on the disk.
+fn lasting(file: &Path) -> std::io::Result<()> {
+    std::fs::OpenOptions::new().write(true).open(file)?.sync_all()?;
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::File::open(folder)?.sync_all()
+}

@@ -1,0 +1,156 @@
+//! A store that cannot be written: reads go on, writes say so, and nothing is half done.
+
+use crate::place::{Place, V1, WORKSPACE, edit, execute, given, is_sqlite, number};
+use causeway::refusal::Refusal;
+use causeway::store::{OverlayValue, Store};
+use serde_json::json;
+use std::path::Path;
+use std::process::Command;
+use uuid::Uuid;
+
+on_both_engines![a_read_only_store_opens_and_is_read];
+
+/// More than any of these disks has left: something small may still find room in a full one.
+const HUGE: usize = 9_000_000;
+
+async fn define(store: &Store, name: &str) -> Result<Uuid, Refusal> {
+    define_long(store, name, 2000).await
+}
+
+async fn define_long(store: &Store, name: &str, length: usize) -> Result<Uuid, Refusal> {
+    let body = given(json!({"name": name, "description": "d".repeat(length)}));
+    edit(store, |edit| edit.create_type(None, &body)).await
+}
+
+async fn assert_only_read(store: &Store, types: usize) {
+    assert_eq!(store.catalogue(WORKSPACE).await.unwrap().types.len(), types);
+    let refused = define_long(store, "not now", HUGE).await.unwrap_err();
+    assert_eq!((refused.status(), refused.code()), (503, "store_unavailable"), "{refused:?}");
+    let value = OverlayValue::new("x", json!("d".repeat(HUGE)), json!(null));
+    let refused = store.put_overlay(WORKSPACE, "cycle", WORKSPACE, &[value]).await.unwrap_err();
+    assert_eq!(Refusal::from(refused).code(), "store_unavailable");
+    assert_eq!(store.catalogue(WORKSPACE).await.unwrap().types.len(), types);
+    store.ping().await.unwrap();
+}
+
+async fn a_read_only_store_opens_and_is_read(place: Place) {
+    let store = place.open().await;
+    define(&store, "Bug").await.unwrap();
+    if is_sqlite(&store) {
+        store.close().await;
+        let read_only = Store::open(&format!("{}?mode=ro", place.url()), V1).await.unwrap();
+        assert_only_read(&read_only, 1).await;
+        return;
+    }
+    let name = place.url().rsplit('/').next().unwrap().split('?').next().unwrap().to_owned();
+    execute(&store, &format!("ALTER DATABASE {name} SET default_transaction_read_only = on")).await;
+    store.close().await;
+    let read_only = place.open().await;
+    assert_only_read(&read_only, 1).await;
+}
+
+/// A small file system of its own, where this machine lets us have one.
+struct Mounted<'p>(&'p Path);
+
+impl<'p> Mounted<'p> {
+    fn at(folder: &'p Path, size: &str) -> Option<Self> {
+        let options = format!("size={size}");
+        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", &options, "tmpfs"]).arg(folder).output();
+        mount.is_ok_and(|output| output.status.success()).then_some(Self(folder))
+    }
+
+    fn remount(&self, how: &str) {
+        let options = format!("remount,{how}");
+        let done = Command::new("mount").args(["-o", &options]).arg(self.0).status().expect("mount");
+        assert!(done.success());
+    }
+}
+
+impl Drop for Mounted<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0).status();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_disk_stops_writes_and_nothing_else() {
+    let place = Place::sqlite();
+    let mounted = Mounted::at(place.folder(), "1m");
+    let store = place.open().await;
+    define(&store, "first").await.unwrap();
+    if mounted.is_none() {
+        // As on a full disk, the file cannot grow; the limit is each connection's own.
+        let mut connections = Vec::new();
+        for _ in 0..4 {
+            connections.push(store.engine().pool().acquire().await.unwrap());
+        }
+        for connection in &mut connections {
+            sqlx::query("PRAGMA max_page_count = 120").execute(&mut **connection).await.unwrap();
+        }
+    }
+    let mut written = 1;
+    let refused = loop {
+        match define(&store, &format!("type {written}")).await {
+            Ok(_) => written += 1,
+            Err(refused) => break refused,
+        }
+        assert!(written < 5_000, "the disk is never full");
+    };
+    assert_eq!((refused.status(), refused.code()), (503, "store_unavailable"), "{refused:?}");
+    assert!(written > 5);
+    for _ in 0..3 {
+        assert_only_read(&store, written).await;
+    }
+    assert_eq!(store.findings().await.unwrap(), Vec::<String>::new());
+    // Once there is room again it goes on by itself.
+    match &mounted {
+        Some(mounted) => mounted.remount("size=8m"),
+        None => {
+            let mut connections = Vec::new();
+            for _ in 0..4 {
+                connections.push(store.engine().pool().acquire().await.unwrap());
+            }
+            for connection in &mut connections {
+                sqlx::query("PRAGMA max_page_count = 100000").execute(&mut **connection).await.unwrap();
+            }
+        }
+    }
+    define(&store, "room again").await.unwrap();
+    assert_eq!(store.catalogue(WORKSPACE).await.unwrap().types.len(), written + 1);
+    store.close().await;
+    let again = place.open().await;
+    assert_eq!(again.catalogue(WORKSPACE).await.unwrap().types.len(), written + 1);
+    assert_eq!(again.findings().await.unwrap(), Vec::<String>::new());
+    again.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_read_only_file_system_is_read() {
+    let place = Place::sqlite();
+    let mounted = Mounted::at(place.folder(), "4m");
+    let store = place.open().await;
+    define(&store, "Bug").await.unwrap();
+    store.close().await;
+    match &mounted {
+        Some(mounted) => mounted.remount("ro"),
+        None => protect(&place, 0o500, 0o400),
+    }
+    let read_only = place.open().await;
+    assert_only_read(&read_only, 1).await;
+    assert_eq!(number(&read_only, "SELECT COUNT(*) FROM work_item_type").await, 1);
+    read_only.close().await;
+    match &mounted {
+        Some(mounted) => mounted.remount("rw"),
+        None => protect(&place, 0o700, 0o600),
+    }
+    let store = place.open().await;
+    define(&store, "writable again").await.unwrap();
+    store.close().await;
+}
+
+fn protect(place: &Place, folder: u32, file: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    let set = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    set(&place.file(), file);
+    set(place.folder(), folder);
+}

@@ -1,0 +1,93 @@
+//! Where a test's store is, and short ways to use one.
+
+use crate::postgres::Database;
+use causeway::catalogue::Edit;
+use causeway::refusal::Refusal;
+use causeway::store::{Kind, Store};
+use serde_json::{Map, Value};
+use sqlx::{AssertSqlSafe, Row};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+/// The deployment all these stores belong to.
+pub const V1: &str = "https://tracker.example";
+/// The workspace most tests write to.
+pub const WORKSPACE: Uuid = Uuid::from_u128(1);
+/// A project of it.
+pub const PROJECT: Uuid = Uuid::from_u128(0x10);
+
+/// An empty place for a store.
+pub struct Place {
+    folder: TempDir,
+    database: Option<Database>,
+}
+
+impl Place {
+    /// A file.
+    pub fn sqlite() -> Self {
+        Self { folder: tempfile::tempdir().expect("a folder"), database: None }
+    }
+
+    /// A database of its own on the server.
+    pub async fn postgres() -> Self {
+        Self { folder: tempfile::tempdir().expect("a folder"), database: Some(Database::create().await) }
+    }
+
+    /// Another place on the same kind of engine.
+    pub async fn another(&self) -> Self {
+        if self.database.is_some() { Self::postgres().await } else { Self::sqlite() }
+    }
+
+    /// A folder for files of the test.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The file of a SQLite store.
+    pub fn file(&self) -> PathBuf {
+        self.folder.path().join("store.db")
+    }
+
+    /// The URL of the store.
+    pub fn url(&self) -> String {
+        match &self.database {
+            Some(database) => database.url(),
+            None => format!("sqlite:{}", self.file().display()),
+        }
+    }
+
+    /// The store; a second one is a second process as far as the database is concerned.
+    pub async fn open(&self) -> Store {
+        Store::open(&self.url(), V1).await.expect("the store opens")
+    }
+}
+
+/// The single number a statement answers.
+pub async fn number(store: &Store, text: &str) -> i64 {
+    let row = sqlx::query(AssertSqlSafe(text)).fetch_one(store.engine().pool()).await.expect(text);
+    row.try_get(0).expect("a number")
+}
+
+/// Runs a statement past the rules of the store.
+pub async fn execute(store: &Store, text: &str) {
+    sqlx::query(AssertSqlSafe(text)).execute(store.engine().pool()).await.expect(text);
+}
+
+/// An edit of [`WORKSPACE`] without audit entries.
+pub async fn edit<T: Send>(
+    store: &Store,
+    mut change: impl FnMut(&mut Edit) -> Result<T, Refusal> + Send,
+) -> Result<T, Refusal> {
+    Ok(store.edit(WORKSPACE, |edit| Ok((change(edit)?, Vec::new()))).await?.0)
+}
+
+/// Members of a body.
+pub fn given(value: Value) -> Map<String, Value> {
+    value.as_object().cloned().expect("an object")
+}
+
+/// Whether SQLite holds the store.
+pub fn is_sqlite(store: &Store) -> bool {
+    store.engine().kind() == Kind::Sqlite
+}

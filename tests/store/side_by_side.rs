@@ -1,0 +1,288 @@
+//! Many writers of one workspace at once, through two handles that are two processes to the database.
+
+use crate::place::{PROJECT, Place, WORKSPACE, edit, execute, given, number};
+use causeway::refusal::Refusal;
+use causeway::store::Store;
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use uuid::Uuid;
+
+on_both_engines![
+    one_type_is_the_default_whoever_marks_them,
+    one_of_many_gets_the_name,
+    flags_of_everybody_are_kept,
+    enabling_types_provides_one_default,
+    a_mixed_load_leaves_a_sound_catalogue,
+    a_type_is_deleted_or_used_but_not_both,
+    sequence_numbers_have_no_gaps,
+    another_writer_in_the_way_is_tried_again,
+    the_indices_refuse_what_slips_past_the_lock,
+];
+
+const TASKS: usize = 24;
+
+async fn two(place: &Place) -> [Store; 2] {
+    [place.open().await, place.open().await]
+}
+
+/// Runs `work` many times at once, half of it through each handle.
+async fn crowd<T, F>(stores: &[Store; 2], work: impl Fn(Store, usize) -> F) -> Vec<T>
+where
+    T: Send + 'static,
+    F: Future<Output = T> + Send + 'static,
+{
+    let tasks: Vec<_> = (0..TASKS).map(|number| tokio::spawn(work(stores[number % 2].clone(), number))).collect();
+    let mut results = Vec::new();
+    for task in tasks {
+        results.push(task.await.expect("no task panics"));
+    }
+    results
+}
+
+/// What must hold of the workspace afterwards, as the rules and as plain SQL see it.
+async fn assert_sound(place: &Place) {
+    let store = place.open().await;
+    assert_eq!(store.catalogue(WORKSPACE).await.unwrap().check(), Vec::<String>::new());
+    for (what, text) in [
+        (
+            "owners with several defaults",
+            "SELECT COUNT(*) FROM (SELECT 1 FROM work_item_type WHERE is_default = 1 AND deleted_at IS NULL \
+             GROUP BY workspace_id, project_id HAVING COUNT(*) > 1) AS many",
+        ),
+        (
+            "names in use twice",
+            "SELECT COUNT(*) FROM (SELECT 1 FROM work_item_type WHERE deleted_at IS NULL \
+             GROUP BY workspace_id, project_id, name HAVING COUNT(*) > 1) AS many",
+        ),
+        (
+            "slugs in use twice",
+            "SELECT COUNT(*) FROM (SELECT 1 FROM property WHERE deleted_at IS NULL \
+             GROUP BY workspace_id, project_id, name HAVING COUNT(*) > 1) AS many",
+        ),
+        (
+            "links to what is deleted",
+            "SELECT COUNT(*) FROM type_property l JOIN work_item_type t ON t.id = l.type_id \
+             JOIN property p ON p.id = l.property_id WHERE t.deleted_at IS NOT NULL OR p.deleted_at IS NOT NULL",
+        ),
+    ] {
+        assert_eq!(number(&store, text).await, 0, "{what}");
+    }
+}
+
+async fn one_type_is_the_default_whoever_marks_them(place: Place) {
+    let stores = two(&place).await;
+    let types: Vec<Uuid> = edit(&stores[0], |edit| {
+        (0..4).map(|number| edit.create_type(None, &given(json!({"name": format!("{number}")})))).collect()
+    })
+    .await
+    .unwrap();
+    let results = crowd(&stores, |store, number| {
+        let id = types[number % types.len()];
+        async move { edit(&store, |edit| edit.mark_default(id)).await }
+    });
+    for result in results.await {
+        result.unwrap();
+    }
+    let defaults = "SELECT COUNT(*) FROM work_item_type WHERE is_default = 1 AND deleted_at IS NULL";
+    assert_eq!(number(&stores[0], defaults).await, 1);
+    assert_sound(&place).await;
+}
+
+async fn one_of_many_gets_the_name(place: Place) {
+    let stores = two(&place).await;
+    let results = crowd(&stores, |store, _| async move {
+        edit(&store, |edit| edit.create_type(None, &given(json!({"name": "Bug"})))).await
+    })
+    .await;
+    let (done, refused): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
+    assert_eq!(done.len(), 1);
+    for refusal in refused {
+        assert_eq!(refusal.unwrap_err().code(), "conflict", "the rules speak, not an index");
+    }
+    assert_sound(&place).await;
+}
+
+async fn flags_of_everybody_are_kept(place: Place) {
+    let stores = two(&place).await;
+    let results = crowd(&stores, |store, number| async move {
+        // The first flag provides a default type besides.
+        let flag = causeway::catalogue::FLAGS[number % 10];
+        edit(&store, |edit| edit.update_features(&given(json!({flag: true})))).await
+    });
+    for result in results.await {
+        result.unwrap();
+    }
+    assert_eq!(place.open().await.catalogue(WORKSPACE).await.unwrap().features.flags, [true; 10]);
+    assert_sound(&place).await;
+}
+
+async fn enabling_types_provides_one_default(place: Place) {
+    let stores = two(&place).await;
+    let ids = crowd(&stores, |store, _| async move { edit(&store, |edit| edit.enable(PROJECT)).await.unwrap() });
+    let ids = ids.await;
+    assert!(ids.iter().all(|id| *id == ids[0]), "everybody is told of the same type");
+    assert_eq!(number(&stores[0], "SELECT COUNT(*) FROM work_item_type").await, 1);
+    assert_sound(&place).await;
+}
+
+async fn a_mixed_load_leaves_a_sound_catalogue(place: Place) {
+    let stores = two(&place).await;
+    let made = Arc::new(AtomicUsize::new(0));
+    let results = crowd(&stores, |store, number| {
+        let made = Arc::clone(&made);
+        async move {
+            let name = given(json!({"name": format!("type {}", number % 7)}));
+            let size = given(json!({"display_name": format!("size {}", number % 5), "property_type": "OPTION",
+                "options": [{"name": "S", "is_default": true}, {"name": "L"}]}));
+            let owner = (number % 3 == 0).then_some(PROJECT);
+            let done = edit(&store, |edit| {
+                let property = edit.create_property(owner, &size)?;
+                let type_id = edit.create_type(owner, &name)?;
+                edit.attach(type_id, &[property])?;
+                if owner.is_none() {
+                    edit.import(PROJECT, &[type_id])?;
+                }
+                edit.mark_default(type_id)?;
+                Ok((type_id, property))
+            });
+            let Ok((type_id, property)) = done.await else { return Ok(()) };
+            made.fetch_add(1, Ordering::SeqCst);
+            // Half of them undo part of it at once.
+            if number % 2 == 0 {
+                edit(&store, |edit| edit.delete_property(property)).await?;
+            } else {
+                edit(&store, |edit| edit.detach(type_id, property)).await?;
+            }
+            Ok::<_, Refusal>(())
+        }
+    });
+    for result in results.await {
+        result.unwrap();
+    }
+    assert!(made.load(Ordering::SeqCst) >= 7, "every name is given once");
+    assert_sound(&place).await;
+}
+
+async fn a_type_is_deleted_or_used_but_not_both(place: Place) {
+    let stores = two(&place).await;
+    for round in 0..8_u128 {
+        let name = given(json!({"name": format!("{round}")}));
+        let type_id = edit(&stores[0], |edit| edit.create_type(None, &name)).await.unwrap();
+        let (deleter, user) = (stores[0].clone(), stores[1].clone());
+        let deleting = tokio::spawn(async move { edit(&deleter, |edit| edit.delete_type(type_id)).await.is_ok() });
+        let using = tokio::spawn(async move {
+            let mut writing = user.engine().writing().await.unwrap();
+            let held = user.held_catalogue(&mut writing, WORKSPACE).await.unwrap();
+            if !held.types.contains_key(&type_id) {
+                return false;
+            }
+            sqlx::query(
+                "INSERT INTO work_item (id, workspace_id, project_id, type_id, changed_at) VALUES ($1, $2, $3, $4, 1)",
+            )
+            .bind(Uuid::from_u128(round).to_string())
+            .bind(WORKSPACE.to_string())
+            .bind(PROJECT.to_string())
+            .bind(type_id.to_string())
+            .execute(&mut *writing)
+            .await
+            .unwrap();
+            writing.commit().await.unwrap();
+            true
+        });
+        assert!(deleting.await.unwrap() != using.await.unwrap(), "exactly one of them");
+    }
+    let used = "SELECT COUNT(*) FROM work_item w JOIN work_item_type t ON t.id = w.type_id \
+                WHERE t.deleted_at IS NOT NULL";
+    assert_eq!(number(&stores[0], used).await, 0);
+}
+
+async fn sequence_numbers_have_no_gaps(place: Place) {
+    let stores = two(&place).await;
+    let results = crowd(&stores, |store, number| async move {
+        let entry = causeway::store::AuditEntry {
+            event_name: "settings.features_updated",
+            category: "settings",
+            success: true,
+            actor: causeway::store::AuditActor {
+                kind: "system",
+                id: None,
+                display_name: String::new(),
+                email: String::new(),
+                ip_address: None,
+                user_agent: String::new(),
+            },
+            target_type: "workspace",
+            target_id: String::new(),
+            target_display_name: String::new(),
+            old_value: None,
+            new_value: None,
+            reason: "",
+            metadata: json!({}),
+            project: None,
+        };
+        let entries = vec![entry; 1 + number % 3];
+        store.edit(WORKSPACE, |_| Ok(((), entries.clone()))).await
+    });
+    for result in results.await {
+        result.unwrap();
+    }
+    let store = &stores[0];
+    let count = number(store, "SELECT COUNT(*) FROM audit_log").await;
+    assert_eq!(count, (0..TASKS).map(|number| 1 + number % 3).sum::<usize>() as i64);
+    assert_eq!(number(store, "SELECT MAX(sequence_number) FROM audit_log").await, count);
+    assert_eq!(number(store, "SELECT COUNT(DISTINCT sequence_number) FROM audit_log").await, count);
+    assert_eq!(number(store, "SELECT sequence_number FROM audit_end").await, count);
+}
+
+async fn another_writer_in_the_way_is_tried_again(place: Place) {
+    let store = place.open().await;
+    edit(&store, |edit| edit.create_type(None, &given(json!({"name": "first"})))).await.unwrap();
+    // A row that only the index sees, as a writer that has no lock would leave it between reading and saving.
+    execute(
+        &store,
+        "INSERT INTO work_item_type SELECT 'x', workspace_id, project_id, 'second', description, is_active, \
+         is_default, is_epic, level, logo_props, external_id, external_source, created_at, NULL FROM work_item_type",
+    )
+    .await;
+    let mut runs = 0;
+    let refused = edit(&store, |edit| {
+        runs += 1;
+        edit.create_type(None, &given(json!({"name": "second"})))
+    });
+    assert_eq!(refused.await.unwrap_err().code(), "store_unavailable");
+    assert_eq!(runs, 3, "three times, then it is said");
+}
+
+async fn the_indices_refuse_what_slips_past_the_lock(place: Place) {
+    let store = place.open().await;
+    edit(&store, |edit| {
+        edit.enable(PROJECT)?;
+        let property = given(json!({"display_name": "P", "property_type": "TEXT"}));
+        edit.create_property(None, &property)
+    })
+    .await
+    .unwrap();
+    for (what, text) in [
+        (
+            "a second default",
+            "INSERT INTO work_item_type SELECT 'x', workspace_id, project_id, 'other', description, is_active, \
+             is_default, is_epic, level, logo_props, external_id, external_source, created_at, NULL \
+             FROM work_item_type",
+        ),
+        (
+            "a name twice",
+            "INSERT INTO work_item_type SELECT 'x', workspace_id, project_id, name, description, is_active, 0, \
+             is_epic, level, logo_props, external_id, external_source, created_at, NULL FROM work_item_type",
+        ),
+        (
+            "two contexts for all projects",
+            "INSERT INTO property_context SELECT 'x', workspace_id, property_id, 'other', all_projects, 0, \
+             projects, '[\"x\"]', is_required, is_multi, is_default, default_value, settings, sort_order, \
+             external_id, external_source, created_at, NULL FROM property_context",
+        ),
+    ] {
+        let refused = sqlx::query(text).execute(store.engine().pool()).await;
+        assert!(refused.is_err_and(|fault| fault.to_string().to_lowercase().contains("unique")), "{what}");
+    }
+}

@@ -1,0 +1,315 @@
+//! What operators do: copy, restore, export, look through, purge.
+
+use crate::place::{PROJECT, Place, V1, WORKSPACE, edit, execute, given, is_sqlite, number};
+use causeway::catalogue::Catalogue;
+use causeway::store::{DumpError, OverlayValue, Store, Swept};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::time::Duration;
+
+on_both_engines![
+    an_export_restored_elsewhere_is_the_same_store,
+    every_table_is_exported,
+    a_store_that_holds_something_is_replaced_only_by_force,
+    a_broken_dump_changes_nothing,
+    copies_in_memory_do_not_survive_a_restore,
+    a_sound_store_has_no_findings_and_every_fault_is_found,
+    a_sweep_purges_what_has_been_missing_for_long,
+    tables_are_made_once,
+];
+
+/// Something in every table that has a writer, with all kinds of values.
+async fn fill(store: &Store) -> Arc<Catalogue> {
+    edit(store, |edit| {
+        let type_id = edit.create_type(None, &given(json!({"name": "Bug \u{1F41E} \"'\\"})))?;
+        let size = given(json!({"display_name": "Size", "property_type": "OPTION", "options": [{"name": "S"}]}));
+        let size = edit.create_property(None, &size)?;
+        edit.attach(type_id, &[size])?;
+        edit.import(PROJECT, &[type_id])?;
+        edit.mark_default(type_id)
+    })
+    .await
+    .unwrap();
+    edit(store, |edit| edit.create_type(Some(PROJECT), &given(json!({"name": "gone"})))).await.unwrap();
+    let gone = store.catalogue(WORKSPACE).await.unwrap();
+    let gone = gone.types.values().find(|kind| kind.name == "gone").unwrap().id;
+    edit(store, |edit| edit.delete_type(gone)).await.unwrap();
+    let value = OverlayValue::new("sort_order", json!(0.1), Value::Null);
+    store.put_overlay(WORKSPACE, "cycle", PROJECT, &[value]).await.unwrap();
+    let log = "INSERT INTO audit_log (id, event_id, workspace_id, sequence_number, event_name, category, outcome, \
+               source, actor_type, actor_display_name, actor_email, target_type, target_id, target_display_name, \
+               reason, metadata, user_agent, search_text, created_at) VALUES";
+    for number in 1..=3 {
+        let values = format!(
+            "('a{number}', 'e{number}', '{WORKSPACE}', {number}, 'n', 'c', 'success', 'api', 'user', '', '', '', \
+             '', '', '', '{{}}', '', '', {number})"
+        );
+        execute(store, &format!("{log} {values}")).await;
+    }
+    let end =
+        format!("INSERT INTO audit_end (workspace_id, sequence_number, created_at) VALUES ('{WORKSPACE}', 3, 3)");
+    execute(store, &end).await;
+    for (number, missing) in [(1, "NULL"), (2, "1000"), (3, "9000000000000000")] {
+        execute(
+            store,
+            &format!(
+                "INSERT INTO work_item (id, workspace_id, project_id, missing_since, changed_at) \
+                 VALUES ('{number}', '{WORKSPACE}', '{PROJECT}', {missing}, 1)"
+            ),
+        )
+        .await;
+        execute(
+            store,
+            &format!(
+                "INSERT INTO custom_value (work_item_id, property_id, position, value) \
+                 VALUES ('{number}', 'p', 0, '0.30000000000000004')"
+            ),
+        )
+        .await;
+    }
+    execute(store, "INSERT INTO project (id, items, epoch) VALUES ('x', 4, 9)").await;
+    execute(
+        store,
+        "INSERT INTO intent (id, workspace_id, project_id, kind, user_id, sent, own, state, began_at, settled_at) \
+         VALUES ('i', 'w', 'p', 'update', 'u', '{}', '{}', 'done', 1, 2)",
+    )
+    .await;
+    crate::oauth::fill(&store.oauth()).await;
+    store.catalogue(WORKSPACE).await.unwrap()
+}
+
+async fn exported(store: &Store) -> Vec<u8> {
+    let mut lines = Vec::new();
+    store.export(&mut lines).await.unwrap();
+    lines
+}
+
+/// The lines without their order, and without the numbers that a restore raises on purpose.
+fn sorted(lines: &[u8]) -> Vec<String> {
+    let text = std::str::from_utf8(lines).unwrap();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+async fn an_export_restored_elsewhere_is_the_same_store(place: Place) {
+    let store = place.open().await;
+    let catalogue = fill(&store).await;
+    let lines = exported(&store).await;
+    for target in [Place::sqlite(), Place::postgres().await] {
+        let other = Store::open_for_upkeep(&target.url()).await.unwrap();
+        other.migrate().await.unwrap();
+        other.import(&mut &lines[..], false).await.unwrap();
+        assert_eq!(sorted(&exported(&other).await), sorted(&lines));
+        other.close().await;
+        // It belongs to the same deployment, and works.
+        let other = target.open().await;
+        assert_eq!(*other.catalogue(WORKSPACE).await.unwrap(), *catalogue);
+        edit(&other, |edit| edit.create_type(None, &given(json!({"name": "next"})))).await.unwrap();
+        assert!(Store::open(&target.url(), "https://other.example").await.is_err());
+    }
+}
+
+async fn every_table_is_exported(place: Place) {
+    let store = place.open().await;
+    fill(&store).await;
+    let text = String::from_utf8(exported(&store).await).unwrap();
+    let mut exported: BTreeMap<String, i64> = BTreeMap::new();
+    for line in text.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        if let Some(table) = line["table"].as_str() {
+            *exported.entry(table.to_owned()).or_default() += 1;
+        }
+    }
+    let tables = if is_sqlite(&store) {
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '_sqlx%'"
+    } else {
+        "SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public' \
+         AND table_name NOT LIKE '_sqlx%'"
+    };
+    let rows = sqlx::query(tables).fetch_all(store.engine().pool()).await.unwrap();
+    assert!(rows.len() >= 15);
+    for row in rows {
+        let table: String = sqlx::Row::get(&row, 0);
+        let count = number(&store, &format!("SELECT COUNT(*) FROM {table}")).await;
+        assert!(count > 0, "the test writes nothing to {table}");
+        assert_eq!(exported.get(&table), Some(&count), "{table}");
+    }
+}
+
+async fn a_store_that_holds_something_is_replaced_only_by_force(place: Place) {
+    let store = place.open().await;
+    fill(&store).await;
+    let lines = exported(&store).await;
+    let target = place.another().await;
+    let other = target.open().await;
+    fill(&other).await;
+    let before = exported(&other).await;
+    let refused = other.import(&mut &lines[..], false).await.unwrap_err();
+    assert!(matches!(refused, DumpError::NotEmpty), "{refused:?}");
+    assert_eq!(exported(&other).await, before);
+    other.import(&mut &lines[..], true).await.unwrap();
+    let texts = ["\"version\":", "\"items\":"];
+    let same = |line: &&String| !texts.iter().any(|text| line.contains(text));
+    let (now, then) = (sorted(&exported(&other).await), sorted(&lines));
+    assert_eq!(now.iter().filter(same).collect::<Vec<_>>(), then.iter().filter(same).collect::<Vec<_>>());
+    sqlx::query("DELETE FROM audit_log").execute(other.engine().pool()).await.expect_err("the guard is back");
+}
+
+async fn a_broken_dump_changes_nothing(place: Place) {
+    let store = place.open().await;
+    fill(&store).await;
+    let before = exported(&store).await;
+    let lines: Vec<&str> = std::str::from_utf8(&before).unwrap().lines().collect();
+    let whole = lines.join("\n");
+    for (what, broken) in [
+        ("cut off", lines[..lines.len() - 1].join("\n")),
+        ("cut off within a line", whole[..whole.len() / 2].to_owned()),
+        ("a line is missing", [&lines[..3], &lines[4..]].concat().join("\n")),
+        ("a line twice", [&lines[..4], &lines[3..]].concat().join("\n")),
+        ("another form", whole.replacen("\"causeway_store\":1", "\"causeway_store\":2", 1)),
+        ("later tables", whole.replacen("\"tables_version\":", "\"tables_version\":9", 1)),
+        ("an unknown table", whole.replacen("\"table\":\"project\"", "\"table\":\"projects\"", 1)),
+        ("an unknown column", whole.replacen("\"epoch\":", "\"epochs\":", 1)),
+        ("a wrong type", whole.replacen("\"epoch\":9", "\"epoch\":\"9\"", 1)),
+        ("no head", lines[1..].join("\n")),
+        ("nothing", String::new()),
+        ("something else", "{\"a\": 1}".to_owned()),
+    ] {
+        let refused = store.import(&mut broken.as_bytes(), true).await;
+        assert!(matches!(refused, Err(DumpError::Content { .. })), "{what}: {refused:?}");
+        assert_eq!(exported(&store).await, before, "{what}");
+    }
+}
+
+async fn copies_in_memory_do_not_survive_a_restore(place: Place) {
+    let store = place.open().await;
+    edit(&store, |edit| edit.create_type(None, &given(json!({"name": "old"})))).await.unwrap();
+    let lines = exported(&store).await;
+    let serving = place.open().await;
+    edit(&serving, |edit| edit.create_type(None, &given(json!({"name": "since"})))).await.unwrap();
+    assert_eq!(serving.catalogue(WORKSPACE).await.unwrap().types.len(), 2);
+    store.import(&mut &lines[..], true).await.unwrap();
+    assert_eq!(serving.catalogue(WORKSPACE).await.unwrap().types.len(), 1);
+}
+
+async fn a_sound_store_has_no_findings_and_every_fault_is_found(place: Place) {
+    let store = place.open().await;
+    fill(&store).await;
+    assert_eq!(store.findings().await.unwrap(), Vec::<String>::new());
+    assert_eq!(store.missing_items().await.unwrap(), 2);
+    for (fault, repair, expected) in [
+        (
+            "UPDATE audit_end SET sequence_number = 4",
+            "UPDATE audit_end SET sequence_number = 3",
+            "does not end where its counter says",
+        ),
+        ("UPDATE intent SET settled_at = NULL", "UPDATE intent SET settled_at = 2", "not settled"),
+        (
+            "UPDATE work_item_type SET is_default = 1, is_epic = 1 WHERE is_default = 1",
+            "UPDATE work_item_type SET is_epic = 0",
+            &format!("workspace {WORKSPACE}"),
+        ),
+        (
+            "UPDATE property SET settings = 'x' WHERE deleted_at IS NULL",
+            "UPDATE property SET settings = '{}'",
+            "cannot be read",
+        ),
+    ] {
+        execute(&store, fault).await;
+        let findings = store.findings().await.unwrap();
+        assert!(findings.len() == 1 && findings[0].contains(expected), "{fault}: {findings:?}");
+        execute(&store, repair).await;
+    }
+    let log = "INSERT INTO audit_log (id, event_id, workspace_id, sequence_number, event_name, category, outcome, \
+               source, actor_type, actor_display_name, actor_email, target_type, target_id, target_display_name, \
+               reason, metadata, user_agent, search_text, created_at) SELECT 'a9', 'e9', workspace_id, 5, 'n', 'c', 'success', \
+               'api', 'user', '', '', '', '', '', '', '{}', '', '', 9 FROM audit_log WHERE id = 'a1'";
+    execute(&store, log).await;
+    execute(&store, "UPDATE audit_end SET sequence_number = 5").await;
+    let findings = store.findings().await.unwrap();
+    assert!(findings.len() == 1 && findings[0].contains("gaps"), "{findings:?}");
+}
+
+async fn a_sweep_purges_what_has_been_missing_for_long(place: Place) {
+    let store = place.open().await;
+    fill(&store).await;
+    let day = Duration::from_secs(86_400);
+    assert_eq!(store.sweep(30 * day).await.unwrap(), Swept { work_items: 1, values: 1 });
+    assert_eq!(store.sweep(30 * day).await.unwrap(), Swept { work_items: 0, values: 0 });
+    assert_eq!(number(&store, "SELECT COUNT(*) FROM work_item").await, 2);
+    assert_eq!(number(&store, "SELECT COUNT(*) FROM custom_value").await, 2);
+}
+
+async fn tables_are_made_once(place: Place) {
+    let store = Store::open_for_upkeep(&place.url()).await.unwrap();
+    let steps = store.migrate().await.unwrap();
+    assert!(steps.len() >= 2 && steps[0].starts_with("0001 "), "{steps:?}");
+    assert_eq!(store.migrate().await.unwrap(), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_is_copied_while_it_is_written() {
+    let place = Place::sqlite();
+    let store = place.open().await;
+    fill(&store).await;
+    let writer = {
+        let store = store.clone();
+        tokio::spawn(async move {
+            for number in 0..30 {
+                let name = given(json!({"name": format!("{number}")}));
+                edit(&store, |edit| edit.create_type(None, &name)).await.unwrap();
+            }
+        })
+    };
+    let copy = place.folder().join("copy.db");
+    store.copy_to(&copy).await.unwrap();
+    writer.await.unwrap();
+    assert_eq!(std::fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o600);
+    let found = Store::open(&format!("sqlite:{}", copy.display()), V1).await.unwrap();
+    assert_eq!(found.findings().await.unwrap(), Vec::<String>::new());
+    assert!(!found.catalogue(WORKSPACE).await.unwrap().types.is_empty());
+    let again = store.copy_to(&copy).await.unwrap_err();
+    assert!(again.to_string().contains("exists"), "{again}");
+    found.close().await;
+    Store::open(&format!("sqlite:{}", copy.display()), V1).await.expect("the file that was there is untouched");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_command_line_backs_up_restores_and_checks() {
+    let place = Place::sqlite();
+    let store = place.open().await;
+    let catalogue = fill(&store).await;
+    let run = |arguments: &[&str], url: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_causeway"));
+        let output = command.arg("store").args(arguments).args(["--store", url]).output().unwrap();
+        let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        (output.status.success(), text)
+    };
+    let target = Place::sqlite();
+    let second = Place::postgres().await;
+    let copy = place.folder().join("copy.db").display().to_string();
+    let lines = place.folder().join("lines.jsonl").display().to_string();
+    let (done, text) = run(&["check"], &place.url());
+    assert!(done && text.contains("sound"), "{text}");
+    let (done, text) = run(&["backup", "--to", &copy], &place.url());
+    assert!(done, "{text}");
+    let (done, text) = run(&["restore", "--from", &copy], &second.url());
+    assert!(done && text.contains("restored"), "{text}");
+    let (done, text) = run(&["backup", "--to", &lines], &second.url());
+    assert!(done, "{text}");
+    let (done, text) = run(&["restore", "--from", &lines], &target.url());
+    assert!(done, "{text}");
+    assert_eq!(*target.open().await.catalogue(WORKSPACE).await.unwrap(), *catalogue);
+    let (done, text) = run(&["restore", "--from", &lines], &target.url());
+    assert!(!done && text.contains("--force"), "{text}");
+    let (done, text) = run(&["sweep", "--purge-older-than", "30d"], &target.url());
+    assert!(done && text.contains("purged 1 work items"), "{text}");
+    execute(&store, "UPDATE intent SET settled_at = NULL").await;
+    let (done, text) = run(&["check"], &place.url());
+    assert!(!done && text.contains("not settled"), "{text}");
+    let (done, text) = run(&["check"], "sqlite:/nowhere/store.db");
+    assert!(!done && text.contains("no store"), "{text}");
+}
