@@ -1,0 +1,219 @@
+//! Rules of property contexts (chapter 15): scope, name, pair, choices.
+
+use super::attachments::STEP;
+use super::edit::{Edit, Effect};
+use super::faults::{self, Entry, EntryForm, Faults, flag, nullable_text, text};
+use super::model::{Context, ContextOption, Property, PropertyType};
+use super::properties::{FIRST, judge_default_value};
+use super::scope;
+use crate::refusal::Refusal;
+use crate::v2::body::Given;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Name of the context every property starts with.
+pub const SEEDED: &str = "Default";
+
+impl Edit {
+    /// Creates a context of a workspace property and returns its id. `projects` are the projects of the
+    /// workspace among those the body names.
+    ///
+    /// # Errors
+    /// 404 for the property; 400 with every member that breaks a rule.
+    pub fn create_context(
+        &mut self,
+        property: Uuid,
+        given: &Given,
+        projects: &HashSet<Uuid>,
+    ) -> Result<Uuid, Refusal> {
+        let owner = self.workspace_property(property)?;
+        let places = self.after.contexts_of(property).into_iter().map(|context| context.sort_order);
+        let last = places.reduce(f64::max);
+        let context = Context {
+            id: Uuid::new_v4(),
+            property,
+            name: SEEDED.to_owned(),
+            all_projects: false,
+            all_types: false,
+            projects: Vec::new(),
+            types: Vec::new(),
+            is_required: false,
+            is_multi: false,
+            is_default: false,
+            default_value: Vec::new(),
+            settings: json!({}),
+            options: Vec::new(),
+            sort_order: last.map_or(FIRST, |last| last + STEP),
+            external_id: None,
+            external_source: None,
+            created_at: self.stamp(),
+        };
+        let id = context.id;
+        self.write_context(&owner, context, given, projects)?;
+        Ok(id)
+    }
+
+    /// Changes a context.
+    ///
+    /// # Errors
+    /// 404; 400 with every member that breaks a rule.
+    pub fn update_context(&mut self, id: Uuid, given: &Given, projects: &HashSet<Uuid>) -> Result<(), Refusal> {
+        let context = self.after.contexts.get(&id).ok_or_else(Refusal::not_found)?;
+        let context = Context::clone(context);
+        let owner = self.workspace_property(context.property)?;
+        self.write_context(&owner, context, given, projects)
+    }
+
+    /// Deletes a context with the options only it offers; what it covered falls to the next match.
+    ///
+    /// # Errors
+    /// 404.
+    pub fn delete_context(&mut self, id: Uuid) -> Result<(), Refusal> {
+        let context = self.after.contexts.remove(&id).ok_or_else(Refusal::not_found)?;
+        self.drop_unlinked(context.property);
+        self.effects.push(Effect::Rescoped(context.property));
+        Ok(())
+    }
+
+    /// Takes a deleted type off every context that listed it; one that listed nothing else goes (O84).
+    pub(super) fn forget_listed(&mut self, axis: fn(&mut Context) -> &mut Vec<Uuid>, id: Uuid) {
+        let mut emptied = Vec::new();
+        let mut touched = Vec::new();
+        for context in self.after.contexts.values_mut() {
+            let list = axis(Arc::make_mut(context));
+            if list.contains(&id) {
+                list.retain(|listed| *listed != id);
+                if list.is_empty() { &mut emptied } else { &mut touched }.push((context.id, context.property));
+            }
+        }
+        for (context, _) in &emptied {
+            // It was found a moment ago.
+            let _ = self.delete_context(*context);
+        }
+        for (_, property) in touched {
+            self.effects.push(Effect::Rescoped(property));
+        }
+    }
+
+    fn workspace_property(&self, id: Uuid) -> Result<Property, Refusal> {
+        self.property(id).ok().filter(|property| property.project.is_none()).ok_or_else(Refusal::not_found)
+    }
+
+    fn write_context(
+        &mut self,
+        owner: &Property,
+        mut context: Context,
+        given: &Given,
+        projects: &HashSet<Uuid>,
+    ) -> Result<(), Refusal> {
+        let mut faults = Faults::default();
+        assign(&mut context, given, &mut faults);
+        scope::assign(&self.after, &mut context, given, projects, &mut faults);
+        let entries = faults::entries(given, EntryForm::InContext, &mut faults);
+        if let Some(entries) = &entries {
+            if owner.property_type != PropertyType::Option && !entries.is_empty() {
+                faults.add("options", "only a property of type OPTION has options");
+            }
+            context.options = self.link_entries(owner.id, entries, &mut faults);
+        }
+        judge_defaults(&context, entries.is_some(), &mut faults);
+        self.judge_unique(&context, &mut faults);
+        let (id, property) = (context.id, context.property);
+        let offered: Vec<_> =
+            context.options.iter().filter_map(|link| self.after.options.get(&link.option)).collect();
+        let offered: Vec<_> = offered.into_iter().map(Arc::as_ref).collect();
+        if given.contains_key("default_value") || given.contains_key("is_multi") {
+            judge_default_value(owner, &offered, context.is_multi, &context.default_value, &mut faults);
+        }
+        scope::judge_overlap(&self.after, &context, &mut faults);
+        faults.finish()?;
+        self.after.contexts.insert(id, Arc::new(context));
+        self.drop_unlinked(property);
+        self.effects.push(Effect::Rescoped(property));
+        Ok(())
+    }
+
+    /// Options in the order of the entries; a name makes a new one.
+    fn link_entries(&mut self, property: Uuid, entries: &[Entry], faults: &mut Faults) -> Vec<ContextOption> {
+        let mut links = Vec::with_capacity(entries.len());
+        for (place, entry) in entries.iter().enumerate() {
+            let option = match entry.id {
+                Some(id) if self.after.option_of(property, id).is_none() => {
+                    faults.add(format!("options.{}.id", entry.index), "is not an option of this property");
+                    continue;
+                }
+                Some(id) => {
+                    self.amend_option(id, entry);
+                    id
+                }
+                None => self.unlinked_option(property, entry),
+            };
+            let is_default = entry.is_default.unwrap_or(false);
+            links.push(ContextOption { option, is_default, sort_order: STEP * (place as f64 + 1.0) });
+        }
+        links
+    }
+
+    /// Deletes options of the property that no context offers any more (O73).
+    fn drop_unlinked(&mut self, property: Uuid) {
+        let contexts = self.after.contexts_of(property).into_iter();
+        let linked: HashSet<Uuid> =
+            contexts.flat_map(|context| context.options.iter().map(|link| link.option)).collect();
+        let options = self.after.options_of(property).into_iter().map(|option| option.id);
+        let gone = options.filter(|id| !linked.contains(id)).collect();
+        self.drop_options(property, gone);
+    }
+
+    /// Name and external pair are unique within the property; refused with 400, not 409.
+    fn judge_unique(&self, context: &Context, faults: &mut Faults) {
+        let siblings = self.after.contexts_of(context.property);
+        let mut others = siblings.into_iter().filter(|other| other.id != context.id);
+        if others.clone().any(|other| other.name == context.name) {
+            faults.add("name", format!("another context of the property is named `{}`", context.name));
+        }
+        let pair = context.external_id.as_ref().zip(context.external_source.as_ref());
+        if pair.is_some()
+            && others.any(|other| pair == other.external_id.as_ref().zip(other.external_source.as_ref()))
+        {
+            faults.add("external_id", "another context of the property has this external_id and external_source");
+        }
+    }
+}
+
+/// O77: one preselected choice, unless the context takes several values.
+fn judge_defaults(context: &Context, restated: bool, faults: &mut Faults) {
+    if !context.is_multi && context.options.iter().filter(|link| link.is_default).count() > 1 {
+        let field = if restated { "options" } else { "is_multi" };
+        faults.add(field, "several options are defaults, which needs is_multi");
+    }
+}
+
+fn assign(context: &mut Context, given: &Given, faults: &mut Faults) {
+    if let Some(name) = text(given, "name") {
+        context.name = name;
+    }
+    context.is_required = flag(given, "is_required").unwrap_or(context.is_required);
+    context.is_multi = flag(given, "is_multi").unwrap_or(context.is_multi);
+    if let Some(texts) = faults::strings(given, "default_value", faults) {
+        context.default_value = texts;
+    }
+    if let Some(settings) = faults::object(given, "settings", faults) {
+        context.settings = settings;
+    }
+    if let Some(place) = given.get("sort_order").and_then(Value::as_f64) {
+        context.sort_order = place;
+    }
+    match (nullable_text(given, "external_id"), nullable_text(given, "external_source")) {
+        (None, None) => {}
+        (Some(id), Some(source)) if id.is_some() == source.is_some() => {
+            context.external_id = id;
+            context.external_source = source;
+        }
+        (None, Some(_)) | (Some(None), Some(Some(_))) => {
+            faults.add("external_id", "is sent together with external_source");
+        }
+        (Some(_), _) => faults.add("external_source", "is sent together with external_id"),
+    }
+}

@@ -1,0 +1,203 @@
+//! Members of a body: read by name, with every fault collected for one answer (O29).
+//!
+//! What an operation declares with a kind arrives checked; `options`, `default_value` and the free objects
+//! arrive as sent and are judged here, with dotted names (O28).
+
+use crate::refusal::{FieldError, Refusal};
+use crate::v2::body::Given;
+use crate::v2::value::read_uuid;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+/// Longest name, external id and external source.
+pub(super) const LONGEST: usize = 255;
+
+/// Faults found so far.
+#[derive(Debug, Default)]
+pub(super) struct Faults(Vec<FieldError>);
+
+impl Faults {
+    pub(super) fn add(&mut self, field: impl Into<String>, message: impl Into<String>) {
+        self.0.push(FieldError::new(field, message));
+    }
+
+    /// Refuses when there was any fault.
+    pub(super) fn finish(self) -> Result<(), Refusal> {
+        if self.0.is_empty() { Ok(()) } else { Err(Refusal::fields(self.0)) }
+    }
+
+    /// Adds the fault and goes on without the value.
+    fn none<T>(&mut self, field: &str, message: impl Into<String>) -> Option<T> {
+        self.add(field, message);
+        None
+    }
+}
+
+/// A text member that was sent and is not null.
+pub(super) fn text(given: &Given, name: &str) -> Option<String> {
+    given.get(name).and_then(Value::as_str).map(str::to_owned)
+}
+
+/// A nullable text member: `None` when it was not sent.
+pub(super) fn nullable_text(given: &Given, name: &str) -> Option<Option<String>> {
+    given.get(name).map(|value| value.as_str().map(str::to_owned))
+}
+
+/// A flag that was sent.
+pub(super) fn flag(given: &Given, name: &str) -> Option<bool> {
+    given.get(name).and_then(Value::as_bool)
+}
+
+/// A list of ids that was sent; its elements were checked with the body.
+pub(super) fn ids(given: &Given, name: &str) -> Option<Vec<Uuid>> {
+    let elements = given.get(name)?.as_array()?;
+    Some(elements.iter().filter_map(|element| read_uuid(element.as_str()?)).collect())
+}
+
+/// A free object that was sent (O71); null is none (O8).
+pub(super) fn object(given: &Given, name: &str, faults: &mut Faults) -> Option<Value> {
+    match given.get(name)? {
+        value @ Value::Object(_) => Some(value.clone()),
+        _ => faults.none(name, "must be an object"),
+    }
+}
+
+/// An array of strings that was sent.
+pub(super) fn strings(given: &Given, name: &str, faults: &mut Faults) -> Option<Vec<String>> {
+    let elements = match given.get(name)? {
+        Value::Array(elements) => elements,
+        _ => return faults.none(name, "must be an array of strings"),
+    };
+    let mut texts = Vec::with_capacity(elements.len());
+    for (index, element) in elements.iter().enumerate() {
+        match element.as_str() {
+            Some(text) if !text.contains('\0') => texts.push(text.to_owned()),
+            Some(_) => faults.add(format!("{name}.{index}"), "must not contain NUL characters"),
+            None => faults.add(format!("{name}.{index}"), "must be a string"),
+        }
+    }
+    Some(texts)
+}
+
+/// One entry of an `options` array, as far as it was sent.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Entry {
+    /// Place in the array.
+    pub(super) index: usize,
+    pub(super) id: Option<Uuid>,
+    pub(super) name: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) is_default: Option<bool>,
+    pub(super) external_id: Option<Option<String>>,
+    pub(super) external_source: Option<Option<String>>,
+}
+
+/// Which members an entry may carry; others change nothing (O6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EntryForm {
+    /// Inline with a new property: a name, no id yet.
+    New,
+    /// Inline with an existing property: id or name.
+    Restated,
+    /// In a context: id or name, no external pair.
+    InContext,
+}
+
+/// The `options` member, when it was sent: every readable entry, every fault of the others.
+pub(super) fn entries(given: &Given, form: EntryForm, faults: &mut Faults) -> Option<Vec<Entry>> {
+    let elements = match given.get("options")? {
+        Value::Array(elements) => elements,
+        _ => return faults.none("options", "must be an array of objects"),
+    };
+    let mut read: Vec<Entry> = Vec::with_capacity(elements.len());
+    for (index, element) in elements.iter().enumerate() {
+        let Some(members) = element.as_object() else {
+            faults.add(format!("options.{index}"), "must be an object");
+            continue;
+        };
+        let entry = entry(index, members, form, faults);
+        repeated(&read, &entry, faults);
+        read.push(entry);
+    }
+    Some(read)
+}
+
+/// An option named twice, by id or by name ignoring case.
+fn repeated(earlier: &[Entry], entry: &Entry, faults: &mut Faults) {
+    let index = entry.index;
+    if entry.id.is_some() && earlier.iter().any(|other| other.id == entry.id) {
+        faults.add(format!("options.{index}.id"), "is given more than once");
+    }
+    let Some(name) = entry.name.as_ref().map(|name| name.to_lowercase()) else { return };
+    if earlier.iter().filter_map(|other| other.name.as_ref()).any(|other| other.to_lowercase() == name) {
+        faults.add(format!("options.{index}.name"), "is given more than once, ignoring case");
+    }
+}
+
+fn entry(index: usize, members: &Map<String, Value>, form: EntryForm, faults: &mut Faults) -> Entry {
+    let at = |member: &str| format!("options.{index}.{member}");
+    let mut entry = Entry { index, ..Entry::default() };
+    let mut id_sent = false;
+    if let (Some(value), true) = (members.get("id"), form != EntryForm::New) {
+        id_sent = true;
+        entry.id = value.as_str().and_then(read_uuid);
+        if entry.id.is_none() {
+            faults.add(at("id"), "must be a UUID");
+        }
+    }
+    match members.get("name") {
+        Some(value) => entry.name = read_name(&at("name"), value, faults),
+        None if !id_sent && form == EntryForm::New => faults.add(at("name"), "is required"),
+        None if !id_sent => faults.add(at("name"), "is required, unless `id` is given"),
+        None => {}
+    }
+    if let Some(value) = members.get("description") {
+        entry.description = read_string(&at("description"), value, usize::MAX, faults);
+    }
+    if let Some(value) = members.get("is_default") {
+        entry.is_default = value.as_bool();
+        if entry.is_default.is_none() {
+            faults.add(at("is_default"), "must be true or false");
+        }
+    }
+    if form != EntryForm::InContext {
+        entry.external_id = external(members, "external_id", &at("external_id"), faults);
+        entry.external_source = external(members, "external_source", &at("external_source"), faults);
+    }
+    entry
+}
+
+fn external(members: &Map<String, Value>, name: &str, field: &str, faults: &mut Faults) -> Option<Option<String>> {
+    match members.get(name)? {
+        Value::Null => Some(None),
+        value => Some(read_string(field, value, LONGEST, faults)),
+    }
+}
+
+/// Trimmed, not blank, not too long (O9).
+fn read_name(field: &str, value: &Value, faults: &mut Faults) -> Option<String> {
+    let name = read_string(field, value, usize::MAX, faults)?.trim().to_owned();
+    if name.is_empty() {
+        return faults.none(field, "must not be blank");
+    }
+    if name.chars().count() > LONGEST {
+        return faults.none(field, format!("must not be longer than {LONGEST} characters"));
+    }
+    Some(name)
+}
+
+fn read_string(field: &str, value: &Value, longest: usize, faults: &mut Faults) -> Option<String> {
+    match value.as_str() {
+        None => faults.none(field, "must be a string"),
+        Some(text) if text.contains('\0') => faults.none(field, "must not contain NUL characters"),
+        Some(text) if text.chars().count() > longest => {
+            faults.none(field, format!("must not be longer than {longest} characters"))
+        }
+        Some(text) => Some(text.to_owned()),
+    }
+}
+
+/// Ids as one list in a message.
+pub(super) fn listed(ids: &[Uuid]) -> String {
+    ids.iter().map(Uuid::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,199 @@
+//! What is defined where: the look-ups that reads, writes and work items share.
+
+use super::model::{Catalogue, Context, FLAGS, Features, Property, PropertyOption, PropertyType, WorkItemType};
+use crate::plan::TypeMode;
+use crate::refusal::Refusal;
+use crate::v2::time::Micros;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use uuid::Uuid;
+
+impl Catalogue {
+    /// The catalogue of a workspace in which nothing was defined yet.
+    pub fn empty(workspace: Uuid, created_at: Micros) -> Self {
+        let features = Features {
+            id: Uuid::new_v5(&workspace, b"features"),
+            flags: [false; FLAGS.len()],
+            default_level: 0,
+            created_at,
+        };
+        Self {
+            workspace,
+            features: Arc::new(features),
+            types: BTreeMap::new(),
+            properties: BTreeMap::new(),
+            options: BTreeMap::new(),
+            contexts: BTreeMap::new(),
+            attachments: BTreeMap::new(),
+            imports: BTreeMap::new(),
+        }
+    }
+
+    /// The mode in effect; `available` says whether the plan has types of the workspace (O31).
+    pub fn mode(&self, available: bool) -> TypeMode {
+        if available && self.features.flags[0] { TypeMode::Workspace } else { TypeMode::Project }
+    }
+
+    /// Types owned by the workspace (`None`) or a project, epics included, oldest first.
+    pub fn types_of(&self, owner: Option<Uuid>) -> Vec<&Arc<WorkItemType>> {
+        let mut types: Vec<_> = self.types.values().filter(|kind| kind.project == owner).collect();
+        types.sort_by_key(|kind| (kind.created_at, kind.id));
+        types
+    }
+
+    /// Types of the workspace, epics included, oldest first.
+    pub fn types_of_workspace(&self) -> Vec<&Arc<WorkItemType>> {
+        self.types_of(None)
+    }
+
+    /// Types available in a project, own and imported, without epics, oldest first.
+    pub fn types_on_project(&self, project: Uuid) -> Vec<&Arc<WorkItemType>> {
+        let mut types: Vec<_> = self.types.values().filter(|kind| self.is_listed(project, kind)).collect();
+        types.sort_by_key(|kind| (kind.created_at, kind.id));
+        types
+    }
+
+    /// A type available in a project, own or imported; epics are none.
+    pub fn type_on_project(&self, project: Uuid, id: Uuid) -> Option<&Arc<WorkItemType>> {
+        self.types.get(&id).filter(|kind| self.is_listed(project, kind))
+    }
+
+    fn is_listed(&self, project: Uuid, kind: &WorkItemType) -> bool {
+        let here = match kind.project {
+            Some(owner) => owner == project,
+            None => self.imports.contains_key(&(project, kind.id)),
+        };
+        here && !kind.is_epic
+    }
+
+    /// The type a new item of the project gets when none is asked for.
+    ///
+    /// In workspace mode the default of the workspace when it was imported, else the first imported type that
+    /// is active (O62); in project mode the project's own default. Where the mode's own side has none, the
+    /// other side's serves, because both are listed in both modes (O32).
+    pub fn default_type(&self, project: Uuid, mode: TypeMode) -> Option<&Arc<WorkItemType>> {
+        let own = self.types.values().find(|kind| kind.project == Some(project) && kind.is_default);
+        let imported = self
+            .imports
+            .range((project, Uuid::nil())..=(project, Uuid::max()))
+            .filter_map(|(_, import)| Some((import, self.types.get(&import.type_id)?)))
+            .filter(|(_, kind)| kind.is_active && !kind.is_epic)
+            .min_by_key(|(import, kind)| (!kind.is_default, import.created_at, kind.id))
+            .map(|(_, kind)| kind);
+        match mode {
+            TypeMode::Workspace => imported.or(own),
+            TypeMode::Project => own.or(imported),
+        }
+    }
+
+    /// A type that a write on this surface (`None`: the workspace's) may change.
+    ///
+    /// # Errors
+    /// 404 for a type that is not there; on a project, 409 for one it merely imported (O86).
+    pub fn writable_type(&self, surface: Option<Uuid>, id: Uuid) -> Result<&Arc<WorkItemType>, Refusal> {
+        let kind = self.types.get(&id).ok_or_else(Refusal::not_found)?;
+        match surface {
+            _ if kind.project == surface => Ok(kind),
+            Some(project) if self.is_listed(project, kind) => Err(Refusal::ManagedAtWorkspace),
+            _ => Err(Refusal::not_found()),
+        }
+    }
+
+    /// A property that a write on this surface (`None`: the workspace's) may change.
+    ///
+    /// # Errors
+    /// 404 for a property that is not there; on a project, 409 for one of the workspace that shows there (O86).
+    pub fn writable_property(&self, surface: Option<Uuid>, id: Uuid) -> Result<&Arc<Property>, Refusal> {
+        let property = self.properties.get(&id).ok_or_else(Refusal::not_found)?;
+        match surface {
+            _ if property.project == surface => Ok(property),
+            Some(project) if self.shows(project, property) => Err(Refusal::ManagedAtWorkspace),
+            _ => Err(Refusal::not_found()),
+        }
+    }
+
+    /// Properties owned by the workspace (`None`) or a project, in their order.
+    pub fn properties_of(&self, owner: Option<Uuid>) -> Vec<&Arc<Property>> {
+        in_order(self.properties.values().filter(|property| property.project == owner).collect())
+    }
+
+    /// Properties of the workspace, inactive and unattached ones included.
+    pub fn properties_of_workspace(&self) -> Vec<&Arc<Property>> {
+        self.properties_of(None)
+    }
+
+    /// Properties a project shows: its own, and those its imported types carry (O86).
+    pub fn properties_on_project(&self, project: Uuid) -> Vec<&Arc<Property>> {
+        in_order(self.properties.values().filter(|property| self.shows(project, property)).collect())
+    }
+
+    /// One property a project shows.
+    pub fn property_on_project(&self, project: Uuid, id: Uuid) -> Option<&Arc<Property>> {
+        self.properties.get(&id).filter(|property| self.shows(project, property))
+    }
+
+    fn shows(&self, project: Uuid, property: &Property) -> bool {
+        if let Some(owner) = property.project {
+            return owner == project;
+        }
+        self.imports
+            .range((project, Uuid::nil())..=(project, Uuid::max()))
+            .any(|(_, import)| self.reaches(property.id, project, import.type_id))
+    }
+
+    /// Options of a property, in their order.
+    pub fn options_of(&self, property: Uuid) -> Vec<&Arc<PropertyOption>> {
+        let mut options: Vec<_> = self.options.values().filter(|option| option.property == property).collect();
+        options.sort_by(|a, b| {
+            a.sort_order.total_cmp(&b.sort_order).then_with(|| (a.created_at, a.id).cmp(&(b.created_at, b.id)))
+        });
+        options
+    }
+
+    /// Options of a workspace property as its option route lists them: a look-up that finds nothing is empty (14.4).
+    pub fn options_of_workspace(&self, property: Uuid) -> Vec<&Arc<PropertyOption>> {
+        match self.properties.get(&property) {
+            Some(found) if found.project.is_none() && found.property_type == PropertyType::Option => {
+                self.options_of(property)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// An option of this very property.
+    pub fn option_of(&self, property: Uuid, id: Uuid) -> Option<&Arc<PropertyOption>> {
+        self.options.get(&id).filter(|option| option.property == property)
+    }
+
+    /// Contexts of a property, in their order.
+    pub fn contexts_of(&self, property: Uuid) -> Vec<&Arc<Context>> {
+        let mut contexts: Vec<_> = self.contexts.values().filter(|context| context.property == property).collect();
+        contexts.sort_by(|a, b| {
+            a.sort_order.total_cmp(&b.sort_order).then_with(|| (a.created_at, a.id).cmp(&(b.created_at, b.id)))
+        });
+        contexts
+    }
+
+    /// A context of this very property.
+    pub fn context_of(&self, property: Uuid, id: Uuid) -> Option<&Arc<Context>> {
+        self.contexts.get(&id).filter(|context| context.property == property)
+    }
+
+    /// Properties on a type, in attachment order.
+    pub fn attached(&self, type_id: Uuid) -> Vec<Arc<Property>> {
+        let mut links: Vec<_> =
+            self.attachments.range((type_id, Uuid::nil())..=(type_id, Uuid::max())).map(|(_, link)| link).collect();
+        links.sort_by(|a, b| {
+            let place = a.sort_order.total_cmp(&b.sort_order);
+            place.then_with(|| (a.created_at, a.property).cmp(&(b.created_at, b.property)))
+        });
+        links.into_iter().filter_map(|link| self.properties.get(&link.property).cloned()).collect()
+    }
+}
+
+fn in_order(mut properties: Vec<&Arc<Property>>) -> Vec<&Arc<Property>> {
+    properties.sort_by(|a, b| {
+        a.sort_order.total_cmp(&b.sort_order).then_with(|| (a.created_at, a.id).cmp(&(b.created_at, b.id)))
+    });
+    properties
+}

@@ -1,0 +1,39 @@
+//! The definitions v1 does not have: types, properties, options, contexts and features of one workspace.
+//!
+//! Pure. A [`Catalogue`] is everything defined in one workspace, live rows only; an [`Edit`] changes a copy of
+//! it under the rules of the contract (chapters 11, 14–16) and says what the change means for the values
+//! recorded on work items. The store loads a catalogue, runs an edit in one transaction that no other writer
+//! of the workspace can enter, and saves the difference; nothing here reads or writes anything. An edit that
+//! refused is half done and must be dropped.
+//!
+//! May use: `plan` (the type mode), `refusal`, `v2` (bodies, times, values). May not use: `store`, `run`, `v1`,
+//! `edge`.
+
+mod attachments;
+mod check;
+mod contexts;
+mod defaults;
+mod edit;
+mod faults;
+mod features;
+mod lookup;
+mod model;
+mod options;
+mod properties;
+mod resolution;
+pub mod schema;
+mod scope;
+pub mod shapes;
+mod slug;
+mod types;
+pub mod values;
+
+pub use contexts::SEEDED;
+pub use edit::{Edit, Effect};
+pub use model::{
+    Attachment, Catalogue, Context, ContextOption, FLAGS, Features, Import, Property, PropertyOption, PropertyType,
+    RelationType, WorkItemType,
+};
+pub use resolution::{Applicable, Offered};
+pub use scope::named_projects;
+pub use types::PROVISIONED;

@@ -1,0 +1,282 @@
+//! Rules of the choices of an option property (14.4): order, defaults, deletion.
+//!
+//! A workspace property offers its options through contexts (O73). What comes through the option routes or
+//! inline with the property belongs to the context that covers everything, and an option is gone when no
+//! context offers it any more.
+
+use super::attachments::STEP;
+use super::defaults;
+use super::edit::{Edit, Effect};
+use super::faults::{Entry, Faults, flag, nullable_text, text};
+use super::model::{ContextOption, Property, PropertyOption, PropertyType};
+use crate::refusal::Refusal;
+use crate::v2::body::Given;
+use serde_json::json;
+use std::collections::HashSet;
+use std::sync::Arc;
+use uuid::Uuid;
+
+impl Edit {
+    /// Adds a choice at the end and returns its id.
+    ///
+    /// # Errors
+    /// 404 for the property; 400 when it takes no options, when no context covers everything, or, on the
+    /// workspace, for a second default.
+    pub fn create_option(&mut self, property: Uuid, given: &Given) -> Result<Uuid, Refusal> {
+        let owner = self.property(property)?;
+        if owner.property_type != PropertyType::Option {
+            return Err(Refusal::invalid("Only a property of type OPTION has options."));
+        }
+        if owner.project.is_none() && self.after.catch_all(property).is_none() {
+            return Err(Refusal::invalid(NO_CATCH_ALL));
+        }
+        let id = self.new_option(&owner, &given_entry(given));
+        if flag(given, "is_default") == Some(true) {
+            self.claim_default(&owner, id)?;
+        }
+        Ok(id)
+    }
+
+    /// Changes a choice; values that point at it stay.
+    ///
+    /// # Errors
+    /// 404; on the workspace, 400 for a second default.
+    pub fn update_option(&mut self, id: Uuid, given: &Given) -> Result<(), Refusal> {
+        let option = self.after.options.get(&id).ok_or_else(Refusal::not_found)?;
+        let owner = self.property(option.property)?;
+        self.amend_option(id, &given_entry(given));
+        match flag(given, "is_default") {
+            Some(true) => self.claim_default(&owner, id),
+            Some(false) => {
+                self.set_default(id, false);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Deletes a choice from its property and every context, with the values that point at it; no other
+    /// becomes default.
+    ///
+    /// # Errors
+    /// 404.
+    pub fn delete_option(&mut self, id: Uuid) -> Result<(), Refusal> {
+        let property = self.after.options.get(&id).ok_or_else(Refusal::not_found)?.property;
+        self.drop_options(property, vec![id]);
+        Ok(())
+    }
+
+    /// The option route's rule for a new default: on a project the flag moves (O72), on the workspace it must
+    /// be free.
+    fn claim_default(&mut self, owner: &Property, id: Uuid) -> Result<(), Refusal> {
+        let option = self.after.options.get(&id).ok_or_else(Refusal::not_found)?;
+        if owner.project.is_none() {
+            let home = self.after.home_of(option).ok_or_else(Refusal::not_found)?;
+            if home.options.iter().any(|link| link.is_default && link.option != id) {
+                return Err(Refusal::field("is_default", "another option is the default; clear it first"));
+            }
+        } else {
+            self.clear_defaults(owner);
+        }
+        self.set_default(id, true);
+        Ok(())
+    }
+
+    /// Creates an option at the end, and of its home context on the workspace.
+    pub(super) fn new_option(&mut self, owner: &Property, entry: &Entry) -> Uuid {
+        let id = self.unlinked_option(owner.id, entry);
+        if let Some(context) = self.after.catch_all(owner.id).map(|context| context.id)
+            && let Some(context) = self.after.contexts.get_mut(&context)
+        {
+            let last = context.options.iter().map(|link| link.sort_order).fold(0.0, f64::max);
+            let link = ContextOption { option: id, is_default: false, sort_order: last + STEP };
+            Arc::make_mut(context).options.push(link);
+        }
+        id
+    }
+
+    /// Creates an option at the end that no context offers yet.
+    pub(super) fn unlinked_option(&mut self, property: Uuid, entry: &Entry) -> Uuid {
+        let places = self.after.options.values().filter(|option| option.property == property);
+        let option = PropertyOption {
+            id: Uuid::new_v4(),
+            property,
+            name: entry.name.clone().unwrap_or_default(),
+            description: entry.description.clone().unwrap_or_default(),
+            is_default: false,
+            sort_order: places.map(|option| option.sort_order).fold(0.0, f64::max) + STEP,
+            logo_props: json!({}),
+            external_id: entry.external_id.clone().flatten(),
+            external_source: entry.external_source.clone().flatten(),
+            created_at: self.stamp(),
+        };
+        let id = option.id;
+        self.after.options.insert(id, Arc::new(option));
+        id
+    }
+
+    /// Writes what an entry says about an option, its flag excepted. Defaults that name it follow a rename.
+    pub(super) fn amend_option(&mut self, id: Uuid, entry: &Entry) {
+        let Some(option) = self.after.options.get_mut(&id) else { return };
+        let before = Arc::clone(option);
+        let option = Arc::make_mut(option);
+        if let Some(name) = &entry.name {
+            option.name.clone_from(name);
+        }
+        if let Some(description) = &entry.description {
+            option.description.clone_from(description);
+        }
+        if let Some(external_id) = &entry.external_id {
+            option.external_id.clone_from(external_id);
+        }
+        if let Some(external_source) = &entry.external_source {
+            option.external_source.clone_from(external_source);
+        }
+        let name = option.name.clone();
+        if name.to_lowercase() != before.name.to_lowercase() {
+            self.each_default(before.property, |text| {
+                let by_name = text.trim().to_lowercase() == before.name.to_lowercase();
+                Some(if by_name { name.clone() } else { text })
+            });
+        }
+    }
+
+    /// The set of an existing property's options, restated (O66): entries match by id, else by name ignoring
+    /// case; new names are added, missing options go.
+    pub(super) fn restate_options(&mut self, owner: &Property, entries: &[Entry], faults: &mut Faults) {
+        let present: Vec<Arc<PropertyOption>> = self.after.options_of(owner.id).into_iter().cloned().collect();
+        let mut kept: HashSet<Uuid> = entries.iter().filter_map(|entry| entry.id).collect();
+        let mut claimed = None;
+        let no_home = owner.project.is_none() && self.after.catch_all(owner.id).is_none();
+        for entry in entries {
+            let id = match entry.id {
+                Some(id) if !present.iter().any(|option| option.id == id) => {
+                    faults.add(format!("options.{}.id", entry.index), "is not an option of this property");
+                    continue;
+                }
+                Some(id) => Some(id),
+                None => {
+                    let name = entry.name.as_deref().unwrap_or_default().to_lowercase();
+                    let free = present.iter().filter(|option| !kept.contains(&option.id));
+                    free.into_iter().find(|option| option.name.to_lowercase() == name).map(|option| option.id)
+                }
+            };
+            let id = match id {
+                Some(id) => {
+                    self.amend_option(id, entry);
+                    id
+                }
+                None if no_home => {
+                    faults.add(format!("options.{}.name", entry.index), NO_CATCH_ALL);
+                    continue;
+                }
+                None => self.new_option(owner, entry),
+            };
+            kept.insert(id);
+            match entry.is_default {
+                Some(true) => claimed = Some(id),
+                Some(false) => self.set_default(id, false),
+                None => {}
+            }
+        }
+        let gone = present.iter().map(|option| option.id).filter(|id| !kept.contains(id)).collect();
+        self.drop_options(owner.id, gone);
+        if let Some(id) = claimed {
+            self.clear_defaults_beside(owner, id);
+            self.set_default(id, true);
+        }
+    }
+
+    /// Deletes options with their links, the values on them, and defaults that named them.
+    pub(super) fn drop_options(&mut self, property: Uuid, ids: Vec<Uuid>) {
+        if ids.is_empty() {
+            return;
+        }
+        for context in self.after.contexts.values_mut().filter(|context| context.property == property) {
+            if context.options.iter().any(|link| ids.contains(&link.option)) {
+                Arc::make_mut(context).options.retain(|link| !ids.contains(&link.option));
+            }
+        }
+        for id in &ids {
+            self.after.options.remove(id);
+        }
+        self.effects.push(Effect::OptionsGone(property, ids));
+        self.settle_defaults(property);
+    }
+
+    /// Takes defaults away that the property or context can no longer read: its kind has changed, or the
+    /// option they named is gone.
+    pub(super) fn settle_defaults(&mut self, property: Uuid) {
+        let Ok(owner) = self.property(property) else { return };
+        let options: Vec<Arc<PropertyOption>> = self.after.options_of(property).into_iter().cloned().collect();
+        let options: Vec<&PropertyOption> = options.iter().map(Arc::as_ref).collect();
+        self.each_default(property, |text| defaults::fault(&owner, &options, &text).is_none().then_some(text));
+    }
+
+    /// Maps every default text of the property and its contexts; `None` takes it away.
+    fn each_default(&mut self, property: Uuid, mut map: impl FnMut(String) -> Option<String>) {
+        let mut mapped = |texts: &[String]| texts.iter().cloned().filter_map(&mut map).collect::<Vec<_>>();
+        if let Some(owner) = self.after.properties.get_mut(&property) {
+            let texts = mapped(&owner.default_value);
+            if texts != owner.default_value {
+                Arc::make_mut(owner).default_value = texts;
+            }
+        }
+        for context in self.after.contexts.values_mut().filter(|context| context.property == property) {
+            let texts = mapped(&context.default_value);
+            if texts != context.default_value {
+                Arc::make_mut(context).default_value = texts;
+            }
+        }
+    }
+
+    /// Sets an option's flag where the property shows it: itself on a project, its home context's link on the
+    /// workspace.
+    pub(super) fn set_default(&mut self, id: Uuid, is_default: bool) {
+        let Some(option) = self.after.options.get(&id) else { return };
+        let home = self.after.home_of(option).map(|context| context.id);
+        if let Some(context) = home.and_then(|home| self.after.contexts.get_mut(&home)) {
+            for link in &mut Arc::make_mut(context).options {
+                if link.option == id {
+                    link.is_default = is_default;
+                }
+            }
+        } else if let Some(option) = self.after.options.get_mut(&id) {
+            Arc::make_mut(option).is_default = is_default;
+        }
+    }
+
+    fn clear_defaults(&mut self, owner: &Property) {
+        for option in self.after.options.values_mut().filter(|option| option.property == owner.id) {
+            if option.is_default {
+                Arc::make_mut(option).is_default = false;
+            }
+        }
+    }
+
+    /// Frees the flag where `id` is about to take it.
+    fn clear_defaults_beside(&mut self, owner: &Property, id: Uuid) {
+        let Some(option) = self.after.options.get(&id) else { return };
+        let home = self.after.home_of(option).map(|context| context.id);
+        match home.and_then(|home| self.after.contexts.get_mut(&home)) {
+            Some(context) => {
+                Arc::make_mut(context).options.iter_mut().for_each(|link| link.is_default = false);
+            }
+            None => self.clear_defaults(owner),
+        }
+    }
+}
+
+/// Why a workspace property cannot take another option by itself.
+const NO_CATCH_ALL: &str =
+    "no context of the property covers all projects and all types; add the option through a context";
+
+fn given_entry(given: &Given) -> Entry {
+    Entry {
+        name: text(given, "name"),
+        description: text(given, "description"),
+        external_id: nullable_text(given, "external_id"),
+        external_source: nullable_text(given, "external_source"),
+        ..Entry::default()
+    }
+}

@@ -1,0 +1,244 @@
+//! Rules of custom properties (14.3): kinds, defaults, inline options, the context seeded with them.
+
+use super::attachments::STEP;
+use super::defaults;
+use super::edit::{Edit, Effect};
+use super::faults::{self, Entry, EntryForm, Faults, flag, nullable_text, text};
+use super::model::{Context, Property, PropertyType};
+use super::slug::slug;
+use crate::refusal::Refusal;
+use crate::v2::body::Given;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Place of the first record in an order clients may rearrange.
+pub(super) const FIRST: f64 = 65_535.0;
+
+impl Edit {
+    /// Defines a property of the workspace (`None`) or of a project, with inline options, and returns its id.
+    /// A workspace property gets its `Default` context.
+    ///
+    /// # Errors
+    /// 400 with every member that breaks a rule.
+    pub fn create_property(&mut self, owner: Option<Uuid>, given: &Given) -> Result<Uuid, Refusal> {
+        let mut faults = Faults::default();
+        let mut property = self.blank_property(owner, &text(given, "display_name").unwrap_or_default());
+        assign(&mut property, given, &mut faults);
+        let entries = faults::entries(given, EntryForm::New, &mut faults).unwrap_or_default();
+        judge_entries(&property, &entries, &mut faults);
+        let id = property.id;
+        self.after.properties.insert(id, Arc::new(property.clone()));
+        if owner.is_none() {
+            self.seed_context(&property);
+        }
+        for entry in &entries {
+            let option = self.new_option(&property, entry);
+            if entry.is_default == Some(true) {
+                self.set_default(option, true);
+            }
+        }
+        self.judge_default(&property, &mut faults);
+        faults.finish()?;
+        Ok(id)
+    }
+
+    /// Changes a property. Its name stays; values already recorded stay; the seeded context follows where it
+    /// still says what the property said.
+    ///
+    /// # Errors
+    /// 404; 400 with every member that breaks a rule.
+    pub fn update_property(&mut self, id: Uuid, given: &Given) -> Result<(), Refusal> {
+        let before = self.property(id)?;
+        let mut faults = Faults::default();
+        let mut property = before.clone();
+        if let Some(display_name) = text(given, "display_name") {
+            property.display_name = display_name;
+        }
+        assign(&mut property, given, &mut faults);
+        let entries = faults::entries(given, EntryForm::Restated, &mut faults);
+        self.after.properties.insert(id, Arc::new(property.clone()));
+        self.follow(&before, &property);
+        if let Some(entries) = entries {
+            judge_entries(&property, &entries, &mut faults);
+            self.restate_options(&property, &entries, &mut faults);
+        }
+        if property.property_type != PropertyType::Option {
+            let options = self.after.options_of(id).into_iter().map(|option| option.id).collect();
+            self.drop_options(id, options);
+        }
+        if given.contains_key("default_value") || property.is_multi != before.is_multi {
+            self.judge_default(&property, &mut faults);
+        }
+        self.settle_defaults(id);
+        faults.finish()
+    }
+
+    /// Deletes a property with its options, contexts, attachments and all its values.
+    ///
+    /// # Errors
+    /// 404.
+    pub fn delete_property(&mut self, id: Uuid) -> Result<(), Refusal> {
+        self.after.properties.remove(&id).ok_or_else(Refusal::not_found)?;
+        self.after.options.retain(|_, option| option.property != id);
+        self.after.contexts.retain(|_, context| context.property != id);
+        self.after.attachments.retain(|(_, property), _| *property != id);
+        self.effects.push(Effect::PropertyGone(id));
+        Ok(())
+    }
+
+    pub(super) fn property(&self, id: Uuid) -> Result<Property, Refusal> {
+        self.after.properties.get(&id).map(|property| Property::clone(property)).ok_or_else(Refusal::not_found)
+    }
+
+    fn blank_property(&mut self, owner: Option<Uuid>, display_name: &str) -> Property {
+        let siblings = self.after.properties_of(owner);
+        let taken = siblings.iter().map(|property| property.name.as_str()).collect();
+        let last = siblings.iter().map(|property| property.sort_order).reduce(f64::max);
+        Property {
+            id: Uuid::new_v4(),
+            project: owner,
+            name: slug(display_name, &taken),
+            display_name: display_name.to_owned(),
+            description: None,
+            property_type: PropertyType::Text,
+            relation_type: None,
+            is_required: false,
+            is_multi: false,
+            is_active: true,
+            default_value: Vec::new(),
+            settings: json!({}),
+            validation_rules: json!({}),
+            logo_props: json!({}),
+            sort_order: last.map_or(FIRST, |last| last + STEP),
+            external_id: None,
+            external_source: None,
+            created_at: self.stamp(),
+        }
+    }
+
+    /// The context every workspace property starts with: everywhere, as the property itself says.
+    fn seed_context(&mut self, property: &Property) {
+        let context = Context {
+            id: Uuid::new_v4(),
+            property: property.id,
+            name: super::contexts::SEEDED.to_owned(),
+            all_projects: true,
+            all_types: true,
+            projects: Vec::new(),
+            types: Vec::new(),
+            is_required: property.is_required,
+            is_multi: property.is_multi,
+            is_default: true,
+            default_value: property.default_value.clone(),
+            settings: property.settings.clone(),
+            options: Vec::new(),
+            sort_order: FIRST,
+            external_id: None,
+            external_source: None,
+            created_at: self.stamp(),
+        };
+        self.after.contexts.insert(context.id, Arc::new(context));
+    }
+
+    /// Lets the seeded context follow a change of the property, member by member, unless it was edited apart.
+    fn follow(&mut self, before: &Property, property: &Property) {
+        let contexts = self.after.contexts.values_mut();
+        for context in contexts.filter(|context| context.property == property.id && context.is_default) {
+            let context = Arc::make_mut(context);
+            if context.is_required == before.is_required {
+                context.is_required = property.is_required;
+            }
+            if context.is_multi == before.is_multi {
+                context.is_multi = property.is_multi;
+            }
+            if context.default_value == before.default_value {
+                context.default_value.clone_from(&property.default_value);
+            }
+            if context.settings == before.settings {
+                context.settings.clone_from(&property.settings);
+            }
+        }
+    }
+
+    /// O69 over the property as it will be.
+    fn judge_default(&self, property: &Property, faults: &mut Faults) {
+        let options: Vec<_> = self.after.options_of(property.id).into_iter().map(Arc::as_ref).collect();
+        judge_default_value(property, &options, property.is_multi, &property.default_value, faults);
+    }
+}
+
+/// Every element must be readable for the kind; several need `is_multi`.
+pub(super) fn judge_default_value(
+    property: &Property,
+    options: &[&super::model::PropertyOption],
+    is_multi: bool,
+    texts: &[String],
+    faults: &mut Faults,
+) {
+    if texts.len() > 1 && !is_multi {
+        faults.add("default_value", "more than one needs is_multi");
+    }
+    for (index, text) in texts.iter().enumerate() {
+        if let Some(message) = defaults::fault(property, options, text) {
+            faults.add(format!("default_value.{index}"), message);
+        }
+    }
+}
+
+/// O70: options only where they belong, and one of them preselected at most.
+fn judge_entries(property: &Property, entries: &[Entry], faults: &mut Faults) {
+    if property.property_type != PropertyType::Option && !entries.is_empty() {
+        faults.add("options", "only a property of type OPTION has options");
+    }
+    for second in entries.iter().filter(|entry| entry.is_default == Some(true)).skip(1) {
+        faults.add(format!("options.{}.is_default", second.index), "another option is the default already");
+    }
+}
+
+fn assign(property: &mut Property, given: &Given, faults: &mut Faults) {
+    if let Some(kind) = word(given, "property_type") {
+        property.property_type = kind;
+    }
+    if given.contains_key("relation_type") {
+        property.relation_type = word(given, "relation_type");
+    } else if property.property_type != PropertyType::Relation {
+        property.relation_type = None;
+    }
+    match (property.property_type == PropertyType::Relation, property.relation_type.is_some()) {
+        (true, false) => faults.add("relation_type", "is required for a property of type RELATION"),
+        (false, true) => faults.add("relation_type", "is for properties of type RELATION only"),
+        _ => {}
+    }
+    if let Some(description) = nullable_text(given, "description") {
+        property.description = description;
+    }
+    for (name, stored) in [
+        ("is_required", &mut property.is_required),
+        ("is_multi", &mut property.is_multi),
+        ("is_active", &mut property.is_active),
+    ] {
+        *stored = flag(given, name).unwrap_or(*stored);
+    }
+    if let Some(texts) = faults::strings(given, "default_value", faults) {
+        property.default_value = texts;
+    }
+    if let Some(settings) = faults::object(given, "settings", faults) {
+        property.settings = settings;
+    }
+    if let Some(rules) = faults::object(given, "validation_rules", faults) {
+        property.validation_rules = rules;
+    }
+    if let Some(external_id) = nullable_text(given, "external_id") {
+        property.external_id = external_id;
+    }
+    if let Some(external_source) = nullable_text(given, "external_source") {
+        property.external_source = external_source;
+    }
+}
+
+/// A word of an enumeration, checked with the body.
+fn word<T: DeserializeOwned>(given: &Given, name: &str) -> Option<T> {
+    given.get(name).filter(|value| !value.is_null()).and_then(|value: &Value| T::deserialize(value).ok())
+}

@@ -1,0 +1,188 @@
+//! Which properties an item takes, and with what rules there.
+//!
+//! A project's property is itself wherever it is attached. A workspace property is seen through the one context
+//! that resolves for the item's project and type: the most specific wins and nothing is merged (chapter 15).
+
+use super::defaults;
+use super::model::{Catalogue, Context, Property, PropertyOption, PropertyType};
+use serde_json::Value;
+use std::collections::HashSet;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// A property as it applies to items of one type in one project.
+#[derive(Debug, Clone)]
+pub struct Applicable {
+    /// The property.
+    pub property: Arc<Property>,
+    /// The context whose values are in effect; none for a property of the project.
+    pub context: Option<Arc<Context>>,
+    /// A value must be given on create.
+    pub is_required: bool,
+    /// Several values.
+    pub is_multi: bool,
+    /// What an item gets that says nothing; ids for options, where a flagged option wins over the
+    /// stored default (15.11).
+    pub default_value: Vec<String>,
+    /// Type-specific object.
+    pub settings: Value,
+    /// Offered choices, in order.
+    pub options: Vec<Offered>,
+}
+
+/// A choice an item may take.
+#[derive(Debug, Clone)]
+pub struct Offered {
+    /// The option.
+    pub option: Arc<PropertyOption>,
+    /// Preselected here.
+    pub is_default: bool,
+}
+
+impl Context {
+    /// Whether the context covers items of the type in the project.
+    pub fn covers(&self, project: Uuid, type_id: Uuid) -> bool {
+        (self.all_projects || self.projects.contains(&project)) && (self.all_types || self.types.contains(&type_id))
+    }
+
+    /// Specificity, 1 (listed projects and types) to 4 (all and all); lower wins.
+    pub fn tier(&self) -> u8 {
+        1 + 2 * u8::from(self.all_projects) + u8::from(self.all_types)
+    }
+}
+
+impl Catalogue {
+    /// The context of a workspace property in effect for items of the type in the project.
+    pub fn resolve(&self, property: Uuid, project: Uuid, type_id: Uuid) -> Option<&Arc<Context>> {
+        let contexts = self.contexts.values().filter(|context| context.property == property);
+        contexts
+            .filter(|context| context.covers(project, type_id))
+            .min_by_key(|context| (context.tier(), context.id))
+    }
+
+    /// Whether a workspace property applies to items of the type in the project (O65): a context resolves, and
+    /// the type carries the property or is listed by that context.
+    pub(super) fn reaches(&self, property: Uuid, project: Uuid, type_id: Uuid) -> bool {
+        let attached = self.attachments.contains_key(&(type_id, property));
+        // An attached property shows with its type even where no context makes it apply (O86).
+        attached || self.resolve(property, project, type_id).is_some_and(|context| context.types.contains(&type_id))
+    }
+
+    /// The active properties that apply to items of the type in the project: attached ones in attachment
+    /// order, then those a context brings. Empty for a type that is not available there.
+    pub fn applicable(&self, project: Uuid, type_id: Uuid) -> Vec<Applicable> {
+        let Some(kind) = self.type_on_project(project, type_id) else { return Vec::new() };
+        let mut properties = self.attached(type_id);
+        if kind.project.is_none() {
+            for property in self.properties_of_workspace() {
+                if !self.attachments.contains_key(&(type_id, property.id))
+                    && self.reaches(property.id, project, type_id)
+                {
+                    properties.push(Arc::clone(property));
+                }
+            }
+        }
+        properties.retain(|property| property.is_active);
+        properties.into_iter().filter_map(|property| self.apply(property, project, type_id)).collect()
+    }
+
+    fn apply(&self, property: Arc<Property>, project: Uuid, type_id: Uuid) -> Option<Applicable> {
+        let applicable = if property.project.is_some() {
+            let options = self.options_of(property.id).into_iter();
+            Applicable {
+                context: None,
+                is_required: property.is_required,
+                is_multi: property.is_multi,
+                default_value: property.default_value.clone(),
+                settings: property.settings.clone(),
+                options: options
+                    .map(|option| Offered { option: Arc::clone(option), is_default: option.is_default })
+                    .collect(),
+                property,
+            }
+        } else {
+            let context = self.resolve(property.id, project, type_id)?;
+            Applicable {
+                is_required: context.is_required,
+                is_multi: context.is_multi,
+                default_value: context.default_value.clone(),
+                settings: context.settings.clone(),
+                options: self.offered(context),
+                context: Some(Arc::clone(context)),
+                property,
+            }
+        };
+        Some(applicable.with_effective_default())
+    }
+
+    /// Choices of a context, in their order there.
+    pub fn offered(&self, context: &Context) -> Vec<Offered> {
+        let mut links: Vec<_> = context.options.iter().collect();
+        links.sort_by(|a, b| a.sort_order.total_cmp(&b.sort_order).then_with(|| a.option.cmp(&b.option)));
+        let options = links.into_iter().filter_map(|link| Some((self.options.get(&link.option)?, link.is_default)));
+        options.map(|(option, is_default)| Offered { option: Arc::clone(option), is_default }).collect()
+    }
+
+    /// The options an item of the type in the project may point at. `None`: the property does not cover the
+    /// item at all and its values go; for kinds without options an empty set means nothing.
+    ///
+    /// Attachment does not matter: what is detached on the workspace is hidden, not gone (O75).
+    pub fn offers(&self, property: Uuid, project: Uuid, type_id: Uuid) -> Option<HashSet<Uuid>> {
+        let found = self.properties.get(&property)?;
+        match found.project {
+            Some(owner) if owner == project => {
+                Some(self.options_of(property).into_iter().map(|option| option.id).collect())
+            }
+            Some(_) => None,
+            None => {
+                let context = self.resolve(property, project, type_id)?;
+                Some(context.options.iter().map(|link| link.option).collect())
+            }
+        }
+    }
+
+    /// Whether the option is preselected, as the property shows it: for a workspace property what the context
+    /// that covers everything says, else the first that offers the option.
+    pub fn is_preselected(&self, option: &PropertyOption) -> bool {
+        match self.home_of(option) {
+            Some(home) => home.options.iter().any(|link| link.option == option.id && link.is_default),
+            None => option.is_default,
+        }
+    }
+
+    /// The context an option of a workspace property belongs to first.
+    pub(super) fn home_of(&self, option: &PropertyOption) -> Option<&Arc<Context>> {
+        let contexts = self.contexts_of(option.property).into_iter();
+        let mut linking = contexts.filter(|context| context.options.iter().any(|link| link.option == option.id));
+        let first = linking.next()?;
+        if first.tier() == 4 {
+            Some(first)
+        } else {
+            Some(linking.find(|context| context.tier() == 4).unwrap_or(first))
+        }
+    }
+
+    /// The context of a workspace property that covers all projects and all types.
+    pub(super) fn catch_all(&self, property: Uuid) -> Option<&Arc<Context>> {
+        self.contexts.values().find(|context| context.property == property && context.tier() == 4)
+    }
+}
+
+impl Applicable {
+    fn with_effective_default(mut self) -> Self {
+        if self.property.property_type == PropertyType::Option {
+            let flagged: Vec<_> = self.options.iter().filter(|offered| offered.is_default).collect();
+            let ids: Vec<String> = if flagged.is_empty() {
+                let named = self
+                    .default_value
+                    .iter()
+                    .filter_map(|text| self.options.iter().find(|offered| defaults::names(&offered.option, text)));
+                named.map(|offered| offered.option.id.to_string()).collect()
+            } else {
+                flagged.into_iter().map(|offered| offered.option.id.to_string()).collect()
+            };
+            self.default_value = ids;
+        }
+        self
+    }
+}

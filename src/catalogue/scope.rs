@@ -1,0 +1,94 @@
+//! What a context covers: two axes, each a wildcard or a list, and no two contexts of a property equally
+//! specific in one place (15.1–15.6, 15.13).
+
+use super::faults::{Faults, flag, ids, listed};
+use super::model::{Catalogue, Context};
+use crate::v2::body::Given;
+use std::collections::HashSet;
+use uuid::Uuid;
+
+/// One of the two axes of a body.
+struct Axis {
+    flag: &'static str,
+    list: &'static str,
+    things: &'static str,
+}
+
+const PROJECTS: Axis = Axis { flag: "applies_to_all_projects", list: "project_ids", things: "projects" };
+const TYPES: Axis = Axis { flag: "applies_to_all_work_item_types", list: "issue_type_ids", things: "types" };
+
+/// Ids of a body that v1 has to know as projects of the workspace.
+pub fn named_projects(given: &Given) -> Vec<Uuid> {
+    ids(given, PROJECTS.list).unwrap_or_default()
+}
+
+/// Writes the scope a body asks for.
+pub(super) fn assign(
+    catalogue: &Catalogue,
+    context: &mut Context,
+    given: &Given,
+    projects: &HashSet<Uuid>,
+    faults: &mut Faults,
+) {
+    let is_type = |id: &Uuid| catalogue.types.get(id).is_some_and(|kind| kind.project.is_none());
+    PROJECTS.assign(given, &mut context.all_projects, &mut context.projects, |id| projects.contains(id), faults);
+    TYPES.assign(given, &mut context.all_types, &mut context.types, is_type, faults);
+}
+
+impl Axis {
+    fn assign(
+        &self,
+        given: &Given,
+        all: &mut bool,
+        stored: &mut Vec<Uuid>,
+        known: impl Fn(&Uuid) -> bool,
+        faults: &mut Faults,
+    ) {
+        let sent = ids(given, self.list);
+        *all = flag(given, self.flag).unwrap_or(*all);
+        if *all {
+            if sent.is_some() {
+                faults.add(self.list, format!("must not come with {} true", self.flag));
+            }
+            stored.clear();
+            return;
+        }
+        if let Some(sent) = sent {
+            let mut seen = HashSet::new();
+            let repeated: Vec<Uuid> = sent.iter().copied().filter(|id| !seen.insert(*id)).collect();
+            let unknown: Vec<Uuid> = sent.iter().copied().filter(|id| !known(id)).collect();
+            if !repeated.is_empty() {
+                faults.add(self.list, format!("given more than once: {}", listed(&repeated)));
+            }
+            if !unknown.is_empty() {
+                faults.add(self.list, format!("not {} of this workspace: {}", self.things, listed(&unknown)));
+            }
+            *stored = sent;
+        }
+        if stored.is_empty() {
+            faults.add(self.list, format!("must not be empty unless {} is true", self.flag));
+        }
+    }
+}
+
+/// Judges a context against the others of its property.
+pub(super) fn judge_overlap(catalogue: &Catalogue, context: &Context, faults: &mut Faults) {
+    let contexts = catalogue.contexts_of(context.property);
+    let others = contexts.into_iter().filter(|other| other.id != context.id);
+    for other in others {
+        if context.all_projects && other.all_projects {
+            let message = format!("the context `{}` applies to all projects already", other.name);
+            faults.add(PROJECTS.flag, message);
+        } else if overlap(context, other) {
+            let field = if context.all_types { PROJECTS.list } else { TYPES.list };
+            faults.add(field, format!("the context `{}` covers some of this just as specifically", other.name));
+        }
+    }
+}
+
+/// Whether two contexts of one tier cover the same items somewhere.
+pub(super) fn overlap(one: &Context, other: &Context) -> bool {
+    one.tier() == other.tier()
+        && (one.all_projects || one.projects.iter().any(|id| other.projects.contains(id)))
+        && (one.all_types || one.types.iter().any(|id| other.types.contains(id)))
+}

@@ -1,0 +1,192 @@
+//! Rules of work item types (14.1): names, defaults, enabling, importing, deleting.
+
+use super::edit::{Edit, Effect};
+use super::faults::{flag, listed, nullable_text, text};
+use super::model::{Import, WorkItemType};
+use crate::refusal::Refusal;
+use crate::v2::body::Given;
+use serde_json::json;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Name of the default type the service provisions.
+pub const PROVISIONED: &str = "Task";
+
+impl Edit {
+    /// Defines a type of the workspace (`None`) or of a project and returns its id.
+    ///
+    /// # Errors
+    /// 409 for a name or an external pair in use by the owner (O60).
+    pub fn create_type(&mut self, owner: Option<Uuid>, given: &Given) -> Result<Uuid, Refusal> {
+        let mut kind = self.blank_type(owner, text(given, "name").unwrap_or_default());
+        assign(&mut kind, given);
+        self.refuse_type_clash(&kind)?;
+        Ok(self.put_type(kind))
+    }
+
+    /// Changes a type.
+    ///
+    /// # Errors
+    /// 404; 400 for switching off the default; 409 for a name or an external pair in use by the owner.
+    pub fn update_type(&mut self, id: Uuid, given: &Given) -> Result<(), Refusal> {
+        let mut kind = self.work_item_type(id)?;
+        assign(&mut kind, given);
+        if kind.is_default && !kind.is_active {
+            return Err(Refusal::field("is_active", "the default type cannot be switched off"));
+        }
+        self.refuse_type_clash(&kind)?;
+        self.put_type(kind);
+        Ok(())
+    }
+
+    /// Deletes a type; the store refuses when work items use it. Attachments and imports go with it, and so
+    /// does a context that listed nothing else (O63, O84).
+    ///
+    /// # Errors
+    /// 404; 409 for the default type.
+    pub fn delete_type(&mut self, id: Uuid) -> Result<(), Refusal> {
+        let kind = self.work_item_type(id)?;
+        if kind.is_default {
+            return Err(conflict("The default type cannot be deleted; mark another type as default first."));
+        }
+        self.effects.push(Effect::TypeMustBeUnused(id));
+        self.after.types.remove(&id);
+        self.after.attachments.retain(|(type_id, _), _| *type_id != id);
+        self.after.imports.retain(|(_, type_id), _| *type_id != id);
+        self.forget_listed(|context| &mut context.types, id);
+        Ok(())
+    }
+
+    /// Makes a type the default of its owner.
+    ///
+    /// # Errors
+    /// 404; 400 for an inactive or epic type (O60).
+    pub fn mark_default(&mut self, id: Uuid) -> Result<(), Refusal> {
+        let kind = self.work_item_type(id)?;
+        if !kind.is_active || kind.is_epic {
+            return Err(Refusal::invalid("An inactive type or an epic type cannot be the default type."));
+        }
+        for other in self.after.types.values_mut().filter(|other| other.project == kind.project) {
+            if other.is_default != (other.id == id) {
+                Arc::make_mut(other).is_default = other.id == id;
+            }
+        }
+        Ok(())
+    }
+
+    /// Turns types on in a project and returns its default type; repeating changes nothing.
+    ///
+    /// # Errors
+    /// None of its own.
+    pub fn enable(&mut self, project: Uuid) -> Result<Uuid, Refusal> {
+        self.provide_default(Some(project))
+    }
+
+    /// Makes types of the workspace available in a project, those it has already included.
+    ///
+    /// # Errors
+    /// 400 for no types, or for one that is no importable type of the workspace.
+    pub fn import(&mut self, project: Uuid, types: &[Uuid]) -> Result<(), Refusal> {
+        if types.is_empty() {
+            return Err(Refusal::field("work_item_types", "must not be empty"));
+        }
+        let known =
+            |id: &Uuid| self.after.types.get(id).is_some_and(|kind| kind.project.is_none() && !kind.is_epic);
+        let unknown: Vec<Uuid> = types.iter().copied().filter(|id| !known(id)).collect();
+        if !unknown.is_empty() {
+            let message = format!("not importable types of this workspace: {}", listed(&unknown));
+            return Err(Refusal::field("work_item_types", message));
+        }
+        for type_id in types {
+            if !self.after.imports.contains_key(&(project, *type_id)) {
+                let import = Import { project, type_id: *type_id, created_at: self.stamp() };
+                self.after.imports.insert((project, *type_id), import);
+            }
+        }
+        Ok(())
+    }
+
+    /// The default type of an owner, provisioned when it has none; a type of the owner that already has the
+    /// name is taken.
+    pub(super) fn provide_default(&mut self, owner: Option<Uuid>) -> Result<Uuid, Refusal> {
+        let mut own = self.after.types.values().filter(|kind| kind.project == owner);
+        if let Some(default) = own.clone().find(|kind| kind.is_default) {
+            return Ok(default.id);
+        }
+        let id = match own.find(|kind| kind.name == PROVISIONED && !kind.is_epic).map(|kind| kind.id) {
+            Some(id) => id,
+            None => {
+                let kind = self.blank_type(owner, PROVISIONED.to_owned());
+                self.put_type(kind)
+            }
+        };
+        if let Some(kind) = self.after.types.get_mut(&id) {
+            Arc::make_mut(kind).is_active = true;
+        }
+        self.mark_default(id)?;
+        Ok(id)
+    }
+
+    pub(super) fn work_item_type(&self, id: Uuid) -> Result<WorkItemType, Refusal> {
+        self.after.types.get(&id).map(|kind| WorkItemType::clone(kind)).ok_or_else(Refusal::not_found)
+    }
+
+    fn blank_type(&mut self, owner: Option<Uuid>, name: String) -> WorkItemType {
+        WorkItemType {
+            id: Uuid::new_v4(),
+            project: owner,
+            name,
+            description: String::new(),
+            is_active: true,
+            is_default: false,
+            is_epic: false,
+            level: self.after.features.default_level,
+            logo_props: json!({}),
+            external_id: None,
+            external_source: None,
+            created_at: self.stamp(),
+        }
+    }
+
+    fn put_type(&mut self, kind: WorkItemType) -> Uuid {
+        let id = kind.id;
+        self.after.types.insert(id, Arc::new(kind));
+        id
+    }
+
+    fn refuse_type_clash(&self, kind: &WorkItemType) -> Result<(), Refusal> {
+        let pair = kind.external_id.as_ref().zip(kind.external_source.as_ref());
+        for other in self.after.types.values().filter(|other| other.project == kind.project && other.id != kind.id)
+        {
+            if other.name == kind.name {
+                return Err(conflict("Another type has this name."));
+            }
+            if pair.is_some() && pair == other.external_id.as_ref().zip(other.external_source.as_ref()) {
+                return Err(conflict("Another type has this external_id and external_source."));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn assign(kind: &mut WorkItemType, given: &Given) {
+    if let Some(name) = text(given, "name") {
+        kind.name = name;
+    }
+    if let Some(description) = text(given, "description") {
+        kind.description = description;
+    }
+    if let Some(is_active) = flag(given, "is_active") {
+        kind.is_active = is_active;
+    }
+    if let Some(external_id) = nullable_text(given, "external_id") {
+        kind.external_id = external_id;
+    }
+    if let Some(external_source) = nullable_text(given, "external_source") {
+        kind.external_source = external_source;
+    }
+}
+
+fn conflict(detail: &str) -> Refusal {
+    Refusal::Conflict { detail: detail.into() }
+}

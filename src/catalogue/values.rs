@@ -1,0 +1,296 @@
+//! Values of custom properties: what may be written, how a value is kept, how it is read (O36, O37).
+//!
+//! A value is kept raw, one JSON scalar for each element, and understood anew with the kind the property has
+//! when it is read, because the kind may change (O67). What stands for a record (an option, a person, a work
+//! item) is kept as its id; finding such records is the caller's work, so [`written`] gives them as a [`Wish`].
+
+use super::model::{Property, PropertyType, RelationType};
+use super::resolution::Applicable;
+use crate::v2::time::{self, Written};
+use crate::v2::value::read_uuid;
+use jiff::tz::TimeZone;
+use serde_json::{Number, Value};
+use uuid::Uuid;
+
+/// Longest text of one value.
+const LONGEST: usize = 1024 * 1024;
+
+/// Kind of values with what relations point at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValueKind {
+    /// Any text.
+    Text,
+    /// An absolute http(s) URL.
+    Url,
+    /// An e-mail address.
+    Email,
+    /// A reference to a file or to a release, kept and echoed (O40).
+    Reference,
+    /// A number.
+    Decimal,
+    /// True or false.
+    Boolean,
+    /// An instant.
+    Datetime,
+    /// An option.
+    Option,
+    /// A person of the project.
+    Person,
+    /// A work item.
+    Item,
+    /// Rich text.
+    Html,
+    /// Computed; never written.
+    Formula,
+}
+
+impl ValueKind {
+    /// The kind of a property's values.
+    pub fn of(property: &Property) -> Self {
+        match (property.property_type, property.relation_type) {
+            (PropertyType::Text, _) => Self::Text,
+            (PropertyType::Url, _) => Self::Url,
+            (PropertyType::Email, _) => Self::Email,
+            (PropertyType::File, _) | (PropertyType::Relation, Some(RelationType::Release)) => Self::Reference,
+            (PropertyType::Decimal, _) => Self::Decimal,
+            (PropertyType::Boolean, _) => Self::Boolean,
+            (PropertyType::Datetime, _) => Self::Datetime,
+            (PropertyType::Option, _) => Self::Option,
+            (PropertyType::Relation, Some(RelationType::User)) => Self::Person,
+            (PropertyType::Relation, Some(RelationType::RichText)) => Self::Html,
+            (PropertyType::Relation, _) => Self::Item,
+            (PropertyType::Formula, _) => Self::Formula,
+        }
+    }
+}
+
+/// One element as written, before records were looked up.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wish {
+    /// Kept as it is.
+    Plain(Value),
+    /// An option of the property.
+    Option(Uuid),
+    /// A person, by id or address.
+    Person(String),
+    /// A work item, by id or human key.
+    Item(String),
+    /// Rich text, to be sanitised.
+    Html(String),
+}
+
+/// The elements that `value` writes to a property; none for null and `[]`, which clear it (O38).
+///
+/// # Errors
+/// What is wrong, with the index of the element at fault when there is one.
+pub fn written(applicable: &Applicable, value: &Value) -> Result<Vec<Wish>, Vec<(Option<usize>, String)>> {
+    let kind = ValueKind::of(&applicable.property);
+    if kind == ValueKind::Formula {
+        return Err(vec![(None, "is computed and cannot be written".into())]);
+    }
+    match value {
+        Value::Null => Ok(Vec::new()),
+        Value::Array(elements) if elements.is_empty() => Ok(Vec::new()),
+        Value::Array(elements) if applicable.is_multi => {
+            let (mut wishes, mut faults) = (Vec::new(), Vec::new());
+            for (index, element) in elements.iter().enumerate() {
+                match one(kind, applicable, element) {
+                    // Sets of records hold each once.
+                    Ok(wish) if stands_for_a_record(&wish) && wishes.contains(&wish) => {}
+                    Ok(wish) => wishes.push(wish),
+                    Err(message) => faults.push((Some(index), message)),
+                }
+            }
+            if faults.is_empty() { Ok(wishes) } else { Err(faults) }
+        }
+        Value::Array(_) => Err(vec![(None, "takes a single value, not an array".into())]),
+        _ if applicable.is_multi => Err(vec![(None, "takes an array of values".into())]),
+        single => one(kind, applicable, single).map(|wish| vec![wish]).map_err(|message| vec![(None, message)]),
+    }
+}
+
+/// The elements an item gets that says nothing; texts of the default that cannot be read give none.
+pub fn defaults(applicable: &Applicable) -> Vec<Wish> {
+    let kind = ValueKind::of(&applicable.property);
+    let texts = applicable.default_value.iter().map(|text| Value::String(text.clone()));
+    let wishes = texts.filter_map(|text| one(kind, applicable, &text).ok());
+    wishes.take(if applicable.is_multi { usize::MAX } else { 1 }).collect()
+}
+
+fn stands_for_a_record(wish: &Wish) -> bool {
+    matches!(wish, Wish::Option(_) | Wish::Person(_) | Wish::Item(_))
+}
+
+fn one(kind: ValueKind, applicable: &Applicable, value: &Value) -> Result<Wish, String> {
+    match kind {
+        ValueKind::Option => option(applicable, text(value)?),
+        ValueKind::Person => Ok(Wish::Person(text(value)?.trim().to_owned())),
+        ValueKind::Item => Ok(Wish::Item(text(value)?.trim().to_owned())),
+        ValueKind::Html => Ok(Wish::Html(text(value)?.to_owned())),
+        ValueKind::Formula => Err("is computed and cannot be written".into()),
+        ValueKind::Text | ValueKind::Url | ValueKind::Email | ValueKind::Reference => {
+            text(value)?;
+            plain(kind, value).map(Wish::Plain).ok_or_else(|| form(kind).into())
+        }
+        ValueKind::Decimal | ValueKind::Boolean | ValueKind::Datetime => {
+            plain(kind, value).map(Wish::Plain).ok_or_else(|| form(kind).into())
+        }
+    }
+}
+
+fn text(value: &Value) -> Result<&str, String> {
+    let text = value.as_str().ok_or("must be a string")?;
+    if text.contains('\0') {
+        return Err("must not contain NUL characters".into());
+    }
+    if text.len() > LONGEST {
+        return Err(format!("must not be longer than {LONGEST} bytes"));
+    }
+    Ok(text)
+}
+
+fn option(applicable: &Applicable, text: &str) -> Result<Wish, String> {
+    let offered = applicable.options.iter().map(|offered| &offered.option);
+    if let Some(id) = read_uuid(text) {
+        let known = offered.clone().any(|option| option.id == id);
+        return if known { Ok(Wish::Option(id)) } else { Err(format!("{id} is no option offered here")) };
+    }
+    let wanted = text.trim().to_lowercase();
+    let hits: Vec<Uuid> =
+        offered.filter(|option| option.name.to_lowercase() == wanted).map(|option| option.id).collect();
+    match hits.as_slice() {
+        [id] => Ok(Wish::Option(*id)),
+        [] => Err(format!("{text:?} is no option offered here; use the id of an option")),
+        _ => Err(format!("{text:?} names several options; use the id")),
+    }
+}
+
+fn form(kind: ValueKind) -> &'static str {
+    match kind {
+        ValueKind::Url => "must be an absolute http or https URL",
+        ValueKind::Email => "must be an e-mail address",
+        ValueKind::Decimal => "must be a number",
+        ValueKind::Boolean => "must be true or false",
+        ValueKind::Datetime => "must be an ISO 8601 timestamp or a date",
+        _ => "must be a string",
+    }
+}
+
+/// A raw element as a value of this kind, in the form it is kept and read in; none when it is unreadable.
+/// Records and rich text are not judged here.
+pub fn plain(kind: ValueKind, raw: &Value) -> Option<Value> {
+    match kind {
+        ValueKind::Text | ValueKind::Reference | ValueKind::Html => as_text(raw).map(Value::String),
+        ValueKind::Url => as_text(raw).filter(|text| is_url(text)).map(Value::String),
+        ValueKind::Email => as_text(raw).filter(|text| is_email(text)).map(Value::String),
+        ValueKind::Decimal => number(raw).map(Value::Number),
+        ValueKind::Boolean => flag(raw).map(Value::Bool),
+        ValueKind::Datetime => instant(raw.as_str()?).map(Value::String),
+        ValueKind::Option | ValueKind::Person | ValueKind::Item | ValueKind::Formula => None,
+    }
+}
+
+/// The id a raw element stands for.
+pub fn record(raw: &Value) -> Option<Uuid> {
+    raw.as_str().and_then(read_uuid)
+}
+
+fn as_text(raw: &Value) -> Option<String> {
+    match raw {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(flag) => Some(flag.to_string()),
+        _ => None,
+    }
+}
+
+/// A number, or its decimal notation as text.
+fn number(raw: &Value) -> Option<Number> {
+    match raw {
+        Value::Number(number) => Some(number.clone()),
+        Value::String(text) => {
+            let text = text.trim();
+            let digits = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
+            if text.is_empty() || !text.chars().all(digits) {
+                return None;
+            }
+            let whole = text.parse::<i64>().map(Number::from).ok();
+            whole.or_else(|| text.parse::<f64>().ok().and_then(Number::from_f64))
+        }
+        _ => None,
+    }
+}
+
+fn flag(raw: &Value) -> Option<bool> {
+    match raw {
+        Value::Bool(flag) => Some(*flag),
+        Value::String(text) if text.eq_ignore_ascii_case("true") => Some(true),
+        Value::String(text) if text.eq_ignore_ascii_case("false") => Some(false),
+        _ => None,
+    }
+}
+
+/// UTC; a bare date is its first instant (O23).
+fn instant(text: &str) -> Option<String> {
+    let micros = match time::read(text.trim())? {
+        Written::Instant(micros) => micros,
+        Written::Day(day) => day.to_zoned(TimeZone::UTC).ok()?.timestamp().as_microsecond(),
+    };
+    Some(time::write(micros))
+}
+
+pub(super) fn is_url(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let rest = lower.strip_prefix("https://").or_else(|| lower.strip_prefix("http://"));
+    let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
+    !host.is_empty() && !text.contains(|c: char| c.is_whitespace() || c.is_control())
+}
+
+pub(super) fn is_email(text: &str) -> bool {
+    let whole = !text.contains(|c: char| c.is_whitespace() || c.is_control());
+    let parts = text.split_once('@');
+    whole && parts.is_some_and(|(who, host)| !who.is_empty() && !host.is_empty() && !host.contains('@'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn raw_values_are_understood_with_the_kind_of_today() {
+        for (kind, raw, read) in [
+            (ValueKind::Text, json!(12.5), json!("12.5")),
+            (ValueKind::Text, json!(true), json!("true")),
+            (ValueKind::Decimal, json!("12.5"), json!(12.5)),
+            (ValueKind::Decimal, json!(" -3 "), json!(-3)),
+            (ValueKind::Decimal, json!(7), json!(7)),
+            (ValueKind::Boolean, json!("True"), json!(true)),
+            (ValueKind::Datetime, json!("2026-03-01"), json!("2026-03-01T00:00:00.000000Z")),
+            (ValueKind::Datetime, json!("2026-03-01T02:00:00+02:00"), json!("2026-03-01T00:00:00.000000Z")),
+            (ValueKind::Url, json!("HTTPS://x.test/a?b"), json!("HTTPS://x.test/a?b")),
+            (ValueKind::Email, json!("a@b"), json!("a@b")),
+        ] {
+            assert_eq!(plain(kind, &raw), Some(read), "{kind:?} {raw}");
+        }
+        for (kind, raw) in [
+            (ValueKind::Decimal, json!("twelve")),
+            (ValueKind::Decimal, json!("inf")),
+            (ValueKind::Decimal, json!("NaN")),
+            (ValueKind::Decimal, json!("1e999")),
+            (ValueKind::Decimal, json!("")),
+            (ValueKind::Decimal, json!(true)),
+            (ValueKind::Boolean, json!(1)),
+            (ValueKind::Boolean, json!("yes")),
+            (ValueKind::Datetime, json!("soon")),
+            (ValueKind::Datetime, json!(20260301)),
+            (ValueKind::Url, json!("ftp://x")),
+            (ValueKind::Url, json!("/relative")),
+            (ValueKind::Url, json!("https://")),
+            (ValueKind::Email, json!("nobody")),
+            (ValueKind::Text, json!({})),
+        ] {
+            assert_eq!(plain(kind, &raw), None, "{kind:?} {raw}");
+        }
+    }
+}
