@@ -1,7 +1,8 @@
 //! The mappings, their compiler and everything read off the plan.
 //!
 //! One binary, so that it links once. Run with `BLESS=1` to rewrite what is compared with committed
-//! files: the reports in `tests/broken_mappings/` and `docs/known-gaps.md`.
+//! files: the reports in `tests/broken_mappings/` and the generated files in
+//! `docs/`.
 
 #[path = "plan/broken.rs"]
 mod broken;

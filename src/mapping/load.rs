@@ -6,9 +6,12 @@ use super::model::{
     CallsSpec, Common, ErrorSpec, FieldSpec, Head, InputSpec, OperationHead, OperationSpec, OrderSpec, ParamSpec,
     Read, RefusalSpec, ResourceFile, V1Spec,
 };
+use super::shapes::{self, ShapeSpec};
 use super::texts::Texts;
 use indexmap::IndexMap;
-use toml::{Table, Value};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use toml::{Spanned, Table, Value};
 
 /// Name of the file that is no resource.
 const COMMON: &str = "common.toml";
@@ -20,6 +23,8 @@ pub struct Files {
     pub common: Common,
     /// Resources, by file name.
     pub resources: Vec<ResourceFile>,
+    /// Read shapes by name, as far as fields do not say them.
+    pub shapes: IndexMap<String, ShapeSpec>,
     /// What was wrong with the reading.
     pub faults: Faults,
 }
@@ -29,9 +34,14 @@ impl Files {
     pub fn read(texts: &Texts) -> Self {
         let mut faults = Faults::default();
         let mut resources = Vec::new();
+        let mut shapes = IndexMap::new();
         for (name, text) in texts.sorted().into_iter().filter(|(name, _)| *name != COMMON) {
+            if name.starts_with(shapes::FOLDER) {
+                shapes::read(name, text, &mut shapes, &mut faults);
+                continue;
+            }
             let mut reader = Reader { trail: Trail::file(name), faults: &mut faults };
-            resources.extend(reader.parse(text).map(|table| reader.resource(name, table)));
+            resources.extend(reader.parse(text).map(|table| reader.resource(name, text, table)));
         }
         let mut reader = Reader { trail: Trail::file(COMMON), faults: &mut faults };
         let common = match texts.get(COMMON) {
@@ -41,8 +51,22 @@ impl Files {
                 Common::default()
             }
         };
-        Self { common, resources, faults }
+        Self { common, resources, shapes, faults }
     }
+}
+
+/// The parts of a file whose place is told to people.
+#[derive(Deserialize)]
+struct Places {
+    #[serde(default)]
+    operations: Vec<Spanned<IgnoredAny>>,
+}
+
+/// Lines on which the operations of a file begin, in order; none when its operations are no tables.
+fn lines_of_operations(text: &str) -> Vec<usize> {
+    let places = toml::from_str(text).unwrap_or(Places { operations: Vec::new() });
+    let line = |place: &Spanned<IgnoredAny>| 1 + text[..place.span().start].matches('\n').count();
+    places.operations.iter().map(line).collect()
 }
 
 /// Reads the parts of one place of a file.
@@ -88,14 +112,14 @@ impl Reader<'_> {
         }
     }
 
-    fn resource(&mut self, file: &str, mut table: Table) -> ResourceFile {
+    fn resource(&mut self, file: &str, text: &str, mut table: Table) -> ResourceFile {
         let has_v1 = table.contains_key("v1");
         let mut v1 = self.table(table.remove("v1"), "v1");
         let refusals = self.at("v1").list(v1.remove("refusals"), "refusals");
         let fields = self.items(table.remove("fields"), "fields");
         let inputs: IndexMap<String, Read<InputSpec>> = self.items(table.remove("inputs"), "inputs");
         self.inputs_have_types(&inputs);
-        let operations = self.operations(table.remove("operations"));
+        let operations = self.operations(table.remove("operations"), &lines_of_operations(text));
         let head = self.item(table, &["v1", "fields", "inputs", "operations"]);
         let v1: Option<Read<V1Spec>> = has_v1.then(|| self.at("v1").item(v1, &["refusals"]));
         ResourceFile { file: file.into(), head, v1, refusals, fields, inputs, operations }
@@ -108,26 +132,27 @@ impl Reader<'_> {
         }
     }
 
-    fn operations(&mut self, value: Option<Value>) -> Vec<OperationSpec> {
+    fn operations(&mut self, value: Option<Value>, lines: &[usize]) -> Vec<OperationSpec> {
         let mut operations = Vec::new();
         for (index, table) in self.tables(value, "operations").into_iter().enumerate() {
             let name = match table.get("id").and_then(Value::as_str) {
                 Some(id) => id.to_owned(),
                 None => format!("operations.{}", index + 1),
             };
-            operations.push(self.at(&name).operation(table));
+            let line = lines.get(index).copied().unwrap_or(1);
+            operations.push(self.at(&name).operation(table, line));
         }
         operations
     }
 
-    fn operation(&mut self, mut table: Table) -> OperationSpec {
+    fn operation(&mut self, mut table: Table, line: usize) -> OperationSpec {
         let order = table.remove("order").map(|value| self.section(Some(value), "order"));
         let calls = table.remove("calls").map(|value| self.section(Some(value), "calls"));
         let errors = self.errors(table.remove("errors"), "errors");
         let query = self.items(table.remove("query"), "query");
         let body = table.remove("body").map(|value| self.items(Some(value), "body"));
         let head = self.item(table, &["order", "calls", "errors", "query", "body"]);
-        OperationSpec { head, order, calls, errors, query, body }
+        OperationSpec { line, head, order, calls, errors, query, body }
     }
 
     fn item<T: Item>(&mut self, table: Table, parts: &[&str]) -> Read<T> {

@@ -11,6 +11,7 @@ mod fault;
 mod item;
 mod load;
 mod model;
+mod shapes;
 mod texts;
 mod words;
 
@@ -20,6 +21,7 @@ pub use model::{
     CallsSpec, Common, ErrorSpec, FieldSpec, Head, InputSpec, Notes, OperationHead, OperationSpec, OrderSpec,
     ParamSpec, Read, RefusalSpec, ResourceFile, V1Spec,
 };
+pub use shapes::ShapeSpec;
 pub use texts::{Texts, Unreadable};
 pub use words::{
     AnswerWord, KeepWord, MethodWord, ModeWord, OnCreateWord, RowsWord, SourceWord, StepWord, SurfaceWord,

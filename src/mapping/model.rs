@@ -204,6 +204,8 @@ pub struct ParamSpec {
 /// One `[[operations]]`.
 #[derive(Debug)]
 pub struct OperationSpec {
+    /// Line of the file where it begins.
+    pub line: usize,
     /// Its plain keys.
     pub head: Read<OperationHead>,
     /// Orders of a list.
@@ -252,6 +254,8 @@ pub struct OperationHead {
     pub paging: bool,
     /// A POST whose body is ignored.
     pub body_ignored: bool,
+    /// Calls of v1 that only the function of the step knows.
+    pub v1: Vec<String>,
 }
 
 /// `order = { … }`.

@@ -3,6 +3,7 @@
 //! The files are embedded in debug builds too, so that a test sees what a release serves. Road not taken:
 //! `include_str!` per file would need a list kept by hand.
 
+use super::shapes::FOLDER;
 use indexmap::IndexMap;
 use rust_embed::RustEmbed;
 use std::borrow::Cow;
@@ -38,21 +39,30 @@ impl Texts {
         texts
     }
 
-    /// Lays the `*.toml` files of a directory over these: same name replaces, new name adds.
+    /// Lays the `*.toml` and `shapes/*.json` files of a directory over these: same name replaces, new name adds.
     ///
     /// # Errors
     /// The directory or one of its files cannot be read.
     pub fn overlay(mut self, directory: &Path) -> Result<Self, Unreadable> {
+        self.lay(directory, "", ".toml")?;
+        let shapes = directory.join(FOLDER);
+        if shapes.is_dir() {
+            self.lay(&shapes, FOLDER, ".json")?;
+        }
+        Ok(self)
+    }
+
+    fn lay(&mut self, directory: &Path, prefix: &str, ending: &str) -> Result<(), Unreadable> {
         let unreadable = |path: &Path, cause| Unreadable { path: path.into(), cause };
         for entry in std::fs::read_dir(directory).map_err(|cause| unreadable(directory, cause))? {
             let path = entry.map_err(|cause| unreadable(directory, cause))?.path();
             let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-            if is_mapping(name) {
+            if name.ends_with(ending) {
                 let text = std::fs::read_to_string(&path).map_err(|cause| unreadable(&path, cause))?;
-                self.insert(name, text);
+                self.insert(&format!("{prefix}{name}"), text);
             }
         }
-        Ok(self)
+        Ok(())
     }
 
     /// Adds or replaces one file.
@@ -74,7 +84,7 @@ impl Texts {
 }
 
 fn is_mapping(name: &str) -> bool {
-    name.ends_with(".toml")
+    name.ends_with(".toml") || name.starts_with(FOLDER) && name.ends_with(".json")
 }
 
 fn text_of(data: Cow<'static, [u8]>) -> String {

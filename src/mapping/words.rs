@@ -147,6 +147,8 @@ pub enum StepWord {
     Delete,
     /// A named Rust function.
     Special(String),
+    /// A named Rust function over the gateway's own store.
+    Own(String),
     /// Declared, not working yet.
     Pending,
 }
@@ -162,11 +164,12 @@ impl TryFrom<String> for StepWord {
             "update" => Ok(Self::Update),
             "delete" => Ok(Self::Delete),
             "pending" => Ok(Self::Pending),
-            _ => match word.strip_prefix("special:") {
-                Some(name) if !name.is_empty() => Ok(Self::Special(name.into())),
+            _ => match word.split_once(':') {
+                Some(("special", name)) if !name.is_empty() => Ok(Self::Special(name.into())),
+                Some(("own", name)) if !name.is_empty() => Ok(Self::Own(name.into())),
                 _ => Err(format!(
-                    "unknown step `{word}`; steps are read_collection, read_one, create, update, delete, pending and \
-                     special:<name>"
+                    "unknown step `{word}`; steps are read_collection, read_one, create, update, delete, pending, \
+                     special:<name> and own:<name>"
                 )),
             },
         }

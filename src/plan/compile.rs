@@ -2,7 +2,8 @@
 //!
 //! 1. `resources`: fields, paths at v1, refusals
 //! 2. `operations`: one operation each, with `params` (query) and `bodies`
-//! 3. `paths`, `lists`, `fields`, `writes`, `costs`, `whole`: the rules, each over everything
+//! 3. `shapes`: read shapes, from fields and from `shapes/`
+//! 4. `paths`, `lists`, `fields`, `writes`, `costs`, `whole`: the rules, each over everything
 //!
 //! No stage stops at a fault. A rule about a single part is silent when that part was already reported
 //! as unreadable. The result is a plan without any fault, or every fault of every file.
@@ -15,29 +16,41 @@ mod lists;
 mod operations;
 mod params;
 mod paths;
+mod planned;
 mod resources;
+mod shapes;
 mod whole;
 mod writes;
 
 use super::{Operation, Plan, Resource, Source};
 use crate::mapping::{Faults, Files, OperationSpec, ResourceFile, Trail};
 
-/// Compiles the mappings. `specials` are the names of the functions the binary has for `special:` steps.
+/// The functions a program has for the steps that name one.
+#[derive(Debug, Clone, Copy)]
+pub struct Functions<'n> {
+    /// Those of `special:` steps.
+    pub specials: &'n [&'n str],
+    /// Those of `own:` steps.
+    pub own: &'n [&'n str],
+}
+
+/// Compiles the mappings for a program with these functions.
 ///
 /// # Errors
 /// Every fault of every file, those of the reading included.
-pub fn compile(files: &Files, specials: &[&str]) -> Result<Plan, Faults> {
+pub fn compile(files: &Files, functions: &Functions) -> Result<Plan, Faults> {
     let mut faults = files.faults.clone();
     let mut draft = Draft { files, resources: Vec::new(), operations: Vec::new(), origins: Vec::new() };
     resources::build(&mut draft, &mut faults);
     operations::build(&mut draft, &mut faults);
     resources::choose_cells(&mut draft);
+    let shapes = shapes::build(&draft, &mut faults);
     for rule in RULES {
         rule(&draft, &mut faults);
     }
-    whole::specials_are_used(&draft, specials, &mut faults);
+    whole::functions_are_used(&draft, functions, &mut faults);
     if faults.is_empty() {
-        Ok(Plan { resources: draft.resources, operations: draft.operations })
+        Ok(Plan { resources: draft.resources, operations: draft.operations, shapes })
     } else {
         Err(faults)
     }
@@ -96,10 +109,15 @@ impl<'d> Draft<'d> {
             .map(|((index, resource), file)| (index, resource, file))
     }
 
+    /// Whether a resource has an operation that works already.
+    fn works(&self, resource: usize) -> bool {
+        self.cases_of(resource).any(|case| case.operation.works())
+    }
+
     /// Whether a resource is translated to v1 by an operation that works already. Rules that hold the
     /// fields against what is done with them wait until then.
     fn translates(&self, resource: usize) -> bool {
-        self.resources[resource].source == Source::V1 && self.cases_of(resource).any(|case| case.operation.works())
+        self.resources[resource].source == Source::V1 && self.works(resource)
     }
 }
 

@@ -12,15 +12,18 @@ mod path;
 mod resource;
 pub mod routes;
 pub mod scopes;
+mod shape;
 
-pub use compile::compile;
+pub use compile::{Functions, compile};
 pub use operation::{
-    Answer, BodyRule, Calls, ErrorCase, Filter, FilterTest, Input, Operation, Order, Param, ParamRole, Step,
-    Surface, TypeMode,
+    Answer, BodyRule, Calls, ErrorCase, Filter, FilterTest, Input, Operation, Order, Param, ParamRole, PlannedCall,
+    Step, Surface, TypeMode,
 };
 pub use path::{PathTemplate, Segment};
 pub use resource::{Field, Keep, OnCreate, Resource, Rows, Source, V1Refusal, V1Source, WriteKind};
+pub use shape::Shape;
 
+use indexmap::IndexMap;
 use serde_json::Value;
 use std::fmt;
 
@@ -128,6 +131,8 @@ pub struct Plan {
     pub resources: Vec<Resource>,
     /// Operations in file order.
     pub operations: Vec<Operation>,
+    /// Read shapes and what they are made of, by name.
+    pub shapes: IndexMap<String, Shape>,
 }
 
 impl Plan {

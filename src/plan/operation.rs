@@ -48,6 +48,8 @@ pub enum Step {
     Delete,
     /// One named Rust function.
     Special(String),
+    /// One named Rust function over the gateway's own store; both surfaces of a resource share it.
+    Own(String),
     /// Declared; its behaviour comes with later work.
     Pending,
 }
@@ -61,6 +63,19 @@ pub struct Calls {
     pub warm: u32,
     /// Why it is what it is, and when it is more.
     pub why: Option<String>,
+}
+
+/// A call of v1 that an operation makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedCall {
+    /// Its method.
+    pub method: Method,
+    /// Its path below v1's base.
+    pub path: PathTemplate,
+    /// Its query, as far as the mappings know it.
+    pub query: String,
+    /// Not made when the gateway has at hand what it would tell.
+    pub unless_kept: bool,
 }
 
 /// Order of a list.
@@ -230,6 +245,11 @@ pub struct Operation {
     pub step: Step,
     /// What it costs at v1; none while pending.
     pub calls: Option<Calls>,
+    /// The calls behind the cost with nothing kept: those of the plain steps follow from the step, those of
+    /// functions are declared.
+    pub v1: Vec<PlannedCall>,
+    /// Line of the mapping file where it is declared.
+    pub line: usize,
 }
 
 impl Operation {

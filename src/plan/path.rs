@@ -82,6 +82,22 @@ impl PathTemplate {
         }
         Some(path)
     }
+
+    /// The path with the variables that are known filled in; the others stay as they are written.
+    pub fn fill_known<'v>(&self, value_of: impl Fn(&str) -> Option<&'v str>) -> String {
+        let mut path = String::with_capacity(self.text.len() + 64);
+        for segment in &self.segments {
+            match segment {
+                Segment::Literal(text) => path.push_str(text),
+                Segment::Variable(name) => match value_of(name) {
+                    Some(value) => path.extend(utf8_percent_encode(value, SEGMENT)),
+                    None => path.extend(["{", name, "}"]),
+                },
+            }
+            path.push('/');
+        }
+        path
+    }
 }
 
 impl Segment {

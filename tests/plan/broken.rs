@@ -2,12 +2,12 @@
 
 use crate::support::blessing;
 use causeway::mapping::{Files, Texts};
-use causeway::plan::compile;
+use causeway::plan::{Functions, compile};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
-/// Special steps the sound set names.
-const SPECIALS: [&str; 1] = ["board_delete"];
+/// Functions the sound set names.
+const FUNCTIONS: Functions = Functions { specials: &["board_delete"], own: &["pennants_create", "pennants_list"] };
 
 /// `change.toml` of a case.
 #[derive(Deserialize)]
@@ -15,6 +15,7 @@ const SPECIALS: [&str; 1] = ["board_delete"];
 struct Change {
     about: String,
     specials: Option<Vec<String>>,
+    own: Option<Vec<String>>,
     #[serde(default)]
     remove: Vec<String>,
     #[serde(default)]
@@ -75,11 +76,14 @@ fn report(case: &Path) -> String {
     let text = std::fs::read_to_string(case.join("change.toml")).expect("change.toml");
     let change: Change = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", case.display()));
     assert!(!change.about.is_empty(), "{} says what it is about", case.display());
-    let specials: Vec<&str> = match &change.specials {
-        Some(names) => names.iter().map(String::as_str).collect(),
-        None => SPECIALS.to_vec(),
+    let chosen = |names: &'_ Option<Vec<String>>, sound: &'static [&'static str]| match names {
+        Some(names) => names.clone(),
+        None => sound.iter().map(|name| (*name).to_owned()).collect(),
     };
-    match compile(&Files::read(&changed(&change, case)), &specials) {
+    let (specials, own) = (chosen(&change.specials, FUNCTIONS.specials), chosen(&change.own, FUNCTIONS.own));
+    let specials: Vec<&str> = specials.iter().map(String::as_str).collect();
+    let own: Vec<&str> = own.iter().map(String::as_str).collect();
+    match compile(&Files::read(&changed(&change, case)), &Functions { specials: &specials, own: &own }) {
         Ok(_) => "no fault\n".into(),
         Err(faults) => format!("{faults}\n"),
     }
@@ -87,7 +91,7 @@ fn report(case: &Path) -> String {
 
 #[test]
 fn the_sound_set_is_sound() {
-    if let Err(faults) = compile(&Files::read(&sound()), &SPECIALS) {
+    if let Err(faults) = compile(&Files::read(&sound()), &FUNCTIONS) {
         panic!("\n{faults}\n");
     }
 }

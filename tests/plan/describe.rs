@@ -1,7 +1,7 @@
 //! Listings and documents read off the plan.
 
 use crate::support::{blessing, plan};
-use causeway::describe::{known_gaps, operations};
+use causeway::describe::{configuration, known_gaps, operations};
 use serde_json::Value;
 use std::path::Path;
 
@@ -39,14 +39,32 @@ fn the_json_says_what_an_operation_costs() {
     }
 }
 
-/// Run with `BLESS=1` to rewrite the document after a change of the mappings.
+/// Run with `BLESS=1` to rewrite the documents after a change of the mappings or the settings.
 #[test]
-fn the_committed_known_gaps_are_those_of_the_mappings() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/known-gaps.md");
-    let generated = known_gaps::markdown(&plan());
-    if blessing() {
-        std::fs::write(&path, &generated).expect("docs/ can be written");
+fn the_committed_documents_are_those_of_the_mappings_and_settings() {
+    let plan = plan();
+    let documents = [
+        ("docs/known-gaps.md", known_gaps::markdown(&plan)),
+        ("docs/operations.md", operations::markdown(&plan)),
+        ("docs/configuration.md", configuration::markdown()),
+    ];
+    for (name, generated) in documents {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+        if blessing() {
+            std::fs::write(&path, &generated).expect("docs/ can be written");
+        }
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(committed, generated, "{name} is stale: run the tests with BLESS=1");
     }
-    let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(committed, generated, "docs/known-gaps.md is stale: run the tests with BLESS=1");
+}
+
+#[test]
+fn the_reference_of_settings_has_each_setting_with_its_sentence() {
+    let text = configuration::markdown();
+    let line = |name: &str| text.lines().find(|line| line.starts_with(&format!("| `{name}` |"))).expect("listed");
+    let deadline = line("limits.deadline");
+    assert!(deadline.contains("`\"30s\"`") && deadline.contains("`CAUSEWAY_LIMITS__DEADLINE`"), "{deadline}");
+    assert!(deadline.ends_with("beyond it the answer is 504. |"), "{deadline}");
+    assert!(line("upstream.base_url").contains("| none |"));
+    assert!(line("public_url").contains("Address under which clients reach the gateway"));
 }

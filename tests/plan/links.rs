@@ -5,12 +5,12 @@ use crate::support::{compiled, plan as without_links};
 use causeway::mapping::Texts;
 use causeway::plan::routes::{Found, Routes};
 use causeway::plan::{Plan, Step};
-use causeway::run::SPECIALS;
+use causeway::run::FUNCTIONS;
 use std::path::Path;
 
 fn with_links() -> Plan {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plan/mappings_links");
-    compiled(&Texts::embedded().overlay(&folder).expect("readable"), SPECIALS)
+    compiled(&Texts::embedded().overlay(&folder).expect("readable"), &FUNCTIONS)
 }
 
 #[test]

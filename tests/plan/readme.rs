@@ -2,6 +2,7 @@
 
 use crate::support::compiled;
 use causeway::mapping::Texts;
+use causeway::plan::Functions;
 
 /// Marks a code block that is a whole mapping file.
 const MARK: &str = "```toml example";
@@ -18,9 +19,9 @@ fn file_name(example: &str) -> String {
     format!("{}.toml", table["resource"].as_str().expect("a resource"))
 }
 
-/// Special steps an example names.
-fn specials(example: &str) -> Vec<&str> {
-    example.split("\"special:").skip(1).filter_map(|rest| rest.split('"').next()).collect()
+/// Functions an example names in steps of this kind.
+fn functions<'e>(example: &'e str, kind: &str) -> Vec<&'e str> {
+    example.split(&format!("\"{kind}:")).skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
 
 #[test]
@@ -32,7 +33,8 @@ fn every_example_compiles() {
         let mut texts = Texts::default();
         texts.insert("common.toml", embedded.get("common.toml").expect("common.toml"));
         texts.insert(&file_name(example), example.as_str());
-        compiled(&texts, &specials(example));
+        let (specials, own) = (functions(example, "special"), functions(example, "own"));
+        compiled(&texts, &Functions { specials: &specials, own: &own });
     }
 }
 

@@ -1,17 +1,17 @@
 //! The compiled mappings for tests.
 
 use causeway::mapping::{Files, Texts};
-use causeway::plan::{Plan, compile};
-use causeway::run::SPECIALS;
+use causeway::plan::{Functions, Plan, compile};
+use causeway::run::FUNCTIONS;
 
 /// The plan of the embedded mappings.
 pub fn plan() -> Plan {
-    compiled(&Texts::embedded(), SPECIALS)
+    compiled(&Texts::embedded(), &FUNCTIONS)
 }
 
 /// The plan of these texts; fails the test with the report when there are faults.
-pub fn compiled(texts: &Texts, specials: &[&str]) -> Plan {
-    compile(&Files::read(texts), specials).unwrap_or_else(|faults| panic!("\n{faults}\n"))
+pub fn compiled(texts: &Texts, functions: &Functions) -> Plan {
+    compile(&Files::read(texts), functions).unwrap_or_else(|faults| panic!("\n{faults}\n"))
 }
 
 /// Whether files are to be rewritten instead of compared.

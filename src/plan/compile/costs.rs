@@ -2,13 +2,17 @@
 
 use super::{Case, Draft};
 use crate::mapping::Faults;
-use crate::plan::{Answer, Method, Step};
+use crate::plan::{Answer, Method, Operation, Source, Step, Surface};
 
 pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     for case in draft.cases() {
         costs_are_declared(case, faults);
+        calls_are_declared(case, faults);
         if let Some(needs) = Needs::of(&case.operation.step) {
             step_fits(case, &needs, faults);
+        }
+        if matches!(case.operation.step, Step::Own(_)) && case.resource.source != Source::Own {
+            faults.add(&case.trail().then("step"), "the records are behind v1, not in the own store");
         }
     }
 }
@@ -22,6 +26,46 @@ fn costs_are_declared(case: Case, faults: &mut Faults) {
         }
         _ => {}
     }
+}
+
+/// The declared calls are those the cost counts, and their paths can be filled.
+fn calls_are_declared(case: Case, faults: &mut Faults) {
+    let operation = case.operation;
+    let trail = case.trail().then("v1");
+    // A path that could not be read was reported as such; counting would only repeat it.
+    let readable = case.spec.head.value.v1.len() == operation.v1.len();
+    if Needs::of(&operation.step).is_none() && readable {
+        match &operation.calls {
+            Some(calls) => {
+                let kept = operation.v1.iter().filter(|call| call.unless_kept).count();
+                let (cold, warm) = (operation.v1.len(), operation.v1.len() - kept);
+                if (cold, warm) != (calls.cold as usize, calls.warm as usize) {
+                    let message = format!(
+                        "names {cold} calls, {warm} of them even when everything is kept; `calls` says {} and {}",
+                        calls.cold, calls.warm
+                    );
+                    faults.add(&trail, message);
+                }
+            }
+            None if !operation.v1.is_empty() => faults.add(&trail, "makes calls, but has no `calls`"),
+            None => {}
+        }
+    }
+    for call in &operation.v1 {
+        for name in call.path.variables().filter(|name| !is_known(operation, name)) {
+            let message =
+                format!("{{{name}}} of `{} {}` is not in the path of the operation", call.method, call.path);
+            faults.add(&trail, message);
+        }
+    }
+}
+
+/// Whether a call of v1 can fill a variable: from the path, or from what the operation itself makes or finds.
+fn is_known(operation: &Operation, name: &str) -> bool {
+    let created = name == "pk" && operation.method == Method::Post;
+    // A look-up finds the project, and a body may name one.
+    let found = name == "project_id" && operation.surface == Surface::Workspace;
+    created || found || operation.path.variables().any(|known| known == name)
 }
 
 /// What a step of the language needs.
@@ -42,7 +86,7 @@ impl Needs {
             Step::Create => ("create", Method::Post, Answer::Record, true, true, false),
             Step::Update => ("update", Method::Patch, Answer::Record, true, true, true),
             Step::Delete => ("delete", Method::Delete, Answer::Empty, false, true, true),
-            Step::Special(_) | Step::Pending => return None,
+            Step::Special(_) | Step::Own(_) | Step::Pending => return None,
         };
         Some(Self { word, method, answer, collection, record, pk })
     }

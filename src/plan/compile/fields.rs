@@ -1,18 +1,25 @@
-//! Rules of fields and body members, for resources translated to v1 by operations that work already.
+//! Rules of fields and body members, for resources with operations that work already.
 
 use super::{Case, Draft};
 use crate::mapping::{Faults, ResourceFile, Trail};
-use crate::plan::{Answer, Field, Keep, Kind, Resource, Source, Step, ValueType};
+use crate::plan::{Answer, Field, Keep, Kind, OnCreate, Resource, Source, Step, ValueType};
 
 pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     for (index, resource, file) in draft.resources_with_files().filter(|(_, _, file)| file.head.sound) {
         source_fits(resource, file, faults);
         for field in resource.fields.iter().filter(|field| file.fields[&field.name].sound) {
             field_is_consistent(file, field, faults);
+            if resource.source == Source::Own {
+                field_fits_the_store(file, field, faults);
+            }
         }
         v1_names_are_written_once(resource, file, faults);
+        // Where there is no body at all, nothing is written.
+        if draft.works(index) && !file.inputs.is_empty() {
+            fields_are_written(resource, file, faults);
+        }
         if draft.translates(index) {
-            fields_are_used(draft, index, file, faults);
+            fields_are_read(draft, index, file, faults);
             inputs_have_fields(resource, file, faults);
         }
     }
@@ -56,7 +63,30 @@ fn v1_names_are_written_once(resource: &Resource, file: &ResourceFile, faults: &
     }
 }
 
-fn fields_are_used(draft: &Draft, index: usize, file: &ResourceFile, faults: &mut Faults) {
+/// A field of the own store is declared by its surface only; where its value comes from is code.
+fn field_fits_the_store(file: &ResourceFile, field: &Field, faults: &mut Faults) {
+    let trail = Trail::file(&file.file).then("fields").then(field.name.as_str());
+    let of_v1 = [
+        ("v1", field.v1.is_some()),
+        ("keep", field.keep != Keep::V1),
+        ("on_create", field.on_create != OnCreate::Send),
+        ("null_as", field.null_as.is_some()),
+    ];
+    for (key, _) in of_v1.into_iter().filter(|(_, given)| *given) {
+        faults.add(&trail.then(key), "the records are in the own store");
+    }
+}
+
+fn fields_are_written(resource: &Resource, file: &ResourceFile, faults: &mut Faults) {
+    for field in resource.fields.iter().filter(|field| file.fields[&field.name].sound) {
+        if !field.read_only && !field.hidden && !file.inputs.contains_key(&field.name) {
+            let trail = Trail::file(&file.file).then("fields").then(field.name.as_str());
+            faults.add(&trail, "no input writes it; declare one, or `read_only = true`");
+        }
+    }
+}
+
+fn fields_are_read(draft: &Draft, index: usize, file: &ResourceFile, faults: &mut Faults) {
     let generic = draft.cases_of(index).find(|case| reads_generically(*case));
     for field in draft.resources[index].fields.iter().filter(|field| file.fields[&field.name].sound) {
         let trail = Trail::file(&file.file).then("fields").then(field.name.as_str());
@@ -65,16 +95,13 @@ fn fields_are_used(draft: &Draft, index: usize, file: &ResourceFile, faults: &mu
                 format!("`{}` has no `v1` name to read it from; only a special step could", case.operation.id);
             faults.add(&trail, message);
         }
-        if !field.read_only && !field.hidden && !file.inputs.contains_key(&field.name) {
-            faults.add(&trail, "no input writes it; declare one, or `read_only = true`");
-        }
     }
 }
 
 /// Whether its answer is made by copying what v1 shows.
 fn reads_generically(case: Case) -> bool {
     let step = &case.operation.step;
-    case.operation.answer != Answer::Empty && !matches!(step, Step::Special(_) | Step::Pending)
+    case.operation.answer != Answer::Empty && !matches!(step, Step::Special(_) | Step::Own(_) | Step::Pending)
 }
 
 fn inputs_have_fields(resource: &Resource, file: &ResourceFile, faults: &mut Faults) {

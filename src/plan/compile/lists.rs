@@ -70,7 +70,7 @@ fn expand_fits(case: Case, faults: &mut Faults) {
 
 /// The resource must have a field that an operation at work looks at.
 fn has_field(case: Case, field: &str, trail: &Trail, faults: &mut Faults) {
-    if case.translates() && case.resource.field(field).is_none() {
+    if case.operation.works() && case.resource.field(field).is_none() {
         faults.add(trail, format!("the resource has no field `{field}`"));
     }
 }

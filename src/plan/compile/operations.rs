@@ -1,12 +1,12 @@
 //! Stage 2: operations.
 
-use super::{Draft, Origin, bodies, params};
+use super::{Draft, Origin, bodies, params, planned};
 use crate::mapping::{
     AnswerWord, Common, ErrorSpec, Faults, MethodWord, ModeWord, OperationSpec, ResourceFile, StepWord,
     SurfaceWord, Trail,
 };
 use crate::plan::{
-    Answer, Calls, ErrorCase, Field, Method, Operation, Order, PathTemplate, Step, Surface, TypeMode,
+    Answer, Calls, ErrorCase, Field, Method, Operation, Order, PathTemplate, Step, Surface, TypeMode, V1Source,
 };
 
 /// Stands where a path could not be read; the operation is not sound then.
@@ -19,9 +19,9 @@ pub(super) fn build(draft: &mut Draft, faults: &mut Faults) {
             let trail = Trail::file(&file.file).then(spec.head.value.id.as_str());
             let path = path(&spec.head.value.path, &trail.then("path"), faults);
             let sound = spec.head.sound && path.is_some() && file.head.sound;
-            let fields = &draft.resources[resource].fields;
-            let builder = Builder { common: &draft.files.common, file, fields, spec, trail };
-            let operation = builder.operation(resource, path, faults);
+            let built = &draft.resources[resource];
+            let builder = Builder { common: &draft.files.common, file, fields: &built.fields, spec, trail };
+            let operation = builder.operation(resource, path, built.v1.as_ref(), faults);
             draft.operations.push(operation);
             draft.origins.push(Origin { file, spec, sound });
         }
@@ -45,7 +45,13 @@ pub(super) struct Builder<'f> {
 }
 
 impl Builder<'_> {
-    fn operation(&self, resource: usize, path: Option<PathTemplate>, faults: &mut Faults) -> Operation {
+    fn operation(
+        &self,
+        resource: usize,
+        path: Option<PathTemplate>,
+        v1: Option<&V1Source>,
+        faults: &mut Faults,
+    ) -> Operation {
         let head = &self.spec.head.value;
         Operation {
             id: head.id.clone(),
@@ -68,6 +74,8 @@ impl Builder<'_> {
             errors: errors(&self.spec.errors, &self.common.every_operation),
             step: head.step.as_ref().map_or(Step::Pending, step),
             calls: self.calls(),
+            v1: planned::build(self, v1, faults),
+            line: self.spec.line,
         }
     }
 
@@ -137,6 +145,7 @@ fn step(word: &StepWord) -> Step {
         StepWord::Update => Step::Update,
         StepWord::Delete => Step::Delete,
         StepWord::Special(name) => Step::Special(name.clone()),
+        StepWord::Own(name) => Step::Own(name.clone()),
         StepWord::Pending => Step::Pending,
     }
 }

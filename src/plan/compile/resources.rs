@@ -131,9 +131,9 @@ fn refusal(spec: &RefusalSpec) -> Option<V1Refusal> {
 }
 
 /// Chooses what lists keep ready for filtering, ordering and searching: the fields their parameters
-/// name, in field order. Only for records behind v1; the store has its own indices.
+/// name, in field order. For records of the own store the cells only number what a query speaks of.
 pub(super) fn choose_cells(draft: &mut Draft) {
-    for (index, resource) in draft.resources.iter_mut().enumerate().filter(|(_, r)| r.source == Source::V1) {
+    for (index, resource) in draft.resources.iter_mut().enumerate() {
         let mut names: Vec<&str> = Vec::new();
         for operation in draft.operations.iter().filter(|operation| operation.resource == index) {
             names.extend(operation.search.iter().map(String::as_str));

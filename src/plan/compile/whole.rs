@@ -2,7 +2,7 @@
 
 use super::Draft;
 use crate::mapping::{Faults, Trail};
-use crate::plan::{Step, Surface};
+use crate::plan::{Functions, Step, Surface};
 use std::collections::HashMap;
 
 pub(super) fn check(draft: &Draft, faults: &mut Faults) {
@@ -68,18 +68,24 @@ fn guests_have_something_to_write(draft: &Draft, faults: &mut Faults) {
     }
 }
 
-/// Every special step names a function the binary has, and every such function is named.
-pub(super) fn specials_are_used(draft: &Draft, specials: &[&str], faults: &mut Faults) {
-    let mut named = Vec::new();
+/// Every step that is a function names one the binary has, and every such function is named.
+pub(super) fn functions_are_used(draft: &Draft, functions: &Functions, faults: &mut Faults) {
+    let (mut specials, mut own) = (Vec::new(), Vec::new());
     for (operation, origin) in draft.operations.iter().zip(&draft.origins) {
-        let Step::Special(name) = &operation.step else { continue };
-        named.push(name.as_str());
-        if !specials.contains(&name.as_str()) {
+        let (kind, name, known, named) = match &operation.step {
+            Step::Special(name) => ("special", name.as_str(), functions.specials, &mut specials),
+            Step::Own(name) => ("own", name.as_str(), functions.own, &mut own),
+            _ => continue,
+        };
+        named.push(name);
+        if !known.contains(&name) {
             let trail = Trail::file(&origin.file.file).then(operation.id.as_str()).then("step");
-            faults.add(&trail, format!("the program has no special step `{name}`"));
+            faults.add(&trail, format!("the program has no {kind} step `{name}`"));
         }
     }
-    for special in specials.iter().filter(|special| !named.contains(special)) {
-        faults.add(&Trail::file("(program)").then(*special), "no operation names this special step");
+    for (kind, known, named) in [("special", functions.specials, specials), ("own", functions.own, own)] {
+        for name in known.iter().filter(|name| !named.contains(name)) {
+            faults.add(&Trail::file("(program)").then(*name), format!("no operation names this {kind} step"));
+        }
     }
 }

@@ -1,0 +1,73 @@
+//! Stage 2, calls of v1: what an operation asks of v1 with nothing kept, and what of it even then.
+//!
+//! The plain steps say it by themselves; a function's calls are declared, as `METHOD path`, with `unless kept`
+//! behind those that are not made when the gateway has the answer at hand.
+
+use super::operations::Builder;
+use crate::mapping::{Faults, StepWord, Trail};
+use crate::plan::{Method, PathTemplate, PlannedCall, Rows, V1Source};
+
+/// Ends a declared call that a warm operation does not make.
+const UNLESS_KEPT: &str = " unless kept";
+/// What asks v1 for a whole list, page by page.
+const WHOLE_LIST: &str = "per_page=1000";
+
+pub(super) fn build(builder: &Builder, v1: Option<&V1Source>, faults: &mut Faults) -> Vec<PlannedCall> {
+    let head = &builder.spec.head.value;
+    let trail = builder.trail.then("v1");
+    let Some(calls) = head.step.as_ref().and_then(|step| of_step(step, v1)) else {
+        return head.v1.iter().filter_map(|text| declared(text, &trail, faults)).collect();
+    };
+    if !head.v1.is_empty() {
+        faults.add(&trail, "the step says which calls it makes");
+    }
+    calls
+}
+
+/// The calls of a step of the language; none for steps that are functions.
+fn of_step(step: &StepWord, v1: Option<&V1Source>) -> Option<Vec<PlannedCall>> {
+    let list = |unless_kept| read_list(v1?, unless_kept);
+    let record = |method| call(method, v1?.record.as_ref()?, String::new(), false);
+    let create = || call(Method::Post, v1?.collection.as_ref()?, String::new(), false);
+    let calls = match step {
+        StepWord::ReadCollection | StepWord::ReadOne => [list(true), None],
+        StepWord::Create => [create(), record(Method::Get)],
+        StepWord::Update => [list(true), record(Method::Patch)],
+        StepWord::Delete => [record(Method::Delete), None],
+        StepWord::Special(_) | StepWord::Own(_) | StepWord::Pending => return None,
+    };
+    Some(calls.into_iter().flatten().collect())
+}
+
+fn read_list(v1: &V1Source, unless_kept: bool) -> Option<PlannedCall> {
+    let mut query = if v1.rows == Rows::Paged { WHOLE_LIST.to_owned() } else { String::new() };
+    if !v1.list_query.is_empty() {
+        query.push_str(if query.is_empty() { "" } else { "&" });
+        query.push_str(&v1.list_query);
+    }
+    call(Method::Get, v1.collection.as_ref()?, query, unless_kept)
+}
+
+fn call(method: Method, path: &PathTemplate, query: String, unless_kept: bool) -> Option<PlannedCall> {
+    Some(PlannedCall { method, path: path.clone(), query, unless_kept })
+}
+
+fn declared(text: &str, trail: &Trail, faults: &mut Faults) -> Option<PlannedCall> {
+    let (made, unless_kept) = match text.strip_suffix(UNLESS_KEPT) {
+        Some(made) => (made, true),
+        None => (text, false),
+    };
+    let (word, path) = made.split_once(' ').unwrap_or((made, ""));
+    let methods = [Method::Get, Method::Post, Method::Patch, Method::Delete];
+    let Some(method) = methods.into_iter().find(|method| method.as_str() == word) else {
+        faults.add(trail, format!("`{text}` does not begin with a method: GET, POST, PATCH or DELETE"));
+        return None;
+    };
+    match PathTemplate::parse(path) {
+        Ok(path) => Some(PlannedCall { method, path, query: String::new(), unless_kept }),
+        Err(message) => {
+            faults.add(trail, format!("the path of `{text}` {message}"));
+            None
+        }
+    }
+}
