@@ -2,23 +2,29 @@
 //!
 //! May use: everything but `cli` and `sandbox`.
 
+use crate::access::credential::presents_own;
 use crate::access::{Access, AccessSettings};
 use crate::context::Context;
+use crate::describe::openapi::Document;
+use crate::docs::DocsPage;
 use crate::edge::{
-    Body, PassThrough, Readiness, Stack, Surface, V2Service, WriteObserver, read_body, serve, stack,
+    Admission, Body, CallObserver, CallUnderWay, PassThrough, Readiness, Stack, Surface, V2Service, WriteObserver,
+    read_body, serve, stack,
 };
 use crate::index::{IndexSettings, Indexes};
+use crate::limits::Limits;
 use crate::mapping::{Files, Texts};
+use crate::oauth::{Audited, Keyring, KeyringError, OAuth, OAuthPages};
 use crate::plan::{self, Plan};
 use crate::refusal::Refusal;
 use crate::request::V2;
-use crate::run::{Runner, RunnerSettings, SPECIALS, keep_ahead};
+use crate::run::{FUNCTIONS, Runner, RunnerSettings, keep_ahead, settle_left_open};
 use crate::settings::{HttpAddress, ListenSettings, Settings};
 use crate::store::Store;
-use crate::v1::{Client, ClientSettings, V1Key};
+use crate::v1::{self, Budget, BudgetSettings, Client, ClientSettings, KeyId, V1Key};
 use crate::v2::Reply;
 use futures_util::future::BoxFuture;
-use http::Request;
+use http::{HeaderMap, Request};
 use percent_encoding::percent_decode_str;
 use std::future::Future;
 use std::io;
@@ -32,6 +38,10 @@ use uuid::Uuid;
 const RETRY_JITTER: Duration = Duration::from_millis(150);
 /// Entries remembered of each kind of proof of access.
 const PROOFS: u64 = 100_000;
+/// Time from one line about v1's quota to the next.
+const REPORT: Duration = Duration::from_secs(60);
+/// Pairs of operation and credential in such a line.
+const MOST_REPORTED: usize = 10;
 /// When what a pass-through write may have changed is dropped a second time: v1 cascades deletes and moves
 /// `updated_at` in the background (traps 39, 56).
 const BACKGROUND: Duration = Duration::from_secs(2);
@@ -54,6 +64,9 @@ pub enum StartError {
     /// The store cannot be opened.
     #[error("the store (setting store.url) cannot be used: {0}")]
     Store(#[from] crate::store::StoreError),
+    /// The secrets cannot be read.
+    #[error(transparent)]
+    Secrets(#[from] KeyringError),
     /// The pass-through cannot be made.
     #[error("the pass-through cannot be set up: {0}")]
     PassThrough(io::Error),
@@ -68,7 +81,7 @@ pub fn compile_plan(directory: Option<&Path>) -> Result<Plan, StartError> {
     if let Some(directory) = directory {
         texts = texts.overlay(directory)?;
     }
-    Ok(plan::compile(&Files::read(&texts), SPECIALS)?)
+    Ok(plan::compile(&Files::read(&texts), &FUNCTIONS)?)
 }
 
 /// A gateway that is ready to serve.
@@ -77,8 +90,9 @@ pub struct App {
     listen: ListenSettings,
     upstream: HttpAddress,
     store: Store,
+    oauth: OAuth,
     indexes: Indexes,
-    ahead: Option<AbortOnDrop>,
+    background: Vec<AbortOnDrop>,
 }
 
 /// Work that ends with the gateway.
@@ -98,23 +112,34 @@ impl App {
     pub async fn build(settings: &Settings) -> Result<Self, StartError> {
         let upstream = settings.upstream.needed_base_url()?.clone();
         let plan = Arc::new(compile_plan(settings.mappings.as_deref())?);
-        let client = Client::new(client_settings(settings, &upstream))?;
-        let access = Access::new(client.clone(), access_settings(settings));
-        let store = Store::open(&settings.store.url, upstream.as_str()).await?;
+        let budget = Budget::new(budget_settings(settings));
+        let client = Client::new(client_settings(settings, &upstream))?.paced_by(budget.clone());
+        let (oauth, access, store) = authorization(settings, &client, upstream.as_str()).await?;
         let indexes = Indexes::new(client.clone(), index_settings(settings));
+        let document = Arc::new(Document::new(&plan));
         let (kept, how) = (store.clone(), runner_settings(settings));
         let runner = Arc::new(Runner::new(plan, client, access.clone(), kept, indexes.clone(), how));
-        let ahead = settings.upstream.service_key.as_ref().map(|key| {
-            let work = keep_ahead(Arc::clone(&runner), V1Key::new(key.expose()));
-            AbortOnDrop(tokio::spawn(work))
-        });
+        let mut background = vec![AbortOnDrop(tokio::spawn(report_spending(budget.clone())))];
+        if let Some(key) = service_key(settings) {
+            let runner = Arc::clone(&runner);
+            background.push(AbortOnDrop(tokio::spawn(async move {
+                settle_left_open(Arc::clone(&runner), key.clone()).await;
+                keep_ahead(runner, key).await;
+            })));
+        }
         let observer = Arc::new(ForeignWrites { runner: Arc::clone(&runner), access: access.clone() });
         let pass_through = PassThrough::new(&upstream, &settings.upstream, settings.public.clone())
             .map_err(StartError::PassThrough)?
-            .observed_by(observer);
+            .observed_by(observer)
+            .counted_by(Arc::new(ForeignCalls(budget.clone())))
+            .admitting(Arc::new(KeysOfV1));
+        let limits = Limits::new(&settings.limits.rate);
         let surface = Surface {
-            v2: Arc::new(Operations { v2: V2::new(runner, access), body_limit: settings.limits.body }),
-            pages: None,
+            v2: Arc::new(Operations {
+                v2: V2::new(runner, access, limits, Arc::clone(&document)),
+                body_limit: settings.limits.body,
+            }),
+            pages: vec![Arc::new(OAuthPages::new(oauth.clone())), Arc::new(DocsPage::new(document))],
             pass_through,
             readiness: Arc::new(StoreReady(store.clone())),
         };
@@ -123,9 +148,15 @@ impl App {
             listen: settings.listen.clone(),
             upstream,
             store,
+            oauth,
             indexes,
-            ahead,
+            background,
         })
+    }
+
+    /// The authorization server.
+    pub fn oauth(&self) -> &OAuth {
+        &self.oauth
     }
 
     /// Address of the service behind.
@@ -143,11 +174,36 @@ impl App {
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
         let outcome = serve(listener, self.stack, &self.listen, shutdown).await;
-        drop(self.ahead);
+        drop(self.background);
         self.indexes.close().await;
         self.store.close().await;
         outcome
     }
+}
+
+/// The authorization server that `settings` describe, without a gateway around it; for the command line.
+///
+/// # Errors
+/// Settings, secrets or the store cannot be used.
+pub async fn open_oauth(settings: &Settings) -> Result<(OAuth, Store), StartError> {
+    let upstream = settings.upstream.needed_base_url()?.clone();
+    let client = Client::new(client_settings(settings, &upstream))?;
+    let (oauth, _, store) = authorization(settings, &client, upstream.as_str()).await?;
+    Ok((oauth, store))
+}
+
+/// The store, the authorization server over it, and the access that knows its credentials.
+async fn authorization(
+    settings: &Settings,
+    client: &Client,
+    upstream: &str,
+) -> Result<(OAuth, Access, Store), StartError> {
+    let keyring = Keyring::open(&settings.secrets)?;
+    let access = Access::new(client.clone(), access_settings(settings));
+    let store = Store::open(&settings.store.url, upstream).await?;
+    let events = Arc::new(Audited::new(store.clone(), access.clone()));
+    let (oauth, access) = OAuth::new(&store, access, keyring, settings.oauth.clone(), events);
+    Ok((oauth, access, store))
 }
 
 fn client_settings(settings: &Settings, upstream: &HttpAddress) -> ClientSettings {
@@ -157,6 +213,38 @@ fn client_settings(settings: &Settings, upstream: &HttpAddress) -> ClientSetting
         response_cap: settings.upstream.max_response_size,
         pool_per_host: settings.upstream.pool_size,
         retry_jitter: RETRY_JITTER,
+    }
+}
+
+fn service_key(settings: &Settings) -> Option<V1Key> {
+    settings.upstream.service_key.as_ref().map(|key| V1Key::new(key.expose()))
+}
+
+fn budget_settings(settings: &Settings) -> BudgetSettings {
+    let upstream = &settings.upstream;
+    BudgetSettings {
+        quota: upstream.quota,
+        service_quota: upstream.service_quota,
+        write_reserve: upstream.write_reserve,
+        service: service_key(settings).map(|key| key.id()),
+    }
+}
+
+/// Says in the log who has spent v1's quota, once a minute when anybody has.
+async fn report_spending(budget: Budget) {
+    loop {
+        tokio::time::sleep(REPORT).await;
+        let shares = budget.spent().since_last_report();
+        let calls: u64 = shares.iter().map(|share| share.calls).sum();
+        if calls == 0 {
+            continue;
+        }
+        let most = shares.iter().take(MOST_REPORTED).map(|share| {
+            let (credential, operation) = (share.spender.credential, &share.spender.operation);
+            format!("{operation} of {credential:016x}: {}", share.calls)
+        });
+        let most = most.collect::<Vec<_>>().join(", ");
+        tracing::info!(calls, most, "v1 calls of the last minute");
     }
 }
 
@@ -174,12 +262,13 @@ fn index_settings(settings: &Settings) -> IndexSettings {
         freshness: settings.index.freshness,
         sweep: settings.index.sweep,
         max_bytes: settings.index.max_size,
-        directory: index_directory(&settings.store.url),
+        directory: settings.index.directory.clone().or_else(|| index_directory(&settings.store.url)),
         shared_work: settings.limits.deadline,
     }
 }
 
-/// Indices are kept beside the store's file; a store in memory keeps nothing.
+/// Indices are kept beside the store's file; a store in memory keeps nothing, and beside a database server
+/// there is no place to keep it.
 fn index_directory(store: &str) -> Option<PathBuf> {
     let file = store.strip_prefix("sqlite:")?.trim_start_matches("//");
     let file = file.split('?').next().filter(|file| !file.is_empty() && !file.contains(":memory:"))?;
@@ -192,6 +281,10 @@ fn runner_settings(settings: &Settings) -> RunnerSettings {
         strict_query: settings.strict_query,
         shared_work: settings.limits.deadline,
         workflow: settings.workflow.clone(),
+        types: settings.types,
+        late_write: settings.store.late_write,
+        stretch: settings.cache.stretch,
+        service_key: service_key(settings),
     }
 }
 
@@ -211,13 +304,43 @@ impl V2Service for Operations {
     }
 }
 
+/// What the gateway gave out itself is of no use at v1, and v1 must not learn of it.
+struct KeysOfV1;
+
+impl Admission for KeysOfV1 {
+    fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        if presents_own(headers) { Err(Refusal::invalid_token()) } else { Ok(()) }
+    }
+}
+
 /// Ready means: the store can be read.
 struct StoreReady(Store);
 
 impl Readiness for StoreReady {
     fn ready(&self) -> BoxFuture<'static, Result<(), Refusal>> {
         let store = self.0.clone();
-        Box::pin(async move { Ok(store.overlay_of(Uuid::nil(), "readiness").await.map(|_| ())?) })
+        Box::pin(async move { Ok(store.ping().await?) })
+    }
+}
+
+/// Calls that pass through count in the budget of their key.
+struct ForeignCalls(Budget);
+
+impl CallObserver for ForeignCalls {
+    fn sent(&self, headers: &HeaderMap) -> Box<dyn CallUnderWay> {
+        // What v1 sees is the key in its own header; a bearer token is nothing to it.
+        let key = headers.get("x-api-key").map(|key| KeyId::of(key.as_bytes().trim_ascii()));
+        Box::new(ForeignCall(key.map(|key| self.0.observe(key))))
+    }
+}
+
+struct ForeignCall(Option<v1::budget::Permit>);
+
+impl CallUnderWay for ForeignCall {
+    fn answered(self: Box<Self>, status: u16, headers: &HeaderMap) {
+        if let Some(permit) = self.0 {
+            permit.answered(&v1::told(status, headers));
+        }
     }
 }
 
@@ -253,7 +376,20 @@ impl WriteObserver for ForeignWrites {
         runtime.spawn(async move {
             tokio::time::sleep(BACKGROUND).await;
             Self::drop_all(&runner, &access, &path);
+            if let Some(project) = Touched::by(&path).and_then(|touched| touched.project) {
+                runner.announce(project).await;
+            }
         });
+    }
+
+    fn announce(&self, path: &str) -> BoxFuture<'static, ()> {
+        let project = Touched::by(path).and_then(|touched| touched.project);
+        let runner = Arc::clone(&self.runner);
+        Box::pin(async move {
+            if let Some(project) = project {
+                runner.announce(project).await;
+            }
+        })
     }
 }
 
@@ -291,6 +427,7 @@ mod tests {
         assert_eq!(index_directory("sqlite:/var/lib/c.db"), Some(PathBuf::from("/var/lib/c.db.index")));
         assert_eq!(index_directory("sqlite://c.db?mode=rwc"), Some(PathBuf::from("c.db.index")));
         assert_eq!(index_directory("sqlite::memory:"), None);
+        assert_eq!(index_directory("postgres://causeway@db/causeway"), None);
     }
 
     #[test]

@@ -1,17 +1,26 @@
-//! What accompanies one request on its way: its id, its deadline and what it cost at v1.
+//! What accompanies one request on its way: its id, its deadline, how urgent it is, and what it cost at v1.
 //!
 //! May use: nothing of this crate. May be used by every folder but `sandbox`.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Counts the v1 calls made for one request and the time they took.
+/// Counts the v1 calls made for one request and the time they took, and holds what its answer has to say about
+/// how it came about.
 #[derive(Debug, Default)]
 pub struct Meter {
     calls: AtomicU32,
     micros: AtomicU64,
-    notes: Mutex<Vec<Note>>,
+    told: Mutex<Told>,
+    spender: OnceLock<Spender>,
+}
+
+#[derive(Debug, Default)]
+struct Told {
+    notes: Vec<Note>,
+    oldest: Option<Instant>,
+    standing: Option<Standing>,
 }
 
 /// Something about how an answer came about that its reader should know, for `Server-Timing`.
@@ -21,6 +30,8 @@ pub enum Note {
     Index,
     /// Answered by reading the whole project, because it is too large for the index.
     Scan,
+    /// Answered with older data than usual, because v1's quota is nearly used up.
+    Stale,
 }
 
 impl Note {
@@ -29,11 +40,38 @@ impl Note {
         match self {
             Self::Index => "index",
             Self::Scan => "scan;desc=\"the project is too large for the index\"",
+            Self::Stale => "stale;desc=\"the v1 budget is short\"",
         }
     }
 }
 
+/// Where a credential stands with its limit, for the headers of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Name of the limit.
+    pub policy: &'static str,
+    /// Requests a minute.
+    pub limit: u32,
+    /// Requests that could follow at once.
+    pub remaining: u32,
+    /// Time until the limit is as if nothing had been asked.
+    pub reset: Duration,
+}
+
+/// Who has v1 called, and what for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Spender {
+    /// The beginning of the SHA-256 of the credential presented; zero for the gateway itself.
+    pub credential: u64,
+    /// Id of the operation.
+    pub operation: Arc<str>,
+}
+
 impl Meter {
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Adds one finished v1 call.
     pub fn record(&self, took: Duration) {
         self.calls.fetch_add(1, Ordering::Relaxed);
@@ -42,15 +80,53 @@ impl Meter {
 
     /// Notes something, once.
     pub fn note(&self, note: Note) {
-        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        if !notes.contains(&note) {
-            notes.push(note);
+        let mut told = self.told();
+        if !told.notes.contains(&note) {
+            told.notes.push(note);
         }
     }
 
     /// What was noted.
     pub fn notes(&self) -> Vec<Note> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.told().notes.clone()
+    }
+
+    /// The answer uses data that v1 showed at `read_at`.
+    pub fn used(&self, read_at: Instant) {
+        let mut told = self.told();
+        told.oldest = Some(told.oldest.map_or(read_at, |oldest| oldest.min(read_at)));
+    }
+
+    /// The answer uses data of `read_at`, which is older than it would be with v1's quota at hand.
+    pub fn stretched(&self, read_at: Instant) {
+        self.used(read_at);
+        self.note(Note::Stale);
+    }
+
+    /// Age of the oldest data used, when any is older than usual.
+    pub fn stale_age(&self) -> Option<Duration> {
+        let told = self.told();
+        told.oldest.filter(|_| told.notes.contains(&Note::Stale)).map(|oldest| oldest.elapsed())
+    }
+
+    /// The credential of this request stands so with its limit.
+    pub fn stand(&self, standing: Standing) {
+        self.told().standing = Some(standing);
+    }
+
+    /// Where the credential stands; none when it was not proven or is not limited.
+    pub fn standing(&self) -> Option<Standing> {
+        self.told().standing
+    }
+
+    /// From now on, calls are made for this; the first to be named stays.
+    pub fn spend_for(&self, spender: Spender) {
+        let _ = self.spender.set(spender);
+    }
+
+    /// Who the calls are made for, once that is known.
+    pub fn spender(&self) -> Option<&Spender> {
+        self.spender.get()
     }
 
     /// v1 calls so far.
@@ -64,6 +140,18 @@ impl Meter {
     }
 }
 
+/// Who goes first when v1's quota is short; the first is the most urgent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Priority {
+    /// A write, with all that is read for it.
+    Write,
+    /// A read that somebody waits for.
+    #[default]
+    Read,
+    /// Building the index, and refreshing it ahead of requests.
+    Index,
+}
+
 /// One request's companion; cheap to clone, so that work done by its own task keeps the accounting.
 #[derive(Debug, Clone)]
 pub struct Context {
@@ -71,6 +159,8 @@ pub struct Context {
     pub request_id: Arc<str>,
     /// When the request must have been answered.
     pub deadline: Instant,
+    /// How urgent its v1 calls are.
+    pub priority: Priority,
     /// What it cost at v1.
     pub meter: Arc<Meter>,
 }
@@ -78,13 +168,20 @@ pub struct Context {
 impl Context {
     /// A context that expires after `allowed`.
     pub fn new(request_id: impl Into<Arc<str>>, allowed: Duration) -> Self {
-        Self { request_id: request_id.into(), deadline: Instant::now() + allowed, meter: Arc::default() }
+        let deadline = Instant::now() + allowed;
+        Self { request_id: request_id.into(), deadline, priority: Priority::default(), meter: Arc::default() }
     }
 
     /// The same accounting with a deadline of its own, for work that is shared with other requests and
     /// must not end with this one.
     pub fn for_shared_work(&self, allowed: Duration) -> Self {
         Self { deadline: Instant::now() + allowed, ..self.clone() }
+    }
+
+    /// The same with another priority.
+    #[must_use]
+    pub fn with_priority(self, priority: Priority) -> Self {
+        Self { priority, ..self }
     }
 
     /// Time left until the deadline; zero when it has passed.

@@ -120,7 +120,7 @@ pub struct Lookups {
     /// Items by module.
     pub modules: Memberships,
     /// Types of items; those not in it have none.
-    pub type_of: HashMap<Uuid, Uuid>,
+    pub type_of: Arc<HashMap<Uuid, Uuid>>,
 }
 
 /// Which sets of items a call needs.

@@ -100,6 +100,18 @@ impl Entry {
         state.found.as_ref().filter(|found| need.is_met(found.stamp)).map(|found| Arc::clone(&found.index))
     }
 
+    /// The index as it is.
+    pub fn any_age(&self) -> Option<Arc<Index>> {
+        self.state().found.as_ref().map(|found| Arc::clone(&found.index))
+    }
+
+    /// The index, when it is new enough, and when it was read.
+    pub fn aged(&self, need: &Need) -> Option<(Arc<Index>, Instant)> {
+        let state = self.state();
+        let found = state.found.as_ref().filter(|found| need.is_met(found.stamp))?;
+        Some((Arc::clone(&found.index), found.stamp.at))
+    }
+
     /// Whether there is an index of any age, or one on disk.
     pub fn is_built(&self) -> bool {
         self.state().found.is_some() || self.snapshot.as_ref().is_some_and(Snapshot::exists)

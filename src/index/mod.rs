@@ -92,6 +92,12 @@ impl Index {
         self.matching(|row| row.sequence == number).next()
     }
 
+    /// The item with this number, when there is just one.
+    pub fn only_by_sequence(&self, number: i64) -> Option<Item> {
+        let mut found = self.matching(|row| row.sequence == number);
+        found.next().filter(|_| found.next().is_none())
+    }
+
     /// The items whose parent is `id`, by id.
     pub fn children(&self, id: Uuid) -> Vec<Item> {
         self.matching(|row| row.parent() == Some(id)).collect()

@@ -14,7 +14,7 @@ use super::refresh::{Refresh, Refreshed, Verified};
 use super::snapshot::Snapshot;
 use super::source::V1Source;
 use crate::coalesce::Coalesce;
-use crate::context::Context;
+use crate::context::{Context, Priority};
 use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
 use crate::v1::{Client, KeyId, V1Key};
@@ -170,12 +170,31 @@ impl Indexes {
         entry.meeting(&need, self.inner.tick())
     }
 
+    /// The index as it is when it is younger than `age` and nothing touched the project since, and when it was
+    /// read. Counts as asked for.
+    pub fn kept_within(&self, scope: &Scope, age: Duration) -> Option<(Arc<Index>, Instant)> {
+        let entry = self.inner.known(scope)?;
+        entry.asked();
+        entry.aged(&entry.need(age))
+    }
+
     /// Whether an index exists, of any age, so that lists should prefer it to direct pages.
     pub fn is_built(&self, scope: &Scope) -> bool {
         match self.inner.known(scope) {
             Some(entry) => entry.is_built(),
             None => self.inner.snapshot(scope).is_some_and(|snapshot| snapshot.exists()),
         }
+    }
+
+    /// Whether the kept index of a project shows an item, without asking v1; none when no index is kept.
+    pub fn shows(&self, project: Uuid, id: Uuid) -> Option<bool> {
+        let entries = self.inner.entries_where(|scope| scope.project == project && scope.members);
+        entries.iter().find_map(|(_, entry)| entry.any_age()).map(|index| index.get(id).is_some())
+    }
+
+    /// Time from one comparison of all ids to the next.
+    pub fn sweep(&self) -> Duration {
+        self.inner.settings.sweep
     }
 
     /// An own write has left this item: the next request sees it, whatever read is under way.
@@ -292,7 +311,11 @@ impl Inner {
         let is_new = base.is_none();
         let refreshed = match base {
             Some((verified, swept)) => self.refresh(&source, entry, verified, swept).await?,
-            None => self.build(&source, entry).await?,
+            None => {
+                // A build is long and goes last; a refresh is as urgent as the one who waits for it.
+                let ctx = source.ctx.clone().with_priority(Priority::Index);
+                self.build(&V1Source { ctx, ..source }, entry).await?
+            }
         };
         let Refreshed { verified, mark, swept } = refreshed;
         let found = entry.publish(verified, mark, swept, self.settings.max_bytes);

@@ -6,7 +6,7 @@
 
 use super::job::Runner;
 use crate::access::Caller;
-use crate::context::Context;
+use crate::context::{Context, Priority};
 use crate::index::Scope;
 use crate::refusal::Refusal;
 use crate::v1::V1Key;
@@ -33,16 +33,31 @@ pub async fn keep_ahead(runner: Arc<Runner>, key: V1Key) {
 }
 
 async fn renew(runner: &Runner, key: &V1Key, scope: &Scope) -> Result<(), Refusal> {
-    let ctx = Context::new("refresh-ahead", runner.settings.shared_work);
-    let caller = prove(runner, key, &ctx).await?;
-    let card = runner.access.project(&caller, &scope.workspace, scope.project, &ctx).await?;
-    if card.require_member()?.is_above_guest() != scope.members {
+    let ctx = Context::new("refresh-ahead", runner.settings.shared_work).with_priority(Priority::Index);
+    // Requests share the read that is under way, so it must not be one that waits for quota.
+    if runner.client.budget().is_short(key.id()) || !sees_the_same(runner, key, scope, &ctx).await? {
         return Ok(());
     }
     runner.indexes.renew(scope, key, &ctx).await
 }
 
-async fn prove(runner: &Runner, key: &V1Key, ctx: &Context) -> Result<Caller, Refusal> {
+/// Whether v1 shows the owner of `key` the rows of `scope`: a member of the same kind.
+///
+/// # Errors
+/// What v1 refuses.
+pub(super) async fn sees_the_same(
+    runner: &Runner,
+    key: &V1Key,
+    scope: &Scope,
+    ctx: &Context,
+) -> Result<bool, Refusal> {
+    let caller = prove(runner, key, ctx).await?;
+    let card = runner.access.project(&caller, &scope.workspace, scope.project, ctx).await?;
+    Ok(card.require_member()?.is_above_guest() == scope.members)
+}
+
+/// Who the gateway's own key belongs to.
+pub(super) async fn prove(runner: &Runner, key: &V1Key, ctx: &Context) -> Result<Caller, Refusal> {
     let mut headers = HeaderMap::new();
     headers.insert("X-Api-Key", HeaderValue::from_str(key.expose()).map_err(|_| Refusal::internal("an odd key"))?);
     runner.access.identify(&headers, ctx).await

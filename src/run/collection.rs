@@ -63,7 +63,7 @@ impl Job {
     pub(super) async fn load(&self, resource: &Resource) -> Result<Loaded<Collection>, Refusal> {
         let place = self.place_of(resource)?;
         let read = || self.reading(resource.name.clone());
-        let loaded = self.runner.collections.load(&place, self.audience()?, read).await;
+        let loaded = self.load_from(&self.runner.collections, &place, read).await;
         loaded.map_err(|refusal| self.after_refused_read(refusal))
     }
 

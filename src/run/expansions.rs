@@ -7,9 +7,10 @@
 
 use super::collection::{Collection, bad_data};
 use super::job::Job;
-use super::list;
+use super::{fields, list, outlook};
 use crate::plan::{Operation, Rows};
 use crate::refusal::Refusal;
+use crate::store::ProjectItems;
 use crate::translate::work_items::{self, CustomFields, Item};
 use crate::translate::{Held, incoming, members};
 use crate::v2::{Reply, query};
@@ -23,11 +24,23 @@ const SINGLE_READS: usize = 3;
 const ROWS: &str = "fields=id,name,sequence_id,parent&expand=parent";
 const CHILD: &str = "fields=id,parent&expand=parent";
 
+/// The reply with one work item and its custom values, expanded as the query asks.
+pub(super) async fn reply(job: &Job, item: &Item, recorded: &ProjectItems) -> Result<Reply, Refusal> {
+    let values = fields::custom_fields(job, item.id, recorded.types.get(&item.id).copied()).await?;
+    reply_with(job, item, recorded, CustomFields::Shown(&values)).await
+}
+
 /// The reply with one work item, expanded as the query asks.
-pub(super) async fn reply(job: &Job, item: &Item, custom_fields: CustomFields<'_>) -> Result<Reply, Refusal> {
+pub(super) async fn reply_with(
+    job: &Job,
+    item: &Item,
+    recorded: &ProjectItems,
+    custom_fields: CustomFields<'_>,
+) -> Result<Reply, Refusal> {
     let wanted = wanted(job)?;
-    let mut shape = work_items::write(item, &job.card()?.identifier, None, custom_fields);
-    for added in expand(job, std::slice::from_ref(item), &wanted).await? {
+    let type_id = recorded.types.get(&item.id).copied();
+    let mut shape = work_items::write(item, &job.card()?.identifier, type_id, custom_fields);
+    for added in expand(job, std::slice::from_ref(item), recorded, &wanted).await? {
         shape.extend(added);
     }
     let json = serde_json::to_vec(&shape).map_err(Refusal::internal)?;
@@ -39,18 +52,12 @@ pub(super) async fn reply(job: &Job, item: &Item, custom_fields: CustomFields<'_
 /// # Errors
 /// `validation_error` on `expand` for an unknown value.
 pub(super) fn wanted(job: &Job) -> Result<Vec<usize>, Refusal> {
-    query::read_single(declaring(job)?, &job.call.parameters)
+    query::read_single(declaring(job), &job.call.parameters)
 }
 
-/// The operation that declares what can be expanded: the archive verbs declare nothing but honour what a
-/// retrieve does (O25).
-fn declaring(job: &Job) -> Result<&Operation, Refusal> {
-    let own = job.operation();
-    if !own.expand.is_empty() {
-        return Ok(own);
-    }
-    let retrieve = job.runner.plan().operation("work_items_retrieve");
-    retrieve.ok_or_else(|| Refusal::internal("no retrieve of work items in the plan"))
+/// The operation that declares what can be expanded.
+fn declaring(job: &Job) -> &Operation {
+    outlook::expanding(job.runner.plan(), job.operation())
 }
 
 /// For each of `items`, the keys that `wanted` (indices into the operation's `expand`) adds.
@@ -60,9 +67,10 @@ fn declaring(job: &Job) -> Result<&Operation, Refusal> {
 pub(super) async fn expand(
     job: &Job,
     items: &[Item],
+    recorded: &ProjectItems,
     wanted: &[usize],
 ) -> Result<Vec<Map<String, Value>>, Refusal> {
-    let declaring = &declaring(job)?.expand;
+    let declaring = &declaring(job).expand;
     let mut added = vec![Map::new(); items.len()];
     for name in wanted.iter().filter_map(|&index| declaring.get(index)) {
         let values = match name.as_str() {
@@ -70,8 +78,8 @@ pub(super) async fn expand(
             "labels" => labels(job, items).await?,
             "assignees" => assignees(job, items).await?,
             "parent" => parents(job, items).await?,
-            // Types are switched off: `type_id` is null everywhere.
-            _ => vec![Value::Null; items.len()],
+            "type" => fields::expanded(job, items, recorded).await?,
+            other => return Err(Refusal::internal(format!("nothing expands {other}"))),
         };
         for (keys, value) in added.iter_mut().zip(values) {
             keys.insert(name.clone(), value);

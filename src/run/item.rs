@@ -13,6 +13,7 @@ use crate::translate::work_items::{self, Item};
 use crate::v1::V1Request;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use std::time::Instant;
 use uuid::Uuid;
 
 impl Job {
@@ -34,7 +35,10 @@ impl Job {
         match answer.status {
             200 => self.item_of(&answer.body),
             // The project is there, as its card said; the item is not (`items_get_random`, `archived_get`).
-            404 => Err(Refusal::not_found()),
+            404 => {
+                super::fields::gone(self, id).await;
+                Err(Refusal::not_found())
+            }
             403 => Err(self.after_refused_read(Refusal::not_found())),
             status => Err(Refusal::upstream("The work item could not be read.", format!("status {status}"))),
         }
@@ -51,9 +55,18 @@ impl Job {
         }
     }
 
-    /// The row of a fresh index, which vouches that the item is live.
+    /// The row of a fresh index, which vouches that the item is live; for reads while v1's quota is short, of an
+    /// older one.
     pub(super) fn vouched(&self, id: Uuid) -> Option<Item> {
-        self.runner.indexes.peek(&self.index_scope().ok()?)?.get(id)
+        let (scope, indexes) = (self.index_scope().ok()?, &self.runner.indexes);
+        if let Some(index) = indexes.peek(&scope) {
+            return index.get(id);
+        }
+        let kept = self.is_short().then(|| indexes.kept_within(&scope, self.runner.settings.stretch));
+        let (index, read_at) = kept.flatten()?;
+        let item = index.get(id)?;
+        self.uses(read_at, Instant::now(), indexes.freshness());
+        Some(item)
     }
 
     /// Which index holds the items of this call's project, for this caller's audience.

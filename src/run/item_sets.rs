@@ -75,7 +75,7 @@ impl Job {
                 runner.client.read_all(&key, &path, query, &ctx).await.map_err(super::collection::refused_read)?;
             ids_of(&pages)
         };
-        let loaded = self.runner.sets.load(&place, self.audience()?, read).await;
+        let loaded = self.load_from(&self.runner.sets, &place, read).await;
         loaded.map(|loaded| loaded.thing).map_err(|refusal| self.after_refused_read(refusal))
     }
 }

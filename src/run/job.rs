@@ -1,26 +1,34 @@
 //! The parts that carry calls out, and one call on its way.
 
 use super::collection::Collection;
+use super::epochs::Epochs;
+use super::own::{self, KeptLists};
 use super::shelf::{Audience, Changes, Place, Shelf, Write};
 use super::{create, delete, list, special, update};
 use crate::access::{Access, Caller, ProjectCard};
+use crate::catalogue::Catalogue;
 use crate::context::Context;
 use crate::index::Indexes;
-use crate::plan::{Operation, PathTemplate, Plan, Resource, Step};
+use crate::plan::{Operation, PathTemplate, Plan, Resource, Source, Step, TypeMode};
 use crate::refusal::Refusal;
-use crate::settings::WorkflowSettings;
-use crate::store::Store;
+use crate::settings::{TypeSettings, WorkflowSettings};
+use crate::store::{AuditActor, Store};
 use crate::translate::ReadShape;
 use crate::translate::members::Person;
 use crate::v1::{Client, V1Key};
 use crate::v2::body::{self, Given};
 use crate::v2::{Parameters, Reply};
 use bytes::Bytes;
+use moka::sync::Cache;
 use std::collections::HashSet;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use uuid::Uuid;
+
+/// Projects remembered as compared.
+const COMPARED: u64 = 100_000;
 
 /// What can be set about carrying out.
 #[derive(Debug, Clone)]
@@ -33,6 +41,14 @@ pub struct RunnerSettings {
     pub shared_work: Duration,
     /// Workflow rules of projects.
     pub workflow: WorkflowSettings,
+    /// Work item types.
+    pub types: TypeSettings,
+    /// How long v1 may still carry out a write whose answer was lost.
+    pub late_write: Duration,
+    /// Age up to which collections and indices are used while v1's quota is short.
+    pub stretch: Duration,
+    /// A key of the gateway's own that reads indices.
+    pub service_key: Option<V1Key>,
 }
 
 /// Everything calls are carried out with.
@@ -46,9 +62,18 @@ pub struct Runner {
     pub(super) collections: Shelf<Collection>,
     pub(super) rosters: Shelf<Vec<Person>>,
     pub(super) sets: Shelf<HashSet<Uuid>>,
+    pub(super) own_lists: KeptLists,
+    /// Projects whose recorded items were held against an index lately.
+    pub(super) compared: Cache<Uuid, ()>,
     pub(super) changes: Arc<Changes>,
+    pub(super) epochs: Epochs,
     pub(super) settings: RunnerSettings,
+    /// Which project had an identifier when it was last seen, by workspace.
+    identifiers: Cache<(Box<str>, Box<str>), Uuid>,
 }
+
+/// Identifiers remembered.
+const IDENTIFIERS: u64 = 10_000;
 
 impl Runner {
     /// Puts the parts together.
@@ -66,14 +91,31 @@ impl Runner {
             collections: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
             rosters: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
             sets: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
+            own_lists: KeptLists::default(),
+            compared: Cache::builder().time_to_live(indexes.sweep()).max_capacity(COMPARED).build(),
             plan,
             client,
             access,
             store,
             indexes,
             changes,
+            epochs: Epochs::default(),
             settings,
+            identifiers: Cache::new(IDENTIFIERS),
         }
+    }
+
+    /// Remembers which project an identifier belongs to.
+    pub(super) fn learn_identifier(&self, workspace: &str, card: &ProjectCard) {
+        let place = (Box::from(workspace), Box::from(&*card.identifier));
+        if self.identifiers.get(&place) != Some(card.id) {
+            self.identifiers.insert(place, card.id);
+        }
+    }
+
+    /// The project that had this identifier; whoever uses it proves it.
+    pub(super) fn project_with(&self, workspace: &str, identifier: &str) -> Option<Uuid> {
+        self.identifiers.get(&(Box::from(workspace), Box::from(identifier)))
     }
 
     /// The plan calls are carried out by.
@@ -111,8 +153,19 @@ pub struct Call {
     pub content_type: Option<String>,
     /// The body, or why it could not be read; judged only when the addressed record is known to exist (O2).
     pub body: Result<Bytes, Refusal>,
+    /// From where.
+    pub origin: Origin,
     /// Deadline and accounting.
     pub ctx: Context,
+}
+
+/// Where a request came from, for the audit log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// Address of the client.
+    pub ip: Option<IpAddr>,
+    /// What sent it, empty when it does not say.
+    pub user_agent: String,
 }
 
 /// One call being carried out.
@@ -129,22 +182,54 @@ impl Job {
         Self { runner, call, touched: Arc::default() }
     }
 
+    /// The same call for work beside it, which may take longer than the call.
+    pub(super) fn aside(&self) -> Self {
+        let call = &self.call;
+        let call = Call {
+            operation: call.operation,
+            variables: call.variables.clone(),
+            parameters: call.parameters.clone(),
+            caller: call.caller.clone(),
+            card: call.card.clone(),
+            content_type: None,
+            body: Ok(Bytes::new()),
+            origin: call.origin.clone(),
+            ctx: self.shared_ctx(),
+        };
+        Self::new(Arc::clone(&self.runner), call)
+    }
+
     /// Carries the call out. Writes run as tasks of their own, so that a client that leaves, or a deadline
     /// that passes, never stops them half-way.
     ///
     /// # Errors
     /// Any refusal.
     pub async fn run(self) -> Result<Reply, Refusal> {
+        let project = self.call.card.as_ref().map(|card| card.id);
+        if let Some(project) = project {
+            self.runner.catch_up(project).await;
+        }
         if !self.operation().method.writes() {
             return self.step().await;
         }
-        let task = tokio::spawn(async move { self.outlasting_the_client().step().await });
+        let announced = project.filter(|_| self.resource().source == Source::V1);
+        let task = tokio::spawn(async move { self.outlasting_the_client().announced_step(announced).await });
         task.await.unwrap_or_else(|gone| Err(Refusal::internal(format!("a write ended: {gone}"))))
     }
 
     fn outlasting_the_client(mut self) -> Self {
         self.call.ctx = self.call.ctx.for_shared_work(self.runner.settings.shared_work);
         self
+    }
+
+    /// Carries a write out, told to other gateway processes before and after when it goes to v1.
+    async fn announced_step(self, project: Option<Uuid>) -> Result<Reply, Refusal> {
+        let Some(project) = project else { return self.step().await };
+        let runner = Arc::clone(&self.runner);
+        runner.announce(project).await;
+        let outcome = self.step().await;
+        runner.announce(project).await;
+        outcome
     }
 
     async fn step(self) -> Result<Reply, Refusal> {
@@ -155,7 +240,21 @@ impl Job {
             Step::Update => update::update(&self).await,
             Step::Delete => delete::delete(&self).await,
             Step::Special(name) => special::run(&name, &self).await,
+            Step::Own(name) => own::run(&name, &self).await,
             Step::Pending => Err(Refusal::NotImplemented { operation: self.operation().id.clone() }),
+        }
+    }
+
+    /// The caller as the audit log names it. Keys and tokens act, so the person is never there themselves.
+    pub fn actor(&self) -> AuditActor {
+        let (user, origin) = (&self.call.caller.user, &self.call.origin);
+        AuditActor {
+            kind: "api_token",
+            id: Some(user.id),
+            display_name: user.display_name.clone(),
+            email: user.email.clone(),
+            ip_address: origin.ip.map(|ip| ip.to_string()),
+            user_agent: origin.user_agent.clone(),
         }
     }
 
@@ -176,6 +275,11 @@ impl Job {
     pub(super) fn shape_of(&self, resource: &Resource) -> Result<&ReadShape, Refusal> {
         let index = self.runner.plan.resources.iter().position(|known| known.name == resource.name);
         index.map(|index| &self.runner.shapes[index]).ok_or_else(|| Refusal::internal("a resource without shape"))
+    }
+
+    /// The mode in which the workspace manages its types.
+    pub(super) fn mode(&self, catalogue: &Catalogue) -> TypeMode {
+        catalogue.mode(self.runner.settings.types.workspace_level)
     }
 
     pub(super) fn key(&self) -> &V1Key {

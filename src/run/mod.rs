@@ -2,18 +2,21 @@
 //!
 //! A [`Job`] is one valid call on its way. Plain resources need no code here: their steps are declared in the
 //! mapping. What the mapping language cannot say is one named function each under `special`, with its v1
-//! calls declared in the mapping.
+//! calls declared in the mapping. What v1 does not have at all is under `own`.
 //!
-//! May use: `plan`, `access`, `v1`, `v2`, `translate`, `store`, `coalesce`, `context`, `settings`,
+//! May use: `plan`, `access`, `v1`, `v2`, `translate`, `catalogue`, `store`, `coalesce`, `context`, `settings`,
 //! `refusal`. May not use: `edge`, `cli`, `sandbox`.
 
 mod ahead;
+pub mod audit;
 mod checks;
 mod collection;
 mod create;
 mod delete;
+mod epochs;
 mod estimates;
 mod expansions;
+mod fields;
 mod item;
 mod item_key;
 mod item_lookup;
@@ -22,9 +25,12 @@ mod item_sets;
 mod job;
 mod list;
 mod names;
+pub mod outlook;
+mod own;
 mod parents;
 mod roster;
 mod shelf;
+mod shortage;
 mod special;
 mod update;
 mod workflow;
@@ -32,6 +38,11 @@ mod write;
 
 pub use ahead::keep_ahead;
 pub use collection::Collection;
-pub use job::{Call, Job, Runner, RunnerSettings};
+pub use fields::settle_left_open;
+pub use job::{Call, Job, Origin, Runner, RunnerSettings};
 pub use shelf::{Audience, Changes, Loaded, Place, Shelf};
-pub use special::NAMES as SPECIALS;
+
+use crate::plan::Functions;
+
+/// The functions steps of mappings may name.
+pub const FUNCTIONS: Functions<'static> = Functions { specials: special::NAMES, own: own::NAMES };

@@ -5,11 +5,13 @@
 //! matches without regard to case and must hit exactly one record.
 
 use super::collection::Collection;
+use super::fields::{self, Asked};
 use super::job::Job;
 use super::write::Members;
 use super::{estimates, list, parents};
 use crate::access::Role;
 use crate::refusal::{FieldError, Refusal};
+use crate::store::OwnWrite;
 use crate::translate::members::{self, Person};
 use crate::translate::work_items::Item;
 use crate::translate::work_items_write;
@@ -21,11 +23,17 @@ use uuid::Uuid;
 /// A member that was looked up: its v1 value, or what is wrong with it.
 type Found = Result<Value, FieldError>;
 
-/// The v1 body for what was given; `stored` is the item being updated.
+/// The v1 body for what was given, and what the own store is to keep; `stored` is the item being updated and
+/// its type.
 ///
 /// # Errors
-/// `validation_error` with every name or id that does not resolve.
-pub(super) async fn resolve(job: &Job, given: &Given, stored: Option<&Item>) -> Result<Members, Refusal> {
+/// `validation_error` with every name or id that does not resolve, and every fault of custom values.
+pub(super) async fn resolve(
+    job: &Job,
+    given: &Given,
+    stored: Option<(&Item, Option<Uuid>)>,
+) -> Result<(Members, OwnWrite), Refusal> {
+    let (stored, type_id) = (stored.map(|(item, _)| item), stored.map(|(_, type_id)| type_id));
     let mut body = work_items_write::plain(given)?;
     let looked_up = [
         ("state", state(job, given).await?),
@@ -34,7 +42,7 @@ pub(super) async fn resolve(job: &Job, given: &Given, stored: Option<&Item>) -> 
         ("labels", labels(job, given).await?),
         ("estimate_point", estimates::resolve(job, given).await?),
     ];
-    let mut errors = Vec::new();
+    let Asked { own, mut errors } = fields::ask(job, given, type_id).await?;
     for (key, found) in looked_up {
         match found {
             Some(Ok(value)) => drop(body.insert(key.to_owned(), value)),
@@ -42,7 +50,7 @@ pub(super) async fn resolve(job: &Job, given: &Given, stored: Option<&Item>) -> 
             None => {}
         }
     }
-    if errors.is_empty() { Ok(body) } else { Err(Refusal::fields(errors)) }
+    if errors.is_empty() { Ok((body, own)) } else { Err(Refusal::fields(errors)) }
 }
 
 async fn state(job: &Job, given: &Given) -> Result<Option<Found>, Refusal> {

@@ -36,7 +36,7 @@ impl Job {
         let (rosters, audience) = (&self.runner.rosters, self.audience()?);
         let loaded = match since {
             Some(since) => rosters.load_since(&place, audience, since, read).await,
-            None => rosters.load(&place, audience, read).await,
+            None => self.load_from(rosters, &place, read).await,
         };
         loaded.map_err(|refusal| self.after_refused_read(refusal))
     }

@@ -145,6 +145,13 @@ impl<T: Send + Sync + 'static> Shelf<T> {
         (young && kept.stamp > self.changes.last(place)).then_some(kept)
     }
 
+    /// The thing kept for `place`, when it is younger than `age` and nothing was written there since.
+    pub fn kept_within(&self, place: &Place, audience: Audience, age: Duration) -> Option<Loaded<T>> {
+        let kept = self.kept.get(&(place.clone(), audience))?;
+        let valid = kept.read_at.elapsed() < age && kept.stamp > self.changes.last(place);
+        valid.then_some(Loaded { thing: kept.thing, read_at: kept.read_at })
+    }
+
     /// The thing at `place`, kept or read with `read`.
     ///
     /// # Errors
@@ -324,6 +331,17 @@ mod tests {
         assert_eq!(read(&shelf, 4).await, 4);
         shelf.changes.in_workspace("other");
         assert_eq!(read(&shelf, 5).await, 4);
+    }
+
+    #[tokio::test]
+    async fn a_thing_too_old_to_serve_is_kept_for_a_time_of_shortage() {
+        let shelf = Shelf::new(Duration::ZERO, Arc::<Changes>::default());
+        let kept = |age| shelf.kept_within(&place(), Audience::Members, age).map(|loaded| *loaded.thing);
+        assert_eq!((read(&shelf, 1).await, read(&shelf, 2).await), (1, 2), "never served");
+        assert_eq!(kept(Duration::from_secs(60)), Some(2));
+        assert_eq!(kept(Duration::ZERO), None);
+        shelf.changes.in_project(Uuid::nil());
+        assert_eq!(kept(Duration::from_secs(60)), None, "something was written since");
     }
 
     #[tokio::test]

@@ -92,7 +92,11 @@ impl Priority {
 /// State groups in their semantic order (contract 7.3).
 pub const GROUPS: [&str; 6] = ["backlog", "unstarted", "started", "completed", "cancelled", "triage"];
 
-fn instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Micros, D::Error> {
+/// An instant of v1, for records read in part.
+///
+/// # Errors
+/// Any other text.
+pub fn instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Micros, D::Error> {
     let text = String::deserialize(deserializer)?;
     time::read_instant(&text).ok_or_else(|| serde::de::Error::custom("not an instant"))
 }

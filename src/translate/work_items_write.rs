@@ -42,7 +42,6 @@ const SENTENCES: [(&str, &str); 5] = [
 /// `validation_error` with every fault.
 pub fn plain(given: &Given) -> Result<Map<String, Value>, Refusal> {
     let mut errors = both_of_a_pair(given);
-    errors.extend(switched_off(given));
     errors.extend(names_that_are_no_texts(given));
     let own = PLAIN.iter().filter_map(|name| Some(((*name).to_owned(), given.get(*name)?.clone())));
     let mut body: Map<String, Value> = own.collect();
@@ -58,19 +57,6 @@ fn both_of_a_pair(given: &Given) -> Vec<FieldError> {
     let pairs = PAIRS.iter().filter(|(name, id)| given.contains_key(*name) && given.contains_key(*id));
     let each = |a: &str, b: &str| FieldError::new(a, format!("cannot be sent together with {b}"));
     pairs.flat_map(|(name, id)| [each(name, id), each(id, name)]).collect()
-}
-
-/// Types and custom properties are off: they are no business of v1 (trap 31), and the own store has none yet.
-fn switched_off(given: &Given) -> Vec<FieldError> {
-    let set = |name: &str| given.get(name).is_some_and(|value| !value.is_null());
-    let types = ["type_id", "type"].into_iter().filter(|name| set(name));
-    let mut errors: Vec<FieldError> = types
-        .map(|name| FieldError::new(name, "work item types are not switched on in this project; leave it out"))
-        .collect();
-    if given.get("custom_fields").and_then(Value::as_object).is_some_and(|fields| !fields.is_empty()) {
-        errors.push(FieldError::new("custom_fields", "custom properties are not switched on in this workspace"));
-    }
-    errors
 }
 
 fn names_that_are_no_texts(given: &Given) -> Vec<FieldError> {
@@ -218,9 +204,8 @@ mod tests {
 
     #[test]
     fn all_faults_are_told_at_once() {
-        let both =
-            given(json!({"state": "a", "state_id": "b", "labels": [1], "type": "Bug", "custom_fields": {"a": 1}}));
-        assert_eq!(fields(plain(&both)), ["state", "state_id", "type", "custom_fields", "labels.0"]);
+        let both = given(json!({"state": "a", "state_id": "b", "labels": [1], "type": "Bug", "type_id": null}));
+        assert_eq!(fields(plain(&both)), ["state", "state_id", "type", "type_id", "labels.0"]);
     }
 
     #[test]

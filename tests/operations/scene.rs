@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 /// The project at v1.
 pub const P: &str = "workspaces/acme/projects/00000000-0000-4000-c000-000000000001";
-/// The same for clients.
+/// The workspace for clients.
+pub const ACME: &str = "/api/v2/workspaces/acme";
+/// The project for clients.
 pub const WEB: &str = crate::support::gateway::WEB;
 /// The person behind the key.
 pub const ADA: &str = "00000000-0000-4000-a000-000000000001";
@@ -36,6 +38,21 @@ impl Scene {
         Self::new().await.then(me()).then(card())
     }
 
+    /// The proofs of a first request to the workspace are expected: the roster, and a project for its id.
+    pub async fn in_workspace() -> Self {
+        let projects = json!({"results": [{"workspace": "00000000-0000-4000-b000-000000000001"}]});
+        let projects = Exchange::get("workspaces/acme/projects/?per_page=1&fields=workspace").reply(200, projects);
+        Self::new().await.then(me()).then(roster()).then(projects)
+    }
+
+    /// The workspace manages its types itself from here on.
+    pub async fn in_workspace_mode() -> Self {
+        let mut scene = Self::in_workspace().await;
+        let on = json!({"is_work_item_types_enabled": true});
+        scene.ask("PATCH", &format!("{ACME}/features/"), Some(on)).await.expect(200);
+        scene
+    }
+
     /// The same, for calls that are made side by side.
     pub async fn in_any_order() -> Self {
         Self { v1: ScriptedV1::start().await, gateway: None }.then(me()).then(card())
@@ -56,6 +73,16 @@ impl Scene {
         gateway.send(Some("ada"), method, path, body.as_ref()).await
     }
 
+    /// Creates something and returns its id.
+    pub async fn made(&mut self, path: &str, body: Value) -> String {
+        self.ask("POST", path, Some(body)).await.expect(201).text("id")
+    }
+
+    /// Calls that are expected from now on.
+    pub fn expect(&mut self, exchange: Exchange) {
+        self.v1.expect(exchange.key("ada"));
+    }
+
     /// The script was followed to its end.
     #[track_caller]
     pub fn end(self) {
@@ -66,6 +93,13 @@ impl Scene {
 /// Who it is.
 pub fn me() -> Exchange {
     Exchange::get("users/me/").reply(200, json!({"id": ADA, "email": "ada@acme.test", "display_name": "ada"}))
+}
+
+/// The roster of the workspace, of which ada is an admin.
+pub fn roster() -> Exchange {
+    let ada = json!({"id": ADA, "first_name": "Ada", "last_name": "X", "email": "ada@acme.test", "avatar": "",
+        "avatar_url": "", "display_name": "ada", "role": 20});
+    Exchange::get("workspaces/acme/members/").reply(200, json!([ada]))
 }
 
 /// The project card of an admin.

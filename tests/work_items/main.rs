@@ -8,6 +8,7 @@ mod costs;
 mod expand;
 mod list;
 mod names;
+mod own;
 mod reads;
 #[path = "../support/mod.rs"]
 mod support;

@@ -191,7 +191,7 @@ fn lookups(items: &[Item]) -> impl Strategy<Value = Lookups> + use<> {
         live_labels: live.map(|live| live.into_iter().collect()),
         cycles: memberships(cycles),
         modules: memberships(modules),
-        type_of,
+        type_of: type_of.into(),
     })
 }
 

@@ -7,6 +7,7 @@
 use crate::refusal::Refusal;
 use crate::run::write::{created_but, id_of};
 use crate::run::{Collection, Job, checks, create};
+use crate::store::Turn;
 use crate::translate::{cycles, outgoing};
 use crate::v2::Reply;
 use serde_json::Value;
@@ -21,6 +22,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         return Err(Refusal::Conflict { detail: "Cycles are switched off in this project.".into() });
     }
     let resource = job.resource();
+    let _turn = job.cycle_names().await?;
     let mut write = job.begin_write().await?;
     let all = job.load(resource).await?;
     write.found(&all);
@@ -42,6 +44,14 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let v1 = job.read_record(resource, id).await.map_err(&failed)?;
     job.keep(resource, id, &outgoing, &v1).await.map_err(&failed)?;
     create::finish(job, write, &v1).await.map_err(failed)
+}
+
+impl Job {
+    /// The turn to look for a name and take it, among all gateway processes: v1 would give it twice (trap 5).
+    pub(super) async fn cycle_names(&self) -> Result<Turn, Refusal> {
+        let turn = self.runner.store.advisory(&format!("cycle names of {}", self.card()?.id)).await?;
+        Ok(turn)
+    }
 }
 
 /// Names are compared exactly, after trimming (O55).

@@ -1,6 +1,9 @@
 //! What the mapping language cannot say: one named function a file, each with its v1 calls declared in the
 //! mapping that names it.
 
+mod audit_log;
+mod audit_logs_list;
+mod audit_logs_retrieve;
 mod comment;
 mod comment_create;
 mod comment_delete;
@@ -33,6 +36,8 @@ use crate::v2::Reply;
 
 /// Names mappings may use; the plan's compiler holds both sides against each other.
 pub const NAMES: &[&str] = &[
+    "audit_logs_list",
+    "audit_logs_retrieve",
     "comment_create",
     "comment_delete",
     "comment_retrieve",
@@ -61,6 +66,8 @@ pub const NAMES: &[&str] = &[
 /// Runs the function called `name`.
 pub(super) async fn run(name: &str, job: &Job) -> Result<Reply, Refusal> {
     match name {
+        "audit_logs_list" => audit_logs_list::run(job).await,
+        "audit_logs_retrieve" => audit_logs_retrieve::run(job).await,
         "comment_create" => comment_create::run(job).await,
         "comment_delete" => comment_delete::run(job).await,
         "comment_retrieve" => comment_retrieve::run(job).await,

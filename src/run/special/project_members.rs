@@ -8,6 +8,7 @@ use crate::run::collection::bad_data;
 use crate::translate::members::{self, Person};
 use crate::v2::{Reply, page, query};
 use std::collections::HashMap;
+use std::time::Instant;
 use uuid::Uuid;
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
@@ -31,9 +32,10 @@ fn role(person: &Person, own: (Uuid, Role), roles: &HashMap<Uuid, i64>) -> Role 
 
 /// Role numbers of the workspace; empty for its guests, to whom v1 does not show them.
 async fn workspace_roles(job: &Job) -> Result<HashMap<Uuid, i64>, Refusal> {
-    let max_age = job.runner.settings.collection_ttl;
+    let (max_age, asked) = (job.collection_age(), Instant::now());
     let card = job.runner.access.workspace_within(&job.call.caller, job.slug(), max_age, &job.call.ctx).await?;
     let Some(roster) = &card.roster else { return Ok(HashMap::new()) };
+    job.uses(card.read_at, asked, job.runner.settings.collection_ttl);
     let people = members::read(roster).map_err(|fault| bad_data(&fault))?;
     Ok(members::roles(&people))
 }

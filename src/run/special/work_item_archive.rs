@@ -1,22 +1,29 @@
 //! Archives a work item. v1 has no route for it; a PATCH of `archived_at` with a day does it (trap 53,
-//! `archived_archive_by_patch`). Only a live item can be archived, so a second archive is 404.
+//! `archived_archive_by_patch`). Only a live item can be archived, so a second archive is 404. v1 keeps the day;
+//! the instant is kept here, and with it that the item is archived and not gone, so that its values stay.
 
 use crate::refusal::Refusal;
+use crate::run::fields::{Looking, recorded};
 use crate::run::{Job, expansions};
 use crate::translate::work_items::CustomFields;
-use crate::v2::Reply;
+use crate::v2::{Reply, time};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let id = job.pk()?;
-    job.live_item(id).await?;
+    let live = job.live_item(id).await?;
+    let recorded = recorded(job, std::slice::from_ref(&live), Looking::Indexed).await?;
     expansions::wanted(job)?;
-    let today = Timestamp::now().to_zoned(TimeZone::UTC).date().to_string();
+    let now = Timestamp::now();
+    let today = now.to_zoned(TimeZone::UTC).date().to_string();
     let body = Map::from_iter([("archived_at".to_owned(), Value::String(today))]);
     let answer = job.patch(job.resource(), id, &body).await?;
     job.item_gone(id);
-    let item = job.item_from(&answer)?;
-    expansions::reply(job, &item, CustomFields::Hidden).await
+    let mut item = job.item_from(&answer)?;
+    let (card, instant) = (job.card()?, now.as_microsecond());
+    job.runner.store.mark_archived(card.workspace_id, card.id, id, Some(instant)).await?;
+    item.archived_at = Some(time::write(instant));
+    expansions::reply_with(job, &item, &recorded, CustomFields::Hidden).await
 }

@@ -5,12 +5,15 @@
 //! all the same (a guest of the project, somebody just removed) takes the whole item back. An empty set of
 //! assignees gets v1's default assignee (trap 16, `items_default_assignee_explicit_empty`) and is emptied by a
 //! PATCH.
+//!
+//! Type and values are noted before v1 is asked and stored as soon as it has told the id.
 
 use crate::plan::WriteKind;
 use crate::refusal::{FieldError, Refusal};
+use crate::run::fields::Begun;
 use crate::run::write::{Members, created_but, id_of, members};
 use crate::run::{Job, expansions, names, workflow};
-use crate::translate::work_items::{self, CustomFields};
+use crate::translate::work_items;
 use crate::translate::work_items_write;
 use crate::v2::Reply;
 use crate::v2::body::Given;
@@ -19,16 +22,27 @@ use uuid::Uuid;
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let given = job.given()?;
-    let body = names::resolve(job, &given, None).await?;
+    let (body, own) = names::resolve(job, &given, None).await?;
     work_items_write::check_dates(&given, None)?;
     let state = body.get("state").and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok());
     workflow::check_create(job, state).await?;
-    let id = post(job, &given, &body).await?;
+    expansions::wanted(job)?;
+    let begun = Begun::create(job, &body, own).await?;
+    let id = match post(job, &given, &body).await {
+        Ok(id) => id,
+        Err(refusal) => {
+            begun.failed(job, &refusal).await;
+            return Err(refusal);
+        }
+    };
+    begun.done(job, id).await.map_err(created_but(id))?;
     let stored = read_back(job, id, &body).await.map_err(created_but(id))?;
     let stored = settle(job, &given, id, &body, stored).await?;
     let item = job.item_from(&stored).map_err(created_but(id))?;
     job.item_changed(&item);
-    expansions::reply(job, &item, CustomFields::Shown(&Map::new())).await.map_err(created_but(id))
+    let recorded = job.runner.store.project_items(job.card()?.id).await.map_err(Refusal::from);
+    let reply = async { expansions::reply(job, &item, &recorded?).await };
+    reply.await.map_err(created_but(id))
 }
 
 async fn post(job: &Job, given: &Given, body: &Members) -> Result<Uuid, Refusal> {
@@ -69,11 +83,20 @@ async fn settle(job: &Job, given: &Given, id: Uuid, body: &Members, stored: Memb
     Ok(stored)
 }
 
+/// What was stored for the item has no use any more; left behind, it is a record of an item v1 does not show.
+async fn forget(job: &Job, id: Uuid) {
+    let Ok(card) = job.card() else { return };
+    if let Err(fault) = job.runner.store.purge_item(card.id, id).await {
+        tracing::warn!(item = %id, %fault, "values of an item that was taken back could not be removed");
+    }
+}
+
 /// Deletes the new item and refuses the request, so that nothing is left of it.
 async fn take_back(job: &Job, id: Uuid, errors: Vec<FieldError>) -> Refusal {
     match job.delete(job.resource(), id).await {
         Ok(()) => {
             job.item_gone(id);
+            forget(job, id).await;
             Refusal::fields(errors)
         }
         Err(refusal) => {

@@ -3,11 +3,13 @@
 //! v1 deletes the children in the background (trap 39, `items_child_after_parent_delete`), v2 makes them
 //! top-level (O47). So each child is detached by a PATCH, then the item goes; a crash in between leaves an item
 //! with fewer children, never a child deleted. Who may delete is v1's to say (trap 40); but children are not
-//! touched for a delete that v1 is known to refuse.
+//! touched for a delete that v1 is known to refuse. Type and values go with the item; what is recorded of it makes
+//! the delete a noted one, so that a lost answer leaves nothing behind.
 
 use crate::access::Role;
 use crate::refusal::Refusal;
 use crate::run::Job;
+use crate::run::fields::{Begun, Looking, recorded};
 use crate::translate::work_items::Item;
 use crate::v2::Reply;
 use serde_json::{Map, Value};
@@ -21,11 +23,20 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     if !children.is_empty() && !may_delete(job, &item)? {
         return Err(Refusal::Forbidden { detail: "Only admin or creator can delete the work item.".into() });
     }
+    let recorded = recorded(job, std::slice::from_ref(&item), Looking::Indexed).await?;
     for child in children.into_iter().filter(|child| *child != id) {
         detach(job, child).await?;
     }
-    job.delete(job.resource(), id).await?;
+    let begun = match recorded.known.contains(&id) {
+        true => Begun::delete(job, id).await?,
+        false => Begun::nothing(),
+    };
+    if let Err(refusal) = job.delete(job.resource(), id).await {
+        begun.failed(job, &refusal).await;
+        return Err(refusal);
+    }
     job.item_gone(id);
+    begun.purged(job, id).await?;
     Ok(Reply::no_content())
 }
 

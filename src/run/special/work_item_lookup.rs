@@ -5,21 +5,44 @@
 //! shown, and an archived project is not there (trap 58).
 
 use crate::refusal::Refusal;
+use crate::run::fields::{Looking, recorded};
 use crate::run::job::Call;
 use crate::run::{Job, expansions};
-use crate::translate::work_items::CustomFields;
+use crate::translate::work_items::Item;
 use crate::translate::work_items_key::HumanKey;
 use crate::v2::Reply;
 use bytes::Bytes;
-use serde_json::Map;
 use std::sync::Arc;
 use uuid::Uuid;
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let key = job.variable("identifier").and_then(HumanKey::parse).ok_or_else(Refusal::not_found)?;
+    if let Some((item, within)) = in_shortage(job, &key).await? {
+        return shown(&within, &item).await;
+    }
     let (item, project) = job.item_by_key(&key).await?;
     let within = in_project(job, project).await?;
-    expansions::reply(&within, &item, CustomFields::Shown(&Map::new())).await
+    job.runner.learn_identifier(job.slug(), within.card()?);
+    shown(&within, &item).await
+}
+
+/// The item with what is recorded on it.
+async fn shown(within: &Job, item: &Item) -> Result<Reply, Refusal> {
+    let recorded = recorded(within, std::slice::from_ref(item), Looking::Read).await?;
+    expansions::reply(within, item, &recorded).await
+}
+
+/// While v1's quota is short: the item in the index of the project that had this identifier when it was last seen,
+/// if its card, which is never old, still says so.
+async fn in_shortage(job: &Job, key: &HumanKey) -> Result<Option<(Item, Job)>, Refusal> {
+    let known = job.runner.project_with(job.slug(), &key.project).filter(|_| job.is_short());
+    let Some(project) = known else { return Ok(None) };
+    let within = in_project(job, project).await?;
+    if within.card()?.identifier != key.project {
+        return Ok(None);
+    }
+    let item = within.item_in_shortage(|index| index.only_by_sequence(key.number.into())).await?;
+    Ok(item.map(|item| (item, within)))
 }
 
 /// The same call, as one on the project the item turned out to be in.
@@ -27,6 +50,7 @@ async fn in_project(job: &Job, project: Uuid) -> Result<Job, Refusal> {
     let call = &job.call;
     let card = job.runner.access.project(&call.caller, job.slug(), project, &call.ctx).await?;
     card.require_member().map_err(|_| Refusal::not_found())?;
+    job.runner.catch_up(project).await;
     let mut variables = call.variables.clone();
     variables.push(("project_id".into(), project.to_string()));
     let call = Call {
@@ -37,6 +61,7 @@ async fn in_project(job: &Job, project: Uuid) -> Result<Job, Refusal> {
         card: Some(card),
         content_type: None,
         body: Ok(Bytes::new()),
+        origin: call.origin.clone(),
         ctx: call.ctx.clone(),
     };
     Ok(Job::new(Arc::clone(&job.runner), call))

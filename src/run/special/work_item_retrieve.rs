@@ -1,12 +1,16 @@
 //! One live work item. v1 hides archived, draft and triage items itself (trap 53, `archived_get`).
 
 use crate::refusal::Refusal;
+use crate::run::fields::{Looking, recorded};
 use crate::run::{Job, expansions};
-use crate::translate::work_items::CustomFields;
 use crate::v2::Reply;
-use serde_json::Map;
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
-    let item = job.read_item(job.pk()?).await?;
-    expansions::reply(job, &item, CustomFields::Shown(&Map::new())).await
+    let id = job.pk()?;
+    let item = match job.item_in_shortage(|index| index.get(id)).await? {
+        Some(item) => item,
+        None => job.read_item(id).await?,
+    };
+    let recorded = recorded(job, std::slice::from_ref(&item), Looking::Read).await?;
+    expansions::reply(job, &item, &recorded).await
 }

@@ -5,6 +5,7 @@
 //! are not there for v2.
 
 use crate::refusal::Refusal;
+use crate::run::fields::{Looking, recorded};
 use crate::run::{Job, expansions, list};
 use crate::translate::work_items::{CustomFields, Item};
 use crate::v2::Reply;
@@ -20,7 +21,12 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         }
         Err(refusal) => return Err(refusal),
     };
-    expansions::reply(job, &item, CustomFields::Hidden).await
+    let recorded = recorded(job, std::slice::from_ref(&item), Looking::Read).await?;
+    if recorded.archived.contains(&item.id) {
+        let card = job.card()?;
+        job.runner.store.mark_archived(card.workspace_id, card.id, item.id, None).await?;
+    }
+    expansions::reply_with(job, &item, &recorded, CustomFields::Hidden).await
 }
 
 async fn bring_back(job: &Job) -> Result<Item, Refusal> {

@@ -3,18 +3,20 @@
 //! v1's PATCH reaches items that no read shows (trap 53, `archived_patch_name`), so the item must be live
 //! first: a fresh row of the index says so, else it is read. Where the stored value decides (one date alone,
 //! the state under workflow rules, one half of an external pair), it is read from v1 even then. The answer to
-//! the PATCH is the stored record and is compared with the intent.
+//! the PATCH is the stored record and is compared with the intent. Type and values alone need no write to v1;
+//! beside one they are noted before it and stored after it.
 
 use crate::plan::WriteKind;
 use crate::refusal::Refusal;
+use crate::run::fields::{Begun, Looking, recorded};
 use crate::run::write::Members;
 use crate::run::{Job, expansions, names, workflow};
-use crate::translate::work_items::{CustomFields, Item};
+use crate::translate::work_items::Item;
 use crate::translate::work_items_write;
 use crate::v1::V1Request;
 use crate::v2::Reply;
 use crate::v2::body::Given;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use uuid::Uuid;
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
@@ -26,7 +28,14 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         None => job.read_item(id).await?,
     };
     let given = job.given()?;
-    let mut body = names::resolve(job, &given, Some(&stored)).await?;
+    let looking = match (decides(&given), read_now) {
+        (true, _) => Looking::Deciding,
+        (false, true) => Looking::Read,
+        (false, false) => Looking::Indexed,
+    };
+    let recorded = recorded(job, std::slice::from_ref(&stored), looking).await?;
+    let type_id = recorded.types.get(&id).copied();
+    let (mut body, own) = names::resolve(job, &given, Some((&stored, type_id))).await?;
     if !read_now && needs_truth(job, &given, &body)? {
         stored = job.read_item(id).await?;
         read_now = true;
@@ -40,11 +49,21 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         // A row of the index may be seconds old; against it nothing is left out as unchanged.
         work_items_write::keep_changes(&mut body, &stored);
     }
-    if !body.is_empty() {
-        stored = patch(job, &given, id, &body).await?;
+    expansions::wanted(job)?;
+    if body.is_empty() {
+        job.store_own(id, &own).await?;
+    } else {
+        let begun = Begun::update(job, &stored, &body, own).await?;
+        stored = patch(job, &given, id, &body, begun).await?;
     }
     job.item_changed(&stored);
-    expansions::reply(job, &stored, CustomFields::Shown(&Map::new())).await
+    let recorded = job.runner.store.project_items(job.card()?.id).await?;
+    expansions::reply(job, &stored, &recorded).await
+}
+
+/// Whether the body says what the item is to be in the own store.
+fn decides(given: &Given) -> bool {
+    ["type", "type_id", "custom_fields"].iter().any(|name| given.contains_key(*name))
 }
 
 /// Whether a stored value decides about what was sent.
@@ -54,13 +73,22 @@ fn needs_truth(job: &Job, given: &Given, body: &Members) -> Result<bool, Refusal
     Ok(one_date || guarded || given.contains_key("external_source"))
 }
 
-async fn patch(job: &Job, given: &Given, id: Uuid, body: &Members) -> Result<Item, Refusal> {
+async fn patch(job: &Job, given: &Given, id: Uuid, body: &Members, begun: Begun) -> Result<Item, Refusal> {
     let resource = job.resource();
-    let answer = job.patch_raw(resource, id, body).await?;
-    if !answer.is_success() {
-        let refusal = job.refused(resource, WriteKind::Update, &answer).await;
-        return Err(work_items_write::refusal(given, refusal));
-    }
+    let answer = match job.patch_raw(resource, id, body).await {
+        Ok(answer) if answer.is_success() => answer,
+        Ok(answer) => {
+            let refusal = job.refused(resource, WriteKind::Update, &answer).await;
+            let refusal = work_items_write::refusal(given, refusal);
+            begun.failed(job, &refusal).await;
+            return Err(refusal);
+        }
+        Err(refusal) => {
+            begun.failed(job, &refusal).await;
+            return Err(refusal);
+        }
+    };
+    begun.done(job, id).await?;
     let shown = crate::run::write::members(&answer)?;
     let item = job.item_from(&shown)?;
     let confirmed = work_items_write::compare(resource, body, &shown).confirm(resource);

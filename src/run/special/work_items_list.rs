@@ -8,10 +8,12 @@
 use crate::context::Note;
 use crate::index::{Columns, Index, Lookups, Memberships, Needs, SetNeeds};
 use crate::refusal::Refusal;
+use crate::run::fields::{Looking, compare, recorded, settle_all, unsettled};
 use crate::run::item_lookup::{self, Direct};
 use crate::run::item_page::{self, DirectPage};
 use crate::run::item_sets::SetKind;
 use crate::run::{Job, expansions};
+use crate::store::ProjectItems;
 use crate::translate::work_items::{self, CustomFields, GROUPS, Item};
 use crate::v2::Reply;
 use crate::v2::cursor::Cursor;
@@ -19,7 +21,7 @@ use crate::v2::page::{self, OffsetWindow};
 use crate::v2::query::{self, ListCall, PageCall};
 use crate::v2::record::{Cell, Record};
 use serde_json::{Map, Value};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -49,7 +51,8 @@ async fn one(job: &Job, call: &ListCall, direct: &Direct, found: Option<Item>) -
         // A condition on sets, groups or labels beside the look-up: the index knows them all.
         return indexed(job, call).await;
     }
-    let shape = shapes(job, std::slice::from_ref(&item), &call.expand).await?.remove(0);
+    let recorded = recorded(job, std::slice::from_ref(&item), Looking::Read).await?;
+    let shape = shapes(job, std::slice::from_ref(&item), &recorded, &call.expand).await?.remove(0);
     let cells = job.resource().cells.iter().map(|&field| cell(&job.resource().fields[field].name, &item, direct));
     let json = serde_json::to_vec(&shape).map_err(Refusal::internal)?;
     let record = Record { id: item.id, json: json.into(), cells: cells.collect(), expansions: Box::default() };
@@ -95,7 +98,8 @@ async fn direct(job: &Job, call: &ListCall, found: DirectPage) -> Result<Reply, 
         }
         _ => None,
     };
-    envelope(job, call, &found.items, found.total, next).await
+    let recorded = recorded(job, &found.items, Looking::Read).await?;
+    envelope(job, call, &found.items, &recorded, found.total, next).await
 }
 
 fn cursor(last: &Item, keys: &[(String, usize)]) -> Cursor {
@@ -113,16 +117,17 @@ async fn indexed(job: &Job, call: &ListCall) -> Result<Reply, Refusal> {
     let columns = columns(job);
     let needs = Needs::of(call, &columns);
     let scope = job.index_scope()?;
-    let fresh = job.runner.indexes.fresh(&scope, job.key(), &job.call.ctx);
     let (index, lookups) =
-        tokio::try_join!(fresh, lookups(job, &needs)).map_err(|gone| job.after_refused_read(gone))?;
+        tokio::try_join!(job.index(&scope), lookups(job, &needs)).map_err(|gone| job.after_refused_read(gone))?;
     job.call.ctx.meter.note(note(&index));
+    compare(job, &index);
     let mut selection = index.select(call, &columns, &lookups);
+    let recorded = recorded(job, &selection.rows, Looking::Indexed).await?;
     if !needs.labels && selection.rows.iter().any(|item| !item.labels.is_empty()) {
-        let live = live_labels(job).await.map_err(|gone| job.after_refused_read(gone))?;
+        let live = job.live_labels().await.map_err(|gone| job.after_refused_read(gone))?;
         selection.rows.iter_mut().for_each(|item| item.labels.retain(|id| live.contains(id)));
     }
-    envelope(job, call, &selection.rows, selection.total, selection.next).await
+    envelope(job, call, &selection.rows, &recorded, selection.total, selection.next).await
 }
 
 fn note(index: &Index) -> Note {
@@ -137,7 +142,7 @@ fn columns(job: &Job) -> Columns {
 async fn lookups(job: &Job, needs: &Needs) -> Result<Lookups, Refusal> {
     let labels = async {
         match needs.labels {
-            true => live_labels(job).await.map(Some),
+            true => job.live_labels().await.map(Some),
             // Asked for when the page is known and shows any.
             false => Ok(None),
         }
@@ -148,8 +153,20 @@ async fn lookups(job: &Job, needs: &Needs) -> Result<Lookups, Refusal> {
         live_labels: labels,
         cycles: memberships(job, SetKind::Cycle, &needs.cycles).await?,
         modules: memberships(job, SetKind::Module, &needs.modules).await?,
-        type_of: HashMap::new(),
+        type_of: types(job, needs.types).await?,
     })
+}
+
+/// Types to filter by; a write that is not settled could change what passes.
+async fn types(job: &Job, needed: bool) -> Result<Arc<HashMap<Uuid, Uuid>>, Refusal> {
+    if !needed {
+        return Ok(Arc::default());
+    }
+    let project = job.card()?.id;
+    if job.runner.store.open_intents(project).await?.is_empty() || !settle_all(job).await? {
+        return Ok(job.runner.store.types_of(project).await?);
+    }
+    Err(unsettled())
 }
 
 async fn groups(job: &Job, needed: bool) -> Result<HashMap<Uuid, u8>, Refusal> {
@@ -164,12 +181,6 @@ async fn groups(job: &Job, needed: bool) -> Result<HashMap<Uuid, u8>, Refusal> {
     Ok(states.rows().iter().filter_map(|held| Some((held.record.id, group(&held.v1_members())?))).collect())
 }
 
-/// Labels that still exist: an item keeps the id of a deleted one until its next change (trap 56).
-async fn live_labels(job: &Job) -> Result<HashSet<Uuid>, Refusal> {
-    let labels = job.load(job.resource_named("labels")?).await?.thing;
-    Ok(labels.rows().iter().map(|held| held.record.id).collect())
-}
-
 async fn memberships(job: &Job, kind: SetKind, needs: &SetNeeds) -> Result<Memberships, Refusal> {
     let mut memberships = Memberships::default();
     for id in &needs.named {
@@ -181,11 +192,17 @@ async fn memberships(job: &Job, kind: SetKind, needs: &SetNeeds) -> Result<Membe
     Ok(memberships)
 }
 
-async fn shapes(job: &Job, items: &[Item], expand: &[usize]) -> Result<Vec<Map<String, Value>>, Refusal> {
+async fn shapes(
+    job: &Job,
+    items: &[Item],
+    recorded: &ProjectItems,
+    expand: &[usize],
+) -> Result<Vec<Map<String, Value>>, Refusal> {
     let project = &job.card()?.identifier;
-    let added = expansions::expand(job, items, expand).await?;
+    let added = expansions::expand(job, items, recorded, expand).await?;
     let shape = |(item, added): (&Item, Map<String, Value>)| {
-        let mut shape = work_items::write(item, project, None, CustomFields::Hidden);
+        let mut shape =
+            work_items::write(item, project, recorded.types.get(&item.id).copied(), CustomFields::Hidden);
         shape.extend(added);
         shape
     };
@@ -196,10 +213,11 @@ async fn envelope(
     job: &Job,
     call: &ListCall,
     items: &[Item],
+    recorded: &ProjectItems,
     total: usize,
     next: Option<Cursor>,
 ) -> Result<Reply, Refusal> {
-    let shapes = shapes(job, items, &call.expand).await?;
+    let shapes = shapes(job, items, recorded, &call.expand).await?;
     let rows = shapes.iter().map(serde_json::to_vec).collect::<Result<Vec<_>, _>>().map_err(Refusal::internal)?;
     let size = rows.iter().map(|row| row.len() + 1).sum();
     let data = page::rows(size, rows.iter().map(|row| move |out: &mut Vec<u8>| out.extend_from_slice(row)));

@@ -7,16 +7,18 @@ use crate::run::Job;
 use crate::run::collection::bad_data;
 use crate::translate::members;
 use crate::v2::{Reply, page, query};
+use std::time::Instant;
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let (runner, call) = (&job.runner, &job.call);
     let list = query::read_list(job.operation(), job.resource(), &call.parameters, runner.settings.strict_query)?;
-    let max_age = runner.settings.collection_ttl;
+    let (max_age, asked) = (job.collection_age(), Instant::now());
     let card = runner.access.workspace_within(&call.caller, job.slug(), max_age, &call.ctx).await?;
     let Some(roster) = &card.roster else {
         // v1 does not show it to guests (trap 52, `members_workspace_guest`).
         return Err(Refusal::Forbidden { detail: "Guests may not read the roster of the workspace.".into() });
     };
+    job.uses(card.read_at, asked, runner.settings.collection_ttl);
     let workspace = runner.access.workspace_id(&call.caller, job.slug(), &call.ctx).await?;
     let people = members::read(roster).map_err(|fault| bad_data(&fault))?;
     let role_of = |person: &members::Person| Role(person.role.unwrap_or_default()).workspace_slug();

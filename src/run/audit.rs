@@ -1,0 +1,213 @@
+//! What the audit log is told (O81): changes of features and of definitions, refused ones, and failed
+//! credentials. Work items are not audited.
+//!
+//! May use: `store` (the entry), `access` (where people were seen), the parts.
+
+use super::{Origin, Runner};
+use crate::refusal::EndedCredential;
+use crate::store::{AuditActor, AuditEntry};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+/// Category of everything that is set up.
+const SETTINGS: &str = "settings";
+/// Why somebody who may not was refused.
+const INSUFFICIENT: &str = "insufficient_permissions";
+/// Why a credential was refused.
+const INVALID_CREDENTIALS: &str = "invalid_credentials";
+/// Event of changed or refused features.
+const FEATURES_UPDATED: &str = "settings.features_updated";
+/// Event of a credential that was refused.
+const AUTHENTICATION: &str = "auth.api_authentication";
+
+/// What changes of definitions are called: the kind of the record, a dot, and what was done to it.
+pub mod events {
+    /// A type was made.
+    pub const TYPE_CREATED: &str = "work_item_type.created";
+    /// A type was changed.
+    pub const TYPE_UPDATED: &str = "work_item_type.updated";
+    /// A type was deleted.
+    pub const TYPE_DELETED: &str = "work_item_type.deleted";
+    /// Another type became the default.
+    pub const TYPE_DEFAULT_CHANGED: &str = "work_item_type.default_changed";
+    /// A type of the workspace became available in a project.
+    pub const TYPE_IMPORTED: &str = "work_item_type.imported";
+    /// Types were switched on in a project.
+    pub const TYPE_ENABLED: &str = "work_item_type.enabled";
+    /// A property was made.
+    pub const PROPERTY_CREATED: &str = "work_item_property.created";
+    /// A property was changed.
+    pub const PROPERTY_UPDATED: &str = "work_item_property.updated";
+    /// A property was deleted.
+    pub const PROPERTY_DELETED: &str = "work_item_property.deleted";
+    /// An option was made.
+    pub const OPTION_CREATED: &str = "work_item_property_option.created";
+    /// An option was changed.
+    pub const OPTION_UPDATED: &str = "work_item_property_option.updated";
+    /// An option was deleted.
+    pub const OPTION_DELETED: &str = "work_item_property_option.deleted";
+    /// A context was made.
+    pub const CONTEXT_CREATED: &str = "work_item_property_context.created";
+    /// A context was changed.
+    pub const CONTEXT_UPDATED: &str = "work_item_property_context.updated";
+    /// A context was deleted.
+    pub const CONTEXT_DELETED: &str = "work_item_property_context.deleted";
+    /// A property was put on a type.
+    pub const PROPERTY_ATTACHED: &str = "work_item_type_property.attached";
+    /// A property was taken off a type.
+    pub const PROPERTY_DETACHED: &str = "work_item_type_property.detached";
+}
+
+/// What an event happened to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Id of the record.
+    pub id: Uuid,
+    /// What people call it.
+    pub name: String,
+    /// The project it is in; none for what belongs to the workspace.
+    pub project: Option<Uuid>,
+}
+
+/// A definition was changed: `event` is one of [`events`], whose first part is the kind of the target; `old`
+/// and `new` are the read shape before and after, none where there was or is no record.
+pub fn changed(
+    actor: AuditActor,
+    event: &'static str,
+    target: Target,
+    old: Option<Value>,
+    new: Option<Value>,
+) -> AuditEntry {
+    let kind = event.split_once('.').map_or(event, |(kind, _)| kind);
+    AuditEntry {
+        target_type: kind,
+        target_id: target.id.to_string(),
+        target_display_name: target.name,
+        old_value: old,
+        new_value: new,
+        project: target.project,
+        ..done(actor, event, SETTINGS)
+    }
+}
+
+/// The features of the workspace `slug` were changed from `old` to `new` (flags by name).
+pub fn features_updated(actor: AuditActor, workspace: Uuid, slug: &str, old: Value, new: Value) -> AuditEntry {
+    AuditEntry { old_value: Some(old), new_value: Some(new), ..of_workspace(actor, workspace, slug) }
+}
+
+/// Somebody who may not tried to change the features of the workspace `slug`.
+pub fn features_refused(actor: AuditActor, workspace: Uuid, slug: &str) -> AuditEntry {
+    AuditEntry { success: false, reason: INSUFFICIENT, ..of_workspace(actor, workspace, slug) }
+}
+
+/// A credential of the workspace `slug` was refused; `credential` names it, such as by its prefix, and never
+/// is the secret itself. To be written with `Store::record_coalesced`.
+pub fn authentication_failed(actor: AuditActor, workspace: Uuid, slug: &str, credential: &str) -> AuditEntry {
+    AuditEntry {
+        event_name: AUTHENTICATION,
+        category: "auth",
+        success: false,
+        reason: INVALID_CREDENTIALS,
+        metadata: json!({ "credential": credential }),
+        ..of_workspace(actor, workspace, slug)
+    }
+}
+
+impl Runner {
+    /// A credential that was good once was presented for the workspace `slug`. Told to that workspace when its id
+    /// is known without asking v1 (the key behind the credential is gone): the key's own workspace, or one that
+    /// the person was seen in. A fault of the store is logged, for the answer is 401 either way.
+    pub async fn credential_refused(&self, ended: &EndedCredential, slug: &str, origin: &Origin) {
+        let known = self.access.acquaintance(ended.user);
+        let workspace = match &ended.workspace {
+            Some((id, name)) => (name == slug).then_some(*id),
+            None => known
+                .as_ref()
+                .and_then(|known| known.workspaces.iter().find(|(_, name)| ***name == *slug).map(|(id, _)| *id)),
+        };
+        let Some(workspace) = workspace else { return };
+        let person = known.as_ref().map(|known| &known.user);
+        let actor = AuditActor {
+            kind: "api_token",
+            id: Some(ended.user),
+            display_name: person.map(|person| person.display_name.clone()).unwrap_or_default(),
+            email: person.map(|person| person.email.clone()).unwrap_or_default(),
+            ip_address: origin.ip.map(|ip| ip.to_string()),
+            user_agent: origin.user_agent.clone(),
+        };
+        let credential = format!("{} {}", ended.kind, ended.id);
+        let entry = authentication_failed(actor, workspace, slug, &credential);
+        if let Err(fault) = self.store.record_coalesced(workspace, &credential, &entry).await {
+            tracing::error!(cause = %fault, "a failed credential is missing in an audit log");
+        }
+    }
+}
+
+fn of_workspace(actor: AuditActor, workspace: Uuid, slug: &str) -> AuditEntry {
+    AuditEntry {
+        target_type: "workspace",
+        target_id: workspace.to_string(),
+        target_display_name: slug.to_owned(),
+        ..done(actor, FEATURES_UPDATED, SETTINGS)
+    }
+}
+
+fn done(actor: AuditActor, event_name: &'static str, category: &'static str) -> AuditEntry {
+    AuditEntry {
+        event_name,
+        category,
+        success: true,
+        actor,
+        target_type: "",
+        target_id: String::new(),
+        target_display_name: String::new(),
+        old_value: None,
+        new_value: None,
+        reason: "",
+        metadata: json!({}),
+        project: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn actor() -> AuditActor {
+        AuditActor {
+            kind: "api_token",
+            id: Some(Uuid::from_u128(1)),
+            display_name: "ada".into(),
+            email: "ada@acme.test".into(),
+            ip_address: None,
+            user_agent: String::new(),
+        }
+    }
+
+    #[test]
+    fn the_kind_of_the_target_is_in_the_name_of_the_event() {
+        let target = Target { id: Uuid::from_u128(2), name: "Bug".into(), project: Some(Uuid::from_u128(3)) };
+        let entry = changed(actor(), events::OPTION_DELETED, target, Some(json!({"a": 1})), None);
+        assert_eq!(
+            (entry.target_type, entry.category, entry.success),
+            ("work_item_property_option", SETTINGS, true)
+        );
+        assert_eq!(entry.target_id, Uuid::from_u128(2).to_string());
+        assert_eq!((entry.old_value, entry.new_value), (Some(json!({"a": 1})), None));
+        assert_eq!((entry.project, entry.target_display_name.as_str()), (Some(Uuid::from_u128(3)), "Bug"));
+    }
+
+    #[test]
+    fn refusals_are_failures_with_a_reason() {
+        let workspace = Uuid::from_u128(9);
+        let refused = features_refused(actor(), workspace, "acme");
+        assert_eq!((refused.success, refused.reason), (false, "insufficient_permissions"));
+        assert_eq!((refused.event_name, refused.category), (FEATURES_UPDATED, SETTINGS));
+        assert_eq!((refused.target_type, refused.target_display_name.as_str()), ("workspace", "acme"));
+        let failed = authentication_failed(actor(), workspace, "acme", "cw_ab12");
+        assert_eq!((failed.event_name, failed.category), ("auth.api_authentication", "auth"));
+        assert_eq!((failed.success, failed.reason), (false, "invalid_credentials"));
+        let done = features_updated(actor(), workspace, "acme", json!({"x": false}), json!({"x": true}));
+        assert!(done.success && done.reason.is_empty() && done.old_value != done.new_value);
+    }
+}

@@ -1,0 +1,145 @@
+//! Writes that concern v1 and the store: noted first, ended by what v1 answered.
+
+use crate::refusal::Refusal;
+use crate::run::Job;
+use crate::store::{Intent, IntentKind, IntentState, OwnWrite, RunningIntent, Settled};
+use crate::translate::work_items::Item;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+/// A write under way; nothing is noted when nothing is to be stored.
+pub(in crate::run) struct Begun(Option<RunningIntent>);
+
+impl Begun {
+    /// Notes a create of which `own` is to be stored.
+    ///
+    /// # Errors
+    /// `store_unavailable`, and then v1 must not be asked; 400 when the type was deleted just now.
+    pub async fn create(job: &Job, body: &Map<String, Value>, own: OwnWrite) -> Result<Self, Refusal> {
+        if own.is_empty() {
+            return Ok(Self(None));
+        }
+        let sent = json!({"slug": job.slug(), "name": body.get("name")});
+        Self::begin(job, IntentKind::Create, None, sent, own).await
+    }
+
+    /// Notes a change of `stored` by which v1 gets `body` and the store `own`.
+    ///
+    /// # Errors
+    /// As [`Begun::create`].
+    pub async fn update(
+        job: &Job,
+        stored: &Item,
+        body: &Map<String, Value>,
+        own: OwnWrite,
+    ) -> Result<Self, Refusal> {
+        if own.is_empty() {
+            return Ok(Self(None));
+        }
+        let sent = json!({"slug": job.slug(), "body": body, "before": stored.updated_at});
+        Self::begin(job, IntentKind::Update, Some(stored.id), sent, own).await
+    }
+
+    /// Notes the end of an item about which something is recorded.
+    ///
+    /// # Errors
+    /// As [`Begun::create`].
+    pub async fn delete(job: &Job, id: Uuid) -> Result<Self, Refusal> {
+        Self::begin(job, IntentKind::Delete, Some(id), json!({"slug": job.slug()}), OwnWrite::default()).await
+    }
+
+    /// Nothing to note.
+    pub fn nothing() -> Self {
+        Self(None)
+    }
+
+    async fn begin(
+        job: &Job,
+        kind: IntentKind,
+        item: Option<Uuid>,
+        sent: Value,
+        own: OwnWrite,
+    ) -> Result<Self, Refusal> {
+        let card = job.card()?;
+        let user = job.call.caller.user.id;
+        let intent = Intent::new(kind, (card.workspace_id, card.id), item, user, sent, own);
+        match job.runner.store.begin_intent(intent).await? {
+            Some(running) => Ok(Self(Some(running))),
+            None => Err(type_gone()),
+        }
+    }
+
+    /// v1 has carried the write out, on this item.
+    ///
+    /// # Errors
+    /// `store_unavailable`; the write is then settled by a later request.
+    pub async fn done(self, job: &Job, item: Uuid) -> Result<(), Refusal> {
+        self.end(job, Settled::Done(item)).await
+    }
+
+    /// v1 has deleted the item.
+    ///
+    /// # Errors
+    /// As [`Begun::done`].
+    pub async fn purged(self, job: &Job, item: Uuid) -> Result<(), Refusal> {
+        self.end(job, Settled::Purged(item)).await
+    }
+
+    async fn end(self, job: &Job, settled: Settled) -> Result<(), Refusal> {
+        match self.0 {
+            Some(running) => Ok(job.runner.store.settle_own(running, settled).await?),
+            None => Ok(()),
+        }
+    }
+
+    /// v1 refused, or it is not known what it did.
+    pub async fn failed(self, job: &Job, refusal: &Refusal) {
+        let Some(running) = self.0 else { return };
+        let store = &job.runner.store;
+        let noted = if has_done_nothing(refusal) {
+            store.settle_own(running, Settled::Dropped).await
+        } else {
+            job.runner.indexes.touched(running.intent.project);
+            let intent = running.intent.clone();
+            tracing::warn!(intent = %intent.id, code = refusal.code(), "what v1 did is not known; settled later");
+            store.report_intent(&intent, IntentState::Lost).await
+        };
+        if let Err(fault) = noted {
+            tracing::warn!(%fault, "the outcome of a write could not be noted; it is settled later");
+        }
+    }
+}
+
+/// Whether v1 has certainly not carried out the write it answered with this.
+fn has_done_nothing(refusal: &Refusal) -> bool {
+    matches!(
+        refusal,
+        Refusal::Validation { .. }
+            | Refusal::Unauthorized { .. }
+            | Refusal::Forbidden { .. }
+            | Refusal::WorkflowDenied { .. }
+            | Refusal::NotFound { .. }
+            | Refusal::Conflict { .. }
+            | Refusal::RateLimited { .. }
+    )
+}
+
+/// The type was there when the body was judged.
+pub(super) fn type_gone() -> Refusal {
+    Refusal::field("type_id", "names no work item type of this project")
+}
+
+impl Job {
+    /// Stores what needs no write to v1.
+    ///
+    /// # Errors
+    /// `store_unavailable`; 400 when the type was deleted just now.
+    pub(in crate::run) async fn store_own(&self, item: Uuid, own: &OwnWrite) -> Result<(), Refusal> {
+        if own.is_empty() {
+            return Ok(());
+        }
+        let card = self.card()?;
+        let stored = self.runner.store.write_item(card.workspace_id, card.id, item, own).await?;
+        if stored { Ok(()) } else { Err(type_gone()) }
+    }
+}

@@ -1,0 +1,45 @@
+//! Marks what v1 does not show any more, and what it shows again. Nothing is removed: v1's own users archive
+//! items without a word (trap 53), and values return with them.
+
+use super::settle::drop_unmade;
+use crate::index::Index;
+use crate::refusal::Refusal;
+use crate::run::Job;
+use crate::run::shelf::Audience;
+use jiff::Timestamp;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Own writes this young are left alone: the index of another gateway process may not have them yet.
+const YOUNG: i64 = 60_000_000;
+
+/// Compares what is recorded with a complete index, at most once in the time from sweep to sweep. Runs beside
+/// the request that has read the index.
+pub(in crate::run) fn compare(job: &Job, index: &Arc<Index>) {
+    let Ok(card) = job.card() else { return };
+    let is_due = || job.runner.compared.get(&card.id).is_none();
+    if job.audience() != Ok(Audience::Members) || !is_due() {
+        return;
+    }
+    job.runner.compared.insert(card.id, ());
+    let (job, index) = (job.aside(), Arc::clone(index));
+    tokio::spawn(async move {
+        if let Err(refusal) = try_compare(&job, &index).await {
+            tracing::warn!(code = refusal.code(), "items that v1 does not show could not be marked");
+        }
+    });
+}
+
+async fn try_compare(job: &Job, index: &Index) -> Result<(), Refusal> {
+    let (store, project) = (&job.runner.store, job.card()?.id);
+    let recorded = store.project_items(project).await?;
+    let is_gone = |id: &&Uuid| {
+        !recorded.missing.contains(*id) && !recorded.archived.contains(*id) && index.get(**id).is_none()
+    };
+    let gone: Vec<Uuid> = recorded.known.iter().filter(is_gone).copied().collect();
+    let back: Vec<Uuid> = recorded.missing.iter().filter(|id| index.get(**id).is_some()).copied().collect();
+    if !gone.is_empty() || !back.is_empty() {
+        store.mark_missing(project, &gone, &back, Timestamp::now().as_microsecond() - YOUNG).await?;
+    }
+    drop_unmade(job, index, &recorded).await
+}

@@ -1,0 +1,101 @@
+//! Types of a project as work items see them.
+
+use crate::catalogue::{Catalogue, WorkItemType};
+use crate::refusal::{FieldError, Refusal};
+use crate::run::Job;
+use crate::store::ProjectItems;
+use crate::translate::work_items::Item;
+use crate::v2::body::Given;
+use crate::v2::value::read_uuid;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use uuid::Uuid;
+
+const OFF: &str = "work item types are not switched on in this project; leave it out";
+
+impl Job {
+    /// Everything defined in the workspace of the call's project.
+    pub(in crate::run) async fn definitions(&self) -> Result<Arc<Catalogue>, Refusal> {
+        Ok(self.runner.store.catalogue(self.card()?.workspace_id).await?)
+    }
+
+    /// Work items of a type: those v1 shows or, where the gateway keeps no index of their project, may show;
+    /// and those it hides (archived, or gone and perhaps to return).
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn uses_of_type(&self, type_id: Uuid) -> Result<(usize, usize), Refusal> {
+        let store = &self.runner.store;
+        let (mut live, mut hidden) = (0, 0);
+        for (project, item) in store.items_of_type(type_id).await? {
+            let recorded = store.project_items(project).await?;
+            let marked = recorded.missing.contains(&item) || recorded.archived.contains(&item);
+            match self.runner.indexes.shows(project, item) {
+                Some(true) => live += 1,
+                None if !marked => live += 1,
+                _ => hidden += 1,
+            }
+        }
+        Ok((live, hidden))
+    }
+}
+
+/// The type a body asks for: none when it says nothing, else a type or null. `stored` is the type the item has.
+pub(super) fn asked(
+    catalogue: &Catalogue,
+    project: Uuid,
+    given: &Given,
+    stored: Option<Uuid>,
+) -> Result<Option<Option<Uuid>>, FieldError> {
+    if let Some(name) = given.get("type").and_then(Value::as_str) {
+        let kind = named(catalogue, project, name)?;
+        return selectable(kind, stored).map(|id| Some(Some(id))).map_err(|why| FieldError::new("type", why));
+    }
+    let Some(sent) = given.get("type_id") else { return Ok(None) };
+    let Some(id) = sent.as_str().and_then(read_uuid) else { return Ok(Some(None)) };
+    let error = |why: &str| FieldError::new("type_id", why);
+    match catalogue.type_on_project(project, id) {
+        Some(kind) => selectable(kind, stored).map(|id| Some(Some(id))).map_err(error),
+        None if catalogue.types_on_project(project).is_empty() => Err(error(OFF)),
+        None => Err(error("names no work item type of this project")),
+    }
+}
+
+fn named<'c>(catalogue: &'c Catalogue, project: Uuid, name: &str) -> Result<&'c Arc<WorkItemType>, FieldError> {
+    let types = catalogue.types_on_project(project);
+    let error = |why: &str| Err(FieldError::new("type", why));
+    if types.is_empty() {
+        return error(OFF);
+    }
+    let wanted = name.trim().to_lowercase();
+    let hits: Vec<_> = types.into_iter().filter(|kind| kind.name.trim().to_lowercase() == wanted).collect();
+    match hits.as_slice() {
+        [kind] => Ok(kind),
+        [] => error("names no work item type of this project; use type_id"),
+        _ => error("names several work item types of this project; use type_id"),
+    }
+}
+
+/// An inactive type stays on its items and is not for others (O35).
+fn selectable(kind: &WorkItemType, stored: Option<Uuid>) -> Result<Uuid, &'static str> {
+    if kind.is_active || stored == Some(kind.id) {
+        Ok(kind.id)
+    } else {
+        Err("names an inactive type, which is not for new items")
+    }
+}
+
+/// What `expand=type` adds to each item.
+pub(in crate::run) async fn expanded(
+    job: &Job,
+    items: &[Item],
+    recorded: &ProjectItems,
+) -> Result<Vec<Value>, Refusal> {
+    if recorded.types.is_empty() {
+        return Ok(vec![Value::Null; items.len()]);
+    }
+    let catalogue = job.definitions().await?;
+    let leaf = |kind: &Arc<WorkItemType>| json!({"id": kind.id, "name": kind.name, "logo_props": kind.logo_props, "is_epic": kind.is_epic});
+    let of = |item: &Item| recorded.types.get(&item.id).and_then(|id| catalogue.types.get(id));
+    Ok(items.iter().map(|item| of(item).map_or(Value::Null, leaf)).collect())
+}

@@ -1,0 +1,40 @@
+//! How a call is going to be answered, told without answering it; for `causeway explain`.
+//!
+//! May use: what `run` may use.
+
+use super::{item_lookup, item_page};
+use crate::index::{Columns, Needs};
+use crate::plan::{Operation, Plan, Resource};
+use crate::v2::query::ListCall;
+
+/// Where a list of work items comes from while no index of the project is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ItemsFrom {
+    /// A look-up v1 answers directly.
+    LookUp,
+    /// A page v1 can answer truly.
+    Page,
+    /// The index, which is built for it.
+    Index,
+}
+
+/// Where the work items of `call` come from.
+pub fn items_from(resource: &Resource, call: &ListCall) -> ItemsFrom {
+    if item_lookup::wanted(resource, call).is_some() {
+        return if item_needs(resource, call) == Needs::default() { ItemsFrom::LookUp } else { ItemsFrom::Index };
+    }
+    if item_page::is_possible(call) { ItemsFrom::Page } else { ItemsFrom::Index }
+}
+
+/// What the index needs beside the items to answer `call`.
+pub fn item_needs(resource: &Resource, call: &ListCall) -> Needs {
+    Needs::of(call, &Columns::of(resource.cells.iter().map(|&field| resource.fields[field].name.as_str())))
+}
+
+/// The operation that declares what another can expand: the archive verbs of work items declare nothing but
+/// honour what a retrieve does (O25).
+pub fn expanding<'p>(plan: &'p Plan, operation: &'p Operation) -> &'p Operation {
+    let of_items = plan.resource_of(operation).name == "work_items";
+    let retrieve = plan.operation("work_items_retrieve").filter(|_| of_items && operation.expand.is_empty());
+    retrieve.unwrap_or(operation)
+}

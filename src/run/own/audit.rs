@@ -1,0 +1,180 @@
+//! What a change of definitions leaves in the audit log: one entry for each record that differs.
+//!
+//! What comes or goes together with its property or type (options, contexts, places on types) is told with it,
+//! and a type that stops being the default with the one that becomes it.
+
+use super::call::OwnCall;
+use crate::catalogue::{Catalogue, WorkItemType, shapes};
+use crate::run::audit::{Target, changed, events, features_refused, features_updated};
+use crate::store::{AuditActor, AuditEntry};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use uuid::Uuid;
+
+/// What an event is called, by what happened to a record.
+struct Events {
+    created: &'static str,
+    updated: &'static str,
+    deleted: &'static str,
+}
+
+const TYPE: Events =
+    Events { created: events::TYPE_CREATED, updated: events::TYPE_UPDATED, deleted: events::TYPE_DELETED };
+const PROPERTY: Events = Events {
+    created: events::PROPERTY_CREATED,
+    updated: events::PROPERTY_UPDATED,
+    deleted: events::PROPERTY_DELETED,
+};
+const OPTION: Events =
+    Events { created: events::OPTION_CREATED, updated: events::OPTION_UPDATED, deleted: events::OPTION_DELETED };
+const CONTEXT: Events =
+    Events { created: events::CONTEXT_CREATED, updated: events::CONTEXT_UPDATED, deleted: events::CONTEXT_DELETED };
+
+/// A record as the log shows it: its name, the project it is in, its values.
+type Shown = Option<(String, Option<Uuid>, Map<String, Value>)>;
+
+/// Entries about everything that differs between the two.
+pub(super) fn entries(call: &OwnCall<'_>, before: &Catalogue, after: &Catalogue) -> Vec<AuditEntry> {
+    let mut differences = Differences { actor: call.job.actor(), before, after, entries: Vec::new() };
+    if before.features != after.features {
+        let shape = |catalogue: &Catalogue| Value::Object(shapes::features(&catalogue.features));
+        let (actor, slug) = (call.job.actor(), call.job.slug());
+        differences.entries.push(features_updated(actor, call.workspace, slug, shape(before), shape(after)));
+    }
+    differences.types();
+    differences.properties();
+    differences.options();
+    differences.contexts();
+    differences.attachments();
+    differences.imports();
+    differences.entries
+}
+
+/// The entry about a feature change that was refused.
+pub(super) fn refused_features(call: &OwnCall<'_>) -> AuditEntry {
+    features_refused(call.job.actor(), call.workspace, call.job.slug())
+}
+
+struct Differences<'c> {
+    actor: AuditActor,
+    before: &'c Catalogue,
+    after: &'c Catalogue,
+    entries: Vec<AuditEntry>,
+}
+
+impl Differences<'_> {
+    fn types(&mut self) {
+        let show = |kind: &WorkItemType| {
+            let pair = [("external_id", json!(kind.external_id)), ("external_source", json!(kind.external_source))];
+            let mut shape = shapes::work_item_type(kind);
+            shape.extend(pair.map(|(name, value)| (name.to_owned(), value)));
+            (kind.name.clone(), kind.project, shape)
+        };
+        for id in differing(&self.before.types, &self.after.types) {
+            let (was, is) = (self.before.types.get(&id), self.after.types.get(&id));
+            let only_default = was.zip(is).is_some_and(|(was, is)| {
+                **is == WorkItemType { is_default: is.is_default, ..WorkItemType::clone(was) }
+            });
+            let (old, new) = (was.map(|kind| show(kind)), is.map(|kind| show(kind)));
+            match is {
+                Some(kind) if only_default && kind.is_default => {
+                    self.push(&Events { updated: events::TYPE_DEFAULT_CHANGED, ..TYPE }, id, old, new);
+                }
+                Some(_) if only_default => {}
+                _ => self.push(&TYPE, id, old, new),
+            }
+        }
+    }
+
+    fn properties(&mut self) {
+        for id in differing(&self.before.properties, &self.after.properties) {
+            let show = |catalogue: &Catalogue| {
+                let property = catalogue.properties.get(&id)?;
+                Some((property.display_name.clone(), property.project, shapes::property(catalogue, property)))
+            };
+            self.push(&PROPERTY, id, show(self.before), show(self.after));
+        }
+    }
+
+    fn options(&mut self) {
+        for id in differing(&self.before.options, &self.after.options) {
+            let show = |catalogue: &Catalogue| {
+                let option = catalogue.options.get(&id).filter(|option| self.stays(option.property))?;
+                let project = catalogue.properties.get(&option.property)?.project;
+                Some((option.name.clone(), project, shapes::option(catalogue, option)))
+            };
+            let (old, new) = (show(self.before), show(self.after));
+            self.push(&OPTION, id, old, new);
+        }
+    }
+
+    fn contexts(&mut self) {
+        for id in differing(&self.before.contexts, &self.after.contexts) {
+            let show = |catalogue: &Catalogue| {
+                let context = catalogue.contexts.get(&id).filter(|context| self.stays(context.property))?;
+                Some((context.name.clone(), None, shapes::context(catalogue, context)))
+            };
+            let (old, new) = (show(self.before), show(self.after));
+            self.push(&CONTEXT, id, old, new);
+        }
+    }
+
+    /// Whether the property was there before and is there after.
+    fn stays(&self, property: Uuid) -> bool {
+        [self.before, self.after].iter().all(|catalogue| catalogue.properties.contains_key(&property))
+    }
+
+    fn attachments(&mut self) {
+        let (before, after) = (self.before, self.after);
+        let stays = |catalogue: &Catalogue, (type_id, property): (Uuid, Uuid)| {
+            catalogue.types.contains_key(&type_id) && catalogue.properties.contains_key(&property)
+        };
+        let events = Events {
+            created: events::PROPERTY_ATTACHED,
+            updated: events::PROPERTY_ATTACHED,
+            deleted: events::PROPERTY_DETACHED,
+        };
+        for link in differing(&before.attachments, &after.attachments) {
+            let show = |catalogue: &Catalogue| {
+                catalogue.attachments.get(&link).filter(|_| stays(before, link) && stays(after, link))?;
+                let property = catalogue.properties.get(&link.1)?;
+                let mut shape = Map::new();
+                shape.insert("type_id".into(), json!(link.0));
+                shape.insert("property_id".into(), json!(link.1));
+                Some((property.display_name.clone(), property.project, shape))
+            };
+            self.push(&events, link.1, show(before), show(after));
+        }
+    }
+
+    fn imports(&mut self) {
+        for (project, id) in differing(&self.before.imports, &self.after.imports) {
+            let Some(kind) = self.after.types.get(&id) else { continue };
+            let target = Target { id, name: kind.name.clone(), project: Some(project) };
+            let new = json!({ "work_item_types": [id] });
+            self.entries.push(changed(self.actor.clone(), events::TYPE_IMPORTED, target, None, Some(new)));
+        }
+    }
+
+    fn push(&mut self, events: &Events, id: Uuid, old: Shown, new: Shown) {
+        let Some((name, project, _)) = new.as_ref().or(old.as_ref()) else { return };
+        let target = Target { id, name: name.clone(), project: *project };
+        let event = match (&old, &new) {
+            (None, _) => events.created,
+            (_, None) => events.deleted,
+            _ => events.updated,
+        };
+        let value = |shown: Shown| shown.map(|(_, _, shape)| Value::Object(shape));
+        let (old, new) = (value(old), value(new));
+        if old != new {
+            self.entries.push(changed(self.actor.clone(), event, target, old, new));
+        }
+    }
+}
+
+/// Keys under which the two hold something else, or only one holds something.
+fn differing<K: Ord + Copy, T: PartialEq>(before: &BTreeMap<K, T>, after: &BTreeMap<K, T>) -> Vec<K> {
+    let gone = before.keys().filter(|key| !after.contains_key(key));
+    let other = after.iter().filter(|(key, record)| before.get(key) != Some(record)).map(|(key, _)| key);
+    gone.chain(other).copied().collect()
+}

@@ -1,0 +1,130 @@
+//! One call to the own store: which workspace, which surface, who may, and in which mode.
+
+use super::audit;
+use crate::access::{Role, WorkspaceRole};
+use crate::catalogue::{Catalogue, Edit};
+use crate::plan::TypeMode;
+use crate::refusal::Refusal;
+use crate::run::Job;
+use crate::v2::Reply;
+use crate::v2::body::Given;
+use crate::v2::query;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// v1 tells the id of a workspace on its projects alone, and definitions belong to that id.
+const NO_PROJECT: &str = "Nothing can be defined in this workspace yet: you see no project in it, and the service behind \
+                          tells the id of a workspace on its projects only. Create or join a project first.";
+
+/// A call on its way, with everything defined in its workspace.
+pub(super) struct OwnCall<'j> {
+    pub(super) job: &'j Job,
+    /// Id of the workspace.
+    pub(super) workspace: Uuid,
+    /// The project, on the surface of one.
+    pub(super) project: Option<Uuid>,
+    catalogue: Arc<Catalogue>,
+}
+
+impl<'j> OwnCall<'j> {
+    /// Finds out where the call is. That the caller sees the place was proven before.
+    pub(super) async fn begin(job: &'j Job) -> Result<Self, Refusal> {
+        let (workspace, project) = match &job.call.card {
+            Some(card) => (card.workspace_id, Some(card.id)),
+            None => (job.runner.access.workspace_id(&job.call.caller, job.slug(), &job.call.ctx).await?, None),
+        };
+        let catalogue = job.runner.store.catalogue(workspace).await?;
+        Ok(Self { job, workspace, project, catalogue })
+    }
+
+    /// Everything defined, as of the beginning of the call.
+    pub(super) fn catalogue(&self) -> &Arc<Catalogue> {
+        &self.catalogue
+    }
+
+    /// The mode in effect under these definitions.
+    pub(super) fn mode(&self, catalogue: &Catalogue) -> TypeMode {
+        self.job.mode(catalogue)
+    }
+
+    /// Reads are anybody's who sees the place; writes are for admins of the project or of the workspace (O13).
+    pub(super) async fn check_role(&self) -> Result<(), Refusal> {
+        let job = self.job;
+        if !job.operation().method.writes() || self.is_project_admin()? {
+            return Ok(());
+        }
+        let card = job.runner.access.workspace(&job.call.caller, job.slug(), &job.call.ctx).await?;
+        if card.role == WorkspaceRole::Admin {
+            return Ok(());
+        }
+        let who = if self.project.is_some() { "the project or the workspace" } else { "the workspace" };
+        Err(Refusal::Forbidden { detail: format!("Only admins of {who} may do this.") })
+    }
+
+    fn is_project_admin(&self) -> Result<bool, Refusal> {
+        match &self.job.call.card {
+            Some(card) => Ok(card.require_member()? >= Role::ADMIN),
+            None => Ok(false),
+        }
+    }
+
+    /// Writes belong to the surface that the workspace's mode names (chapter 11).
+    pub(super) fn check_mode(&self, catalogue: &Catalogue) -> Result<(), Refusal> {
+        match (self.job.operation().mode, self.mode(catalogue)) {
+            (Some(TypeMode::Project), TypeMode::Workspace) => Err(Refusal::ManagedAtWorkspace),
+            (Some(TypeMode::Workspace), TypeMode::Project) => Err(Refusal::ManagedAtProject),
+            _ => Ok(()),
+        }
+    }
+
+    /// Id of a record above the addressed one in the path.
+    pub(super) fn variable(&self, name: &str) -> Result<Uuid, Refusal> {
+        let text = self.job.variable(name).ok_or_else(|| Refusal::internal(format!("no {name} in the path")))?;
+        Uuid::try_parse(text).map_err(Refusal::internal)
+    }
+
+    /// Id of the addressed record.
+    pub(super) fn pk(&self) -> Result<Uuid, Refusal> {
+        self.job.pk()
+    }
+
+    /// The body, valid by its declaration.
+    pub(super) fn given(&self) -> Result<Given, Refusal> {
+        self.job.given()
+    }
+
+    /// Changes the definitions. What was looked up before may be gone by now, and the mode may be another, so
+    /// `rules` look again inside the transaction.
+    pub(super) async fn edit<T: Send>(
+        &self,
+        mut rules: impl FnMut(&mut Edit) -> Result<T, Refusal> + Send,
+    ) -> Result<(T, Arc<Catalogue>), Refusal> {
+        if self.job.runner.access.is_stand_in(self.job.slug(), self.workspace) {
+            return Err(Refusal::Conflict { detail: NO_PROJECT.into() });
+        }
+        let edit = |edit: &mut Edit| {
+            self.check_mode(&edit.after)?;
+            let before = edit.after.clone();
+            let thing = rules(edit)?;
+            Ok((thing, audit::entries(self, &before, &edit.after)))
+        };
+        self.job.runner.store.edit(self.workspace, edit).await
+    }
+
+    /// The answer of a read of one record; the query is judged only now that the record is known to exist.
+    pub(super) fn read_reply(&self, shape: Map<String, Value>) -> Result<Reply, Refusal> {
+        query::read_single(self.job.operation(), &self.job.call.parameters)?;
+        Ok(self.reply(shape))
+    }
+
+    /// The answer of a success.
+    pub(super) fn reply(&self, shape: Map<String, Value>) -> Reply {
+        self.job.record_reply(Value::Object(shape).to_string().into())
+    }
+}
+
+/// A record that must be there: after a write, the one just written.
+pub(super) fn found<T>(thing: Option<T>) -> Result<T, Refusal> {
+    thing.ok_or_else(Refusal::not_found)
+}

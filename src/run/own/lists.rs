@@ -1,0 +1,103 @@
+//! Lists of own records: built once for each version of the definitions, then filtered, ordered and paged like
+//! every other list.
+
+use super::call::OwnCall;
+use crate::catalogue::Catalogue;
+use crate::plan::{Field, Kind, Resource, ValueType};
+use crate::refusal::Refusal;
+use crate::v2::record::{Cell, Record};
+use crate::v2::{Reply, page, query, time};
+use moka::sync::Cache;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// Rows kept of all lists together.
+const CAPACITY: u64 = 1_000_000;
+/// How long a list nobody asks for is kept.
+const IDLE: Duration = Duration::from_secs(600);
+
+/// Which list.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    resource: usize,
+    workspace: Uuid,
+    project: Option<Uuid>,
+    within: Option<Uuid>,
+}
+
+/// The rows of a list, as of some definitions.
+#[derive(Clone)]
+struct Kept {
+    of: Arc<Catalogue>,
+    rows: Arc<[Record]>,
+}
+
+/// Lists ready to be answered from.
+pub struct KeptLists(Cache<Key, Kept>);
+
+impl Default for KeptLists {
+    fn default() -> Self {
+        let weight = |_: &Key, kept: &Kept| u32::try_from(kept.rows.len() + 1).unwrap_or(u32::MAX);
+        Self(Cache::builder().max_capacity(CAPACITY).time_to_idle(IDLE).weigher(weight).build())
+    }
+}
+
+/// A record before it became JSON.
+pub(super) struct Row {
+    /// Its id.
+    pub(super) id: Uuid,
+    /// Its read shape.
+    pub(super) shape: Map<String, Value>,
+    /// What lists look at and clients do not see.
+    pub(super) hidden: Vec<(&'static str, Cell)>,
+}
+
+impl OwnCall<'_> {
+    /// Answers the list of what `rows` makes of the definitions; `within` is the record above, where there is
+    /// one.
+    pub(super) fn page(
+        &self,
+        within: Option<Uuid>,
+        rows: impl FnOnce(&Catalogue) -> Vec<Row>,
+    ) -> Result<Reply, Refusal> {
+        let job = self.job;
+        let strict = job.runner.settings.strict_query;
+        let list = query::read_list(job.operation(), job.resource(), &job.call.parameters, strict)?;
+        let resource = job.operation().resource;
+        let key = Key { resource, workspace: self.workspace, project: self.project, within };
+        let lists = &job.runner.own_lists.0;
+        let kept = lists.get(&key).filter(|kept| Arc::ptr_eq(&kept.of, self.catalogue())).unwrap_or_else(|| {
+            let rows = rows(self.catalogue()).into_iter().map(|row| record(job.resource(), row));
+            let kept = Kept { of: Arc::clone(self.catalogue()), rows: rows.collect() };
+            lists.insert(key, kept.clone());
+            kept
+        });
+        Ok(Reply::json(200, page::answer(kept.rows.iter(), &list)))
+    }
+}
+
+fn record(resource: &Resource, row: Row) -> Record {
+    let cells = resource.cells.iter().map(|&index| {
+        let field = &resource.fields[index];
+        let hidden = row.hidden.iter().find(|(name, _)| *name == field.name);
+        hidden.map_or_else(|| cell(field, &row.shape[&field.name]), |(_, cell)| cell.clone())
+    });
+    let cells = cells.collect();
+    Record { id: row.id, json: Value::Object(row.shape).to_string().into(), cells, expansions: Box::new([]) }
+}
+
+/// A value of the read shape as lists compare it.
+fn cell(field: &Field, value: &Value) -> Cell {
+    match (field.value, value) {
+        (ValueType::One(Kind::Uuid), Value::String(text)) => Uuid::try_parse(text).map_or(Cell::Null, Cell::Id),
+        (ValueType::One(Kind::DateTime), Value::String(text)) => {
+            time::read_instant(text).map_or(Cell::Null, Cell::Instant)
+        }
+        (_, Value::String(text)) => Cell::Text(text.as_str().into()),
+        (_, Value::Number(number)) => number.as_f64().map_or(Cell::Null, Cell::Number),
+        (_, Value::Bool(flag)) => Cell::Bool(*flag),
+        _ => Cell::Null,
+    }
+}

@@ -1,0 +1,60 @@
+//! The schema of a type in a project (14.2): what is defined here, with the project's states, members and
+//! labels from what is kept of v1.
+
+use super::call::{OwnCall, found};
+use crate::catalogue::schema::Surroundings;
+use crate::refusal::Refusal;
+use crate::run::Job;
+use crate::translate::members;
+use crate::v2::{Reply, query};
+use serde_json::{Map, Value};
+
+pub(super) async fn retrieve(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
+    let (job, id) = (call.job, call.pk()?);
+    found(call.listed_type(call.catalogue(), id))?;
+    query::read_single(job.operation(), &job.call.parameters)?;
+    let include = query::read_words(job.operation(), &job.call.parameters, "include")?;
+    let wants = |what: &str| include.iter().any(|word| word == what);
+    let states = async { shown(job, "states", "sequence", &["id", "name", "color", "group"]).await.map(Some) };
+    let labels = async {
+        match wants("labels") {
+            true => shown(job, "labels", "sort_order", &["id", "name", "color"]).await.map(Some),
+            false => Ok(None),
+        }
+    };
+    let people = async {
+        match wants("members") {
+            true => people(job).await.map(Some),
+            false => Ok(None),
+        }
+    };
+    let (states, labels, members) = tokio::try_join!(states, labels, people)?;
+    let card = job.card()?;
+    let around =
+        Surroundings { states: states.unwrap_or_default(), members, labels, has_estimate: card.estimate.is_some() };
+    let schema = found(call.catalogue().schema(card.id, id, &around))?;
+    Ok(call.reply(schema))
+}
+
+/// These members of a project's records, in the order of `place`.
+async fn shown(job: &Job, resource: &str, place: &str, names: &[&str]) -> Result<Vec<Value>, Refusal> {
+    let kept = job.load(job.resource_named(resource)?).await?.thing;
+    let mut records: Vec<Map<String, Value>> = kept.rows().iter().map(|held| held.v2_members()).collect();
+    let at = |record: &Map<String, Value>| record.get(place).and_then(Value::as_f64).unwrap_or_default();
+    records.sort_by(|a, b| at(a).total_cmp(&at(b)));
+    Ok(records.into_iter().map(|record| pick(record, names)).collect())
+}
+
+async fn people(job: &Job) -> Result<Vec<Value>, Refusal> {
+    let people = job.project_people().await?;
+    let shown = people.iter().map(members::shown).filter_map(|person| match person {
+        Value::Object(person) => Some(pick(person, &["id", "display_name", "email"])),
+        _ => None,
+    });
+    Ok(shown.collect())
+}
+
+fn pick(mut record: Map<String, Value>, names: &[&str]) -> Value {
+    let members = names.iter().map(|name| ((*name).to_owned(), record.remove(*name).unwrap_or_default()));
+    Value::Object(members.collect())
+}

@@ -1,0 +1,151 @@
+//! What reads make do with while v1's quota is short: collections and indices that are older than usual, up to
+//! `cache.stretch`, said in `Age` and `Server-Timing`.
+//!
+//! Only what is there is taken from older data; whether something is missing is still asked of v1, and so is
+//! everything about access. Writes never look at it. May use: what `run` may use.
+
+use super::job::Job;
+use super::shelf::{Loaded, Place, Shelf};
+use crate::context::{Note, Priority};
+use crate::index::{Index, Scope};
+use crate::refusal::Refusal;
+use crate::translate::work_items::Item;
+use crate::v1::V1Key;
+use std::collections::HashSet;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use uuid::Uuid;
+
+impl Job {
+    /// Whether this call may be answered with older data than usual at all.
+    fn may_stretch(&self) -> bool {
+        self.call.ctx.priority == Priority::Read
+    }
+
+    /// Whether this call should make do with what is kept.
+    pub(super) fn is_short(&self) -> bool {
+        self.is_short_for(self.key())
+    }
+
+    fn is_short_for(&self, key: &V1Key) -> bool {
+        self.may_stretch() && self.runner.client.budget().is_short(key.id())
+    }
+
+    /// The answer uses data of `read_at` that was asked for at `asked`; with quota at hand it would be at most
+    /// `usual` old.
+    pub(super) fn uses(&self, read_at: Instant, asked: Instant, usual: Duration) {
+        let meter = &self.call.ctx.meter;
+        let older = read_at < asked && asked - read_at >= usual;
+        if older { meter.stretched(read_at) } else { meter.used(read_at) }
+    }
+
+    /// Age up to which collections are used now.
+    pub(super) fn collection_age(&self) -> Duration {
+        let settings = &self.runner.settings;
+        if self.is_short() { settings.stretch.max(settings.collection_ttl) } else { settings.collection_ttl }
+    }
+
+    /// The thing at `place`: kept, kept for longer while v1's quota is short, or read.
+    pub(super) async fn load_from<T, F>(
+        &self,
+        shelf: &Shelf<T>,
+        place: &Place,
+        read: impl FnOnce() -> F,
+    ) -> Result<Loaded<T>, Refusal>
+    where
+        T: Send + Sync + 'static,
+        F: Future<Output = Result<T, Refusal>> + Send + 'static,
+    {
+        let (audience, asked) = (self.audience()?, Instant::now());
+        let kept = || shelf.kept_within(place, audience, self.runner.settings.stretch);
+        let loaded = match self.is_short().then(kept).flatten() {
+            Some(kept) => kept,
+            None => match shelf.load(place, audience, read).await {
+                Err(refusal @ Refusal::RateLimited { .. }) if self.may_stretch() => kept().ok_or(refusal)?,
+                outcome => outcome?,
+            },
+        };
+        self.uses(loaded.read_at, asked, self.runner.settings.collection_ttl);
+        Ok(loaded)
+    }
+
+    /// The index of this call's project: fresh, or older while v1's quota is short.
+    pub(super) async fn index(&self, scope: &Scope) -> Result<Arc<Index>, Refusal> {
+        self.runner.learn_identifier(self.slug(), self.card()?);
+        let (indexes, ctx) = (&self.runner.indexes, &self.call.ctx);
+        let key = self.index_key(scope).await;
+        if self.is_short_for(&key)
+            && let Some(index) = self.kept_index(scope)
+        {
+            return Ok(index);
+        }
+        let mut outcome = indexes.fresh(scope, &key, ctx).await;
+        if key.id() != self.key().id() && outcome.is_err() && !ctx.remaining().is_zero() {
+            // What is wrong with the gateway's own key is not this caller's business.
+            outcome = indexes.fresh(scope, self.key(), ctx).await;
+        }
+        match outcome {
+            Err(refusal @ (Refusal::RateLimited { .. } | Refusal::IndexBuilding { .. })) if self.may_stretch() => {
+                self.kept_index(scope).ok_or(refusal)
+            }
+            Ok(index) => {
+                if let Some((_, read_at)) = indexes.kept_within(scope, indexes.freshness()) {
+                    ctx.meter.used(read_at);
+                }
+                Ok(index)
+            }
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    /// The index as it is, when it is not too old even for a time of shortage.
+    fn kept_index(&self, scope: &Scope) -> Option<Arc<Index>> {
+        let (index, read_at) = self.runner.indexes.kept_within(scope, self.runner.settings.stretch)?;
+        self.uses(read_at, Instant::now(), self.runner.indexes.freshness());
+        Some(index)
+    }
+
+    /// The item that `find` finds in the index, while v1's quota is short; none says nothing about v1.
+    pub(super) async fn item_in_shortage(
+        &self,
+        find: impl Fn(&Index) -> Option<Item>,
+    ) -> Result<Option<Item>, Refusal> {
+        if !self.is_short() {
+            return Ok(None);
+        }
+        let scope = self.index_scope()?;
+        let indexes = &self.runner.indexes;
+        let kept = indexes.kept_within(&scope, self.runner.settings.stretch);
+        let Some((mut item, read_at)) = kept.and_then(|(index, read_at)| Some((find(&index)?, read_at))) else {
+            return Ok(None);
+        };
+        if !item.labels.is_empty() {
+            let live = self.live_labels().await?;
+            item.labels.retain(|id| live.contains(id));
+        }
+        self.uses(read_at, Instant::now(), indexes.freshness());
+        self.call.ctx.meter.note(Note::Index);
+        Ok(Some(item))
+    }
+
+    /// Labels that still exist: an item keeps the id of a deleted one until its next change (trap 56).
+    pub(super) async fn live_labels(&self) -> Result<HashSet<Uuid>, Refusal> {
+        let labels = self.load(self.resource_named("labels")?).await?.thing;
+        Ok(labels.rows().iter().map(|held| held.record.id).collect())
+    }
+
+    /// The key that reads the index: the gateway's own where v1 shows its owner the same rows, else the caller's.
+    async fn index_key(&self, scope: &Scope) -> V1Key {
+        match &self.runner.settings.service_key {
+            Some(service) if self.may_stretch() => {
+                let ctx = self.shared_ctx().with_priority(Priority::Index);
+                match super::ahead::sees_the_same(&self.runner, service, scope, &ctx).await {
+                    Ok(true) => service.clone(),
+                    _ => self.key().clone(),
+                }
+            }
+            _ => self.key().clone(),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The audit log of a workspace: the query is read as for every list and answered by the store, which holds
+//! far more entries than fit into memory.
+
+use super::audit_log;
+use crate::plan::Resource;
+use crate::refusal::Refusal;
+use crate::run::Job;
+use crate::store::{AuditColumn, AuditFilter, AuditOrder, AuditPage, AuditQuery, AuditRecord, AuditStart};
+use crate::v2::Reply;
+use crate::v2::cursor::Cursor;
+use crate::v2::page::{OffsetWindow, cursor_envelope, offset_envelope, rows};
+use crate::v2::query::{Condition, ListCall, PageCall, Test, read_list};
+use crate::v2::record::Cell;
+use uuid::Uuid;
+
+/// Bytes of an entry, roughly.
+const ENTRY: usize = 1024;
+
+pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
+    let workspace = audit_log::opened(job).await?;
+    let strict = job.runner.settings.strict_query;
+    let list = read_list(job.operation(), job.resource(), &job.call.parameters, strict)?;
+    let query = query_of(job.resource(), &list)?;
+    let page = job.runner.store.audit_page(workspace, &query).await?;
+    Ok(Reply::json(200, envelope(&list.page, &page)?))
+}
+
+fn query_of(resource: &Resource, list: &ListCall) -> Result<AuditQuery, Refusal> {
+    let filters = list.conditions.iter().map(|condition| filter(resource, condition)).collect::<Result<_, _>>()?;
+    let (start, per_page, count) = match &list.page {
+        PageCall::Offset { offset, per_page, count } => (AuditStart::Offset(*offset), *per_page, *count),
+        PageCall::Cursor { after: None, per_page, .. } => (AuditStart::Offset(0), *per_page, false),
+        PageCall::Cursor { after: Some(cursor), per_page, .. } => (position(cursor)?, *per_page, false),
+    };
+    let order = if list.order.field == "id" { AuditOrder::Id } else { AuditOrder::CreatedAt };
+    Ok(AuditQuery {
+        filters,
+        search: list.search.as_ref().map(|search| search.needle.clone()),
+        order,
+        descending: list.order.descending,
+        start,
+        per_page,
+        count,
+    })
+}
+
+fn filter(resource: &Resource, condition: &Condition) -> Result<AuditFilter, Refusal> {
+    let name = resource.fields[resource.cells[condition.cell]].name.as_str();
+    match (name, &condition.test) {
+        ("created_at", Test::AtLeast(Cell::Instant(at))) => Ok(AuditFilter::From(*at)),
+        ("created_at", Test::AtMost(Cell::Instant(at))) => Ok(AuditFilter::Until(*at)),
+        (name, Test::AnyOf(cells)) => match (column(name), cells.as_slice()) {
+            (Some(column), [Cell::Text(text)]) => Ok(AuditFilter::Is(column, value(column, text))),
+            _ => Err(unexpected(name)),
+        },
+        (name, _) => Err(unexpected(name)),
+    }
+}
+
+fn unexpected(name: &str) -> Refusal {
+    Refusal::internal(format!("the audit log cannot be filtered by {name} in this way"))
+}
+
+fn column(name: &str) -> Option<AuditColumn> {
+    Some(match name {
+        "actor_id" => AuditColumn::ActorId,
+        "event_name" => AuditColumn::EventName,
+        "category" => AuditColumn::Category,
+        "outcome" => AuditColumn::Outcome,
+        "target_type" => AuditColumn::TargetType,
+        "target_id" => AuditColumn::TargetId,
+        "ip_address" => AuditColumn::IpAddress,
+        _ => return None,
+    })
+}
+
+/// Ids of people are the same in capitals; ids of targets are free texts.
+fn value(column: AuditColumn, text: &str) -> String {
+    match column {
+        AuditColumn::ActorId => Uuid::try_parse(text).map_or_else(|_| text.to_owned(), |id| id.to_string()),
+        _ => text.to_owned(),
+    }
+}
+
+/// Every token of this list names both keys, so that either order can go on from it (O19).
+fn position(cursor: &Cursor) -> Result<AuditStart, Refusal> {
+    match cursor.key("created_at") {
+        Some(Cell::Instant(at)) => Ok(AuditStart::After(*at, cursor.id)),
+        _ => Err(Refusal::field("cursor", "is not a token of this list")),
+    }
+}
+
+fn envelope(asked: &PageCall, page: &AuditPage) -> Result<Vec<u8>, Refusal> {
+    let mut written = Vec::with_capacity(page.rows.len());
+    for record in &page.rows {
+        let mut json = Vec::with_capacity(ENTRY);
+        audit_log::write(record, &mut json)?;
+        written.push(json);
+    }
+    let size = written.iter().map(|json| json.len() + 1).sum();
+    let data = rows(size, written.iter().map(|json| move |out: &mut Vec<u8>| out.extend_from_slice(json)));
+    Ok(match asked {
+        PageCall::Offset { offset, per_page, count } => {
+            // Without a count it is only known whether one more follows, which is all the links need.
+            let total = page.total.unwrap_or(offset + page.rows.len() + usize::from(page.more));
+            let window = OffsetWindow { offset: *offset, per_page: *per_page, total, count: *count };
+            offset_envelope(data, &window)
+        }
+        PageCall::Cursor { .. } => {
+            let last = page.rows.last().filter(|_| page.more);
+            cursor_envelope(data, last.map(token).as_ref())
+        }
+    })
+}
+
+fn token(record: &AuditRecord) -> Cursor {
+    Cursor { id: record.id, keys: vec![("created_at".into(), Cell::Instant(record.created_at))] }
+}

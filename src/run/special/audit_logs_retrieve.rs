@@ -1,0 +1,15 @@
+//! One entry of the audit log, by its record id; the id of the event finds nothing.
+
+use super::audit_log;
+use crate::refusal::Refusal;
+use crate::run::Job;
+use crate::v2::{Reply, query};
+
+pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
+    let workspace = audit_log::opened(job).await?;
+    let record = job.runner.store.audit_record(workspace, job.pk()?).await?.ok_or_else(Refusal::not_found)?;
+    query::read_single(job.operation(), &job.call.parameters)?;
+    let mut json = Vec::new();
+    audit_log::write(&record, &mut json)?;
+    Ok(job.record_reply(json.into()))
+}

@@ -1,0 +1,46 @@
+//! `projects/{project_id}/work-item-properties/`.
+
+use crate::scene::{Scene, WEB};
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn a_property_keeps_its_slug_and_takes_its_options_with_it() {
+    let mut scene = Scene::in_project().await;
+    let path = format!("{WEB}/work-item-properties/");
+    let options = json!([{"name": "High", "is_default": true}, {"name": "Low", "external_id": "2"}]);
+    let body = json!({"display_name": " Risk level ", "property_type": "OPTION", "options": options});
+    let made = scene.ask("POST", &path, Some(body)).await.expect(201);
+    assert_eq!(
+        (made.calls(), made.text("name"), made.text("display_name")),
+        (2, "risk_level".into(), "Risk level".into())
+    );
+    let shown = made.json["options"].as_array().expect("options");
+    assert_eq!((&shown[0]["sort_order"], &shown[1]["sort_order"]), (&json!(10000), &json!(20000)));
+    assert_eq!((&shown[0]["is_default"], &shown[1]["external_id"]), (&json!(true), &json!("2")));
+    assert_eq!((&made.json["settings"], &made.json["relation_type"]), (&json!({}), &Value::Null));
+    let one = format!("{path}{}/", made.text("id"));
+    let renamed = scene.ask("PATCH", &one, Some(json!({"display_name": "Danger"}))).await.expect(200);
+    assert_eq!((renamed.text("name"), renamed.text("display_name")), ("risk_level".into(), "Danger".into()));
+    let again = json!({"display_name": "Risk Level", "property_type": "TEXT"});
+    assert_eq!(scene.ask("POST", &path, Some(again)).await.expect(201).text("name"), "risk_level_2");
+    scene.ask("DELETE", &one, None).await.expect(204);
+    scene.ask("GET", &format!("{one}options/"), None).await.expect_problem(404, "resource_not_found");
+    scene.end();
+}
+
+#[tokio::test]
+async fn every_fault_of_a_definition_is_told_at_once() {
+    let mut scene = Scene::in_project().await;
+    let path = format!("{WEB}/work-item-properties/");
+    let body = json!({"display_name": "x", "property_type": "DECIMAL", "relation_type": "USER", "settings": [],
+        "default_value": ["many"], "options": [{"name": "a"}]});
+    let refused = scene.ask("POST", &path, Some(body)).await.expect_problem(400, "validation_error");
+    for field in ["relation_type", "settings", "options"] {
+        assert!(refused.error_fields().contains(&field), "{field}: {}", refused.json);
+    }
+    let nested = json!({"display_name": "x", "property_type": "OPTION", "options": [{"name": "a"}, {"name": 5}]});
+    let refused = scene.ask("POST", &path, Some(nested)).await.expect_problem(400, "validation_error");
+    assert_eq!(refused.error_fields(), ["options.1.name"]);
+    assert!(scene.ask("GET", &path, None).await.expect(200).data().is_empty());
+    scene.end();
+}

@@ -1,0 +1,110 @@
+//! `workspaces/{slug}/work-item-properties/{property_id}/contexts/`.
+
+use crate::scene::{ACME, ONE, P, Scene, TWO, card};
+use crate::support::scripted::Exchange;
+use serde_json::{Value, json};
+
+const FIELDS: &str = "id,is_member,member_role,identifier,workspace,timezone,archived_at,default_assignee,estimate,\
+                      cycle_view,module_view";
+
+fn web() -> &'static str {
+    &P[P.len() - 36..]
+}
+
+async fn property(scene: &mut Scene, kind: &str) -> String {
+    let body = json!({"display_name": "Risk", "property_type": kind});
+    scene.made(&format!("{ACME}/work-item-properties/"), body).await
+}
+
+#[tokio::test]
+async fn listed_projects_are_proven_by_their_cards_once() {
+    let mut scene = Scene::in_workspace_mode().await;
+    let path = format!("{ACME}/work-item-properties/{}/contexts/", property(&mut scene, "TEXT").await);
+    scene.expect(card());
+    let body = json!({"name": "Web", "project_ids": [web()], "applies_to_all_work_item_types": true,
+        "is_required": true});
+    let made = scene.ask("POST", &path, Some(body)).await.expect(201);
+    assert_eq!((made.calls(), &made.json["project_ids"]), (1, &json!([web()])));
+    assert_eq!((&made.json["issue_type_ids"], &made.json["sort_order"]), (&json!([]), &json!(75535)));
+    let one = format!("{path}{}/", made.text("id"));
+    let again = scene.ask("PATCH", &one, Some(json!({"project_ids": [web()]}))).await.expect(200);
+    assert_eq!((again.calls(), &again.json), (0, &made.json));
+    let foreign = format!("workspaces/acme/projects/{ONE}/?fields={FIELDS}");
+    scene.expect(Exchange::get(&foreign).reply(404, json!({"error": "The requested resource does not exist."})));
+    let answer = scene.ask("PATCH", &one, Some(json!({"project_ids": [web(), ONE]}))).await;
+    assert_eq!(answer.expect_problem(400, "validation_error").error_fields(), ["project_ids"]);
+    scene.ask("DELETE", &one, None).await.expect(204);
+    scene.end();
+}
+
+#[tokio::test]
+async fn many_listed_projects_are_proven_by_one_list() {
+    let mut scene = Scene::in_workspace_mode().await;
+    let path = format!("{ACME}/work-item-properties/{}/contexts/", property(&mut scene, "TEXT").await);
+    let others: Vec<String> = (1..4).map(|n| format!("33333333-3333-4333-8333-{n:012}")).collect();
+    let rows: Vec<Value> = [web().to_owned()]
+        .iter()
+        .chain(&others)
+        .map(|id| json!({"id": id, "archived_at": (*id == others[2]).then_some("2026-11-20T00:00:00Z")}))
+        .collect();
+    let page = json!({"total_count": 4, "next_page_results": false, "results": rows});
+    let list = "workspaces/acme/projects/?per_page=1000&fields=id,archived_at";
+    let mut all = others.clone();
+    all.push(web().to_owned());
+    let body = |ids: &[String]| json!({"name": "Many", "project_ids": ids, "applies_to_all_work_item_types": true});
+    scene.expect(Exchange::get(list).reply(200, page.clone()));
+    let refused = scene.ask("POST", &path, Some(body(&all))).await.expect_problem(400, "validation_error");
+    assert_eq!(refused.error_fields(), ["project_ids"], "an archived project is none");
+    assert!(refused.json["errors"][0]["message"].as_str().is_some_and(|text| text.contains(&others[2])));
+    scene.end();
+}
+
+#[tokio::test]
+async fn scopes_are_pinned_and_do_not_overlap() {
+    let mut scene = Scene::in_workspace_mode().await;
+    let path = format!("{ACME}/work-item-properties/{}/contexts/", property(&mut scene, "TEXT").await);
+    let unpinned = scene.ask("POST", &path, Some(json!({"name": "None"}))).await;
+    let refused = unpinned.expect_problem(400, "validation_error");
+    assert_eq!(refused.error_fields(), ["project_ids", "issue_type_ids"]);
+    let wide = json!({"name": "Wide", "applies_to_all_projects": true, "applies_to_all_work_item_types": true});
+    scene.ask("POST", &path, Some(wide)).await.expect_problem(400, "validation_error");
+    scene.expect(card());
+    let web = |name: &str| json!({"name": name, "project_ids": [web()], "applies_to_all_work_item_types": true});
+    let first = scene.made(&path, web("Web")).await;
+    scene.ask("POST", &path, Some(web("Again"))).await.expect_problem(400, "validation_error");
+    let mut both = web("Web");
+    both["issue_type_ids"] = json!([TWO]);
+    let answer = scene.ask("POST", &path, Some(both)).await.expect_problem(400, "validation_error");
+    assert!(answer.error_fields().contains(&"issue_type_ids") && answer.error_fields().contains(&"name"));
+    let one = format!("{path}{first}/");
+    let empty = scene.ask("PATCH", &one, Some(json!({"project_ids": []}))).await;
+    assert_eq!(empty.expect_problem(400, "validation_error").error_fields(), ["project_ids"]);
+    let half = scene.ask("PATCH", &one, Some(json!({"external_id": "1"}))).await;
+    assert_eq!(half.expect_problem(400, "validation_error").error_fields(), ["external_source"]);
+    scene.end();
+}
+
+#[tokio::test]
+async fn a_context_offers_its_own_choices() {
+    let mut scene = Scene::in_workspace_mode().await;
+    let risk = property(&mut scene, "OPTION").await;
+    let options = format!("{ACME}/work-item-properties/{risk}/options/");
+    let high = scene.made(&options, json!({"name": "High"})).await;
+    let path = format!("{ACME}/work-item-properties/{risk}/contexts/");
+    scene.expect(card());
+    let body = json!({"name": "Web", "project_ids": [web()], "applies_to_all_work_item_types": true,
+        "options": [{"name": "Low", "is_default": true}, {"id": high}]});
+    let made = scene.ask("POST", &path, Some(body)).await.expect(201);
+    let offered = made.json["options"].as_array().expect("options");
+    assert_eq!((&offered[0]["name"], &offered[1]["id"]), (&json!("Low"), &json!(high)));
+    let keys: Vec<&String> = offered[0].as_object().expect("an option").keys().collect();
+    assert_eq!(keys, ["id", "name", "is_default", "sort_order"]);
+    let one = format!("{path}{}/", made.text("id"));
+    let narrowed = scene.ask("PATCH", &one, Some(json!({"options": [{"id": high}]}))).await.expect(200);
+    assert_eq!(narrowed.json["options"].as_array().map(Vec::len), Some(1));
+    assert_eq!(scene.ask("GET", &options, None).await.expect(200).column("name"), [json!("High")]);
+    let faulty = json!({"options": [{"description": "x"}, {"id": ONE}]});
+    let refused = scene.ask("PATCH", &one, Some(faulty)).await.expect_problem(400, "validation_error");
+    assert_eq!(refused.error_fields(), ["options.0.name", "options.1.id"]);
+    scene.end();
+}

@@ -1,0 +1,86 @@
+//! The gateway is killed at random moments while it writes, over and over, on both engines.
+//!
+//! Each round starts the gateway on the same store, looks whether everything acknowledged so far is there,
+//! lets several writers write, and sends SIGKILL. What was acknowledged must be there afterwards, what was not
+//! may be there wholly or not at all, and the store must be sound. 100 rounds for each engine, 1,000 with
+//! LONG_TESTS=1.
+
+use super::child::Child;
+use super::ledger::Ledger;
+use super::support::gateway::serve_sandbox;
+use super::{Random, sound, support, writer};
+use causeway::sandbox::{Config, Sandbox, Seed};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Writers at once.
+const WRITERS: usize = 4;
+/// Rounds between two readings of everything; the rounds between look at what the last one wrote.
+const FULL: usize = 20;
+
+/// Longest wait for the first acknowledged write of a round.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn rounds() -> usize {
+    if std::env::var_os("LONG_TESTS").is_some() { 1000 } else { 100 }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_acknowledged_is_lost_on_sqlite() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = format!("sqlite:{}", folder.path().join("store.db").display());
+    survive(&url).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_acknowledged_is_lost_on_postgres() {
+    let database = support::postgres::Database::create().await;
+    survive(&database.url()).await;
+}
+
+async fn survive(store_url: &str) {
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+    let v1 = serve_sandbox(&sandbox).await;
+    let ledger = Arc::new(Mutex::new(Ledger::default()));
+    let mut kind = String::new();
+    let mut starts = Vec::new();
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    for round in 0..rounds() {
+        let began = Instant::now();
+        let child = Child::start(&v1, store_url).await;
+        starts.push(began.elapsed());
+        let everything = round % FULL == 0;
+        Ledger::settle(&ledger, &child, everything).await;
+        if round == 0 {
+            kind = writer::prepare(child.base()).await;
+        }
+        let before = ledger.lock().expect("a ledger").acknowledged();
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|number| {
+                let (base, kind, ledger) = (child.base().to_owned(), kind.clone(), Arc::clone(&ledger));
+                tokio::spawn(writer::write(base, kind, number, round, ledger))
+            })
+            .collect();
+        // However slow the machine is, the kill comes while writes are acknowledged.
+        while ledger.lock().expect("a ledger").acknowledged() == before && began.elapsed() < PATIENCE {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(random.below(120))).await;
+        child.kill();
+        for writer in writers {
+            writer.await.expect("a writer that ends when the gateway is gone");
+        }
+        if everything {
+            sound(store_url, &v1).await;
+        }
+    }
+    let child = Child::start(&v1, store_url).await;
+    Ledger::settle(&ledger, &child, true).await;
+    child.kill();
+    sound(store_url, &v1).await;
+    let acknowledged = ledger.lock().expect("a ledger").acknowledged();
+    assert!(acknowledged > rounds(), "only {acknowledged} writes were acknowledged: the rounds prove nothing");
+    starts.sort();
+    let median = starts[starts.len() / 2];
+    assert!(median < Duration::from_secs(1), "the gateway took {median:?} to start again");
+}

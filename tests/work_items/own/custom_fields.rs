@@ -1,0 +1,206 @@
+//! Custom values: forms per type, required and default, contexts, and what hides or removes them.
+
+use super::{Place, members, web};
+use crate::world::{ITEMS, id, one};
+use serde_json::{Value, json};
+
+fn property(name: &str, kind: &str) -> Value {
+    json!({"display_name": name, "property_type": kind})
+}
+
+fn relation(name: &str, kind: &str) -> Value {
+    json!({"display_name": name, "property_type": "RELATION", "relation_type": kind})
+}
+
+#[tokio::test]
+async fn every_kind_of_value_is_written_and_read_in_its_form() {
+    let place = Place::new().await;
+    let gateway = &place.gateway;
+    let task = place.enabled().await;
+    for (name, kind) in [
+        ("text", "TEXT"),
+        ("url", "URL"),
+        ("email", "EMAIL"),
+        ("file", "FILE"),
+        ("decimal", "DECIMAL"),
+        ("boolean", "BOOLEAN"),
+        ("datetime", "DATETIME"),
+        ("formula", "FORMULA"),
+    ] {
+        place.new_property(task, property(name, kind)).await;
+    }
+    for kind in ["ISSUE", "USER", "RELEASE", "RICH_TEXT"] {
+        place.new_property(task, relation(&kind.to_lowercase(), kind)).await;
+    }
+    let mut severity = property("severity", "OPTION");
+    severity["options"] = json!([{"name": "Low"}, {"name": "High"}]);
+    place.new_property(task, severity).await;
+    let high = place.option("High").await;
+    let item = one(&gateway.post("ada", ITEMS, json!({"name": "n"})).await.expect(201).text("id"));
+    let first = id('e', 1);
+    let person = json!({"id": id('a', 2), "name": "bob", "logo_props": {}});
+    let issue = json!({"id": first, "name": "First", "logo_props": {}});
+    let option = json!({"id": high, "name": "High", "logo_props": {}});
+    for (name, written, value, detail) in [
+        ("text", json!("free"), json!("free"), Value::Null),
+        ("url", json!("https://x.test/a"), json!("https://x.test/a"), Value::Null),
+        ("email", json!("a@x.test"), json!("a@x.test"), Value::Null),
+        ("file", json!("files/1"), json!("files/1"), Value::Null),
+        ("release", json!("r-1"), json!("r-1"), Value::Null),
+        ("decimal", json!("12.5"), json!(12.5), Value::Null),
+        ("decimal", json!(3), json!(3), Value::Null),
+        ("boolean", json!("true"), json!(true), Value::Null),
+        ("boolean", json!(false), json!(false), Value::Null),
+        ("datetime", json!("2026-03-01"), json!("2026-03-01T00:00:00.000000Z"), Value::Null),
+        ("datetime", json!("2026-03-01T02:00:00+02:00"), json!("2026-03-01T00:00:00.000000Z"), Value::Null),
+        ("rich_text", json!("<p>a<script>x</script></p>"), json!("<p>a</p>"), Value::Null),
+        ("severity", json!(high), json!("High"), option.clone()),
+        ("severity", json!("hIGH"), json!("High"), option),
+        ("user", json!(id('a', 2)), json!("bob"), person.clone()),
+        ("user", json!("bob@acme.test"), json!("bob"), person),
+        ("issue", json!(first), json!("WEB-1"), issue.clone()),
+        ("issue", json!("web-1"), json!("WEB-1"), issue),
+    ] {
+        let body = json!({"custom_fields": {name: written}});
+        let changed = gateway.patch("ada", &item, body).await.expect(200);
+        let entry = &changed.json["custom_fields"][name];
+        assert_eq!((&entry["value"], &entry["value_detail"]), (&value, &detail), "{name} {written}");
+        let read = gateway.get("ada", &item).await.expect(200);
+        assert_eq!(read.json["custom_fields"], changed.json["custom_fields"], "{name}");
+    }
+    for (name, written) in [
+        ("text", json!(1)),
+        ("text", json!(["a"])),
+        ("url", json!("ftp://x")),
+        ("email", json!("nobody")),
+        ("decimal", json!("many")),
+        ("boolean", json!(1)),
+        ("datetime", json!("soon")),
+        ("severity", json!(id('f', 9))),
+        ("severity", json!("Middling")),
+        ("user", json!("eve@other.test")),
+        ("issue", json!(id('e', 99))),
+        ("issue", json!("OTHER-1")),
+        ("formula", json!("1")),
+        ("unknown", json!("x")),
+    ] {
+        let refused = gateway.patch("ada", &item, json!({"custom_fields": {name: written}})).await.expect(400);
+        assert_eq!(refused.error_fields(), [format!("custom_fields.{name}")], "{name} {written}");
+    }
+    let listed = gateway.get("ada", &format!("{ITEMS}?per_page=1")).await.expect(200);
+    assert_eq!(listed.data()[0]["custom_fields"], Value::Null);
+}
+
+#[tokio::test]
+async fn several_values_come_and_go_as_a_set() {
+    let place = Place::new().await;
+    let task = place.enabled().await;
+    let mut tags = property("tags", "OPTION");
+    (tags["is_multi"], tags["options"]) = (json!(true), json!([{"name": "a"}, {"name": "b"}, {"name": "c"}]));
+    place.new_property(task, tags).await;
+    let mut notes = property("notes", "TEXT");
+    notes["is_multi"] = json!(true);
+    place.new_property(task, notes).await;
+    let (a, b) = (place.option("a").await, place.option("b").await);
+    let body = json!({"name": "n", "custom_fields": {"tags": [b, "a", a], "notes": ["x", "x"]}});
+    let made = place.gateway.post("ada", ITEMS, body).await.expect(201);
+    let fields = &made.json["custom_fields"];
+    assert_eq!(fields["tags"]["value"], json!(["b", "a"]));
+    assert_eq!(fields["tags"]["value_detail"][1], json!({"id": a, "name": "a", "logo_props": {}}));
+    assert_eq!(fields["notes"], json!({"id": fields["notes"]["id"], "value": ["x", "x"], "value_detail": null}));
+    let item = one(&made.text("id"));
+    let refused = place.gateway.patch("ada", &item, json!({"custom_fields": {"tags": "a"}})).await.expect(400);
+    assert_eq!(refused.error_fields(), ["custom_fields.tags"]);
+    let refused =
+        place.gateway.patch("ada", &item, json!({"custom_fields": {"tags": ["a", "z"]}})).await.expect(400);
+    assert_eq!(refused.error_fields(), ["custom_fields.tags.1"]);
+    // An option that is deleted takes the values that point at it.
+    place.edit(|edit| edit.delete_option(b)).await.unwrap();
+    let read = place.gateway.get("ada", &item).await.expect(200);
+    assert_eq!(read.json["custom_fields"]["tags"]["value"], json!(["a"]));
+    let cleared = json!({"custom_fields": {"tags": [], "notes": null}});
+    let cleared = place.gateway.patch("ada", &item, cleared).await.expect(200);
+    assert_eq!(cleared.json["custom_fields"], json!({}));
+}
+
+#[tokio::test]
+async fn required_values_and_defaults_are_for_creates_alone() {
+    let place = Place::new().await;
+    let gateway = &place.gateway;
+    let task = place.enabled().await;
+    let bug = place.new_type("Bug").await;
+    let mut points = property("points", "DECIMAL");
+    (points["is_required"], points["default_value"]) = (json!(true), json!(["3"]));
+    place.new_property(task, points).await;
+    let mut reason = property("reason", "TEXT");
+    reason["is_required"] = json!(true);
+    place.new_property(task, reason).await;
+    let refused = gateway.post("ada", ITEMS, json!({"name": "n", "state_id": id('d', 999)})).await.expect(400);
+    assert_eq!(refused.error_fields(), ["custom_fields.reason", "state_id"], "all faults at once");
+    let refused =
+        gateway.post("ada", ITEMS, json!({"name": "n", "custom_fields": {"points": null, "reason": "r"}}));
+    assert_eq!(refused.await.expect(400).error_fields(), ["custom_fields.points"]);
+    let made = gateway.post("ada", ITEMS, json!({"name": "n", "custom_fields": {"reason": "r"}})).await.expect(201);
+    assert_eq!(made.json["custom_fields"]["points"]["value"], json!(3));
+    gateway.post("ada", ITEMS, json!({"name": "n", "type_id": bug})).await.expect(201);
+    gateway.post("ada", ITEMS, json!({"name": "n", "type_id": null})).await.expect(201);
+    let item = one(&made.text("id"));
+    let changed = gateway.patch("ada", &item, json!({"custom_fields": {"reason": null}})).await.expect(200);
+    assert_eq!(changed.json["custom_fields"].as_object().unwrap().len(), 1);
+    // Another type hides the values, and the old one brings them back.
+    let hidden = gateway.patch("ada", &item, json!({"type_id": bug})).await.expect(200);
+    assert_eq!(hidden.json["custom_fields"], json!({}));
+    let refused = gateway.patch("ada", &item, json!({"custom_fields": {"points": 1}})).await.expect(400);
+    assert_eq!(refused.error_fields(), ["custom_fields.points"]);
+    let back = gateway.patch("ada", &item, json!({"type_id": task})).await.expect(200);
+    assert_eq!(back.json["custom_fields"]["points"]["value"], json!(3));
+}
+
+#[tokio::test]
+async fn in_workspace_mode_the_context_says_what_holds() {
+    let place = Place::new().await;
+    let features = members(json!({"is_work_item_types_enabled": true}));
+    let severity = members(json!({"display_name": "Severity", "property_type": "TEXT"}));
+    let (kind, property) = place
+        .edit(|edit| {
+            edit.update_features(&features)?;
+            let kind = edit.after.types_of_workspace()[0].id;
+            edit.import(web(), &[kind])?;
+            let property = edit.create_property(None, &severity)?;
+            edit.attach(kind, &[property])?;
+            Ok((kind, property))
+        })
+        .await
+        .unwrap();
+    let here = members(json!({"name": "Here", "project_ids": [web()], "applies_to_all_work_item_types": true,
+        "is_required": true, "default_value": ["here"]}));
+    let projects = std::collections::HashSet::from([web()]);
+    let context = place.edit(|edit| edit.create_context(property, &here, &projects)).await.unwrap();
+    let made = place.gateway.post("ada", ITEMS, json!({"name": "n"})).await.expect(201);
+    assert_eq!(made.json["type_id"], json!(kind));
+    assert_eq!(made.json["custom_fields"]["severity"]["value"], "here");
+    // Without its own context the project falls to the one for all; without that the values go.
+    place.edit(|edit| edit.delete_context(context)).await.unwrap();
+    let item = one(&made.text("id"));
+    let read = place.gateway.get("ada", &item).await.expect(200);
+    assert_eq!(read.json["custom_fields"]["severity"]["value"], "here");
+    let all = place.store.catalogue(super::workspace()).await.unwrap().contexts.values().next().unwrap().id;
+    place.edit(|edit| edit.delete_context(all)).await.unwrap();
+    assert_eq!(place.gateway.get("ada", &item).await.expect(200).json["custom_fields"], json!({}));
+    let stored = place.store.values_of(made.text("id").parse().unwrap()).await.unwrap();
+    assert!(stored.is_empty());
+}
+
+#[tokio::test]
+async fn values_without_records_behind_them_cost_nothing() {
+    let place = Place::new().await;
+    let task = place.enabled().await;
+    place.new_property(task, property("text", "TEXT")).await;
+    let body = json!({"name": "n", "custom_fields": {"text": "a"}});
+    let made = place.gateway.post("ada", ITEMS, body).await.expect(201);
+    let item = one(&made.text("id"));
+    place.gateway.get("ada", &item).await.expect(200);
+    assert_eq!(place.gateway.get("ada", &item).await.expect(200).calls(), 1);
+    let body = json!({"custom_fields": {"text": "b"}});
+    assert_eq!(place.gateway.patch("ada", &item, body).await.expect(200).calls(), 1, "the item must be live");
+}

@@ -1,0 +1,159 @@
+//! Writes in two stores whose answer is lost: finished, dropped or reported, never half.
+
+use super::Place;
+use crate::world::{ITEMS, one};
+use causeway::store::IntentState;
+use serde_json::{Value, json};
+
+const NOW: &[(&str, &str)] = &[("store.late_write", "0s")];
+
+async fn open(place: &Place) -> Vec<IntentState> {
+    place.store.unsettled().await.unwrap().iter().map(|intent| intent.state).collect()
+}
+
+async fn with_text(settings: &[(&'static str, &'static str)]) -> Place {
+    let place = Place::with(settings).await;
+    let task = place.enabled().await;
+    place.new_property(task, json!({"display_name": "text", "property_type": "TEXT"})).await;
+    place
+}
+
+fn named(name: &str) -> Value {
+    json!({"name": name, "custom_fields": {"text": name}})
+}
+
+#[tokio::test]
+async fn a_create_whose_answer_is_lost_is_bound_after_a_restart() {
+    let mut place = with_text(&[]).await;
+    place.wire.lose("POST");
+    place.gateway.post("ada", ITEMS, named("lost")).await.expect_problem(504, "upstream_timeout");
+    assert_eq!(open(&place).await, [IntentState::Lost]);
+    place.restart().await;
+    let list = place.gateway.get("ada", &format!("{ITEMS}?search=lost")).await.expect(200);
+    assert_eq!(list.data().len(), 1);
+    assert_ne!(list.data()[0]["type_id"], Value::Null);
+    let item = list.data()[0]["id"].as_str().unwrap().to_owned();
+    let read = place.gateway.get("bob", &one(&item)).await.expect(200);
+    assert_eq!(read.json["custom_fields"]["text"]["value"], "lost");
+    assert!(open(&place).await.is_empty());
+}
+
+#[tokio::test]
+async fn several_candidates_are_reported_until_a_write_decides() {
+    let place = with_text(&[]).await;
+    let through = ITEMS.replace("/api/v2/", "/api/v1/");
+    let twin = place.gateway.post("ada", &through, json!({"name": "twin"})).await.expect(201).text("id");
+    place.wire.lose("POST");
+    place.gateway.post("ada", ITEMS, named("twin")).await.expect(504);
+    place.gateway.get("ada", &one(&twin)).await.expect_problem(503, "store_unavailable");
+    place.gateway.get("ada", ITEMS).await.expect_problem(503, "store_unavailable");
+    assert_eq!(open(&place).await, [IntentState::Ambiguous]);
+    // Others are not concerned.
+    let other = place.gateway.post("ada", ITEMS, named("other")).await.expect(201);
+    place.gateway.get("ada", &one(&other.text("id"))).await.expect(200);
+    place.gateway.patch("ada", &one(&twin), json!({"type_id": null})).await.expect(200);
+    let list = place.gateway.get("ada", &format!("{ITEMS}?search=twin")).await.expect(200);
+    let typed = list.data().iter().filter(|row| row["type_id"] != Value::Null).count();
+    assert_eq!((list.data().len(), typed), (2, 1));
+    assert!(open(&place).await.is_empty());
+}
+
+#[tokio::test]
+async fn an_update_whose_answer_is_lost_is_finished() {
+    let place = with_text(&[]).await;
+    let item = one(&place.gateway.post("ada", ITEMS, named("before")).await.expect(201).text("id"));
+    place.wire.lose("PATCH");
+    place.gateway.patch("ada", &item, named("after")).await.expect_problem(504, "upstream_timeout");
+    let read = place.gateway.get("ada", &item).await.expect(200);
+    assert_eq!(read.json["name"], "after");
+    assert_eq!(read.json["custom_fields"]["text"]["value"], "after");
+    assert!(open(&place).await.is_empty());
+}
+
+#[tokio::test]
+async fn an_update_that_never_arrived_is_dropped_when_v1_can_no_longer_do_it() {
+    let mut place = with_text(&[]).await;
+    let item = one(&place.gateway.post("ada", ITEMS, named("before")).await.expect(201).text("id"));
+    place.wire.swallow("PATCH");
+    place.gateway.patch("ada", &item, named("after")).await.expect(504);
+    place.gateway.get("ada", &item).await.expect_problem(503, "store_unavailable");
+    place.settings = NOW.to_vec();
+    place.restart().await;
+    let read = place.gateway.get("ada", &item).await.expect(200);
+    assert_eq!(read.json["name"], "before");
+    assert_eq!(read.json["custom_fields"]["text"]["value"], "before");
+    assert!(open(&place).await.is_empty());
+}
+
+#[tokio::test]
+async fn an_update_that_v1_shows_otherwise_is_reported_until_a_write_decides() {
+    let place = with_text(NOW).await;
+    let made = place.gateway.post("ada", ITEMS, named("before")).await.expect(201).text("id");
+    let item = one(&made);
+    place.wire.lose("PATCH");
+    place.gateway.patch("ada", &item, named("after")).await.expect(504);
+    let through = item.replace("/api/v2/", "/api/v1/");
+    place.gateway.patch("bob", &through, json!({"name": "third"})).await.expect(200);
+    place.gateway.get("ada", &item).await.expect_problem(503, "store_unavailable");
+    assert_eq!(open(&place).await, [IntentState::Conflicting]);
+    let decided = place.gateway.patch("ada", &item, json!({"custom_fields": {"text": "third"}})).await.expect(200);
+    assert_eq!(decided.json["custom_fields"]["text"]["value"], "third");
+    assert!(open(&place).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_delete_whose_answer_is_lost_takes_the_values() {
+    let place = with_text(&[]).await;
+    let made = place.gateway.post("ada", ITEMS, named("n")).await.expect(201).text("id");
+    place.wire.lose("DELETE");
+    place.gateway.delete("ada", &one(&made)).await.expect_problem(504, "upstream_timeout");
+    assert_eq!(open(&place).await.len(), 1);
+    place.gateway.get("ada", &one(&made)).await.expect(404);
+    assert!(open(&place).await.is_empty());
+    assert!(place.store.values_of(made.parse().unwrap()).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_write_that_v1_refuses_leaves_nothing() {
+    let place = with_text(&[]).await;
+    let pair = json!({"name": "n", "external_id": "1", "external_source": "s"});
+    place.gateway.post("ada", ITEMS, pair.clone()).await.expect(201);
+    place.gateway.post("ada", ITEMS, pair).await.expect_problem(409, "conflict");
+    assert!(open(&place).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_service_key_settles_at_start() {
+    let mut place = with_text(&[]).await;
+    place.wire.lose("POST");
+    place.gateway.post("ada", ITEMS, named("lost")).await.expect(504);
+    place.settings = vec![("upstream.service_key", "ada")];
+    place.restart().await;
+    for _ in 0..200 {
+        if open(&place).await.is_empty() {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    panic!("still open: {:?}", open(&place).await);
+}
+
+#[tokio::test]
+async fn readers_beside_creates_see_whole_items_only() {
+    let place = with_text(&[]).await;
+    let creates = async {
+        for number in 0..15 {
+            place.gateway.post("ada", ITEMS, named(&format!("n{number}"))).await.expect(201);
+        }
+    };
+    let reads = async {
+        for _ in 0..30 {
+            let list = place.gateway.get("ada", &format!("{ITEMS}?per_page=5")).await.expect(200);
+            for row in list.data().iter().filter(|row| row["name"].as_str().unwrap().starts_with('n')) {
+                assert_ne!(row["type_id"], Value::Null, "{row}");
+            }
+        }
+    };
+    tokio::join!(creates, reads);
+    assert!(open(&place).await.is_empty());
+}
