@@ -48,4 +48,6 @@ pub struct Caller {
     pub kind: PrincipalKind,
     /// Granted scopes; `None` for credentials that are not limited by scopes (API keys).
     pub scopes: Option<Arc<[String]>>,
+    /// The only workspace the credential opens; `None` for all its person may see.
+    pub workspace: Option<Uuid>,
 }

@@ -1,29 +1,143 @@
-//! From the headers of a request to the credential it presents, without asking anyone.
+//! From the headers of a request to the credential it presents, without asking anyone; and the interface of
+//! whoever knows the gateway's own tokens and keys.
 //!
 //! May use: `refusal`, `v1`.
 
+use super::PrincipalKind;
 use crate::refusal::Refusal;
 use crate::v1::{V1Key, invalid_key};
+use futures_util::future::BoxFuture;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::sync::Arc;
+use uuid::Uuid;
 
-/// Reads the credential. A bearer token decides when there is one (O14); in this version no bearer token
-/// is known, so it is always refused. v1 itself ignores `Authorization` (`auth_bearer_ignored`).
+/// How access tokens begin.
+pub const ACCESS_TOKEN: &str = "cwa_";
+/// How refresh tokens begin.
+pub const REFRESH_TOKEN: &str = "cwr_";
+/// How authorization codes begin.
+pub const CODE: &str = "cwc_";
+/// How client secrets begin.
+pub const CLIENT_SECRET: &str = "cws_";
+/// How gateway keys begin.
+pub const GATEWAY_KEY: &str = "cwk_";
+
+const OWN: [&str; 5] = [ACCESS_TOKEN, REFRESH_TOKEN, CODE, CLIENT_SECRET, GATEWAY_KEY];
+
+/// What a request presents; nothing of it is proven.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Presented {
+    /// A key for v1 to judge.
+    V1Key(V1Key),
+    /// A bearer token.
+    Bearer(String),
+    /// A key of the gateway's own.
+    GatewayKey(String),
+}
+
+impl fmt::Debug for Presented {
+    /// Shows the kind alone.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V1Key(_) => "V1Key(…)",
+            Self::Bearer(_) => "Bearer(…)",
+            Self::GatewayKey(_) => "GatewayKey(…)",
+        })
+    }
+}
+
+/// What stands behind a good token or gateway key.
+#[derive(Debug, Clone)]
+pub struct Acting {
+    /// The v1 key that acts for it.
+    pub key: V1Key,
+    /// The person whose key that was when the credential was given.
+    pub user: Uuid,
+    /// `oauth` or `other`.
+    pub kind: PrincipalKind,
+    /// What it opens.
+    pub scopes: Arc<[String]>,
+    /// The only workspace it opens; `None` for all.
+    pub workspace: Option<Uuid>,
+}
+
+/// Knows the gateway's own tokens and keys.
+pub trait Credentials: Send + Sync + 'static {
+    /// What stands behind a bearer token or gateway key.
+    ///
+    /// [`Refusal::InvalidToken`] when it is unknown, expired or revoked; faults of the store as they are.
+    fn resolve(&self, presented: Presented) -> BoxFuture<'_, Result<Acting, Refusal>>;
+}
+
+/// Reads the credential. A bearer token decides when there is one (O14). v1 itself ignores `Authorization`
+/// (`auth_bearer_ignored`).
 ///
 /// # Errors
-/// [`Refusal::Unauthorized`] for anything that cannot be a key: missing, empty or doubled header, blanks
-/// or other than printable ASCII in it. v1 is not asked about those.
-pub(super) fn presented(headers: &HeaderMap) -> Result<V1Key, Refusal> {
-    if headers.get_all(AUTHORIZATION).iter().any(|value| is_bearer(value.as_bytes())) {
-        return Err(invalid_key());
+/// [`Refusal::Unauthorized`] for anything that cannot be a key: missing, empty or doubled header, blanks or
+/// other than printable ASCII in it; [`Refusal::InvalidToken`] for a token where a key belongs and the other
+/// way round. v1 is not asked about those, so that no secret of the gateway ever reaches it.
+pub fn presented(headers: &HeaderMap) -> Result<Presented, Refusal> {
+    let bearers: Vec<&[u8]> = headers
+        .get_all(AUTHORIZATION)
+        .iter()
+        .map(|value| value.as_bytes())
+        .filter(|value| is_bearer(value))
+        .collect();
+    match bearers[..] {
+        [] => presented_key(headers),
+        [value] => bearer_token(value).map(Presented::Bearer).ok_or_else(Refusal::invalid_token),
+        _ => Err(Refusal::invalid_token()),
     }
+}
+
+fn presented_key(headers: &HeaderMap) -> Result<Presented, Refusal> {
     let mut keys = headers.get_all("x-api-key").iter();
     let (Some(value), None) = (keys.next(), keys.next()) else { return Err(invalid_key()) };
     let text = value.to_str().map_err(|_| invalid_key())?.trim();
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(invalid_key());
     }
-    Ok(V1Key::new(text))
+    match text {
+        _ if text.starts_with(GATEWAY_KEY) => Ok(Presented::GatewayKey(text.to_owned())),
+        _ if is_own(text) => Err(Refusal::invalid_token()),
+        _ => Ok(Presented::V1Key(V1Key::new(text))),
+    }
+}
+
+/// The token of a `Bearer` header value (RFC 6750, 2.1: one `b64token`).
+pub fn bearer_token(value: &[u8]) -> Option<String> {
+    let (scheme, token) = std::str::from_utf8(value).ok()?.split_once(' ')?;
+    let token = token.trim_matches(' ');
+    let body = token.trim_end_matches('=');
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte);
+    (scheme.eq_ignore_ascii_case("bearer") && !body.is_empty() && body.bytes().all(legal)).then(|| token.to_owned())
+}
+
+/// Whether a text is a secret that this gateway gave out, by its beginning.
+pub fn is_own(text: &str) -> bool {
+    OWN.iter().any(|prefix| text.starts_with(prefix))
+}
+
+/// Whether any credential among the headers is the gateway's own; such are of no use at v1.
+pub fn presents_own(headers: &HeaderMap) -> bool {
+    let holds = |value: &[u8]| {
+        let text = String::from_utf8_lossy(value);
+        text.split([' ', ',']).any(is_own)
+    };
+    let all = |name: &str| headers.get_all(name).iter().any(|value| holds(value.as_bytes()));
+    all(AUTHORIZATION.as_str()) || all("x-api-key")
+}
+
+/// SHA-256 of whatever the headers present as a credential: a bearer token, else a key; none when they present
+/// nothing. Under this a client's requests are counted, whatever v1 key acts for it.
+pub fn presented_id(headers: &HeaderMap) -> Option<[u8; 32]> {
+    let bearer = headers.get_all(AUTHORIZATION).iter().find(|value| is_bearer(value.as_bytes()));
+    let value = bearer.or_else(|| headers.get("x-api-key"))?.as_bytes().trim_ascii();
+    let credential = if bearer.is_some() { value.get("bearer ".len()..).unwrap_or_default() } else { value };
+    Some(Sha256::digest(credential.trim_ascii()).into())
 }
 
 fn is_bearer(value: &[u8]) -> bool {
@@ -47,27 +161,78 @@ mod tests {
     #[test]
     fn the_key_is_found_in_any_letter_case_of_its_header() {
         for name in ["X-Api-Key", "X-API-KEY", "x-api-key"] {
-            assert_eq!(presented(&headers(&[(name, b"ada")])).unwrap(), V1Key::new("ada"), "{name}");
+            let found = presented(&headers(&[(name, b"ada")])).unwrap();
+            assert!(found == Presented::V1Key(V1Key::new("ada")), "{name}");
         }
         let basic = headers(&[("authorization", b"Basic eA=="), ("x-api-key", b"ada")]);
         assert!(presented(&basic).is_ok(), "only a bearer token decides");
     }
 
     #[test]
-    fn what_cannot_be_a_key_is_401() {
-        let cases: [&[(&str, &[u8])]; 9] = [
+    fn a_credential_is_known_by_its_hash_however_it_is_written() {
+        let id = |list: &[(&str, &[u8])]| presented_id(&headers(list));
+        let ada: [u8; 32] = Sha256::digest(b"ada").into();
+        assert_eq!(id(&[("x-api-key", b" ada ")]), Some(ada));
+        assert_eq!(id(&[("authorization", b"bEARER  ada")]), Some(ada));
+        assert_eq!(id(&[("authorization", b"Basic eA=="), ("x-api-key", b"ada")]), Some(ada));
+        assert_ne!(id(&[("authorization", b"Bearer eve"), ("x-api-key", b"ada")]), Some(ada));
+        assert_eq!(id(&[]), None);
+    }
+
+    #[test]
+    fn what_cannot_be_a_credential_is_401() {
+        let cases: [&[(&str, &[u8])]; 11] = [
             &[],
             &[("x-api-key", b"")],
             &[("x-api-key", b"  ")],
             &[("x-api-key", "schlüssel".as_bytes())],
             &[("x-api-key", b"a b")],
             &[("x-api-key", b"ada"), ("x-api-key", b"bob")],
-            &[("authorization", b"Bearer ada")],
-            &[("authorization", b"bearer x"), ("x-api-key", b"ada")],
-            &[("authorization", b"Bearer"), ("x-api-key", b"ada")],
+            &[("x-api-key", b"cwa_token-in-the-wrong-header")],
+            &[("authorization", b"Bearer")],
+            &[("authorization", b"Bearer a b")],
+            &[("authorization", b"Bearer "), ("x-api-key", b"ada")],
+            &[("authorization", b"Bearer a"), ("authorization", b"Bearer b")],
         ];
         for case in cases {
             assert_eq!(presented(&headers(case)).unwrap_err().code(), "unauthorized", "{case:?}");
         }
+    }
+
+    #[test]
+    fn a_bearer_token_decides_over_a_key() {
+        let both = headers(&[("authorization", b"bearer x"), ("x-api-key", b"ada")]);
+        assert!(presented(&both).unwrap() == Presented::Bearer("x".into()));
+    }
+
+    #[test]
+    fn bearer_tokens_have_one_form() {
+        for (value, token) in [
+            ("Bearer abc", Some("abc")),
+            ("BEARER a.b-c_d~e+f/g==", Some("a.b-c_d~e+f/g==")),
+            ("Bearer  abc", Some("abc")),
+            ("Bearer", None),
+            ("Bearer =", None),
+            ("Bearer a=b", None),
+            ("Bearer a,b", None),
+            ("Bearer \"a\"", None),
+            ("Basic abc", None),
+        ] {
+            assert_eq!(bearer_token(value.as_bytes()).as_deref(), token, "{value}");
+        }
+        assert_eq!(bearer_token(b"Bearer \xff"), None);
+    }
+
+    #[test]
+    fn own_credentials_are_known_wherever_they_stand() {
+        for own in [
+            headers(&[("authorization", b"Bearer cwa_x")]),
+            headers(&[("authorization", b"Bearer cwk_x"), ("x-api-key", b"ada")]),
+            headers(&[("x-api-key", b"ada"), ("x-api-key", b"cwk_x")]),
+            headers(&[("authorization", b"cwr_x")]),
+        ] {
+            assert!(presents_own(&own), "{own:?}");
+        }
+        assert!(!presents_own(&headers(&[("x-api-key", b"plane_api_1"), ("authorization", b"Bearer x")])));
     }
 }

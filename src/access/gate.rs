@@ -16,15 +16,13 @@ const IDS: &[&str] = &["project_id", "pk", "work_item_id", "property_id", "type_
 /// Whether the credential's scopes open the operation; API keys carry none and are not limited.
 ///
 /// # Errors
-/// [`Refusal::Forbidden`] naming the scopes of which any one would do.
+/// [`Refusal::InsufficientScope`] naming the scopes of which any one would do.
 pub fn check_scope(operation: &Operation, caller: &Caller) -> Result<(), Refusal> {
     let Some(granted) = &caller.scopes else { return Ok(()) };
     if operation.scopes.iter().any(|scope| granted.contains(scope)) {
         return Ok(());
     }
-    Err(Refusal::Forbidden {
-        detail: format!("The token carries none of the scopes {}.", operation.scopes.join(", ")),
-    })
+    Err(Refusal::InsufficientScope { scopes: operation.scopes.to_vec() })
 }
 
 /// Checks the ids of a path and writes them in lower case, the only form v1's router knows (trap 12,
@@ -65,6 +63,9 @@ pub async fn check_visible(
     ctx: &Context,
 ) -> Result<Option<Arc<ProjectCard>>, Refusal> {
     let variable = |name: &str| variables.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value);
+    if operation.surface != Surface::User {
+        check_workspace(access, caller, variable("slug"), ctx).await?;
+    }
     match operation.surface {
         Surface::User => Ok(None),
         // A look-up by human key proves the project it finds, and is 404 for everything it does not.
@@ -79,6 +80,15 @@ pub async fn check_visible(
             }
             Ok(Some(card))
         }
+    }
+}
+
+/// A credential for one workspace sees no other. Compared are ids, because a slug can be given to another
+/// workspace.
+async fn check_workspace(access: &Access, caller: &Caller, slug: &str, ctx: &Context) -> Result<(), Refusal> {
+    match caller.workspace {
+        Some(only) if access.workspace_id(caller, slug, ctx).await? != only => Err(Refusal::not_found()),
+        _ => Ok(()),
     }
 }
 

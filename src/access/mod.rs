@@ -8,9 +8,10 @@
 //!
 //! May use: `context`, `refusal`, `coalesce`, `settings`, `v1`. May not use: `v2`, `translate`, `run`, `edge`.
 
+mod acquaintances;
 mod caller;
 mod clock;
-mod credential;
+pub mod credential;
 pub mod gate;
 mod identity;
 mod paths;
@@ -20,8 +21,10 @@ mod service;
 mod workspace_card;
 mod workspace_id;
 
+pub use acquaintances::Acquaintance;
 pub use caller::{Caller, PrincipalKind, User};
 pub use clock::Clock;
+pub use credential::{Acting, Credentials, Presented, presented_id};
 pub use project_card::ProjectCard;
 pub use service::{Access, AccessSettings};
 pub use workspace_card::{WorkspaceCard, WorkspaceRole};

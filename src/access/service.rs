@@ -3,14 +3,16 @@
 //! Everything here is remembered under the SHA-256 of the key it was obtained with, and never given to
 //! another. May use: `context`, `refusal`, `v1`, this folder.
 
+use super::acquaintances::{Acquaintance, Acquaintances};
 use super::clock::Clock;
+use super::credential::{Credentials, Presented, presented};
 use super::remembered::{Ages, Answer, Forgotten, Mark, Remembered};
 use super::workspace_id::ProjectsPage;
 use super::{Caller, PrincipalKind, ProjectCard, User, WorkspaceCard};
-use super::{credential, identity, paths, project_card, workspace_card, workspace_id};
+use super::{identity, paths, project_card, workspace_card, workspace_id};
 use crate::context::Context;
 use crate::refusal::Refusal;
-use crate::v1::{Client, KeyId};
+use crate::v1::{Client, KeyId, V1Key};
 use http::HeaderMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,6 +55,7 @@ struct KnownId {
 #[derive(Clone)]
 pub struct Access {
     inner: Arc<Inner>,
+    credentials: Option<Arc<dyn Credentials>>,
 }
 
 struct Inner {
@@ -65,6 +68,7 @@ struct Inner {
     projects: Remembered<ProjectKey, Arc<ProjectCard>>,
     workspaces: Remembered<WorkspaceKey, workspace_card::Seen>,
     ids: Remembered<WorkspaceKey, KnownId>,
+    acquaintances: Acquaintances,
 }
 
 impl Access {
@@ -87,27 +91,61 @@ impl Access {
             projects: Remembered::new(capacity, |_| 1, card_ages, marks(), clock.clone()),
             workspaces: Remembered::new(ROSTER_BYTES, workspace_card::weight, card_ages, marks(), clock.clone()),
             ids: Remembered::new(capacity, |_| 1, id_ages, marks(), clock.clone()),
+            acquaintances: Acquaintances::new(capacity),
             identity_ttl: settings.identity_ttl,
             card_ttl,
             client,
             clock,
             forgotten,
         };
-        Self { inner: Arc::new(inner) }
+        Self { inner: Arc::new(inner), credentials: None }
+    }
+
+    /// The same, with `credentials` knowing the gateway's own tokens and keys; without, there are none.
+    #[must_use]
+    pub fn with_credentials(self, credentials: Arc<dyn Credentials>) -> Self {
+        Self { credentials: Some(credentials), ..self }
     }
 
     /// The person behind the credential in the headers of a request.
     ///
     /// # Errors
-    /// [`Refusal::Unauthorized`] when there is no credential or v1 does not take it; faults of v1 as
-    /// they are.
+    /// [`Refusal::Unauthorized`] when there is no credential or v1 does not take it;
+    /// [`Refusal::InvalidToken`] for tokens and keys of the gateway that are not good, or whose v1 key v1 no
+    /// longer takes; faults of v1 as they are.
     pub async fn identify(&self, headers: &HeaderMap, ctx: &Context) -> Result<Caller, Refusal> {
-        let key = credential::presented(headers)?;
+        match presented(headers)? {
+            Presented::V1Key(key) => {
+                let user = self.owner_of(&key, ctx).await?;
+                Ok(Caller { user, key, kind: PrincipalKind::ApiKey, scopes: None, workspace: None })
+            }
+            own => self.identify_own(own, ctx).await,
+        }
+    }
+
+    async fn identify_own(&self, presented: Presented, ctx: &Context) -> Result<Caller, Refusal> {
+        let Some(credentials) = &self.credentials else { return Err(Refusal::invalid_token()) };
+        let acting = credentials.resolve(presented).await?;
+        let user = self.owner_of(&acting.key, ctx).await.map_err(|refusal| match refusal {
+            Refusal::Unauthorized { .. } => Refusal::invalid_token(),
+            fault => fault,
+        })?;
+        if user.id != acting.user {
+            return Err(Refusal::invalid_token());
+        }
+        let (kind, workspace) = (acting.kind, acting.workspace);
+        Ok(Caller { user, key: acting.key, kind, scopes: Some(acting.scopes), workspace })
+    }
+
+    /// The person a v1 key belongs to, as v1 said not long ago.
+    ///
+    /// # Errors
+    /// [`Refusal::Unauthorized`] when v1 does not take the key; faults of v1 as they are.
+    pub async fn owner_of(&self, key: &V1Key, ctx: &Context) -> Result<Arc<User>, Refusal> {
         let inner = &self.inner;
         let ask = |ctx| identity::ask(inner.client.clone(), key.clone(), ctx);
         let marks = [Mark::Identity(key.id())];
-        let answer = inner.identities.get(key.id(), &marks, inner.identity_ttl, ctx, ask).await?;
-        Ok(Caller { user: answer.verdict?, key, kind: PrincipalKind::ApiKey, scopes: None })
+        inner.identities.get(key.id(), &marks, inner.identity_ttl, ctx, ask).await?.verdict
     }
 
     /// What the caller is in a project, at most `card_ttl` old. A card is also given for a public project
@@ -125,6 +163,7 @@ impl Access {
     ) -> Result<Arc<ProjectCard>, Refusal> {
         let (path, id) = (paths::project(slug, project)?, caller.key.id());
         let slug: Arc<str> = slug.into();
+        let named = Arc::clone(&slug);
         let marks = [Mark::Key(id), Mark::Project(project), Mark::Workspace(slug.to_string())];
         let ask = |ctx| {
             let (inner, key) = (Arc::clone(&self.inner), caller.key.clone());
@@ -141,7 +180,9 @@ impl Access {
         };
         let max_age = self.inner.card_ttl;
         let answer = self.inner.projects.get((id, Arc::clone(&slug), project), &marks, max_age, ctx, ask).await;
-        self.noting_lost_key(id, answer)?.verdict
+        let card = self.noting_lost_key(id, answer)?.verdict?;
+        self.inner.acquaintances.note(&caller.user, card.workspace_id, &named);
+        Ok(card)
     }
 
     /// What the caller is in a workspace, at most `card_ttl` old.
@@ -209,7 +250,16 @@ impl Access {
             }
             known => known,
         };
+        if !known.derived {
+            self.inner.acquaintances.note(&caller.user, known.id, slug);
+        }
         Ok(known.id)
+    }
+
+    /// Whether `id` stands in for the id of the workspace because the caller sees no project there. What is
+    /// stored under it would be out of sight as soon as a project shows the real one.
+    pub fn is_stand_in(&self, slug: &str, id: Uuid) -> bool {
+        id == workspace_id::derived(self.inner.client.base_url(), slug)
     }
 
     async fn known_id(
@@ -231,6 +281,11 @@ impl Access {
         };
         let answer = self.inner.ids.get((id, Arc::clone(&slug)), &marks, max_age, ctx, ask).await;
         self.noting_lost_key(id, answer)
+    }
+
+    /// Where this process has seen a person lately; `None` when nowhere.
+    pub fn acquaintance(&self, user: Uuid) -> Option<Arc<Acquaintance>> {
+        self.inner.acquaintances.of(user)
     }
 
     /// Forgets who is behind a key and all its cards: a later v1 call said that it is no longer valid.

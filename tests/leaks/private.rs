@@ -8,6 +8,8 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+/// An id that names nothing.
+const NOWHERE: &str = "00000000-0000-4000-8000-00000000dead";
 const SEC: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000002";
 /// In every text of the private project; nowhere else.
 const WORD: &str = "xyzzy";
@@ -97,9 +99,10 @@ async fn try_everything(gateway: &Gateway, made: &BTreeMap<&'static str, Vec<Str
                 "work_item_comments" => COMMENTS,
                 other => other,
             };
-            let id = made.get(made_as).map_or("", |ids| ids[0].as_str());
+            let id = made.get(made_as).map_or(NOWHERE, |ids| ids[0].as_str());
             let path = path.replace("{work_item_id}", &made["work-items"][0]);
             let path = path.replace("/api/v2/workspaces/{slug}/projects/{project_id}", SEC).replace("{pk}", id);
+            let path = path.replace("{property_id}", NOWHERE).replace("{type_id}", NOWHERE);
             let body =
                 operation.method.writes().then(|| json!({"name": "mine", "color": "#1", "comment_html": "mine"}));
             nothing(gateway.send(Some(key), operation.method.as_str(), &path, body.as_ref()).await);

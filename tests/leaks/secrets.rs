@@ -1,45 +1,14 @@
 //! Keys reach v1 and nothing else: no log line, no error body, no header of an answer.
 
+use crate::support::captured::Captured;
 use crate::support::gateway::{Answer, Gateway, WEB};
 use crate::support::scripted::{Exchange, ScriptedV1, nobody};
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
 use serde_json::json;
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
-use tracing_subscriber::fmt::MakeWriter;
 
 const KEY: &str = "causeway-secret-0123456789";
-
-/// Everything that is logged on this thread.
-#[derive(Clone, Default)]
-struct Captured(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Captured {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'w> MakeWriter<'w> for Captured {
-    type Writer = Self;
-
-    fn make_writer(&'w self) -> Self {
-        self.clone()
-    }
-}
-
-impl Captured {
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
-    }
-}
 
 #[track_caller]
 fn silent(answer: Answer, status: u16) {
@@ -51,9 +20,7 @@ fn silent(answer: Answer, status: u16) {
 #[tokio::test]
 async fn keys_are_neither_logged_nor_sent_back() {
     let log = Captured::default();
-    let subscriber =
-        tracing_subscriber::fmt().with_writer(log.clone()).with_max_level(tracing::Level::TRACE).finish();
-    let _guard = tracing::subscriber::set_default(subscriber);
+    let _listening = log.listen();
     let me = json!({"id": "00000000-0000-4000-a000-000000000001", "email": "a@b", "display_name": "a"});
     for (answer, status) in [
         (Exchange::get("users/me/").reply(403, json!({"detail": "Given API token is not valid"})), 401),

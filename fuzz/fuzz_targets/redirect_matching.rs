@@ -1,0 +1,9 @@
+//! Fuzz target: `properties::redirect_matching`.
+
+#![no_main]
+
+#[path = "../properties.rs"]
+#[allow(dead_code, reason = "each target is one of them")]
+mod properties;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| properties::redirect_matching(data));

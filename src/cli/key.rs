@@ -1,0 +1,130 @@
+//! `causeway key`: gateway keys, which open less than the v1 key behind them.
+
+use super::{Outcome, SettingArgs, block_on};
+use crate::app;
+use crate::context::Context;
+use crate::oauth::Minting;
+use clap::{Args, Subcommand};
+use jiff::{SignedDuration, Timestamp};
+use std::io::Read;
+use uuid::Uuid;
+
+/// Arguments of `key`.
+#[derive(Debug, Args)]
+pub struct KeyArgs {
+    #[command(subcommand)]
+    command: KeyCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum KeyCommand {
+    /// Make a key; it is shown once
+    Mint {
+        #[command(flatten)]
+        settings: SettingArgs,
+        /// The v1 key that acts for it; without it, it is read from standard input
+        #[arg(long, value_name = "KEY", env = "CAUSEWAY_V1_KEY", hide_env_values = true)]
+        from_v1_key: Option<String>,
+        /// What it opens, separated by blanks or commas, such as "projects.work_items:read read"
+        #[arg(long, value_name = "SCOPES")]
+        scopes: String,
+        /// Slug of the only workspace it opens
+        #[arg(long, value_name = "SLUG")]
+        workspace: Option<String>,
+        /// Until when it is good: a duration such as 720h, or an instant such as 2027-01-31T00:00:00Z
+        #[arg(long, value_name = "WHEN")]
+        expires: Option<String>,
+        /// What it is for
+        #[arg(long, default_value = "unnamed")]
+        title: String,
+    },
+    /// List the keys that are good
+    List {
+        #[command(flatten)]
+        settings: SettingArgs,
+    },
+    /// Revoke a key
+    Revoke {
+        #[command(flatten)]
+        settings: SettingArgs,
+        /// Id of the key, as listed
+        id: Uuid,
+    },
+}
+
+pub(super) fn run(args: KeyArgs) -> Outcome {
+    block_on(async move {
+        match args.command {
+            KeyCommand::Mint { settings, from_v1_key, scopes, workspace, expires, title } => {
+                let expires_at = expires.as_deref().map(instant).transpose()?;
+                let v1_key = from_v1_key.map_or_else(piped, Ok)?;
+                mint(&settings, &v1_key, Minting { title, scopes, workspace, expires_at }).await
+            }
+            KeyCommand::List { settings } => list(&settings).await,
+            KeyCommand::Revoke { settings, id } => revoke(&settings, id).await,
+        }
+    })
+}
+
+fn piped() -> Result<String, String> {
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).map_err(|fault| format!("standard input: {fault}"))?;
+    Ok(text.trim().to_owned())
+}
+
+/// An instant in microseconds since 1970, which must lie ahead.
+fn instant(text: &str) -> Result<i64, String> {
+    let now = Timestamp::now();
+    let at = text.parse::<Timestamp>().ok().or_else(|| now.checked_add(text.parse::<SignedDuration>().ok()?).ok());
+    match at {
+        Some(at) if at > now => Ok(at.as_microsecond()),
+        Some(_) => Err(format!("--expires {text}: that is over; name an instant that lies ahead")),
+        None => Err(format!(
+            "--expires {text}: write a duration such as 720h or an instant such as 2027-01-31T00:00:00Z"
+        )),
+    }
+}
+
+async fn mint(settings: &SettingArgs, v1_key: &str, wanted: Minting) -> Outcome {
+    let settings = settings.load()?;
+    let (oauth, _store) = app::open_oauth(&settings).await.map_err(|fault| fault.to_string())?;
+    let ctx = Context::new("mint", settings.limits.deadline);
+    let (key, secret) = oauth.mint(v1_key, wanted, &ctx).await.map_err(|fault| fault.to_string())?;
+    println!("id      {}\nkey     {secret}\nperson  {}\nscopes  {}", key.id, key.user_name, key.scopes.join(" "));
+    println!("\nThe key is not shown again. Send it as X-Api-Key.");
+    Ok(())
+}
+
+async fn list(settings: &SettingArgs) -> Outcome {
+    let (oauth, _store) = app::open_oauth(&settings.load()?).await.map_err(|fault| fault.to_string())?;
+    for key in oauth.keys(None).await.map_err(|fault| fault.to_string())? {
+        let place = key.workspace.map_or("all workspaces".to_owned(), |(_, slug)| format!("workspace {slug}"));
+        let until = key.expires_at.and_then(|at| Timestamp::from_microsecond(at).ok());
+        let until = until.map_or("for ever".to_owned(), |at| format!("until {at:.0}"));
+        println!("{}  {}  ({}; {place}; {until}; {})", key.id, key.title, key.user_name, key.scopes.join(" "));
+    }
+    Ok(())
+}
+
+async fn revoke(settings: &SettingArgs, id: Uuid) -> Outcome {
+    let settings = settings.load()?;
+    let (oauth, _store) = app::open_oauth(&settings).await.map_err(|fault| fault.to_string())?;
+    if oauth.revoke_key(id, None).await.map_err(|fault| fault.to_string())? {
+        println!("revoked; running gateways notice within {:?}", settings.oauth.revocation_delay);
+        return Ok(());
+    }
+    Err(format!("there is no key {id} that is good; see `causeway key list`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_an_instant_ahead_or_a_duration() {
+        assert!(instant("720h").is_ok() && instant("2999-01-01T00:00:00Z").is_ok());
+        for wrong in ["soon", "2001-01-01T00:00:00Z", "-5h", ""] {
+            assert!(instant(wrong).is_err(), "{wrong}");
+        }
+    }
+}

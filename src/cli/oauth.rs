@@ -1,0 +1,135 @@
+//! `causeway oauth`: the apps that people may allow to act for them.
+
+use super::{Outcome, SettingArgs, block_on};
+use crate::app;
+use crate::oauth::protocol::registration::{Metadata, judge};
+use crate::plan::scopes::catalogue;
+use clap::{Args, Subcommand};
+
+/// Arguments of `oauth`.
+#[derive(Debug, Args)]
+pub struct OAuthArgs {
+    #[command(subcommand)]
+    command: OAuthCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum OAuthCommand {
+    /// Manage clients
+    #[command(subcommand)]
+    Client(ClientCommand),
+}
+
+#[derive(Debug, Subcommand)]
+enum ClientCommand {
+    /// Register a client; its secret is shown once
+    Create {
+        #[command(flatten)]
+        settings: SettingArgs,
+        /// What people know the app by
+        #[arg(long)]
+        name: String,
+        /// Where answers may be sent: https, http on 127.0.0.1, [::1] or localhost (any port), or a private
+        /// scheme with a dot; may be repeated
+        #[arg(long = "redirect-uri", value_name = "URI", required = true)]
+        redirect_uris: Vec<String>,
+        /// The app cannot keep a secret (browser, mobile, desktop): it has none and must use PKCE
+        #[arg(long)]
+        public: bool,
+        /// The only scopes it may ask for, separated by blanks; without it, all
+        #[arg(long, value_name = "SCOPES")]
+        scopes: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the clients
+    List {
+        #[command(flatten)]
+        settings: SettingArgs,
+    },
+    /// Give a client another secret; the old one stops working at once
+    Rotate {
+        #[command(flatten)]
+        settings: SettingArgs,
+        /// Id of the client
+        id: String,
+    },
+    /// Delete a client and end all it was allowed
+    Delete {
+        #[command(flatten)]
+        settings: SettingArgs,
+        /// Id of the client
+        id: String,
+    },
+}
+
+pub(super) fn run(args: OAuthArgs) -> Outcome {
+    let OAuthCommand::Client(command) = args.command;
+    block_on(async move {
+        match command {
+            ClientCommand::Create { settings, name, redirect_uris, public, scopes, json } => {
+                let metadata = Metadata {
+                    redirect_uris,
+                    client_name: Some(name),
+                    token_endpoint_auth_method: public.then(|| "none".to_owned()),
+                    scope: scopes.map(|scopes| scopes.replace(',', " ")),
+                    ..Metadata::default()
+                };
+                create(&settings, metadata, json).await
+            }
+            ClientCommand::List { settings } => list(&settings).await,
+            ClientCommand::Rotate { settings, id } => rotate(&settings, &id).await,
+            ClientCommand::Delete { settings, id } => delete(&settings, &id).await,
+        }
+    })
+}
+
+async fn create(settings: &SettingArgs, metadata: Metadata, json: bool) -> Outcome {
+    let wanted = judge(metadata, |scope| catalogue().any(|known| known == scope));
+    let wanted = wanted.map_err(|error| error.description)?;
+    let (oauth, _store) = app::open_oauth(&settings.load()?).await.map_err(|fault| fault.to_string())?;
+    let (client, secret) = oauth.register(wanted, false).await.map_err(|fault| fault.to_string())?;
+    if json {
+        println!("{}", serde_json::json!({"client_id": client.id, "client_secret": secret}));
+        return Ok(());
+    }
+    println!("client id      {}", client.id);
+    match secret {
+        Some(secret) => println!("client secret  {secret}\n\nThe secret is not shown again."),
+        None => println!("\nThe client is public: it has no secret and must use PKCE."),
+    }
+    Ok(())
+}
+
+async fn list(settings: &SettingArgs) -> Outcome {
+    let (oauth, _store) = app::open_oauth(&settings.load()?).await.map_err(|fault| fault.to_string())?;
+    for client in oauth.clients().await.map_err(|fault| fault.to_string())? {
+        let kind = if client.secret_hash.is_some() { "confidential" } else { "public" };
+        let origin = if client.self_registered { ", registered itself" } else { "" };
+        let scopes = if client.scopes.is_empty() { "all scopes".to_owned() } else { client.scopes.join(" ") };
+        println!("{}  {}  ({kind}{origin}; {scopes})", client.id, client.name);
+        for uri in &client.redirect_uris {
+            println!("    {uri}");
+        }
+    }
+    Ok(())
+}
+
+async fn rotate(settings: &SettingArgs, id: &str) -> Outcome {
+    let (oauth, _store) = app::open_oauth(&settings.load()?).await.map_err(|fault| fault.to_string())?;
+    match oauth.rotate_client(id).await.map_err(|fault| fault.to_string())? {
+        Some(secret) => println!("client secret  {secret}\n\nThe secret is not shown again."),
+        None => return Err(format!("there is no client {id} with a secret; see `causeway oauth client list`")),
+    }
+    Ok(())
+}
+
+async fn delete(settings: &SettingArgs, id: &str) -> Outcome {
+    let (oauth, _store) = app::open_oauth(&settings.load()?).await.map_err(|fault| fault.to_string())?;
+    if oauth.delete_client(id).await.map_err(|fault| fault.to_string())? {
+        println!("deleted; what it was allowed has ended");
+        return Ok(());
+    }
+    Err(format!("there is no client {id}; see `causeway oauth client list`"))
+}

@@ -1,0 +1,92 @@
+//! `causeway secrets`: the secrets under which v1 keys are kept.
+
+use super::{Outcome, SettingArgs, block_on};
+use crate::app;
+use crate::oauth::Keyring;
+use clap::{Args, Subcommand};
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Arguments of `secrets`.
+#[derive(Debug, Args)]
+pub struct SecretsArgs {
+    #[command(subcommand)]
+    command: SecretsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum SecretsCommand {
+    /// Make a secret: print it, or put it on top of a file for the setting secrets.key_file
+    New {
+        /// The file; it is made when there is none, readable by its owner alone
+        #[arg(long, value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
+    /// Seal every kept v1 key with the first secret, so that the others can go
+    Rotate {
+        #[command(flatten)]
+        settings: SettingArgs,
+    },
+}
+
+pub(super) fn run(args: SecretsArgs) -> Outcome {
+    match args.command {
+        SecretsCommand::New { file: None } => {
+            println!("{}", Keyring::new_secret());
+            Ok(())
+        }
+        SecretsCommand::New { file: Some(path) } => {
+            put(&path, &Keyring::new_secret()).map_err(|fault| format!("{}: {fault}", path.display()))?;
+            println!("{} has a new secret on top; name it in secrets.key_file", path.display());
+            Ok(())
+        }
+        SecretsCommand::Rotate { settings } => block_on(async move { rotate(&settings).await }),
+    }
+}
+
+/// Writes beside the file and renames, so that there is always a whole file.
+fn put(path: &Path, secret: &str) -> std::io::Result<()> {
+    let before = if path.exists() { std::fs::read_to_string(path)? } else { String::new() };
+    let beside = path.with_extension("new");
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&beside)?;
+    file.write_all(format!("{secret}\n{before}").as_bytes())?;
+    file.sync_all()?;
+    std::fs::rename(&beside, path)
+}
+
+async fn rotate(settings: &SettingArgs) -> Outcome {
+    let (oauth, _store) = app::open_oauth(&settings.load()?).await.map_err(|fault| fault.to_string())?;
+    let rotation = oauth.rotate_secrets().await.map_err(|fault| fault.to_string())?;
+    println!("{} keys sealed anew", rotation.sealed_anew);
+    match rotation.lost {
+        0 => Ok(()),
+        lost => Err(format!(
+            "{lost} keys were sealed with a secret that is not configured any more; put it back, or have their \
+             owners allow their apps again"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_secret_stands_on_top_of_the_old_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secrets");
+        put(&path, "first").unwrap();
+        put(&path, "second").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "second\nfirst\n");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+}

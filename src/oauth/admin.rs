@@ -1,0 +1,255 @@
+//! Clients, gateway keys and secrets, as operators and owners handle them.
+//!
+//! May use: this folder, `access`, `store`.
+
+use super::events::Event;
+use super::protocol::registration::Registrable;
+use super::protocol::{scope, secret};
+use super::resolver::{grant_place, key_place};
+use super::service::{NOT_SET_UP, OAuth};
+use crate::access::credential::{CLIENT_SECRET, GATEWAY_KEY, is_own};
+use crate::access::{Caller, PrincipalKind};
+use crate::context::Context;
+use crate::plan::scopes::catalogue;
+use crate::refusal::Refusal;
+use crate::store::StoreError;
+use crate::store::oauth::{Client, GatewayKey, Grant, Sealed};
+use crate::v1::V1Key;
+use uuid::Uuid;
+
+/// Rows that are sealed anew in one go.
+const BATCH: i64 = 500;
+
+/// Why something cannot be done.
+#[derive(Debug, thiserror::Error)]
+pub enum AdminError {
+    /// There is no secret to keep keys under.
+    #[error("{NOT_SET_UP}")]
+    NotSetUp,
+    /// What was asked for makes no sense.
+    #[error("{0}")]
+    Unfit(String),
+    /// v1 does not take the key, or cannot be asked.
+    #[error("the v1 key cannot be used: {0}")]
+    Key(&'static str),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What a new gateway key is to be.
+#[derive(Debug, Clone, Default)]
+pub struct Minting {
+    /// What it is for.
+    pub title: String,
+    /// What it opens, separated by blanks or commas.
+    pub scopes: String,
+    /// Slug of the only workspace it opens.
+    pub workspace: Option<String>,
+    /// Until when it is good, in microseconds since 1970.
+    pub expires_at: Option<i64>,
+}
+
+/// How a rotation of secrets went.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Rotation {
+    /// Keys sealed with the current secret now.
+    pub sealed_anew: usize,
+    /// Keys whose secret is not configured any more.
+    pub lost: usize,
+}
+
+impl OAuth {
+    /// Registers a client; its secret is shown here and never again.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn register(
+        &self,
+        client: Registrable,
+        self_registered: bool,
+    ) -> Result<(Client, Option<String>), StoreError> {
+        let secret = (!client.public).then(|| secret::new(CLIENT_SECRET));
+        let row = Client {
+            id: Uuid::new_v4().simple().to_string(),
+            name: client.name,
+            secret_hash: secret.as_deref().map(secret::hash),
+            redirect_uris: client.redirect_uris,
+            scopes: client.scopes,
+            self_registered,
+            created_at: crate::store::oauth::now(),
+        };
+        self.inner.store.add_client(&row).await?;
+        Ok((row, secret))
+    }
+
+    /// All clients.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn clients(&self) -> Result<Vec<Client>, StoreError> {
+        self.inner.store.clients().await
+    }
+
+    /// Another secret for a confidential client; `None` when there is no such client.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn rotate_client(&self, id: &str) -> Result<Option<String>, StoreError> {
+        let secret = secret::new(CLIENT_SECRET);
+        let done = self.inner.store.set_client_secret(id, &secret::hash(&secret)).await?;
+        Ok(done.then_some(secret))
+    }
+
+    /// Deletes a client with all its grants; false when there is no such client.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn delete_client(&self, id: &str) -> Result<bool, StoreError> {
+        let done = self.inner.store.delete_client(id).await?;
+        self.inner.resolver.forget();
+        Ok(done)
+    }
+
+    /// Makes a gateway key out of a v1 key, which v1 must take; the key is shown here and never again.
+    ///
+    /// # Errors
+    /// [`AdminError`].
+    pub async fn mint(
+        &self,
+        v1_key: &str,
+        wanted: Minting,
+        ctx: &Context,
+    ) -> Result<(GatewayKey, String), AdminError> {
+        let keyring = self.inner.keyring.as_ref().ok_or(AdminError::NotSetUp)?;
+        let known = |scope: &str| catalogue().any(|name| name == scope);
+        let scopes = scope::parse(&wanted.scopes.replace(',', " "), known)
+            .map_err(|error| AdminError::Unfit(error.description))?;
+        let key = usable(v1_key).ok_or(AdminError::Key("it is no v1 key"))?;
+        let user =
+            self.inner.access.owner_of(&key, ctx).await.map_err(|refusal| AdminError::Key(blame(&refusal)))?;
+        let caller = Caller {
+            key: key.clone(),
+            user: user.clone(),
+            kind: PrincipalKind::ApiKey,
+            scopes: None,
+            workspace: None,
+        };
+        let workspace = match wanted.workspace {
+            None => None,
+            Some(slug) => {
+                let seen = self.inner.access.workspace(&caller, &slug, ctx).await;
+                seen.map_err(|_| AdminError::Unfit(format!("its owner sees no workspace {slug}")))?;
+                let id = self.inner.access.workspace_id(&caller, &slug, ctx).await;
+                Some((id.map_err(|refusal| AdminError::Key(blame(&refusal)))?, slug))
+            }
+        };
+        let (id, secret) = (Uuid::new_v4(), secret::new(GATEWAY_KEY));
+        let (text, with) = keyring.seal(key.expose(), &key_place(id));
+        let row = GatewayKey {
+            id,
+            hash: secret::hash(&secret),
+            title: wanted.title,
+            user: user.id,
+            user_name: user.display_name.clone(),
+            scopes,
+            workspace,
+            sealed: Sealed { text, with },
+            created_at: crate::store::oauth::now(),
+            expires_at: wanted.expires_at,
+            revoked: false,
+        };
+        self.inner.store.add_key(&row).await?;
+        let (title, workspace) = (row.title.clone(), row.workspace.as_ref().map(|(id, _)| *id));
+        self.inner.events.happened(&Event::KeyMinted { key: id, title, user: user.id, workspace }).await;
+        Ok((row, secret))
+    }
+
+    /// The live gateway keys of a person, or of everybody.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn keys(&self, user: Option<Uuid>) -> Result<Vec<GatewayKey>, StoreError> {
+        self.inner.store.keys(user).await
+    }
+
+    /// Revokes a gateway key, of this person when one is named; false when there is none.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn revoke_key(&self, key: Uuid, user: Option<Uuid>) -> Result<bool, StoreError> {
+        let known = self.inner.store.keys(user).await?.into_iter().find(|row| row.id == key);
+        let done = self.inner.store.revoke_key(key, user).await?;
+        self.inner.resolver.forget();
+        if let (true, Some(row)) = (done, known) {
+            let workspace = row.workspace.map(|(id, _)| id);
+            let revoked = Event::KeyRevoked { key, title: row.title, user: row.user, workspace };
+            self.inner.events.happened(&revoked).await;
+        }
+        Ok(done)
+    }
+
+    /// The live grants of a person.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn grants(&self, user: Uuid) -> Result<Vec<Grant>, StoreError> {
+        self.inner.store.grants_of(user).await
+    }
+
+    /// Ends a grant of a person; false when there is none.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn revoke_grant(&self, user: Uuid, grant: Uuid) -> Result<bool, StoreError> {
+        let known = self.inner.store.grants_of(user).await?.into_iter().find(|known| known.id == grant);
+        let done = self.inner.store.revoke_grant_of(user, grant).await?;
+        self.inner.resolver.forget();
+        if let (true, Some(known)) = (done, known) {
+            self.inner.events.happened(&Event::GrantRevoked { grant, name: known.client_name, user }).await;
+        }
+        Ok(done)
+    }
+
+    /// Seals every kept v1 key with the current secret.
+    ///
+    /// # Errors
+    /// [`AdminError`].
+    pub async fn rotate_secrets(&self) -> Result<Rotation, AdminError> {
+        let keyring = self.inner.keyring.as_ref().ok_or(AdminError::NotSetUp)?;
+        let mut rotation = Rotation::default();
+        let mut after = String::new();
+        loop {
+            let rows = self.inner.store.not_sealed_with(&keyring.current(), &after, BATCH).await?;
+            let Some(last) = rows.last() else { return Ok(rotation) };
+            after.clone_from(&last.id);
+            for row in &rows {
+                let id = Uuid::try_parse(&row.id).map_err(|_| AdminError::Unfit(format!("the id {}", row.id)))?;
+                let place = if row.of_gateway_key { key_place(id) } else { grant_place(id) };
+                let Some(plain) = keyring.unseal(&row.sealed.text, &row.sealed.with, &place) else {
+                    rotation.lost += 1;
+                    continue;
+                };
+                let (text, with) = keyring.seal(&plain, &place);
+                if self.inner.store.reseal(row, &Sealed { text, with }).await? {
+                    rotation.sealed_anew += 1;
+                }
+            }
+        }
+    }
+}
+
+/// What a person typed, as a key v1 can be asked about; the gateway's own secrets never get there.
+pub(super) fn usable(text: &str) -> Option<V1Key> {
+    let text = text.trim();
+    let sane = !text.is_empty() && text.len() <= 512 && text.bytes().all(|byte| byte.is_ascii_graphic());
+    (sane && !is_own(text)).then(|| V1Key::new(text))
+}
+
+fn blame(refusal: &Refusal) -> &'static str {
+    match refusal.status() {
+        401 => "v1 does not accept it",
+        429 => "v1 allows it no more calls at the moment; try again in a minute",
+        _ => "v1 could not be asked; see that it runs, and try again",
+    }
+}

@@ -1,0 +1,72 @@
+//! How often an address may fail to prove a key.
+//!
+//! Counted in memory, in a bounded number of windows of a minute: guessing is slowed down, and many addresses
+//! cannot fill the memory.
+//!
+//! May use: nothing.
+
+use moka::sync::Cache;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// How long failures count, from the first.
+pub const WINDOW: Duration = Duration::from_secs(60);
+/// Addresses remembered at once.
+const ADDRESSES: u64 = 20_000;
+
+/// Counts failures by address.
+#[derive(Debug, Clone)]
+pub struct Attempts {
+    allowed: usize,
+    failures: Cache<IpAddr, Arc<AtomicUsize>>,
+}
+
+impl Attempts {
+    /// Allows `allowed` failures in a window.
+    pub fn new(allowed: usize) -> Self {
+        let failures = Cache::builder().max_capacity(ADDRESSES).time_to_live(WINDOW).build();
+        Self { allowed, failures }
+    }
+
+    /// Takes one attempt before it is made, so that attempts side by side do not slip through; give it back
+    /// with [`Attempts::succeeded`]. False when there is none left.
+    pub fn take(&self, address: IpAddr) -> bool {
+        let count = self.failures.get_with(network(address), Arc::default);
+        count.fetch_add(1, Ordering::Relaxed) < self.allowed
+    }
+
+    /// The attempt was none of guessing.
+    pub fn succeeded(&self, address: IpAddr) {
+        if let Some(count) = self.failures.get(&network(address)) {
+            let less = |count: usize| Some(count.saturating_sub(1));
+            let _ = count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        }
+    }
+}
+
+/// One network of IPv6 (/64) is one customer and counts as one address.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => IpAddr::V6((u128::from(v6) & !u128::from(u64::MAX)).into()),
+        v4 => v4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_count_by_network_and_successes_do_not() {
+        let attempts = Attempts::new(2);
+        let (one, neighbour): (IpAddr, IpAddr) = ("2001:db8::1".parse().unwrap(), "2001:db8::2".parse().unwrap());
+        for _ in 0..5 {
+            assert!(attempts.take(one));
+            attempts.succeeded(one);
+        }
+        assert!(attempts.take(one) && attempts.take(neighbour) && !attempts.take(one));
+        assert!(attempts.take("10.0.0.1".parse().unwrap()));
+    }
+}

@@ -1,0 +1,189 @@
+//! The consent page: an app asks, a person decides.
+//!
+//! Order on the way in: is the address proven to be the app's? Only then may anything be answered to it.
+//! An app that registered itself gets no answer before a person has had a say, for anybody can register
+//! an address and have people sent there (RFC 9700, 4.11.2).
+//!
+//! May use: this folder, `protocol`, `service`.
+
+use super::page::{STYLE, ScopeLine, failure, html, lines, redirect};
+use super::proof::{FormCookie, Unproven, is_foreign};
+use super::{Asked, OAuthPages};
+use crate::edge::Body;
+use crate::oauth::OAuth;
+use crate::oauth::protocol::authorize::{self, Authorization, Target};
+use crate::oauth::protocol::error::OAuthError;
+use crate::oauth::protocol::form::Form;
+use crate::oauth::protocol::redirect::policy_source;
+use crate::oauth::service::NOT_SET_UP;
+use crate::store::oauth::Client;
+use askama::Template;
+use http::Response;
+use serde::{Deserialize, Serialize};
+
+const PURPOSE: &str = "consent";
+const TITLE: &str = "This app cannot be allowed";
+
+#[derive(Template)]
+#[template(path = "consent.html")]
+struct ConsentPage<'a> {
+    style: &'static str,
+    client: &'a str,
+    self_registered: bool,
+    scopes: Vec<ScopeLine>,
+    grants: String,
+    destination: String,
+    action: String,
+    request: String,
+    problem: Option<&'static str>,
+}
+
+/// A request as it was shown; sealed into the form, so that exactly this is decided.
+#[derive(Serialize, Deserialize)]
+struct Shown {
+    client_id: String,
+    redirect_uri: String,
+    state: Option<String>,
+    scopes: Vec<String>,
+    challenge: Option<String>,
+}
+
+impl OAuthPages {
+    /// `GET`: shows what the app asks for.
+    pub(super) async fn ask(&self, asked: &Asked) -> Response<Body> {
+        if !self.oauth.is_set_up() {
+            return failure(503, TITLE, NOT_SET_UP);
+        }
+        let Some(form) = authorize::parse_query(asked.query()) else {
+            return failure(400, TITLE, "The app sent something that cannot be read.");
+        };
+        let target = match authorize::target(&form) {
+            Ok(target) => target,
+            Err(problem) => return failure(400, TITLE, problem),
+        };
+        let client = match self.known_client(&target).await {
+            Ok(client) => client,
+            Err(response) => return response,
+        };
+        let state = authorize::state(&form);
+        let public = client.secret_hash.is_none();
+        let judged = authorize::judge(&form, public, |scope| OAuth::may_ask(&client, scope));
+        match (state, judged) {
+            (Ok(state), Ok(wanted)) => self.show(asked, &client, shown(target, state, wanted), None),
+            (state, judged) => {
+                let error = state.as_ref().err().or(judged.as_ref().err()).cloned();
+                let error = error.unwrap_or_else(|| OAuthError::invalid_request("The request is not valid."));
+                self.back(asked, &client, &target.redirect_uri, &error, state.ok().flatten().as_deref())
+            }
+        }
+    }
+
+    /// `POST`: carries out what the person decided.
+    pub(super) async fn decide(&self, asked: &Asked) -> Response<Body> {
+        let stale = || failure(403, TITLE, "This page is too old, or was opened in another browser.");
+        if !self.oauth.is_set_up() {
+            return failure(503, TITLE, NOT_SET_UP);
+        }
+        let Some(form) = sent_form(asked) else { return stale() };
+        let shown = form.get("request").and_then(|request| self.open_form::<Shown>(PURPOSE, asked, request));
+        let Some(shown) = shown else { return stale() };
+        let target = Target { client_id: shown.client_id.clone(), redirect_uri: shown.redirect_uri.clone() };
+        let client = match self.known_client(&target).await {
+            Ok(client) => client,
+            Err(response) => return response,
+        };
+        let state = shown.state.as_deref();
+        match form.get("decision") {
+            Some("deny") => {
+                let denied = OAuthError::new("access_denied", "The person did not allow it.");
+                redirect(&authorize::error_redirect(&shown.redirect_uri, &denied, state, &asked.base))
+            }
+            Some("allow") => match self.person(asked, form.get("api_key").unwrap_or_default()).await {
+                Err(unproven) => self.show(asked, &client, shown, Some(&unproven)),
+                Ok((key, user)) => {
+                    let wanted = Authorization { scopes: shown.scopes.clone(), challenge: shown.challenge.clone() };
+                    match self.oauth.grant(&client, &wanted, &shown.redirect_uri, user.id, &key).await {
+                        Ok(code) => {
+                            redirect(&authorize::code_redirect(&shown.redirect_uri, &code, state, &asked.base))
+                        }
+                        Err(error) => failure(error.status, TITLE, &error.description),
+                    }
+                }
+            },
+            _ => failure(400, TITLE, "The form does not say what was decided."),
+        }
+    }
+
+    /// The client of a request, once the address is proven to be its own.
+    async fn known_client(&self, target: &Target) -> Result<Client, Response<Body>> {
+        match self.oauth.client_for(target).await {
+            Ok(Some((client, true))) => Ok(client),
+            Ok(Some((client, false))) => Err(failure(
+                400,
+                TITLE,
+                &format!("{} is registered, but not with the address it wants to be answered at.", client.name),
+            )),
+            Ok(None) => Err(failure(400, TITLE, "No app is registered under the name it gave.")),
+            Err(error) => Err(failure(error.status, TITLE, &error.description)),
+        }
+    }
+
+    fn back(
+        &self,
+        asked: &Asked,
+        client: &Client,
+        uri: &str,
+        error: &OAuthError,
+        state: Option<&str>,
+    ) -> Response<Body> {
+        if client.self_registered {
+            return failure(400, TITLE, &format!("The app asked for something impossible. {}", error.description));
+        }
+        redirect(&authorize::error_redirect(uri, error, state, &asked.base))
+    }
+
+    fn show(&self, asked: &Asked, client: &Client, shown: Shown, unproven: Option<&Unproven>) -> Response<Body> {
+        let cookie = FormCookie::of(asked);
+        let Some(request) = self.seal_form(PURPOSE, &cookie, &shown) else {
+            return failure(503, TITLE, NOT_SET_UP);
+        };
+        let destination = policy_source(&shown.redirect_uri);
+        let page = ConsentPage {
+            style: STYLE,
+            client: &client.name,
+            self_registered: client.self_registered,
+            scopes: lines(&shown.scopes),
+            grants: format!("{}/auth/o/grants/", asked.base),
+            // The source of a policy for a host of this machine names no host; the address then says more.
+            destination: if destination.contains("//") { destination.clone() } else { shown.redirect_uri.clone() },
+            action: asked.public_path("/auth/o/authorize/"),
+            request,
+            problem: unproven.map(|unproven| unproven.problem),
+        };
+        let status = unproven.map_or(200, |unproven| unproven.status);
+        let response = cookie.on(html(status, &page, &destination));
+        match unproven {
+            Some(unproven) => unproven.on(response),
+            None => response,
+        }
+    }
+}
+
+fn shown(target: Target, state: Option<String>, wanted: Authorization) -> Shown {
+    Shown {
+        client_id: target.client_id,
+        redirect_uri: target.redirect_uri,
+        state,
+        scopes: wanted.scopes,
+        challenge: wanted.challenge,
+    }
+}
+
+/// A form that a page of ours can have sent.
+pub(super) fn sent_form(asked: &Asked) -> Option<Form> {
+    let form_type = asked.text_header("content-type").unwrap_or_default();
+    if is_foreign(asked) || !form_type.starts_with("application/x-www-form-urlencoded") {
+        return None;
+    }
+    Form::urlencoded(asked.body.as_ref().ok()?).filter(|form| form.repeated().is_empty())
+}

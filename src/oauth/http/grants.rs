@@ -1,0 +1,173 @@
+//! The page where people see what they have allowed, and take it back.
+//!
+//! May use: this folder, `admin`.
+
+use super::consent::sent_form;
+use super::page::{STYLE, ScopeLine, failure, html, lines};
+use super::proof::{FormCookie, Unproven};
+use super::{Asked, OAuthPages};
+use crate::edge::Body;
+use crate::oauth::service::NOT_SET_UP;
+use crate::store::StoreError;
+use askama::Template;
+use http::{Method, Response};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// Purpose of the form that asks for a key, and of those that take something back.
+const ASKING: &str = "grants";
+const TAKING_BACK: &str = "take back";
+const TITLE: &str = "This cannot be shown";
+
+#[derive(Template)]
+#[template(path = "grants.html")]
+struct GrantsPage {
+    style: &'static str,
+    action: String,
+    problem: Option<&'static str>,
+    done: Option<&'static str>,
+    form: String,
+    person: Option<Person>,
+}
+
+struct Person {
+    name: String,
+    proof: String,
+    grants: Vec<Row>,
+    keys: Vec<Row>,
+}
+
+struct Row {
+    id: Uuid,
+    title: String,
+    about: String,
+    scopes: Vec<ScopeLine>,
+}
+
+/// Who has shown a key; sealed into the forms of the list.
+#[derive(Serialize, Deserialize)]
+struct Proven {
+    user: Uuid,
+    name: String,
+}
+
+impl OAuthPages {
+    /// `GET` asks for a key, `POST` shows the list or takes something back.
+    pub(super) async fn grants(&self, asked: &Asked) -> Response<Body> {
+        if !self.oauth.is_set_up() {
+            return failure(503, TITLE, NOT_SET_UP);
+        }
+        if asked.parts.method == Method::GET {
+            return self.asking(asked, None);
+        }
+        let stale = || failure(403, TITLE, "This page is too old, or was opened in another browser.");
+        let Some(form) = sent_form(asked) else { return stale() };
+        if let Some(proof) = form.get("proof") {
+            let Some(proven) = self.open_form::<Proven>(TAKING_BACK, asked, proof) else { return stale() };
+            let done = self.take_back(&proven, form.get("grant"), form.get("key")).await;
+            return self.list(asked, proven, done).await;
+        }
+        let own = form.get("form").and_then(|form| self.open_form::<()>(ASKING, asked, form));
+        if own.is_none() {
+            return stale();
+        }
+        match self.person(asked, form.get("api_key").unwrap_or_default()).await {
+            Err(unproven) => self.asking(asked, Some(&unproven)),
+            Ok((_, user)) => {
+                let proven = Proven { user: user.id, name: user.display_name.clone() };
+                self.list(asked, proven, Ok(None)).await
+            }
+        }
+    }
+
+    async fn take_back(
+        &self,
+        proven: &Proven,
+        grant: Option<&str>,
+        key: Option<&str>,
+    ) -> Result<Option<&'static str>, StoreError> {
+        let id = |text: Option<&str>| text.and_then(|text| Uuid::try_parse(text).ok());
+        let (mut done, mut found) = (None, false);
+        if let Some(grant) = id(grant) {
+            found = self.oauth.revoke_grant(proven.user, grant).await?;
+            done = Some("The app can no longer act for you.");
+        } else if let Some(key) = id(key) {
+            found = self.oauth.revoke_key(key, Some(proven.user)).await?;
+            done = Some("The key no longer opens anything.");
+        }
+        Ok(if found { done } else { Some("There was nothing to take back.") })
+    }
+
+    async fn list(
+        &self,
+        asked: &Asked,
+        proven: Proven,
+        done: Result<Option<&'static str>, StoreError>,
+    ) -> Response<Body> {
+        match self.listed(asked, &proven, done).await {
+            Ok(response) => response,
+            Err(fault) => {
+                tracing::error!(cause = %fault, "grants could not be read or changed");
+                failure(503, TITLE, "The store of the gateway cannot be used just now. Try again.")
+            }
+        }
+    }
+
+    async fn listed(
+        &self,
+        asked: &Asked,
+        proven: &Proven,
+        done: Result<Option<&'static str>, StoreError>,
+    ) -> Result<Response<Body>, StoreError> {
+        let done = done?;
+        let cookie = FormCookie::of(asked);
+        let proof = self.seal_form(TAKING_BACK, &cookie, proven).unwrap_or_default();
+        let grants = self.oauth.grants(proven.user).await?.into_iter().map(|grant| Row {
+            id: grant.id,
+            title: grant.client_name,
+            about: match grant.last_token_at {
+                0 => format!("allowed {}, not used yet", day(grant.created_at)),
+                last => format!("allowed {}, last token {}", day(grant.created_at), day(last)),
+            },
+            scopes: lines(&grant.scopes),
+        });
+        let keys = self.oauth.keys(Some(proven.user)).await?.into_iter().map(|key| {
+            let place = key.workspace.map_or("all workspaces".to_owned(), |(_, slug)| format!("workspace {slug}"));
+            let until = key.expires_at.map_or("for ever".to_owned(), |at| format!("until {}", day(at)));
+            Row { id: key.id, title: key.title, about: format!("{place}, {until}"), scopes: lines(&key.scopes) }
+        });
+        let person = Person { name: proven.name.clone(), proof, grants: grants.collect(), keys: keys.collect() };
+        let page = GrantsPage {
+            style: STYLE,
+            action: asked.public_path("/auth/o/grants/"),
+            problem: None,
+            done,
+            form: String::new(),
+            person: Some(person),
+        };
+        Ok(cookie.on(html(200, &page, "")))
+    }
+
+    fn asking(&self, asked: &Asked, unproven: Option<&Unproven>) -> Response<Body> {
+        let cookie = FormCookie::of(asked);
+        let page = GrantsPage {
+            style: STYLE,
+            action: asked.public_path("/auth/o/grants/"),
+            problem: unproven.map(|unproven| unproven.problem),
+            done: None,
+            form: self.seal_form(ASKING, &cookie, &()).unwrap_or_default(),
+            person: None,
+        };
+        let response = cookie.on(html(unproven.map_or(200, |unproven| unproven.status), &page, ""));
+        match unproven {
+            Some(unproven) => unproven.on(response),
+            None => response,
+        }
+    }
+}
+
+/// The day of an instant in microseconds since 1970, in UTC.
+fn day(micros: i64) -> String {
+    jiff::Timestamp::from_microsecond(micros)
+        .map_or_else(|_| "long ago".to_owned(), |at| at.strftime("%Y-%m-%d").to_string())
+}

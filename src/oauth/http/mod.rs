@@ -1,0 +1,181 @@
+//! The authorization server as browsers and apps meet it: paths, methods, and who answers.
+//!
+//! Pages for people are HTML, endpoints for apps are JSON in the words of the RFCs; neither ever gets a
+//! problem document, except for paths and methods that do not exist.
+//!
+//! May use: this folder, `edge` (bodies, addresses), `context`, `refusal`.
+
+mod consent;
+mod endpoints;
+mod grants;
+mod page;
+mod proof;
+mod registration;
+mod well_known;
+
+use super::OAuth;
+use super::protocol::error::OAuthError;
+use super::protocol::metadata::{AUTHORIZATION_SERVER, PROTECTED_RESOURCE, is_document};
+use crate::context::Context;
+use crate::edge::{Body, ClientAddress, Pages, PublicBase, full, read_body};
+use crate::refusal::Refusal;
+use ::http::header::{CACHE_CONTROL, CONTENT_TYPE, PRAGMA, WWW_AUTHENTICATE};
+use ::http::request::Parts;
+use ::http::{HeaderValue, Method, Request, Response, StatusCode};
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use std::net::{IpAddr, Ipv4Addr};
+
+/// Beginning of all paths.
+const PREFIX: &str = "/auth/o/";
+/// Largest request body.
+const LARGEST: usize = 64 * 1024;
+
+/// The pages and endpoints of the authorization server.
+#[derive(Clone)]
+pub struct OAuthPages {
+    oauth: OAuth,
+}
+
+impl OAuthPages {
+    /// Serves `oauth`.
+    pub fn new(oauth: OAuth) -> Self {
+        Self { oauth }
+    }
+}
+
+/// A request, taken apart.
+struct Asked {
+    parts: Parts,
+    body: Result<Bytes, Refusal>,
+    context: Context,
+    /// Address of the gateway as the client knows it, which is the issuer.
+    base: String,
+    /// Address of the client.
+    address: IpAddr,
+}
+
+impl Asked {
+    fn header(&self, name: &str) -> Option<&[u8]> {
+        self.parts.headers.get(name).map(HeaderValue::as_bytes)
+    }
+
+    fn text_header(&self, name: &str) -> Option<&str> {
+        self.parts.headers.get(name)?.to_str().ok()
+    }
+
+    fn query(&self) -> &str {
+        self.parts.uri.query().unwrap_or_default()
+    }
+
+    /// Whether the client uses TLS, as far as anybody knows.
+    fn is_secure(&self) -> bool {
+        self.base.starts_with("https://")
+    }
+
+    /// The path by which clients know `path`.
+    fn public_path(&self, path: &str) -> String {
+        let prefix = self.base.splitn(4, '/').nth(3).map(|rest| format!("/{rest}")).unwrap_or_default();
+        format!("{prefix}{path}")
+    }
+}
+
+impl Pages for OAuthPages {
+    fn has(&self, path: &str) -> bool {
+        path.starts_with(PREFIX) || path.starts_with(AUTHORIZATION_SERVER) || path.starts_with(PROTECTED_RESOURCE)
+    }
+
+    fn answer(
+        &self,
+        request: Request<Body>,
+        context: Context,
+    ) -> BoxFuture<'static, Result<Response<Body>, Refusal>> {
+        let pages = self.clone();
+        Box::pin(async move {
+            let (parts, body) = request.into_parts();
+            let body = read_body(body, LARGEST).await;
+            let base = parts.extensions.get::<PublicBase>().map(ToString::to_string).unwrap_or_default();
+            let unknown = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+            let address = parts.extensions.get::<ClientAddress>().map_or(unknown, |client| client.0);
+            pages.route(Asked { parts, body, context, base, address }).await
+        })
+    }
+}
+
+impl OAuthPages {
+    async fn route(&self, asked: Asked) -> Result<Response<Body>, Refusal> {
+        let path = asked.parts.uri.path().to_owned();
+        let prefix = asked.public_path("");
+        if is_document(&path, AUTHORIZATION_SERVER, &prefix) && self.oauth.is_set_up() {
+            return only(&asked, &[Method::GET]).map(|()| self.authorization_server(&asked));
+        }
+        if is_document(&path, PROTECTED_RESOURCE, &prefix) {
+            return only(&asked, &[Method::GET]).map(|()| self.protected_resource(&asked));
+        }
+        let name = path.strip_prefix(PREFIX).unwrap_or_default();
+        let name = name.strip_suffix('/').unwrap_or(name);
+        match name {
+            "authorize" | "authorize-app" => {
+                only(&asked, &[Method::GET, Method::POST])?;
+                Ok(if asked.parts.method == Method::GET {
+                    self.ask(&asked).await
+                } else {
+                    self.decide(&asked).await
+                })
+            }
+            "grants" => {
+                only(&asked, &[Method::GET, Method::POST])?;
+                Ok(self.grants(&asked).await)
+            }
+            "token" => self.endpoint(&asked, self.token(&asked)).await,
+            "revoke" | "revoke-token" => self.endpoint(&asked, self.revoke(&asked)).await,
+            "introspect" => self.endpoint(&asked, self.introspect(&asked)).await,
+            "register" if self.oauth.inner.settings.registration => {
+                self.endpoint(&asked, self.register(&asked)).await
+            }
+            _ => Err(Refusal::NotFound { detail: "There is nothing at this path.".into() }),
+        }
+    }
+
+    async fn endpoint(
+        &self,
+        asked: &Asked,
+        answer: impl Future<Output = Result<Response<Body>, OAuthError>>,
+    ) -> Result<Response<Body>, Refusal> {
+        only(asked, &[Method::POST])?;
+        Ok(answer.await.unwrap_or_else(|error| refused(&error)))
+    }
+}
+
+fn only(asked: &Asked, methods: &[Method]) -> Result<(), Refusal> {
+    if methods.contains(&asked.parts.method) {
+        return Ok(());
+    }
+    let allow = if methods.contains(&Method::GET) {
+        if methods.len() > 1 { vec!["GET", "POST"] } else { vec!["GET"] }
+    } else {
+        vec!["POST"]
+    };
+    Err(Refusal::MethodNotAllowed { allow })
+}
+
+/// A JSON answer that nobody keeps (RFC 6749, 5.1).
+fn json(status: u16, content: &impl Serialize) -> Response<Body> {
+    let bytes = serde_json::to_vec(content).expect("texts and numbers are always JSON");
+    let mut response = Response::new(full(bytes));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(PRAGMA, HeaderValue::from_static("no-cache"));
+    response
+}
+
+fn refused(error: &OAuthError) -> Response<Body> {
+    let mut response = json(error.status, error);
+    if error.status == 401 {
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"causeway\""));
+    }
+    response
+}

@@ -1,0 +1,97 @@
+//! HTML for people: templates, and the headers that keep a page from being framed, kept or leaked.
+//!
+//! May use: `protocol::redirect`, `scope_words`.
+
+use crate::edge::{Body, empty, full};
+use crate::oauth::scope_words;
+use askama::Template;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
+};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use sha2::{Digest, Sha256};
+use std::sync::LazyLock;
+
+/// The style of all pages; it stands in them, so that they need nothing else.
+pub(super) const STYLE: &str = include_str!("../templates/style.css");
+
+/// The style as a policy names it.
+static STYLE_SOURCE: LazyLock<String> =
+    LazyLock::new(|| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(STYLE.as_bytes()))));
+
+/// A scope and what it means.
+pub(super) struct ScopeLine {
+    pub(super) name: String,
+    pub(super) words: String,
+}
+
+/// Scopes as lines.
+pub(super) fn lines(scopes: &[String]) -> Vec<ScopeLine> {
+    let line = |scope: &String| ScopeLine { name: scope.clone(), words: scope_words::of(scope).to_owned() };
+    scopes.iter().map(line).collect()
+}
+
+#[derive(Template)]
+#[template(path = "failure.html")]
+struct Failure<'a> {
+    style: &'static str,
+    title: &'a str,
+    text: &'a str,
+}
+
+/// A page that says why nothing can be done.
+pub(super) fn failure(status: u16, title: &str, text: &str) -> Response<Body> {
+    html(status, &Failure { style: STYLE, title, text }, "")
+}
+
+/// A page. Its forms may be sent here, and their answers lead on to `destination` (a policy source).
+pub(super) fn html(status: u16, page: &impl Template, destination: &str) -> Response<Body> {
+    let text = match page.render() {
+        Ok(text) => text,
+        Err(fault) => {
+            tracing::error!(cause = %fault, "a page could not be written");
+            return status_only(500);
+        }
+    };
+    let mut response = Response::new(full(text));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    let policy = format!(
+        "default-src 'none'; style-src {}; form-action 'self' {destination}; frame-ancestors 'none'; base-uri 'none'",
+        *STYLE_SOURCE
+    );
+    if let Ok(policy) = HeaderValue::from_str(&policy) {
+        headers.insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    private(headers);
+    response
+}
+
+/// The way back to the app. 303, so that no form is ever sent on (RFC 9700, 4.12).
+pub(super) fn redirect(to: &str) -> Response<Body> {
+    let Ok(location) = HeaderValue::from_str(to) else {
+        return failure(400, "This cannot be done", "The address of the app cannot be used.");
+    };
+    let mut response = status_only(303);
+    response.headers_mut().insert(LOCATION, location);
+    response
+}
+
+fn status_only(status: u16) -> Response<Body> {
+    let mut response = Response::new(empty());
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    private(response.headers_mut());
+    response
+}
+
+/// Codes and forms are in addresses and pages: nobody keeps them, nobody hears of them.
+fn private(headers: &mut HeaderMap) {
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+}

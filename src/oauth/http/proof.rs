@@ -1,0 +1,149 @@
+//! Forms that belong to a browser, and the person behind a key.
+//!
+//! A form carries what it is about, sealed for a random cookie of the browser it was shown in: it cannot be
+//! changed, not be filled in elsewhere (CSRF), and expires. No session is kept anywhere.
+//!
+//! May use: this folder, `keyring`, `attempts`, `access`.
+
+use super::{Asked, OAuthPages};
+use crate::access::User;
+use crate::edge::Body;
+use crate::oauth::admin::usable;
+use crate::oauth::attempts::WINDOW;
+use crate::oauth::protocol::secret;
+use crate::store::oauth::now;
+use crate::v1::V1Key;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http::header::{COOKIE, RETRY_AFTER, SET_COOKIE};
+use http::{HeaderValue, Response};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// How long a form can be sent, in microseconds.
+const FORM_LIFE: i64 = 10 * 60 * 1_000_000;
+/// How long the cookie lives, in seconds.
+const COOKIE_LIFE: u32 = 3600;
+
+/// Why a person is not known, with the status to show it under.
+pub(super) struct Unproven {
+    pub(super) status: u16,
+    pub(super) problem: &'static str,
+    pub(super) retry_after: Option<u64>,
+}
+
+impl Unproven {
+    /// `response` with what a client should know about trying again.
+    pub(super) fn on(&self, mut response: Response<Body>) -> Response<Body> {
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(RETRY_AFTER, seconds.max(1).into());
+        }
+        response
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Dated<T> {
+    sealed_at: i64,
+    content: T,
+}
+
+/// The cookie that a browser's forms are bound to.
+pub(super) struct FormCookie {
+    value: String,
+    secure: bool,
+}
+
+impl FormCookie {
+    /// That of the browser, else a new one.
+    pub(super) fn of(asked: &Asked) -> Self {
+        Self::sent(asked)
+            .unwrap_or_else(|| Self { value: URL_SAFE_NO_PAD.encode(secret::random()), secure: asked.is_secure() })
+    }
+
+    /// That of the browser, if it sent one.
+    pub(super) fn sent(asked: &Asked) -> Option<Self> {
+        let (secure, name) = (asked.is_secure(), name(asked.is_secure()));
+        let lines = asked.parts.headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
+        let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        let value = pairs.find(|(known, _)| *known == name)?.1;
+        let well_formed = URL_SAFE_NO_PAD.decode(value).is_ok_and(|bytes| bytes.len() == 32);
+        well_formed.then(|| Self { value: value.to_owned(), secure })
+    }
+
+    /// Gives the cookie to the browser. Only our own pages send it back (`SameSite=Strict`), no script reads
+    /// it, and with TLS no other host can set it (`__Host-`).
+    pub(super) fn on(&self, mut response: Response<Body>) -> Response<Body> {
+        let secure = if self.secure { "; Secure" } else { "" };
+        let cookie = format!(
+            "{}={}; Path=/; Max-Age={COOKIE_LIFE}; HttpOnly; SameSite=Strict{secure}",
+            name(self.secure),
+            self.value
+        );
+        if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+            response.headers_mut().append(SET_COOKIE, cookie);
+        }
+        response
+    }
+}
+
+fn name(secure: bool) -> &'static str {
+    if secure { "__Host-causeway_form" } else { "causeway_form" }
+}
+
+impl OAuthPages {
+    /// Seals what a form is about, for one purpose and one browser.
+    pub(super) fn seal_form(&self, purpose: &str, cookie: &FormCookie, content: &impl Serialize) -> Option<String> {
+        let text = serde_json::to_string(&Dated { sealed_at: now(), content }).ok()?;
+        let place = format!("{purpose} {}", cookie.value);
+        let (sealed, with) = self.oauth.inner.keyring.as_ref()?.seal(&text, &place);
+        Some(format!("{with}.{sealed}"))
+    }
+
+    /// What a form is about, when it was sealed for this purpose and browser, not long ago.
+    pub(super) fn open_form<T: DeserializeOwned>(&self, purpose: &str, asked: &Asked, form: &str) -> Option<T> {
+        let cookie = FormCookie::sent(asked)?;
+        let (with, sealed) = form.split_once('.')?;
+        let place = format!("{purpose} {}", cookie.value);
+        let text = self.oauth.inner.keyring.as_ref()?.unseal(sealed, with, &place)?;
+        let dated: Dated<T> = serde_json::from_str(&text).ok()?;
+        (now() - dated.sealed_at <= FORM_LIFE).then_some(dated.content)
+    }
+
+    /// The person whose v1 key was typed in; v1 judges it, and an address has only so many wrong tries.
+    pub(super) async fn person(&self, asked: &Asked, typed: &str) -> Result<(V1Key, Arc<User>), Unproven> {
+        let attempts = &self.oauth.inner.attempts;
+        if !attempts.take(asked.address) {
+            return Err(Unproven {
+                status: 429,
+                problem: "Too many wrong keys came from your address. Wait a minute, then try again.",
+                retry_after: Some(WINDOW.as_secs()),
+            });
+        }
+        let wrong = || Unproven {
+            status: 403,
+            problem: "This key is not accepted. Use a key of your own that is still valid.",
+            retry_after: None,
+        };
+        let key = usable(typed).ok_or_else(wrong)?;
+        match self.oauth.inner.access.owner_of(&key, &asked.context).await {
+            Ok(user) => {
+                attempts.succeeded(asked.address);
+                Ok((key, user))
+            }
+            Err(refusal) if refusal.status() == 401 => Err(wrong()),
+            Err(refusal) => {
+                attempts.succeeded(asked.address);
+                tracing::warn!(code = refusal.code(), "a person's key could not be checked");
+                let (status, retry_after) = if refusal.status() == 429 { (429, Some(60)) } else { (503, Some(5)) };
+                Err(Unproven { status, problem: "Your key could not be checked just now. Try again.", retry_after })
+            }
+        }
+    }
+}
+
+/// Whether a browser says that a form came from a page of another site. Older browsers say nothing.
+pub(super) fn is_foreign(asked: &Asked) -> bool {
+    asked.text_header("sec-fetch-site").is_some_and(|site| !matches!(site, "same-origin" | "none"))
+}

@@ -1,0 +1,220 @@
+//! Seals v1 keys and form states: XChaCha20-Poly1305 under secrets that are not in the store.
+//!
+//! Every sealed text is bound to its place (the id of its row, the cookie of its form), so that one cannot be
+//! moved to another. Nonces are 192 random bits, which never repeat. The first secret seals, all open.
+//!
+//! May use: `settings`, `protocol::secret`.
+
+use super::protocol::secret;
+use crate::settings::SecretSettings;
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use chacha20poly1305::aead::{Aead, KeyInit, Payload};
+use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::SystemTime;
+
+/// Length of a nonce in bytes.
+const NONCE: usize = 24;
+
+/// Why there is no keyring.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyringError {
+    /// The file cannot be read.
+    #[error("secrets.key_file {path} cannot be read: {cause}; make it with `causeway secrets new --file {path}`")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// Why.
+        cause: String,
+    },
+    /// A secret has not the right form.
+    #[error(
+        "{place} must hold secrets of 32 bytes in base64, one a line or separated by commas; make one with `causeway secrets new`"
+    )]
+    Malformed {
+        /// Where it stands.
+        place: &'static str,
+    },
+}
+
+struct Ring {
+    secrets: Vec<(String, XChaCha20Poly1305)>,
+    changed: Option<SystemTime>,
+}
+
+/// The secrets; cheap to clone.
+#[derive(Clone)]
+pub struct Keyring {
+    ring: Arc<RwLock<Ring>>,
+    file: Option<Arc<Path>>,
+}
+
+impl fmt::Debug for Keyring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keyring").field("current", &self.current()).finish_non_exhaustive()
+    }
+}
+
+impl Keyring {
+    /// The secrets that `settings` name; `None` when they name none.
+    ///
+    /// # Errors
+    /// [`KeyringError`] when they cannot be read.
+    pub fn open(settings: &SecretSettings) -> Result<Option<Self>, KeyringError> {
+        if let Some(text) = &settings.key {
+            let secrets = parse(text.expose()).ok_or(KeyringError::Malformed { place: "secrets.key" })?;
+            return Ok(Some(Self { ring: Arc::new(RwLock::new(Ring { secrets, changed: None })), file: None }));
+        }
+        let Some(path) = &settings.key_file else { return Ok(None) };
+        let ring = Arc::new(RwLock::new(read(path)?));
+        Ok(Some(Self { ring, file: Some(path.as_path().into()) }))
+    }
+
+    /// A new secret as text.
+    pub fn new_secret() -> String {
+        STANDARD.encode(secret::random())
+    }
+
+    /// Id of the secret that seals.
+    pub fn current(&self) -> String {
+        self.with_ring(|ring| ring.secrets[0].0.clone())
+    }
+
+    /// Seals `plain` for `place`; the text and the id of the secret.
+    pub fn seal(&self, plain: &str, place: &str) -> (String, String) {
+        let random = secret::random();
+        let nonce = &random[..NONCE];
+        self.with_ring(|ring| {
+            let (id, cipher) = &ring.secrets[0];
+            let payload = Payload { msg: plain.as_bytes(), aad: place.as_bytes() };
+            let sealed = cipher.encrypt(&nonce_of(nonce), payload).expect("a short text can be sealed");
+            (URL_SAFE_NO_PAD.encode([nonce, &sealed].concat()), id.clone())
+        })
+    }
+
+    /// Opens what was sealed for `place` with the secret `with`; `None` when it was not, or that secret is
+    /// gone. A file that has changed since is read again first.
+    pub fn unseal(&self, sealed: &str, with: &str, place: &str) -> Option<String> {
+        if !self.knows(with) {
+            self.read_again();
+        }
+        let bytes = URL_SAFE_NO_PAD.decode(sealed).ok()?;
+        let (nonce, text) = bytes.split_at_checked(NONCE)?;
+        let plain = self.with_ring(|ring| {
+            let (_, cipher) = ring.secrets.iter().find(|(id, _)| id == with)?;
+            cipher.decrypt(&nonce_of(nonce), Payload { msg: text, aad: place.as_bytes() }).ok()
+        })?;
+        String::from_utf8(plain).ok()
+    }
+
+    fn knows(&self, id: &str) -> bool {
+        self.with_ring(|ring| ring.secrets.iter().any(|(known, _)| known == id))
+    }
+
+    fn read_again(&self) {
+        let Some(path) = &self.file else { return };
+        let changed = std::fs::metadata(path).and_then(|file| file.modified()).ok();
+        if self.with_ring(|ring| ring.changed == changed) {
+            return;
+        }
+        match read(path) {
+            Ok(ring) => *self.ring.write().unwrap_or_else(PoisonError::into_inner) = ring,
+            Err(error) => tracing::error!(%error, "the secrets stay as they were"),
+        }
+    }
+
+    fn with_ring<T>(&self, look: impl FnOnce(&Ring) -> T) -> T {
+        look(&self.ring.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn nonce_of(bytes: &[u8]) -> XNonce {
+    let mut nonce = XNonce::default();
+    nonce.copy_from_slice(bytes);
+    nonce
+}
+
+fn read(path: &Path) -> Result<Ring, KeyringError> {
+    let unreadable = |cause: std::io::Error| KeyringError::Unreadable {
+        path: path.display().to_string(),
+        cause: cause.to_string(),
+    };
+    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    let changed = std::fs::metadata(path).and_then(|file| file.modified()).ok();
+    let secrets = parse(&text).ok_or(KeyringError::Malformed { place: "secrets.key_file" })?;
+    Ok(Ring { secrets, changed })
+}
+
+/// Secrets by line or comma; lines that begin with # are remarks. None at all is a fault.
+fn parse(text: &str) -> Option<Vec<(String, XChaCha20Poly1305)>> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+    let words = lines.flat_map(|line| line.split(',')).map(str::trim).filter(|word| !word.is_empty());
+    let secrets: Option<Vec<_>> = words.map(one).collect();
+    secrets.filter(|secrets| !secrets.is_empty())
+}
+
+fn one(text: &str) -> Option<(String, XChaCha20Poly1305)> {
+    let bytes: [u8; 32] = STANDARD.decode(text).ok()?.try_into().ok()?;
+    // The id tells secrets apart and tells nothing about them.
+    let id = Sha256::new().chain_update(b"causeway secret id\0").chain_update(bytes).finalize();
+    Some((URL_SAFE_NO_PAD.encode(&id[..9]), XChaCha20Poly1305::new(&Key::from(bytes))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ring(text: &str) -> Keyring {
+        let ring = Ring { secrets: parse(text).unwrap(), changed: None };
+        Keyring { ring: Arc::new(RwLock::new(ring)), file: None }
+    }
+
+    #[test]
+    fn what_is_sealed_opens_only_in_its_place() {
+        let ring = ring(&Keyring::new_secret());
+        let (sealed, with) = ring.seal("a v1 key", "grant 1");
+        assert_eq!(ring.unseal(&sealed, &with, "grant 1").as_deref(), Some("a v1 key"));
+        assert_eq!(ring.unseal(&sealed, &with, "grant 2"), None);
+        assert_eq!(ring.unseal(&sealed[1..], &with, "grant 1"), None);
+        assert_eq!(ring.unseal("", &with, "grant 1"), None);
+        assert_ne!(ring.seal("a v1 key", "grant 1").0, sealed, "no two are alike");
+        assert!(!sealed.contains("key"));
+    }
+
+    #[test]
+    fn old_secrets_open_and_the_first_seals() {
+        let (old, new) = (Keyring::new_secret(), Keyring::new_secret());
+        let (sealed, with) = ring(&old).seal("k", "p");
+        let both = ring(&format!("# two\n{new}\n{old}\n"));
+        assert_eq!(both.unseal(&sealed, &with, "p").as_deref(), Some("k"));
+        assert_ne!(both.current(), with);
+        assert_eq!(ring(&new).unseal(&sealed, &with, "p"), None);
+    }
+
+    #[test]
+    fn a_file_that_changed_is_read_again() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let (old, new) = (Keyring::new_secret(), Keyring::new_secret());
+        std::fs::write(file.path(), &old).unwrap();
+        let settings = SecretSettings { key_file: Some(file.path().into()), key: None };
+        let opened = Keyring::open(&settings).unwrap().unwrap();
+        let (sealed, with) = ring(&new).seal("k", "p");
+        assert_eq!(opened.unseal(&sealed, &with, "p"), None);
+        std::fs::write(file.path(), format!("{new}\n{old}")).unwrap();
+        let later = SystemTime::now() + std::time::Duration::from_secs(5);
+        file.as_file().set_modified(later).unwrap();
+        assert_eq!(opened.unseal(&sealed, &with, "p").as_deref(), Some("k"));
+        assert_eq!(opened.current(), with);
+    }
+
+    #[test]
+    fn malformed_secrets_are_refused() {
+        for text in ["", "# nothing", "short", "AAAA"] {
+            assert!(parse(text).is_none(), "{text}");
+        }
+    }
+}

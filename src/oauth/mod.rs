@@ -1,0 +1,25 @@
+//! The authorization server: OAuth 2.0 for a service that has none, and keys that are narrower than v1's.
+//!
+//! Purpose: a person allows an app to act for them, having proved with a v1 key who they are; the app gets
+//! tokens that open only what was allowed. `protocol` is what the RFCs say, as pure functions; `service` and
+//! `admin` decide, with the store and v1; `http` speaks to browsers and apps; `resolver` turns a token back
+//! into the v1 key that acts for it, behind the interface `access` asks for.
+//!
+//! May use: `access`, `context`, `edge`, `plan` (scopes), `refusal`, `settings`, `store`, `v1` (keys).
+
+mod admin;
+mod attempts;
+mod audited;
+pub mod events;
+mod http;
+mod keyring;
+pub mod protocol;
+mod resolver;
+mod scope_words;
+mod service;
+
+pub use admin::{AdminError, Minting, Rotation};
+pub use audited::Audited;
+pub use http::OAuthPages;
+pub use keyring::{Keyring, KeyringError};
+pub use service::OAuth;

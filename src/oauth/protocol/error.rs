@@ -1,0 +1,55 @@
+//! Errors of the protocol, in the words of the RFCs (RFC 6749, 4.1.2.1 and 5.2).
+//!
+//! May use: nothing.
+
+use serde::Serialize;
+
+/// An error as clients get it: as JSON from endpoints, as query parameters in a redirect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OAuthError {
+    /// One of the registered codes.
+    pub error: &'static str,
+    /// Prose for developers; printable ASCII without quotes and backslashes.
+    #[serde(rename = "error_description")]
+    pub description: String,
+    /// HTTP status at an endpoint.
+    #[serde(skip)]
+    pub status: u16,
+}
+
+impl OAuthError {
+    /// An error with status 400.
+    pub fn new(error: &'static str, description: impl Into<String>) -> Self {
+        let legal = |c: &char| matches!(c, ' '..='~') && !matches!(c, '"' | '\\');
+        Self { error, description: description.into().chars().filter(legal).collect(), status: 400 }
+    }
+
+    /// `invalid_request`.
+    pub fn invalid_request(description: impl Into<String>) -> Self {
+        Self::new("invalid_request", description)
+    }
+
+    /// `invalid_client`, with 401.
+    pub fn invalid_client() -> Self {
+        let description = "The client is unknown or did not authenticate.";
+        Self { status: 401, ..Self::new("invalid_client", description) }
+    }
+
+    /// `invalid_grant`: the same words whatever is wrong with a code or refresh token.
+    pub fn invalid_grant() -> Self {
+        Self::new(
+            "invalid_grant",
+            "The code or refresh token is unknown, expired, used, revoked, or not for this use.",
+        )
+    }
+
+    /// `invalid_scope`.
+    pub fn invalid_scope(description: impl Into<String>) -> Self {
+        Self::new("invalid_scope", description)
+    }
+
+    /// A fault of the server that may pass.
+    pub fn unavailable(description: impl Into<String>) -> Self {
+        Self { status: 503, ..Self::new("temporarily_unavailable", description) }
+    }
+}

@@ -1,0 +1,144 @@
+//! What a client says about itself, by itself (RFC 7591) or through the operator.
+//!
+//! May use: `error`, `redirect`, `scope`.
+
+use super::error::OAuthError;
+use super::{redirect, scope};
+use serde::Deserialize;
+
+/// Most addresses of a client.
+const MOST_ADDRESSES: usize = 20;
+/// Longest name, in characters.
+const LONGEST_NAME: usize = 100;
+
+/// Client metadata as it is sent; members that are not known are ignored, as the RFC asks.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct Metadata {
+    /// Where answers may be sent.
+    #[serde(default)]
+    pub redirect_uris: Vec<String>,
+    /// What people know it by.
+    pub client_name: Option<String>,
+    /// `none`, `client_secret_basic` or `client_secret_post`.
+    pub token_endpoint_auth_method: Option<String>,
+    /// Grants it wants to use.
+    pub grant_types: Option<Vec<String>>,
+    /// Responses it wants to use.
+    pub response_types: Option<Vec<String>>,
+    /// Scopes it wants to ask for, separated by blanks.
+    pub scope: Option<String>,
+}
+
+/// Metadata that can be registered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Registrable {
+    /// What people know it by.
+    pub name: String,
+    /// Where answers may be sent.
+    pub redirect_uris: Vec<String>,
+    /// What it may ask for; empty for everything.
+    pub scopes: Vec<String>,
+    /// Whether it has no secret.
+    pub public: bool,
+}
+
+/// Reads client metadata.
+///
+/// # Errors
+/// `invalid_client_metadata` when it is no such thing.
+pub fn parse(bytes: &[u8]) -> Result<Metadata, OAuthError> {
+    serde_json::from_slice(bytes).map_err(|_| unfit("The body is not client metadata as JSON."))
+}
+
+/// Judges client metadata.
+///
+/// # Errors
+/// `invalid_redirect_uri` or `invalid_client_metadata`.
+pub fn judge(metadata: Metadata, known: impl Fn(&str) -> bool) -> Result<Registrable, OAuthError> {
+    let uris = metadata.redirect_uris;
+    if uris.is_empty() || uris.len() > MOST_ADDRESSES {
+        return Err(OAuthError::new("invalid_redirect_uri", "A client has 1 to 20 redirect_uris."));
+    }
+    for uri in &uris {
+        if let Some(objection) = redirect::objection(uri) {
+            return Err(OAuthError::new("invalid_redirect_uri", format!("{uri}: {objection}.")));
+        }
+    }
+    let public = match metadata.token_endpoint_auth_method.as_deref() {
+        Some("none") => true,
+        None | Some("client_secret_basic" | "client_secret_post") => false,
+        Some(_) => return Err(unfit("token_endpoint_auth_method is not supported.")),
+    };
+    let only = |named: Option<Vec<String>>, supported: &[&str]| {
+        named.unwrap_or_default().iter().all(|name| supported.contains(&name.as_str()))
+    };
+    if !only(metadata.grant_types, &["authorization_code", "refresh_token"]) {
+        return Err(unfit("grant_types is not supported."));
+    }
+    if !only(metadata.response_types, &["code"]) {
+        return Err(unfit("response_types is not supported."));
+    }
+    let name = metadata.client_name.unwrap_or_default().trim().to_owned();
+    if name.is_empty() || name.chars().count() > LONGEST_NAME || name.chars().any(is_hidden) {
+        return Err(unfit("client_name has 1 to 100 visible characters."));
+    }
+    let scopes = match metadata.scope.as_deref().filter(|scope| !scope.trim().is_empty()) {
+        None => Vec::new(),
+        Some(text) => scope::parse(text, known).map_err(|error| unfit(&error.description))?,
+    };
+    Ok(Registrable { name, redirect_uris: uris, scopes, public })
+}
+
+/// Control characters, and those that change the direction of what follows, can disguise a name.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+fn unfit(description: &str) -> OAuthError {
+    OAuthError::new("invalid_client_metadata", description)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(text: &str) -> Result<Registrable, &'static str> {
+        parse(text.as_bytes())
+            .and_then(|metadata| judge(metadata, |scope| scope == "read"))
+            .map_err(|error| error.error)
+    }
+
+    #[test]
+    fn metadata_is_judged() {
+        let fine =
+            judged(r#"{"redirect_uris":["https://a.example/cb"],"client_name":" App ","scope":"read","x":1}"#);
+        let fine = fine.unwrap();
+        assert_eq!((fine.name.as_str(), fine.public, fine.scopes), ("App", false, vec!["read".to_owned()]));
+        for (text, error) in [
+            ("[]x", "invalid_client_metadata"),
+            (r#"{"client_name":"A"}"#, "invalid_redirect_uri"),
+            (r#"{"client_name":"A","redirect_uris":["http://a.example/cb"]}"#, "invalid_redirect_uri"),
+            (r#"{"redirect_uris":["https://a.example/cb"]}"#, "invalid_client_metadata"),
+            (r#"{"client_name":"A\u202eB","redirect_uris":["https://a.example/cb"]}"#, "invalid_client_metadata"),
+            (
+                r#"{"client_name":"A","redirect_uris":["https://a.example/cb"],"scope":"x"}"#,
+                "invalid_client_metadata",
+            ),
+            (
+                r#"{"client_name":"A","redirect_uris":["https://a.example/cb"],"grant_types":["implicit"]}"#,
+                "invalid_client_metadata",
+            ),
+            (
+                r#"{"client_name":"A","redirect_uris":["https://a.example/cb"],"response_types":["token"]}"#,
+                "invalid_client_metadata",
+            ),
+            (
+                r#"{"client_name":"A","redirect_uris":["https://a.example/cb"],"token_endpoint_auth_method":"private_key_jwt"}"#,
+                "invalid_client_metadata",
+            ),
+        ] {
+            assert_eq!(judged(text), Err(error), "{text}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Lists of scopes (RFC 6749, 3.3).
+//!
+//! May use: `error`.
+
+use super::error::OAuthError;
+use std::collections::BTreeSet;
+
+/// Scopes of a list separated by single blanks, sorted, each once.
+///
+/// # Errors
+/// `invalid_scope` for an empty list, and for anything `known` does not know.
+pub fn parse(text: &str, known: impl Fn(&str) -> bool) -> Result<Vec<String>, OAuthError> {
+    let scopes: BTreeSet<&str> = text.split(' ').filter(|scope| !scope.is_empty()).collect();
+    if scopes.is_empty() {
+        return Err(OAuthError::invalid_scope("No scope is asked for; name each that is needed."));
+    }
+    match scopes.iter().find(|scope| !known(scope)) {
+        Some(unknown) => Err(OAuthError::invalid_scope(format!("The scope {unknown} cannot be granted."))),
+        None => Ok(scopes.into_iter().map(str::to_owned).collect()),
+    }
+}
+
+/// The scopes of a refresh: those granted, or fewer when fewer are asked for (RFC 6749, 6).
+///
+/// # Errors
+/// `invalid_scope` for anything that was not granted.
+pub fn narrowed(asked: Option<&str>, granted: &[String]) -> Result<Vec<String>, OAuthError> {
+    match asked {
+        None => Ok(granted.to_vec()),
+        Some(asked) => parse(asked, |scope| granted.iter().any(|known| known == scope)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_sorted_sets_of_known_scopes() {
+        let known = |scope: &str| ["read", "write", "a:read"].contains(&scope);
+        assert_eq!(parse("write read  read", known).unwrap(), ["read", "write"]);
+        for wrong in ["", " ", "admin", "read admin", "read\twrite", "READ"] {
+            assert_eq!(parse(wrong, known).unwrap_err().error, "invalid_scope", "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_refresh_only_narrows() {
+        let granted = ["read".to_owned(), "write".to_owned()];
+        assert_eq!(narrowed(None, &granted).unwrap(), granted);
+        assert_eq!(narrowed(Some("read"), &granted).unwrap(), ["read"]);
+        assert!(narrowed(Some("read projects:read"), &granted).is_err());
+    }
+}

@@ -1,0 +1,132 @@
+//! Requests to the token, revocation and introspection endpoints (RFC 6749, 4.1.3 and 6; RFC 7009; RFC 7662).
+//!
+//! May use: `error`, `form`.
+
+use super::error::OAuthError;
+use super::form::Form;
+use serde::Serialize;
+use std::fmt;
+
+/// What a client wants from the token endpoint.
+#[derive(Clone, PartialEq, Eq)]
+pub enum TokenRequest {
+    /// Tokens for a code.
+    Code {
+        /// The code.
+        code: String,
+        /// The address it was sent to.
+        redirect_uri: String,
+        /// PKCE verifier.
+        verifier: Option<String>,
+    },
+    /// Tokens for a refresh token.
+    Refresh {
+        /// The refresh token.
+        token: String,
+        /// Fewer scopes, if fewer are wanted.
+        scope: Option<String>,
+    },
+}
+
+impl fmt::Debug for TokenRequest {
+    /// Shows the kind alone.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Code { .. } => "Code(…)",
+            Self::Refresh { .. } => "Refresh(…)",
+        })
+    }
+}
+
+/// Reads a token request.
+///
+/// # Errors
+/// `unsupported_grant_type`, or `invalid_request` for what is missing.
+pub fn parse(form: &Form) -> Result<TokenRequest, OAuthError> {
+    match form.need("grant_type")? {
+        "authorization_code" => Ok(TokenRequest::Code {
+            code: form.need("code")?.to_owned(),
+            redirect_uri: form.need("redirect_uri")?.to_owned(),
+            verifier: form.get("code_verifier").map(str::to_owned),
+        }),
+        "refresh_token" => Ok(TokenRequest::Refresh {
+            token: form.need("refresh_token")?.to_owned(),
+            scope: form.get("scope").map(str::to_owned),
+        }),
+        _ => Err(OAuthError::new(
+            "unsupported_grant_type",
+            "Only authorization_code and refresh_token are granted: each token acts for a person who consented.",
+        )),
+    }
+}
+
+/// What a client gets (RFC 6749, 5.1).
+#[derive(Serialize)]
+pub struct TokenAnswer {
+    /// Opens operations.
+    pub access_token: String,
+    /// Always `Bearer`.
+    pub token_type: &'static str,
+    /// Seconds until the access token expires.
+    pub expires_in: u64,
+    /// Is exchanged for the next pair.
+    pub refresh_token: String,
+    /// What the access token opens.
+    pub scope: String,
+}
+
+/// What is known of a token (RFC 7662, 2.2); of one that is not active, nothing else.
+#[derive(Debug, Default, Serialize)]
+pub struct Introspection {
+    /// Whether it is good.
+    pub active: bool,
+    /// What it opens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// The client it was given to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    /// `Bearer`, for access tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_type: Option<&'static str>,
+    /// When it expires, in seconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exp: Option<i64>,
+    /// When it was given, in seconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iat: Option<i64>,
+    /// Id of the person it acts for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sub: Option<String>,
+    /// Who gave it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iss: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Result<TokenRequest, &'static str> {
+        parse(&Form::urlencoded(text.as_bytes()).unwrap()).map_err(|error| error.error)
+    }
+
+    #[test]
+    fn two_grants_are_known() {
+        assert!(matches!(
+            parsed("grant_type=authorization_code&code=c&redirect_uri=u"),
+            Ok(TokenRequest::Code { .. })
+        ));
+        assert!(matches!(parsed("grant_type=refresh_token&refresh_token=r"), Ok(TokenRequest::Refresh { .. })));
+        for (text, error) in [
+            ("", "invalid_request"),
+            ("grant_type=authorization_code&redirect_uri=u", "invalid_request"),
+            ("grant_type=authorization_code&code=c", "invalid_request"),
+            ("grant_type=refresh_token", "invalid_request"),
+            ("grant_type=password&username=a&password=b", "unsupported_grant_type"),
+            ("grant_type=client_credentials", "unsupported_grant_type"),
+        ] {
+            assert_eq!(parsed(text), Err(error), "{text}");
+        }
+    }
+}

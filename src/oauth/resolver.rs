@@ -1,0 +1,143 @@
+//! From a bearer token or gateway key to the v1 key that acts for it.
+//!
+//! What was found is used again for a few seconds. A revocation in this process voids everything found before
+//! it, also what is just being looked up; other processes notice when those seconds are over.
+//!
+//! May use: `access` (the interface), `store`, `keyring`, `events`.
+
+use super::events::{Dead, Event, Events};
+use super::keyring::Keyring;
+use super::protocol::secret;
+use crate::access::credential::{ACCESS_TOKEN, GATEWAY_KEY};
+use crate::access::{Acting, Credentials, Presented, PrincipalKind};
+use crate::refusal::{EndedCredential, Refusal};
+use crate::store::oauth::{OAuthStore, Sealed, TokenKind, now};
+use crate::v1::V1Key;
+use futures_util::future::BoxFuture;
+use moka::sync::Cache;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use uuid::Uuid;
+
+/// Credentials remembered at once.
+const CAPACITY: u64 = 100_000;
+
+#[derive(Clone)]
+struct Found {
+    acting: Acting,
+    expires_at: i64,
+    generation: u64,
+}
+
+/// Resolves the gateway's own credentials.
+pub struct Resolver {
+    store: OAuthStore,
+    keyring: Option<Keyring>,
+    events: Arc<dyn Events>,
+    found: Cache<String, Found>,
+    generation: AtomicU64,
+}
+
+impl Resolver {
+    pub(super) fn new(
+        store: OAuthStore,
+        keyring: Option<Keyring>,
+        events: Arc<dyn Events>,
+        delay: Duration,
+    ) -> Self {
+        let found = Cache::builder().max_capacity(CAPACITY).time_to_live(delay).build();
+        Self { store, keyring, events, found, generation: AtomicU64::new(0) }
+    }
+
+    /// Voids all that was found before; called after every revocation is in the store.
+    pub(super) fn forget(&self) {
+        self.generation.fetch_add(1, Ordering::SeqCst);
+    }
+
+    async fn find(&self, presented: Presented) -> Result<Acting, Refusal> {
+        let hash = match &presented {
+            Presented::Bearer(token) if token.starts_with(ACCESS_TOKEN) => secret::hash(token),
+            Presented::GatewayKey(key) if key.starts_with(GATEWAY_KEY) => secret::hash(key),
+            _ => return Err(Refusal::invalid_token()),
+        };
+        let generation = self.generation.load(Ordering::SeqCst);
+        if let Some(found) = self.found.get(&hash)
+            && found.generation == generation
+            && found.expires_at > now()
+        {
+            return Ok(found.acting);
+        }
+        let (acting, expires_at) = match presented {
+            Presented::Bearer(_) => self.token(&hash).await?,
+            _ => self.key(&hash).await?,
+        };
+        self.found.insert(hash, Found { acting: acting.clone(), expires_at, generation });
+        Ok(acting)
+    }
+
+    async fn token(&self, hash: &str) -> Result<(Acting, i64), Refusal> {
+        let token = self.store.token(hash).await?.filter(|token| token.kind == TokenKind::Access);
+        let token = token.ok_or_else(Refusal::invalid_token)?;
+        let ended = EndedCredential { id: token.grant, user: token.user, kind: "oauth_grant", workspace: None };
+        self.alive(ended, token.ended, token.expires_at).await?;
+        let acting = Acting {
+            key: self.unseal(&token.sealed, &grant_place(token.grant))?,
+            user: token.user,
+            kind: PrincipalKind::OAuth,
+            scopes: token.scopes.into(),
+            workspace: None,
+        };
+        Ok((acting, token.expires_at))
+    }
+
+    async fn key(&self, hash: &str) -> Result<(Acting, i64), Refusal> {
+        let key = self.store.key(hash).await?.ok_or_else(Refusal::invalid_token)?;
+        let expires_at = key.expires_at.unwrap_or(i64::MAX);
+        let workspace = key.workspace.clone();
+        let ended = EndedCredential { id: key.id, user: key.user, kind: "gateway_key", workspace };
+        self.alive(ended, key.revoked, expires_at).await?;
+        let acting = Acting {
+            key: self.unseal(&key.sealed, &key_place(key.id))?,
+            user: key.user,
+            kind: PrincipalKind::Other,
+            scopes: key.scopes.into(),
+            workspace: key.workspace.map(|(id, _)| id),
+        };
+        Ok((acting, expires_at))
+    }
+
+    async fn alive(&self, known: EndedCredential, ended: bool, expires_at: i64) -> Result<(), Refusal> {
+        let why = match () {
+            () if ended => Dead::Revoked,
+            () if expires_at <= now() => Dead::Expired,
+            () => return Ok(()),
+        };
+        self.events.happened(&Event::CredentialRefused { id: known.id, user: known.user, why }).await;
+        Err(Refusal::ended_credential(known))
+    }
+
+    fn unseal(&self, sealed: &Sealed, place: &str) -> Result<V1Key, Refusal> {
+        let opened = self.keyring.as_ref().and_then(|keyring| keyring.unseal(&sealed.text, &sealed.with, place));
+        if opened.is_none() {
+            tracing::error!(secret = %sealed.with, "a kept v1 key cannot be opened: its secret is not configured");
+        }
+        opened.map(|key| V1Key::new(&key)).ok_or_else(Refusal::invalid_token)
+    }
+}
+
+impl Credentials for Resolver {
+    fn resolve(&self, presented: Presented) -> BoxFuture<'_, Result<Acting, Refusal>> {
+        Box::pin(self.find(presented))
+    }
+}
+
+/// What the v1 key of a grant is bound to.
+pub(super) fn grant_place(grant: Uuid) -> String {
+    format!("grant {grant}")
+}
+
+/// What the v1 key behind a gateway key is bound to.
+pub(super) fn key_place(key: Uuid) -> String {
+    format!("key {key}")
+}

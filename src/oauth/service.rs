@@ -1,0 +1,319 @@
+//! The authorization server: who may what is decided here, in terms of the protocol, the store and v1.
+//!
+//! One impl block a concern: this file has consent and tokens, `admin` has clients, keys and secrets.
+//!
+//! May use: this folder, `access`, `settings`, `store`.
+
+use super::attempts::Attempts;
+use super::events::{Event, Events};
+use super::keyring::Keyring;
+use super::protocol::authorize::Authorization;
+use super::protocol::client_auth::ClientClaim;
+use super::protocol::error::OAuthError;
+use super::protocol::token::{Introspection, TokenAnswer, TokenRequest};
+use super::protocol::{authorize, pkce, scope, secret};
+use super::resolver::{Resolver, grant_place};
+use crate::access::credential::{ACCESS_TOKEN, CODE, REFRESH_TOKEN};
+use crate::access::{Access, Credentials};
+use crate::plan::scopes::catalogue;
+use crate::settings::OAuthSettings;
+use crate::store::oauth::{
+    Client, Code, Exchange, NewCode, NewGrant, NewToken, OAuthStore, Refresh, Sealed, Token, TokenKind, Verdict,
+    now,
+};
+use crate::store::{Store, StoreError};
+use crate::v1::V1Key;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+use uuid::Uuid;
+
+/// How long expired codes and tokens stay, so that their misuse is still recognised.
+const KEPT: i64 = 7 * 24 * 3600 * 1_000_000;
+/// How often they are swept out.
+const SWEEP: i64 = 3600 * 1_000_000;
+
+/// What stands in the way of giving tokens: no secret to keep keys under.
+pub const NOT_SET_UP: &str = "OAuth is not set up on this gateway: it has no secret to keep keys under. \
+                              The operator makes one with causeway secrets new and names it in the setting \
+                              secrets.key_file.";
+
+/// The authorization server; cheap to clone.
+#[derive(Clone)]
+pub struct OAuth {
+    pub(super) inner: Arc<Inner>,
+}
+
+pub(super) struct Inner {
+    pub(super) store: OAuthStore,
+    pub(super) access: Access,
+    pub(super) keyring: Option<Keyring>,
+    pub(super) settings: OAuthSettings,
+    pub(super) attempts: Attempts,
+    pub(super) resolver: Arc<Resolver>,
+    pub(super) events: Arc<dyn Events>,
+    swept_at: AtomicI64,
+}
+
+impl OAuth {
+    /// Puts the parts together. The [`Access`] it gives back knows the gateway's own credentials.
+    pub fn new(
+        store: &Store,
+        access: Access,
+        keyring: Option<Keyring>,
+        settings: OAuthSettings,
+        events: Arc<dyn Events>,
+    ) -> (Self, Access) {
+        let store = store.oauth();
+        let delay = settings.revocation_delay;
+        let resolver = Arc::new(Resolver::new(store.clone(), keyring.clone(), Arc::clone(&events), delay));
+        let knowing = access.clone().with_credentials(Arc::clone(&resolver) as Arc<dyn Credentials>);
+        let attempts = Attempts::new(settings.attempts);
+        let swept_at = AtomicI64::new(0);
+        let inner = Inner { store, access, keyring, settings, attempts, resolver, events, swept_at };
+        (Self { inner: Arc::new(inner) }, knowing)
+    }
+
+    /// Whether tokens and keys can be given at all.
+    pub fn is_set_up(&self) -> bool {
+        self.inner.keyring.is_some()
+    }
+
+    /// The client that a request claims to be.
+    ///
+    /// # Errors
+    /// `invalid_client` unless it proves it: by its secret, or, for a public client, by having none.
+    pub(super) async fn authenticate(&self, claim: &ClientClaim) -> Result<Client, OAuthError> {
+        let client = self.inner.store.client(&claim.id).await.map_err(|fault| store_fault(&fault))?;
+        let client = client.ok_or_else(OAuthError::invalid_client)?;
+        match (&client.secret_hash, &claim.secret) {
+            (Some(hash), Some(given)) if secret::is(given, hash) => Ok(client),
+            (None, None) => Ok(client),
+            _ => Err(OAuthError::invalid_client()),
+        }
+    }
+
+    /// Whether `client` may be granted `scope`.
+    pub(super) fn may_ask(client: &Client, scope: &str) -> bool {
+        catalogue().any(|known| known == scope)
+            && (client.scopes.is_empty() || client.scopes.iter().any(|own| own == scope))
+    }
+
+    /// Records that the owner of `key` allowed `client`, and gives the code for it.
+    pub(super) async fn grant(
+        &self,
+        client: &Client,
+        asked: &Authorization,
+        redirect_uri: &str,
+        user: Uuid,
+        key: &V1Key,
+    ) -> Result<String, OAuthError> {
+        let keyring = self.inner.keyring.as_ref().ok_or_else(|| OAuthError::unavailable(NOT_SET_UP))?;
+        let (id, code) = (Uuid::new_v4(), secret::new(CODE));
+        let (text, with) = keyring.seal(key.expose(), &grant_place(id));
+        let grant = NewGrant {
+            id,
+            client_id: client.id.clone(),
+            user,
+            scopes: asked.scopes.clone(),
+            sealed: Sealed { text, with },
+        };
+        let new_code = NewCode {
+            hash: secret::hash(&code),
+            redirect_uri: redirect_uri.to_owned(),
+            challenge: asked.challenge.clone(),
+            expires_at: after(self.inner.settings.code),
+        };
+        self.inner.store.add_grant(&grant, &new_code).await.map_err(|fault| store_fault(&fault))?;
+        let (client, name) = (client.id.clone(), client.name.clone());
+        self.inner.events.happened(&Event::Granted { grant: id, client, name, user }).await;
+        self.sweep().await;
+        Ok(code)
+    }
+
+    /// Tokens for a code or refresh token.
+    pub(super) async fn token(&self, client: &Client, request: TokenRequest) -> Result<TokenAnswer, OAuthError> {
+        if !self.is_set_up() {
+            return Err(OAuthError::unavailable(NOT_SET_UP));
+        }
+        match request {
+            TokenRequest::Code { code, redirect_uri, verifier } => {
+                self.exchange(client, &code, &redirect_uri, verifier.as_deref()).await
+            }
+            TokenRequest::Refresh { token, scope } => self.refresh(client, &token, scope.as_deref()).await,
+        }
+    }
+
+    async fn exchange(
+        &self,
+        client: &Client,
+        code: &str,
+        redirect_uri: &str,
+        verifier: Option<&str>,
+    ) -> Result<TokenAnswer, OAuthError> {
+        let judge = |found: &Code| match () {
+            // Somebody else's client is told nothing and changes nothing.
+            () if found.client_id != client.id => Verdict::Ignore,
+            // A wrong proof by the right client is somebody trying: one chance only.
+            () if found.redirect_uri != redirect_uri => Verdict::Burn,
+            () if !pkce::verified(found.challenge.as_deref(), verifier) => Verdict::Burn,
+            () => Verdict::Accept,
+        };
+        let pair = Pair::new(&self.inner.settings);
+        let tokens = |found: &Code| pair.rows(&found.scopes, &found.scopes);
+        let outcome = self.inner.store.exchange_code(&secret::hash(code), judge, tokens).await;
+        match outcome.map_err(|fault| store_fault(&fault))? {
+            Exchange::Done(found) => Ok(pair.answer(found.scopes)),
+            Exchange::Refused => Err(OAuthError::invalid_grant()),
+            Exchange::Ended(found) => {
+                self.inner.resolver.forget();
+                let (id, name) = (client.id.clone(), client.name.clone());
+                let misused = Event::CodeMisused { grant: found.grant, client: id, name, user: found.user };
+                self.inner.events.happened(&misused).await;
+                Err(OAuthError::invalid_grant())
+            }
+        }
+    }
+
+    async fn refresh(&self, client: &Client, token: &str, asked: Option<&str>) -> Result<TokenAnswer, OAuthError> {
+        let hash = secret::hash(token);
+        let found = self.inner.store.token(&hash).await.map_err(|fault| store_fault(&fault))?;
+        let found = found.filter(|found| found.client_id == client.id && found.kind == TokenKind::Refresh);
+        let found = found.ok_or_else(OAuthError::invalid_grant)?;
+        // Judged before anything changes, so that a wish too large costs nothing.
+        let narrow = scope::narrowed(asked, &found.scopes)?.join(" ");
+        let judge = |found: &Token| if found.client_id == client.id { Verdict::Accept } else { Verdict::Ignore };
+        let pair = Pair::new(&self.inner.settings);
+        // The refresh token keeps what was granted (RFC 6749, 6); only the access token is narrower.
+        let tokens = |found: &Token| pair.rows(&narrow, &found.scopes.join(" "));
+        let retry = micros(self.inner.settings.refresh_retry);
+        let outcome = self.inner.store.refresh(&hash, retry, judge, tokens).await;
+        match outcome.map_err(|fault| store_fault(&fault))? {
+            Refresh::Done { replaced } => {
+                if replaced {
+                    self.inner.resolver.forget();
+                }
+                Ok(pair.answer(narrow))
+            }
+            Refresh::Refused => Err(OAuthError::invalid_grant()),
+            Refresh::Reused => {
+                self.inner.resolver.forget();
+                let (id, name) = (client.id.clone(), client.name.clone());
+                let reused = Event::RefreshReused { grant: found.grant, client: id, name, user: found.user };
+                self.inner.events.happened(&reused).await;
+                Err(OAuthError::invalid_grant())
+            }
+        }
+    }
+
+    /// Ends a token of this client; unknown and ended ones are no error (RFC 7009, 2.2).
+    pub(super) async fn revoke(&self, client: &Client, token: &str) -> Result<(), OAuthError> {
+        let hash = secret::hash(token);
+        let found = self.inner.store.token(&hash).await.map_err(|fault| store_fault(&fault))?;
+        let Some(found) = found.filter(|found| !found.ended) else { return Ok(()) };
+        if found.client_id != client.id {
+            return Err(OAuthError::new("unauthorized_client", "The token was not given to this client."));
+        }
+        self.inner.store.revoke_token(&hash, &found).await.map_err(|fault| store_fault(&fault))?;
+        self.inner.resolver.forget();
+        let (id, name) = (client.id.clone(), client.name.clone());
+        let revoked = Event::TokenRevoked { grant: found.grant, client: id, name, user: found.user };
+        self.inner.events.happened(&revoked).await;
+        Ok(())
+    }
+
+    /// What is known of a token of this client; of any other, that it is not active.
+    pub(super) async fn introspect(
+        &self,
+        client: &Client,
+        token: &str,
+        issuer: &str,
+    ) -> Result<Introspection, OAuthError> {
+        let found = self.inner.store.token(&secret::hash(token)).await.map_err(|fault| store_fault(&fault))?;
+        let good = |found: &Token| found.client_id == client.id && !found.ended && found.expires_at > now();
+        let Some(found) = found.filter(good) else { return Ok(Introspection::default()) };
+        Ok(Introspection {
+            active: true,
+            scope: Some(found.scopes.join(" ")),
+            client_id: Some(found.client_id),
+            token_type: (found.kind == TokenKind::Access).then_some("Bearer"),
+            exp: Some(found.expires_at / 1_000_000),
+            iat: Some(found.issued_at / 1_000_000),
+            sub: Some(found.user.to_string()),
+            iss: Some(issuer.to_owned()),
+        })
+    }
+
+    /// The client of an authorization request, and whether its address is registered with it.
+    pub(super) async fn client_for(
+        &self,
+        target: &authorize::Target,
+    ) -> Result<Option<(Client, bool)>, OAuthError> {
+        let client = self.inner.store.client(&target.client_id).await.map_err(|fault| store_fault(&fault))?;
+        Ok(client.map(|client| {
+            let registered = authorize::is_registered(&client.redirect_uris, &target.redirect_uri);
+            (client, registered)
+        }))
+    }
+
+    /// Sweeps out what expired long ago, once an hour; a failure is only logged, for nobody waits for it.
+    async fn sweep(&self) {
+        let (last, at) = (self.inner.swept_at.load(Ordering::Relaxed), now());
+        let mine = at - last >= SWEEP
+            && self.inner.swept_at.compare_exchange(last, at, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        if mine && let Err(fault) = self.inner.store.prune(at - KEPT).await {
+            tracing::warn!(cause = %fault, "expired tokens were not swept out");
+        }
+    }
+}
+
+/// The next pair of tokens, not yet anybody's.
+struct Pair {
+    access: String,
+    refresh: String,
+    lives: (Duration, Duration),
+}
+
+impl Pair {
+    fn new(settings: &OAuthSettings) -> Self {
+        let lives = (settings.access_token, settings.refresh_token);
+        Self { access: secret::new(ACCESS_TOKEN), refresh: secret::new(REFRESH_TOKEN), lives }
+    }
+
+    fn rows(&self, access: &str, refresh: &str) -> [NewToken; 2] {
+        let row = |text: &str, kind, scopes: &str, life| NewToken {
+            hash: secret::hash(text),
+            kind,
+            scopes: scopes.to_owned(),
+            expires_at: after(life),
+        };
+        [
+            row(&self.access, TokenKind::Access, access, self.lives.0),
+            row(&self.refresh, TokenKind::Refresh, refresh, self.lives.1),
+        ]
+    }
+
+    fn answer(self, scope: String) -> TokenAnswer {
+        TokenAnswer {
+            access_token: self.access,
+            token_type: "Bearer",
+            expires_in: self.lives.0.as_secs(),
+            refresh_token: self.refresh,
+            scope,
+        }
+    }
+}
+
+fn micros(duration: Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
+}
+
+pub(super) fn after(life: Duration) -> i64 {
+    now().saturating_add(micros(life))
+}
+
+/// A fault of the store in the words of the protocol; its cause goes to the log.
+pub(super) fn store_fault(fault: &StoreError) -> OAuthError {
+    tracing::error!(cause = %fault, "the store failed the authorization server");
+    OAuthError::unavailable("The store of the gateway cannot be used; try again.")
+}

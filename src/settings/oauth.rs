@@ -1,0 +1,47 @@
+//! How the authorization server gives out codes, tokens and keys.
+
+use super::listen::positive;
+use super::reader::Reader;
+use std::time::Duration;
+
+/// Longest life of a code; RFC 6749 recommends at most ten minutes.
+const LONGEST_CODE: Duration = Duration::from_secs(600);
+/// Longest time after which a revocation must be seen by every process.
+const LONGEST_REVOCATION: Duration = Duration::from_secs(60);
+
+/// The authorization server (`[oauth]`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OAuthSettings {
+    /// Life of an authorization code.
+    pub code: Duration,
+    /// Life of an access token.
+    pub access_token: Duration,
+    /// Life of a refresh token that is not used.
+    pub refresh_token: Duration,
+    /// How long a refresh whose answer was lost may be repeated; zero for never.
+    pub refresh_retry: Duration,
+    /// Age up to which what is known of a token is used without looking.
+    pub revocation_delay: Duration,
+    /// Failed attempts to prove a key allowed to one address in a minute.
+    pub attempts: usize,
+    /// Whether clients may register themselves (RFC 7591).
+    pub registration: bool,
+}
+
+impl OAuthSettings {
+    pub(super) fn read(from: &mut Reader) -> Self {
+        let code = |life: &Duration| !life.is_zero() && *life <= LONGEST_CODE;
+        let delay = |delay: &Duration| *delay <= LONGEST_REVOCATION;
+        Self {
+            code: from.get_where("oauth.code", "a duration above zero and of at most \"10m\"", code),
+            access_token: positive(from, "oauth.access_token"),
+            refresh_token: positive(from, "oauth.refresh_token"),
+            refresh_retry: from.get_where("oauth.refresh_retry", "a duration of at most \"60s\"", delay),
+            revocation_delay: from.get_where("oauth.revocation_delay", "a duration of at most \"60s\"", delay),
+            attempts: from.get_where("oauth.attempts", "a whole number from 1 to 10000", |count: &usize| {
+                (1..=10_000).contains(count)
+            }),
+            registration: from.get("oauth.registration"),
+        }
+    }
+}
