@@ -7,6 +7,20 @@
 //! May use: nothing of this crate. May be used by every folder but `sandbox`.
 
 use std::fmt;
+use uuid::Uuid;
+
+/// A token or gateway key that was good once, for those who keep a record of its use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndedCredential {
+    /// The grant of a token, or the key.
+    pub id: Uuid,
+    /// The person it acted for.
+    pub user: Uuid,
+    /// `oauth_grant` or `gateway_key`.
+    pub kind: &'static str,
+    /// The only workspace it opened, by id and what it was called.
+    pub workspace: Option<(Uuid, String)>,
+}
 
 /// One rejected field of a request, in v2 names (`errors[]` of a `validation_error`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +58,19 @@ pub enum Refusal {
     Unauthorized {
         /// Prose; never says whether a credential exists.
         detail: String,
+    },
+    /// 401 `unauthorized`: a bearer token or gateway key that is not, or no longer, good (RFC 6750
+    /// `invalid_token`).
+    InvalidToken {
+        /// Prose; the same for unknown, expired and revoked ones.
+        detail: String,
+        /// Whose it was, when it was good once; never told to the client.
+        ended: Option<Box<EndedCredential>>,
+    },
+    /// 403 `forbidden`: the credential lacks a scope (RFC 6750 `insufficient_scope`).
+    InsufficientScope {
+        /// The scopes of which any one would do.
+        scopes: Vec<String>,
     },
     /// 403 `forbidden`: visible, but role or scope too small.
     Forbidden {
@@ -147,6 +174,19 @@ impl Refusal {
         Self::NotFound { detail: "No such record, or not visible to this credential.".into() }
     }
 
+    /// The 401 for tokens and gateway keys: the same words whatever is wrong with them.
+    pub fn invalid_token() -> Self {
+        Self::InvalidToken { detail: "The access token is unknown, expired or revoked.".into(), ended: None }
+    }
+
+    /// [`Refusal::invalid_token`] for one that was good once.
+    pub fn ended_credential(known: EndedCredential) -> Self {
+        match Self::invalid_token() {
+            Self::InvalidToken { detail, .. } => Self::InvalidToken { detail, ended: Some(Box::new(known)) },
+            other => other,
+        }
+    }
+
     /// A fault of the gateway, with its cause for the log.
     pub fn internal(cause: impl fmt::Display) -> Self {
         Self::Internal { cause: cause.to_string() }
@@ -161,8 +201,8 @@ impl Refusal {
     pub fn status(&self) -> u16 {
         match self {
             Self::Validation { .. } | Self::OrderingNotCursorEligible { .. } => 400,
-            Self::Unauthorized { .. } => 401,
-            Self::Forbidden { .. } | Self::WorkflowDenied { .. } => 403,
+            Self::Unauthorized { .. } | Self::InvalidToken { .. } => 401,
+            Self::InsufficientScope { .. } | Self::Forbidden { .. } | Self::WorkflowDenied { .. } => 403,
             Self::NotFound { .. } => 404,
             Self::MethodNotAllowed { .. } => 405,
             Self::Conflict { .. } | Self::ManagedAtWorkspace | Self::ManagedAtProject => 409,
@@ -183,8 +223,8 @@ impl Refusal {
         match self {
             Self::Validation { .. } => "validation_error",
             Self::OrderingNotCursorEligible { .. } => "ordering_not_cursor_eligible",
-            Self::Unauthorized { .. } => "unauthorized",
-            Self::Forbidden { .. } => "forbidden",
+            Self::Unauthorized { .. } | Self::InvalidToken { .. } => "unauthorized",
+            Self::InsufficientScope { .. } | Self::Forbidden { .. } => "forbidden",
             Self::WorkflowDenied { .. } => "workflow_transition_denied",
             Self::NotFound { .. } => "resource_not_found",
             Self::MethodNotAllowed { .. } => "method_not_allowed",

@@ -1,26 +1,34 @@
 //! The life of a v2 request between the HTTP surface and the runner, top to bottom.
 //!
-//! Order of refusals (O2): credential 401 → route 404/405 → scope 403 → path ids 400/404 → workspace and
+//! Order of refusals (O2): credential 401 → limit 429 → route 404/405 → scope 403 → path ids 400/404 → workspace and
 //! project visible 404, role 403 → addressed record 404 → query and body 400 → uniqueness 409. The body is
 //! read here, but a body that cannot be read is judged only when the addressed record is known to exist.
 //!
 //! May use: everything but `cli` and `sandbox`; it is composition.
 
-use crate::access::{Access, gate};
-use crate::context::Context;
+mod schema;
+
+use crate::access::{Access, Caller, PrincipalKind, gate, presented_id};
+use crate::context::{Context, Priority, Spender};
+use crate::describe::openapi::Document;
+use crate::edge::ClientAddress;
+use crate::limits::{Class, CredentialId, Limits};
 use crate::plan::routes::{Found, Routes};
-use crate::plan::{BodyRule, Operation};
+use crate::plan::{BodyRule, Operation, Plan};
 use crate::refusal::Refusal;
-use crate::run::{Call, Job, Runner};
+use crate::run::{Call, Job, Origin, Runner};
 use crate::v2::{Parameters, Reply};
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, USER_AGENT};
 use http::request::Parts;
 use std::future::Future;
 use std::sync::Arc;
 
-/// Path of the OpenAPI document, which is no operation of the plan.
-const SCHEMA: &str = "/api/v2/schema/";
+/// Longest client agent kept, in characters; headers may be far longer, and audit entries are forever.
+const LONGEST_AGENT: usize = 512;
+
+/// An operation of the plan and the variables of its path.
+type Route = (usize, Vec<(String, String)>);
 
 /// Answers v2 requests.
 #[derive(Clone)]
@@ -28,13 +36,15 @@ pub struct V2 {
     runner: Arc<Runner>,
     routes: Arc<Routes>,
     access: Access,
+    limits: Arc<Limits>,
+    document: Arc<Document>,
 }
 
 impl V2 {
-    /// Puts the parts together.
-    pub fn new(runner: Arc<Runner>, access: Access) -> Self {
+    /// Puts the parts together; `document` is the OpenAPI document of the runner's plan.
+    pub fn new(runner: Arc<Runner>, access: Access, limits: Limits, document: Arc<Document>) -> Self {
         let routes = Arc::new(Routes::new(runner.plan()));
-        Self { runner, routes, access }
+        Self { runner, routes, access, limits: Arc::new(limits), document }
     }
 
     /// Answers one request; `body` is only awaited when the operation takes one.
@@ -47,9 +57,35 @@ impl V2 {
         body: impl Future<Output = Result<Bytes, Refusal>>,
         ctx: Context,
     ) -> Result<Reply, Refusal> {
-        let caller = self.access.identify(&head.headers, &ctx).await?;
-        let (index, mut variables) = self.route(&head)?;
+        let ctx = ctx.with_priority(if head.method.is_safe() { Priority::Read } else { Priority::Write });
         let plan = self.runner.plan();
+        // Found before the credential is proven, because that costs a call already; judged after.
+        let route = self.route(&head);
+        let credential = presented_id(&head.headers);
+        ctx.meter.spend_for(spender(&route, plan, credential));
+        let caller = self.proven(&head, credential, &ctx).await?;
+        let by_key = caller.kind == PrincipalKind::ApiKey;
+        let answer = self.answer_to(caller, route, head, body, ctx).await;
+        // The v1 key behind a token may die at any moment; its client is told about the token it knows.
+        answer.map_err(|refusal| match refusal {
+            Refusal::Unauthorized { .. } if !by_key => Refusal::invalid_token(),
+            refusal => refusal,
+        })
+    }
+
+    async fn answer_to(
+        &self,
+        caller: Caller,
+        route: Result<Route, Refusal>,
+        head: Parts,
+        body: impl Future<Output = Result<Bytes, Refusal>>,
+        ctx: Context,
+    ) -> Result<Reply, Refusal> {
+        let plan = self.runner.plan();
+        if schema::is_at(head.uri.path()) {
+            return schema::answer(&self.document, &head);
+        }
+        let (index, mut variables) = route?;
         let operation = &plan.operations[index];
         gate::check_scope(operation, &caller)?;
         if !operation.works() {
@@ -61,34 +97,112 @@ impl V2 {
             .ok_or_else(|| Refusal::invalid("The query string is not valid UTF-8."))?;
         let body = if takes_body(operation) { body.await } else { Ok(Bytes::new()) };
         let content_type = text_of(&head, CONTENT_TYPE.as_str());
-        let call = Call { operation: index, variables, parameters, caller, card, content_type, body, ctx };
+        let origin = origin(&head);
+        let call = Call { operation: index, variables, parameters, caller, card, content_type, body, origin, ctx };
         Job::new(Arc::clone(&self.runner), call).run().await
     }
 
-    fn route(&self, head: &Parts) -> Result<(usize, Vec<(String, String)>), Refusal> {
+    /// The person behind the credential, as far as its limit allows.
+    async fn proven(
+        &self,
+        head: &Parts,
+        credential: Option<CredentialId>,
+        ctx: &Context,
+    ) -> Result<Caller, Refusal> {
+        let attempts = &self.limits.attempts;
+        let address = head.extensions.get::<ClientAddress>().map(|address| address.0);
+        if let Some(address) = address {
+            attempts.may_try(address, credential)?;
+        }
+        let caller = match (self.access.identify(&head.headers, ctx).await, address) {
+            (Err(refused @ Refusal::Unauthorized { .. }), Some(address)) => {
+                return Err(attempts.failed(address, credential, refused));
+            }
+            (Err(refused @ Refusal::InvalidToken { .. }), _) => {
+                self.note_refused(&refused, head).await;
+                return Err(refused);
+            }
+            (outcome, _) => outcome?,
+        };
+        let credential = credential.unwrap_or_default();
+        attempts.proven(credential);
+        match self.limits.take(class(&caller), credential) {
+            Ok(standing) => standing.into_iter().for_each(|standing| ctx.meter.stand(standing)),
+            Err((refusal, standing)) => {
+                ctx.meter.stand(standing);
+                return Err(refusal);
+            }
+        }
+        Ok(caller)
+    }
+
+    /// Tells the workspace that a path names of a credential that was good once.
+    async fn note_refused(&self, refused: &Refusal, head: &Parts) {
+        let Refusal::InvalidToken { ended: Some(ended), .. } = refused else { return };
+        let Ok((_, variables)) = self.route(head) else { return };
+        if let Some((_, slug)) = variables.iter().find(|(name, _)| name == "slug") {
+            self.runner.credential_refused(ended, slug, &origin(head)).await;
+        }
+    }
+
+    fn route(&self, head: &Parts) -> Result<Route, Refusal> {
         match self.routes.find(head.method.as_str(), head.uri.path()) {
             Found::Operation { operation, variables } => Ok((operation, variables)),
             Found::WrongMethod { allow } => Err(Refusal::MethodNotAllowed { allow }),
             Found::MissingSlash { right } => {
                 Err(Refusal::NotFound { detail: format!("Every path ends with a slash; the right URL is {right}") })
             }
-            Found::Unknown if head.uri.path() == SCHEMA => schema(head.method.as_str()),
             Found::Unknown => Err(Refusal::NotFound { detail: "There is no such path.".into() }),
         }
     }
 }
 
-fn schema(method: &str) -> Result<(usize, Vec<(String, String)>), Refusal> {
-    match method {
-        "GET" | "HEAD" => Err(Refusal::NotImplemented { operation: "schema_retrieve".into() }),
-        _ => Err(Refusal::MethodNotAllowed { allow: vec!["GET", "HEAD"] }),
+/// Which limit a credential falls under (O15).
+fn class(caller: &Caller) -> Class {
+    match caller.kind {
+        PrincipalKind::ApiKey => Class::ApiKey,
+        PrincipalKind::OAuth => Class::OAuth,
+        PrincipalKind::Other if caller.workspace.is_some() => Class::Workspace,
+        PrincipalKind::Other => Class::External,
     }
+}
+
+/// Whom and what the v1 calls of a request are counted for.
+fn spender(route: &Result<Route, Refusal>, plan: &Plan, credential: Option<CredentialId>) -> Spender {
+    let operation = route.as_ref().map_or("none", |(index, _)| plan.operations[*index].id.as_str());
+    let beginning = credential.and_then(|credential| credential[..8].try_into().ok());
+    Spender { credential: beginning.map_or(0, u64::from_be_bytes), operation: operation.into() }
 }
 
 fn takes_body(operation: &Operation) -> bool {
     matches!(operation.body, BodyRule::Members(_))
 }
 
+fn origin(head: &Parts) -> Origin {
+    let agent = text_of(head, USER_AGENT.as_str()).unwrap_or_default();
+    Origin {
+        ip: head.extensions.get::<ClientAddress>().map(|client| client.0),
+        user_agent: agent.chars().take(LONGEST_AGENT).collect(),
+    }
+}
+
 fn text_of(head: &Parts, name: &str) -> Option<String> {
     head.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_a_request_came_from() {
+        let request = http::Request::get("/x").header("user-agent", "é".repeat(600)).body(()).unwrap();
+        let (mut head, ()) = request.into_parts();
+        assert_eq!(origin(&head).ip, None);
+        head.extensions.insert(ClientAddress("203.0.113.9".parse().unwrap()));
+        let found = origin(&head);
+        assert_eq!(found.ip.unwrap().to_string(), "203.0.113.9");
+        assert_eq!(found.user_agent, "é".repeat(512));
+        assert_eq!(origin(&http::Request::get("/x").body(()).unwrap().into_parts().0), Origin::default());
+    }
 }

@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::refusal::Refusal;
 use crate::v2::Reply;
 use futures_util::future::BoxFuture;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, VARY};
 use http::{HeaderValue, Request, Response, StatusCode};
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,8 +58,8 @@ impl Readiness for AlwaysReady {
 pub struct Surface {
     /// The v2 operations.
     pub v2: Arc<dyn V2Service>,
-    /// Pages besides, if any.
-    pub pages: Option<Arc<dyn Pages>>,
+    /// Pages besides; the first that has a path answers it.
+    pub pages: Vec<Arc<dyn Pages>>,
     /// The way through to v1.
     pub pass_through: PassThrough,
     /// What `/readyz` asks.
@@ -68,7 +68,7 @@ pub struct Surface {
 
 impl Surface {
     fn pages_for(&self, path: &str) -> Option<Arc<dyn Pages>> {
-        self.pages.clone().filter(|pages| pages.has(path))
+        self.pages.iter().find(|pages| pages.has(path)).cloned()
     }
 }
 
@@ -102,15 +102,24 @@ pub(super) async fn dispatch(
     Err(Refusal::NotFound { detail: "There is nothing at this path.".into() })
 }
 
-/// A v2 success as HTTP. Answers depend on the credential, so nobody on the way may keep them.
+/// A v2 success as HTTP. Answers depend on the credential, so nobody on the way may keep them; one with a
+/// validator may be kept by the client.
 fn reply(reply: Reply) -> Result<Response<Body>, Refusal> {
     let status = StatusCode::from_u16(reply.status).map_err(Refusal::internal)?;
     let has_body = reply.body.is_some();
     let mut response = Response::new(reply.body.map_or_else(body::empty, body::full));
     *response.status_mut() = status;
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let headers = response.headers_mut();
+    match reply.tag {
+        None => drop(headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"))),
+        Some(tag) => {
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+            headers.insert(ETAG, HeaderValue::try_from(tag).map_err(Refusal::internal)?);
+            headers.append(VARY, HeaderValue::from_static("accept, authorization, x-api-key"));
+        }
+    }
     if has_body {
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(reply.media));
     }
     Ok(response)
 }

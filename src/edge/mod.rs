@@ -4,10 +4,11 @@
 //! [`stack()`] lists the layers in order, [`dispatch`] tells v2 from the pass-through, [`problem`] writes
 //! every error body. What a v2 request means is the business of the [`V2Service`] behind.
 //!
-//! May use: `context`, `refusal`, `settings`, `telemetry`, `v2::Reply`. May not use: `access`, `run`,
+//! May use: `context`, `limits` (headers), `refusal`, `settings`, `telemetry`, `v2::Reply`. May not use: `access`, `run`,
 //! `translate`, `v1`, `store`.
 
 mod body;
+mod client_address;
 mod connection;
 pub mod dispatch;
 mod forwarding;
@@ -19,10 +20,11 @@ mod public_base;
 pub mod stack;
 
 pub use body::{Body, BodyError, empty, full, read_body};
+pub use client_address::ClientAddress;
 pub use connection::Peer;
 pub use dispatch::{AlwaysReady, Pages, Readiness, Surface, V2Service};
 pub use listen::serve;
-pub use pass_through::{Admission, AdmitAll, PassThrough, Unobserved, WriteObserver};
+pub use pass_through::{Admission, AdmitAll, CallObserver, CallUnderWay, PassThrough, Unobserved, WriteObserver};
 pub use public_base::PublicBase;
 pub use stack::{Stack, stack};
 

@@ -12,6 +12,7 @@ use super::layers::REQUEST_ID;
 use crate::context::Context;
 use crate::refusal::Refusal;
 use crate::settings::{HttpAddress, PublicSettings, UpstreamSettings};
+use futures_util::future::BoxFuture;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -33,15 +34,43 @@ pub trait WriteObserver: Send + Sync + 'static {
     /// A write to `path` was answered, failed, or was given up by its client; it may have been carried
     /// out in each case. Called before the client gets the answer.
     fn after_write(&self, path: &str);
+    /// Tells whoever else has to know of a write to `path`; awaited before the write is sent, and again before
+    /// the client gets the answer. By default there is nobody.
+    fn announce(&self, path: &str) -> BoxFuture<'static, ()> {
+        let _ = path;
+        Box::pin(std::future::ready(()))
+    }
 }
 
-/// Nobody wants to know of writes.
+/// Nobody wants to know.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unobserved;
+
+impl CallObserver for Unobserved {
+    fn sent(&self, _headers: &HeaderMap) -> Box<dyn CallUnderWay> {
+        Box::new(Self)
+    }
+}
+
+impl CallUnderWay for Unobserved {
+    fn answered(self: Box<Self>, _status: u16, _headers: &HeaderMap) {}
+}
 
 impl WriteObserver for Unobserved {
     fn before_write(&self, _path: &str) {}
     fn after_write(&self, _path: &str) {}
+}
+
+/// Is told of every call on the pass-through, because it spends the quota of its key.
+pub trait CallObserver: Send + Sync + 'static {
+    /// A call with these headers is about to be sent.
+    fn sent(&self, headers: &HeaderMap) -> Box<dyn CallUnderWay>;
+}
+
+/// A call on the pass-through; dropped without a word it had no answer.
+pub trait CallUnderWay: Send {
+    /// v1 has answered.
+    fn answered(self: Box<Self>, status: u16, headers: &HeaderMap);
 }
 
 /// Decides whether a request may go through at all, by its headers.
@@ -70,6 +99,7 @@ pub struct PassThrough {
     head_timeout: Duration,
     public: PublicSettings,
     observer: Arc<dyn WriteObserver>,
+    calls: Arc<dyn CallObserver>,
     admission: Arc<dyn Admission>,
 }
 
@@ -86,6 +116,7 @@ impl PassThrough {
             head_timeout: upstream.pass_through_timeout,
             public,
             observer: Arc::new(Unobserved),
+            calls: Arc::new(Unobserved),
             admission: Arc::new(AdmitAll),
         })
     }
@@ -94,6 +125,12 @@ impl PassThrough {
     #[must_use]
     pub fn observed_by(self, observer: Arc<dyn WriteObserver>) -> Self {
         Self { observer, ..self }
+    }
+
+    /// The same, with `calls` told of every call.
+    #[must_use]
+    pub fn counted_by(self, calls: Arc<dyn CallObserver>) -> Self {
+        Self { calls, ..self }
     }
 
     /// The same, with `admission` deciding what may go through.
@@ -114,13 +151,24 @@ impl PassThrough {
         self.admission.admit(request.headers())?;
         stays_inside(request.uri().path())?;
         let write = Write::begin(&self.observer, request.method(), request.uri().path());
+        if let Some(write) = &write {
+            self.observer.announce(&write.path).await;
+        }
         let progress = Progress::default();
         let request = self.outgoing(request, context, &progress)?;
+        let call = self.calls.sent(request.headers());
         let answer = tokio::select! {
             answer = self.client.request(request) => answer.map_err(|error| refusal(&error)),
             () = progress.stalled(self.head_timeout) => Err(no_answer()),
         };
-        drop(write);
+        if let Ok(answer) = &answer {
+            call.answered(answer.status().as_u16(), answer.headers());
+        }
+        if let Some(write) = write {
+            let path = write.path.clone();
+            drop(write);
+            self.observer.announce(&path).await;
+        }
         answer.map(returned)
     }
 

@@ -20,8 +20,10 @@ const SOON: u64 = 1;
 /// Seconds after which it is worth trying again when the store is away.
 const LATER: u64 = 5;
 
-/// How to authenticate; the same whatever was wrong, so that it tells nothing about credentials.
-const CHALLENGES: [&str; 2] = ["Bearer realm=\"causeway\"", "ApiKey realm=\"causeway\", header=\"X-Api-Key\""];
+/// How to authenticate with a key.
+const API_KEY_CHALLENGE: &str = "ApiKey realm=\"causeway\", header=\"X-Api-Key\"";
+/// Where clients learn which authorization server gives tokens (RFC 9728).
+const RESOURCE_METADATA: &str = "/.well-known/oauth-protected-resource";
 
 /// The body of a refusal, key by key as the contract has it.
 #[derive(Serialize)]
@@ -73,7 +75,10 @@ fn shown(refusal: &Refusal) -> Shown<'_> {
             "Ordering Not Cursor Eligible",
             format!("Cursor pagination is not possible with order_by={ordering}."),
         ),
-        Refusal::Unauthorized { detail } => plain("Unauthorized", detail),
+        Refusal::Unauthorized { detail } | Refusal::InvalidToken { detail, .. } => plain("Unauthorized", detail),
+        Refusal::InsufficientScope { scopes } => {
+            plain("Forbidden", format!("The credential carries none of the scopes {}.", scopes.join(", ")))
+        }
         Refusal::Forbidden { detail } | Refusal::WorkflowDenied { detail } => plain("Forbidden", detail),
         Refusal::NotFound { detail } => plain("Not Found", detail),
         Refusal::MethodNotAllowed { allow } => {
@@ -130,6 +135,7 @@ pub fn respond(refusal: &Refusal, base: &PublicBase, request_id: &str) -> Respon
     let mut response = Response::new(body::full(written(refusal, &shown, base)));
     *response.status_mut() = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     add_headers(&mut response, &shown);
+    add_challenges(&mut response, refusal, base);
     response
 }
 
@@ -146,7 +152,6 @@ fn written(refusal: &Refusal, shown: &Shown<'_>, base: &PublicBase) -> Vec<u8> {
 }
 
 fn add_headers(response: &mut Response<Body>, shown: &Shown<'_>) {
-    let unauthorized = response.status() == StatusCode::UNAUTHORIZED;
     let not_allowed = response.status() == StatusCode::METHOD_NOT_ALLOWED;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
@@ -156,11 +161,34 @@ fn add_headers(response: &mut Response<Body>, shown: &Shown<'_>) {
     if not_allowed && let Ok(allow) = HeaderValue::from_str(&allowed(shown.allow)) {
         headers.insert(ALLOW, allow);
     }
-    if unauthorized {
-        for challenge in CHALLENGES {
-            headers.append(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+}
+
+/// Says how to authenticate, or what the token lacks (RFC 6750, 3). Unknown, expired and revoked tokens get
+/// the same words, so that the challenge tells nothing about credentials.
+fn add_challenges(response: &mut Response<Body>, refusal: &Refusal, base: &PublicBase) {
+    let bearer = match refusal {
+        Refusal::Unauthorized { .. } => String::new(),
+        Refusal::InvalidToken { detail, .. } => {
+            format!(", error=\"invalid_token\", error_description=\"{}\"", quotable(detail))
         }
+        Refusal::InsufficientScope { scopes } => {
+            format!(", error=\"insufficient_scope\", scope=\"{}\"", scopes.join(" "))
+        }
+        _ => return,
+    };
+    let bearer = format!("Bearer realm=\"causeway\"{bearer}, resource_metadata=\"{base}{RESOURCE_METADATA}\"");
+    let headers = response.headers_mut();
+    if let Ok(bearer) = HeaderValue::from_str(&bearer) {
+        headers.append(WWW_AUTHENTICATE, bearer);
     }
+    if !matches!(refusal, Refusal::InsufficientScope { .. }) {
+        headers.append(WWW_AUTHENTICATE, HeaderValue::from_static(API_KEY_CHALLENGE));
+    }
+}
+
+/// What may stand in a quoted string of a challenge.
+fn quotable(text: &str) -> String {
+    text.chars().filter(|c| matches!(c, ' '..='~') && !matches!(c, '"' | '\\')).collect()
 }
 
 /// Methods as `Allow` lists them; where there is GET there is HEAD (O7).
@@ -201,6 +229,8 @@ mod tests {
             Refusal::invalid("no field fits"),
             Refusal::OrderingNotCursorEligible { ordering: "sort_order".into() },
             Refusal::Unauthorized { detail: detail() },
+            Refusal::invalid_token(),
+            Refusal::InsufficientScope { scopes: vec!["read".into()] },
             Refusal::Forbidden { detail: detail() },
             Refusal::WorkflowDenied { detail: detail() },
             Refusal::not_found(),
@@ -287,7 +317,8 @@ mod tests {
             let status = parts.status.as_u16();
             assert_eq!(parts.headers.contains_key(RETRY_AFTER), matches!(status, 429 | 503), "{refusal:?}");
             assert_eq!(parts.headers.contains_key(ALLOW), status == 405, "{refusal:?}");
-            assert_eq!(parts.headers.contains_key(WWW_AUTHENTICATE), status == 401, "{refusal:?}");
+            let challenged = status == 401 || matches!(refusal, Refusal::InsufficientScope { .. });
+            assert_eq!(parts.headers.contains_key(WWW_AUTHENTICATE), challenged, "{refusal:?}");
         }
     }
 
@@ -303,7 +334,17 @@ mod tests {
             "1"
         );
         let unauthorized = Refusal::Unauthorized { detail: String::new() };
-        assert_eq!(header(unauthorized, "www-authenticate").await, "Bearer realm=\"causeway\"");
+        let metadata = "resource_metadata=\"https://v2.example.com/.well-known/oauth-protected-resource\"";
+        let challenge = async |refusal| header(refusal, "www-authenticate").await;
+        assert_eq!(challenge(unauthorized).await, format!("Bearer realm=\"causeway\", {metadata}"));
+        let scopes = vec!["read".into(), "projects.states:read".into()];
+        assert_eq!(
+            challenge(Refusal::InsufficientScope { scopes }).await,
+            format!(
+                "Bearer realm=\"causeway\", error=\"insufficient_scope\", scope=\"read projects.states:read\", {metadata}"
+            )
+        );
+        assert!(challenge(Refusal::invalid_token()).await.contains("error=\"invalid_token\""));
     }
 
     #[tokio::test]

@@ -17,6 +17,8 @@ pub struct CacheSettings {
     pub identity: Duration,
     /// The refusal of a credential.
     pub refused_identity: Duration,
+    /// Collections and indices while v1's quota is short.
+    pub stretch: Duration,
 }
 
 impl CacheSettings {
@@ -27,6 +29,7 @@ impl CacheSettings {
             card: from.get_where("cache.card", form, |age: &Duration| *age <= OLDEST_CARD),
             identity: from.get("cache.identity"),
             refused_identity: from.get("cache.refused_identity"),
+            stretch: from.get("cache.stretch"),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::reader::Reader;
 use super::value::Size;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The index of work items (`[index]`).
@@ -13,11 +14,18 @@ pub struct IndexSettings {
     pub sweep: Duration,
     /// Bytes held by the indices of all projects together.
     pub max_size: usize,
+    /// Where they are kept between starts; none for beside the store's file.
+    pub directory: Option<PathBuf>,
 }
 
 impl IndexSettings {
     pub(super) fn read(from: &mut Reader) -> Self {
         let Size(max_size) = from.get("index.max_size");
-        Self { freshness: from.get("index.freshness"), sweep: from.get("index.sweep"), max_size }
+        Self {
+            freshness: from.get("index.freshness"),
+            sweep: from.get("index.sweep"),
+            max_size,
+            directory: from.optional("index.directory"),
+        }
     }
 }

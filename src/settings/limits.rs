@@ -1,6 +1,7 @@
 //! How much one request may take, and how many there may be at once.
 
 use super::listen::positive;
+use super::rate::RateSettings;
 use super::reader::Reader;
 use super::value::Size;
 use std::time::Duration;
@@ -16,6 +17,8 @@ pub struct LimitSettings {
     pub body: usize,
     /// Longest pause between two pieces of a v2 request body.
     pub body_pause: Duration,
+    /// Requests a minute.
+    pub rate: RateSettings,
 }
 
 impl LimitSettings {
@@ -26,6 +29,7 @@ impl LimitSettings {
             concurrency: from.get_where("limits.concurrency", "a whole number from 1 to 1000000", at_once),
             body: from.get_where("limits.body", "a size above zero", |size: &Size| size.0 > 0).0,
             body_pause: positive(from, "limits.body_pause"),
+            rate: RateSettings::read(from),
         }
     }
 }

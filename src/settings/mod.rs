@@ -15,10 +15,14 @@ mod index;
 mod limits;
 mod listen;
 mod log;
+mod oauth;
 mod public;
+mod rate;
 mod reader;
+mod secrets;
 mod source;
 mod store;
+mod types;
 mod upstream;
 mod value;
 mod workflow;
@@ -30,9 +34,13 @@ pub use index::IndexSettings;
 pub use limits::LimitSettings;
 pub use listen::ListenSettings;
 pub use log::{LogFormat, LogSettings};
+pub use oauth::OAuthSettings;
 pub use public::PublicSettings;
+pub use rate::RateSettings;
+pub use secrets::SecretSettings;
 pub use source::{DEFAULTS, ENVIRONMENT_PREFIX, FILE_VARIABLE, Origin};
 pub use store::StoreSettings;
+pub use types::TypeSettings;
 pub use upstream::UpstreamSettings;
 pub use value::{HttpAddress, Secret};
 pub use workflow::{Move, ProjectWorkflow, WorkflowSettings};
@@ -63,10 +71,16 @@ pub struct Settings {
     pub index: IndexSettings,
     /// Whether lists refuse unknown query parameters (O6).
     pub strict_query: bool,
+    /// The authorization server.
+    pub oauth: OAuthSettings,
+    /// The secrets under which v1 keys are kept.
+    pub secrets: SecretSettings,
     /// Cross-origin access.
     pub cors: CorsSettings,
     /// The log.
     pub log: LogSettings,
+    /// Work item types.
+    pub types: TypeSettings,
     /// Workflow rules of projects.
     pub workflow: WorkflowSettings,
     /// Folder with mapping files instead of the built-in ones.
@@ -109,8 +123,11 @@ impl Settings {
             cache: CacheSettings::read(from),
             index: IndexSettings::read(from),
             strict_query: from.get("strict_query"),
+            oauth: OAuthSettings::read(from),
+            secrets: SecretSettings::read(from),
             cors: CorsSettings::read(from),
             log: LogSettings::read(from),
+            types: TypeSettings::read(from),
             workflow: WorkflowSettings::read(from),
             mappings: from.optional("mappings"),
         }

@@ -96,7 +96,7 @@ fn is_unset(entry: &Entry) -> bool {
 }
 
 fn unusable(key: &str, entry: &Entry, form: &str) -> SettingFault {
-    let problem = if key == "store.url" {
+    let problem = if key == "store.url" || key.starts_with("secrets.") {
         "the value (not shown, it may hold a password) cannot be used".to_owned()
     } else {
         format!("{} cannot be used", entry.raw)

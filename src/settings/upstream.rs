@@ -22,6 +22,12 @@ pub struct UpstreamSettings {
     pub pass_through_timeout: Duration,
     /// A v1 key of the gateway's own, for work ahead of requests; none does no such work.
     pub service_key: Option<Secret>,
+    /// Requests a minute that v1 takes from one key; 0 for any number.
+    pub quota: usize,
+    /// The same for `service_key`.
+    pub service_quota: usize,
+    /// How many of the quota only writes may use.
+    pub write_reserve: usize,
 }
 
 impl UpstreamSettings {
@@ -33,6 +39,9 @@ impl UpstreamSettings {
             pool_size: from.get("upstream.pool_size"),
             pass_through_timeout: positive(from, "upstream.pass_through_timeout"),
             service_key: from.optional("upstream.service_key"),
+            quota: a_minute(from, "upstream.quota"),
+            service_quota: a_minute(from, "upstream.service_quota"),
+            write_reserve: from.get("upstream.write_reserve"),
         }
     }
 
@@ -49,6 +58,12 @@ fn base_url(from: &mut Reader) -> Option<HttpAddress> {
     let form = "an address such as \"https://v1.example.com\", without /api/v1, credentials or query";
     from.optional_where("upstream.base_url", form, |address: &HttpAddress| {
         !address.as_str().ends_with("/api/v1") && !address.as_str().ends_with("/api")
+    })
+}
+
+fn a_minute(from: &mut Reader, key: &str) -> usize {
+    from.get_where(key, "a whole number of requests a minute up to 1000000, 0 for no limit", |rate| {
+        *rate <= 1_000_000
     })
 }
 

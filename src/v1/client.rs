@@ -5,6 +5,7 @@
 //! `refusal` and the rest of this folder.
 
 use super::base_url::{BaseUrl, BaseUrlError};
+use super::budget::{Budget, Permit, Told};
 use super::message::{Method, V1Error, V1Request, V1Response};
 use super::{V1Key, refusals, retry};
 use crate::context::Context;
@@ -12,7 +13,7 @@ use crate::refusal::Refusal;
 use bytes::{Bytes, BytesMut};
 use reqwest::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use std::error::Error;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How the client reaches v1.
 #[derive(Debug, Clone)]
@@ -45,6 +46,8 @@ pub enum ClientError {
 const IDLE: Duration = Duration::from_secs(15);
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// The client; cheap to clone, all clones share the connections.
@@ -54,6 +57,7 @@ pub struct Client {
     base: BaseUrl,
     response_cap: usize,
     retry_jitter: Duration,
+    budget: Budget,
 }
 
 impl Client {
@@ -80,7 +84,19 @@ impl Client {
             builder = builder.tls_certs_only([]);
         }
         let http = builder.build().map_err(|cause| ClientError::SetUp(chain(&cause)))?;
-        Ok(Self { http, base, response_cap: settings.response_cap, retry_jitter: settings.retry_jitter })
+        let (response_cap, retry_jitter) = (settings.response_cap, settings.retry_jitter);
+        Ok(Self { http, base, response_cap, retry_jitter, budget: Budget::unlimited() })
+    }
+
+    /// The same, with its calls paced by `budget`.
+    #[must_use]
+    pub fn paced_by(self, budget: Budget) -> Self {
+        Self { budget, ..self }
+    }
+
+    /// What paces the calls.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     /// The deployment this client talks to.
@@ -88,8 +104,9 @@ impl Client {
         &self.base
     }
 
-    /// Carries out one call, repeating it once where that is safe (see `retry`). Every attempt counts on
-    /// `ctx.meter`; all attempts together end at `ctx.deadline`.
+    /// Carries out one call, repeating it once where that is safe (see `retry`). Every attempt waits for the
+    /// budget of its key and counts on `ctx.meter`; all attempts together end at `ctx.deadline`. What v1
+    /// refuses because its quota is used up was not carried out, and is sent again when v1 takes requests again.
     ///
     /// # Errors
     /// [`V1Error`] when there is no complete answer. Any complete answer is `Ok`, whatever its status.
@@ -97,6 +114,9 @@ impl Client {
         let mut left = retry::ATTEMPTS;
         loop {
             let outcome = self.measured_attempt(key, &request, ctx).await;
+            if self.budget.paces(key.id()) && outcome.as_ref().is_ok_and(|answer| answer.status == 429) {
+                continue;
+            }
             left -= 1;
             if left == 0 || !retry::may_repeat(request.method, &outcome) {
                 return outcome;
@@ -128,12 +148,17 @@ impl Client {
         ctx: &Context,
     ) -> Result<V1Response, V1Error> {
         let prepared = self.prepare(key, request, ctx)?;
+        if ctx.remaining().is_zero() {
+            return Err(V1Error::Timeout { maybe_done: false });
+        }
+        let permit = self.budget.admit(key.id(), ctx).await.map_err(V1Error::Limited)?;
         let left = ctx.remaining();
         if left.is_zero() {
+            permit.not_sent();
             return Err(V1Error::Timeout { maybe_done: false });
         }
         let begun = Instant::now();
-        let outcome = tokio::time::timeout(left, self.attempt(prepared)).await;
+        let outcome = tokio::time::timeout(left, self.attempt(prepared, permit)).await;
         ctx.meter.record(begun.elapsed());
         let outcome = outcome.unwrap_or(Err(V1Error::Timeout { maybe_done: request.method != Method::Get }));
         outcome.map(|answer| without_echo(answer, key))
@@ -161,9 +186,18 @@ impl Client {
         Ok(prepared)
     }
 
-    async fn attempt(&self, request: reqwest::Request) -> Result<V1Response, V1Error> {
-        let mut answer = self.http.execute(request).await.map_err(lost)?;
+    async fn attempt(&self, request: reqwest::Request, permit: Permit) -> Result<V1Response, V1Error> {
+        let mut answer = match self.http.execute(request).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                if error.is_connect() {
+                    permit.not_sent();
+                }
+                return Err(lost(error));
+            }
+        };
         let status = answer.status().as_u16();
+        permit.answered(&told(status, answer.headers()));
         let (is_json, retry_after) = (is_json(answer.headers()), retry_after(answer.headers()));
         let body = self.read_body(&mut answer).await?;
         Ok(V1Response { status, body, is_json, retry_after })
@@ -213,7 +247,22 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 fn retry_after(headers: &HeaderMap) -> Option<u64> {
-    headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()
+    number(headers, &RETRY_AFTER)
+}
+
+fn number(headers: &HeaderMap, name: &HeaderName) -> Option<u64> {
+    headers.get(name)?.to_str().ok()?.trim().parse().ok()
+}
+
+/// What an answer of v1 says about the quota of its key.
+pub(crate) fn told(status: u16, headers: &HeaderMap) -> Told {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    Told {
+        status,
+        remaining: number(headers, &REMAINING).and_then(|number| usize::try_from(number).ok()),
+        reset: number(headers, &RESET).map(|reset| Duration::from_secs(reset.saturating_sub(now))),
+        retry_after: retry_after(headers),
+    }
 }
 
 /// Only a connection that was never made is certain not to have carried the request.

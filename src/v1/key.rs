@@ -10,6 +10,13 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyId(pub [u8; 32]);
 
+impl KeyId {
+    /// The id of a key as it stands in a header.
+    pub fn of(secret: &[u8]) -> Self {
+        Self(Sha256::digest(secret).into())
+    }
+}
+
 impl fmt::Debug for KeyId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "KeyId({:02x}{:02x}{:02x}{:02x}…)", self.0[0], self.0[1], self.0[2], self.0[3])
@@ -26,7 +33,7 @@ pub struct V1Key {
 impl V1Key {
     /// Wraps the secret and computes its id.
     pub fn new(secret: &str) -> Self {
-        let id = KeyId(Sha256::digest(secret.as_bytes()).into());
+        let id = KeyId::of(secret.as_bytes());
         Self { secret: secret.into(), id }
     }
 

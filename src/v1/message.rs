@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use std::fmt;
+use std::time::Duration;
 
 /// Methods v1 knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -101,4 +102,7 @@ pub enum V1Error {
     /// gateway. Nothing was sent.
     #[error("the request to v1 cannot be sent: {0}")]
     Unsendable(String),
+    /// The budget of the key allows no call before the deadline, only after this time. Nothing was sent.
+    #[error("the quota at v1 allows the call in {0:?}")]
+    Limited(Duration),
 }

@@ -6,6 +6,7 @@
 //! May use: `context`, `refusal`, `settings`. May not use: `v2`, `translate`, `plan`, `run`, `edge`.
 
 mod base_url;
+pub mod budget;
 mod client;
 mod key;
 mod message;
@@ -14,6 +15,8 @@ mod refusals;
 mod retry;
 
 pub use base_url::{BaseUrl, BaseUrlError};
+pub use budget::{Budget, BudgetSettings};
+pub(crate) use client::told;
 pub use client::{Client, ClientError, ClientSettings};
 pub use key::{KeyId, V1Key};
 pub use message::{Method, V1Error, V1Request, V1Response};

@@ -31,6 +31,7 @@ impl V1Error {
             }
             Self::TooLarge(_) => Refusal::upstream("The answer of the service behind is too large.", self),
             Self::Unsendable(_) => Refusal::internal(self),
+            Self::Limited(wait) => quota_used_up(wait.as_secs_f64().ceil() as u64),
         }
     }
 }
@@ -93,8 +94,12 @@ pub(super) fn malformed(cause: impl std::fmt::Display) -> Refusal {
 
 fn rate_limited(answer: &V1Response) -> Refusal {
     // Trap 57, `throttle_limited`: the quota is v1's, per key, and shared by all clients of that key.
+    quota_used_up(answer.retry_after.unwrap_or(1))
+}
+
+fn quota_used_up(retry_after: u64) -> Refusal {
     Refusal::RateLimited {
-        retry_after: answer.retry_after.unwrap_or(1).max(1),
+        retry_after: retry_after.max(1),
         detail: "The request quota of this key at the service behind is used up.".into(),
     }
 }

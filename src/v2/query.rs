@@ -129,6 +129,25 @@ pub fn read_single(operation: &Operation, parameters: &Parameters) -> Result<Vec
     if errors.is_empty() { Ok(expand) } else { Err(Refusal::fields(errors)) }
 }
 
+/// Reads a parameter that the operation itself reads: comma-separated words of its list, each once.
+///
+/// # Errors
+/// `validation_error` on the parameter for every word outside the list.
+pub fn read_words(operation: &Operation, parameters: &Parameters, name: &str) -> Result<Vec<String>, Refusal> {
+    let param = operation.params.iter().find(|param| param.name == name);
+    let param = param.ok_or_else(|| Refusal::internal(format!("{} takes no {name}", operation.id)))?;
+    let (mut words, mut errors) = (Vec::new(), Vec::new());
+    let text = parameters.given(name).unwrap_or_default();
+    for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+        if !param.allowed.iter().any(|known| known == word) {
+            errors.push(FieldError::new(name, format!("`{word}` is not one of: {}", param.allowed.join(", "))));
+        } else if !words.iter().any(|known| known == word) {
+            words.push(word.to_owned());
+        }
+    }
+    if errors.is_empty() { Ok(words) } else { Err(Refusal::fields(errors)) }
+}
+
 fn check_eligible(
     operation: &Operation,
     resource: &Resource,

@@ -2,23 +2,40 @@
 
 use bytes::Bytes;
 
+/// Media type of nearly every success.
+const JSON: &str = "application/json";
+
 /// Status and body of a success.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// HTTP status, always 2xx.
+    /// HTTP status: 2xx, or 304 for what the client has already.
     pub status: u16,
-    /// JSON body; `None` for 204.
+    /// Body; `None` for 204 and 304.
     pub body: Option<Bytes>,
+    /// Media type of the body.
+    pub media: &'static str,
+    /// Validator of what the client may keep and ask for again; `None` for what must not be kept.
+    pub tag: Option<String>,
 }
 
 impl Reply {
     /// A JSON body with `status`.
     pub fn json(status: u16, body: impl Into<Bytes>) -> Self {
-        Self { status, body: Some(body.into()) }
+        Self { status, body: Some(body.into()), media: JSON, tag: None }
     }
 
     /// 204 without a body.
     pub fn no_content() -> Self {
-        Self { status: 204, body: None }
+        Self { status: 204, body: None, media: JSON, tag: None }
+    }
+
+    /// A document the client may keep, as long as it asks whether `tag` is still right.
+    pub fn document(body: impl Into<Bytes>, media: &'static str, tag: String) -> Self {
+        Self { status: 200, body: Some(body.into()), media, tag: Some(tag) }
+    }
+
+    /// The client has the document already.
+    pub fn not_modified(tag: String) -> Self {
+        Self { status: 304, body: None, media: JSON, tag: Some(tag) }
     }
 }

@@ -1,14 +1,16 @@
-//! The way to v1: the client, access and the store, against a scripted v1.
+//! The way to v1: the client and access, against a scripted v1.
 //!
 //! May use: the public interface of the crate and `tests/support`.
 
+mod audit;
+mod budget;
 mod cards;
 mod client;
 mod double;
 mod identity;
+mod limits;
 mod paging;
 mod places;
-mod store;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -55,7 +57,13 @@ fn access_to(v1: &ScriptedV1) -> (Access, Clock) {
 fn caller(key: &str, number: u128) -> Caller {
     let id = person(number);
     let user = User { id, email: format!("{key}@acme.test"), display_name: key.into() };
-    Caller { key: V1Key::new(key), user: Arc::new(user), kind: PrincipalKind::ApiKey, scopes: None }
+    Caller {
+        key: V1Key::new(key),
+        user: Arc::new(user),
+        kind: PrincipalKind::ApiKey,
+        scopes: None,
+        workspace: None,
+    }
 }
 
 fn person(number: u128) -> Uuid {

@@ -1,4 +1,5 @@
-//! Where refusals become bytes, and where v2 answers say what they cost at v1.
+//! Where refusals become bytes, and where v2 answers say what they cost at v1, how old their data is, and where
+//! the credential stands with its limit.
 
 use super::{Layered, context};
 use crate::context::Context;
@@ -6,8 +7,10 @@ use crate::edge::body::Body;
 use crate::edge::dispatch::is_v2;
 use crate::edge::problem;
 use crate::edge::public_base::PublicBase;
+use crate::limits::headers;
 use crate::refusal::Refusal;
 use futures_util::FutureExt;
+use http::header::AGE;
 use http::{HeaderName, HeaderValue, Request, Response};
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
@@ -32,6 +35,9 @@ async fn answered<S: Layered<Refusal>>(mut inner: S, request: Request<Body>) -> 
     let mut response = result.unwrap_or_else(|refusal| problem::respond(&refusal, &base, &context.request_id));
     if v2 {
         add_cost(&mut response, &context, began.elapsed());
+        if let Some(standing) = context.meter.standing() {
+            headers::write(response.headers_mut(), &standing);
+        }
     }
     Ok(response)
 }
@@ -44,6 +50,10 @@ fn add_cost(response: &mut Response<Body>, context: &Context, total: Duration) {
     for note in context.meter.notes() {
         timing.push_str(", ");
         timing.push_str(note.entry());
+    }
+    if let Some(age) = context.meter.stale_age().filter(|_| response.status().is_success()) {
+        // Rounded up, so that nothing is said to be younger than it is.
+        response.headers_mut().insert(AGE, (age.as_secs_f64().ceil() as u64).into());
     }
     response.headers_mut().insert(V1_CALLS, calls.into());
     if let Ok(timing) = HeaderValue::from_str(&timing) {

@@ -1,8 +1,9 @@
-//! Gives each request what accompanies it: its id, its context and the address it came by.
+//! Gives each request what accompanies it: its id, its context, the address it came by and that of its client.
 
 use super::Layered;
 use crate::context::Context;
 use crate::edge::body::Body;
+use crate::edge::client_address::ClientAddress;
 use crate::edge::public_base::PublicBase;
 use crate::settings::PublicSettings;
 use futures_util::FutureExt;
@@ -19,8 +20,8 @@ pub(in crate::edge) const REQUEST_ID: HeaderName = HeaderName::from_static("x-re
 /// Longest id accepted from a client, in bytes.
 const LONGEST_ID: usize = 128;
 
-/// Adds [`Context`] (expiring after `allowed`) and [`PublicBase`] to each request, and the id to each
-/// answer that has none.
+/// Adds [`Context`] (expiring after `allowed`), [`PublicBase`] and [`ClientAddress`] to each request, and the
+/// id to each answer that has none.
 pub(in crate::edge) fn companion<S: Layered<Infallible>>(
     inner: S,
     allowed: Duration,
@@ -40,6 +41,9 @@ async fn accompany<S: Layered<Infallible>>(
     let (mut parts, body) = request.into_parts();
     let base = PublicBase::of(&parts, &public);
     parts.extensions.insert(base);
+    if let Some(client) = ClientAddress::of(&parts, &public) {
+        parts.extensions.insert(client);
+    }
     parts.extensions.insert(Context::new(id, allowed));
     let mut response = inner.call(Request::from_parts(parts, body)).await?;
     if let Ok(header) = header {

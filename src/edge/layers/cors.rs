@@ -24,8 +24,8 @@ const PREFLIGHT: [(HeaderName, &str); 3] = [
 ];
 
 /// Headers of an answer that pages may read besides the usual ones.
-const READABLE: &str = "Allow, Causeway-V1-Calls, Retry-After, Server-Timing, WWW-Authenticate, \
-                        X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
+const READABLE: &str = "Age, Allow, Causeway-V1-Calls, RateLimit, RateLimit-Policy, Retry-After, Server-Timing, \
+                        WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
 
 /// Answers preflights of allowed origins and marks their other answers as readable.
 pub(in crate::edge) fn cors<S: Layered<Infallible>>(

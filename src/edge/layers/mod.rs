@@ -3,7 +3,7 @@
 //! A layer is a function from the service inside to the service outside. Inside `answer` services fail
 //! with a `Refusal`, outside they never fail.
 //!
-//! May use: `context`, `refusal`, `settings`, `telemetry`, `edge::body`, `edge::problem`,
+//! May use: `context`, `limits`, `refusal`, `settings`, `telemetry`, `edge::body`, `edge::problem`,
 //! `edge::public_base`.
 
 mod access_log;

@@ -166,7 +166,7 @@ fn surface(
         pass_through = pass_through.observed_by(observer);
     }
     let readiness: Arc<dyn Readiness> = Arc::new(AlwaysReady);
-    stack(settings, Surface { v2: Arc::new(script), pages: Some(Arc::new(OnePage)), pass_through, readiness })
+    stack(settings, Surface { v2: Arc::new(script), pages: vec![Arc::new(OnePage)], pass_through, readiness })
 }
 
 /// An answer as it came over the wire.

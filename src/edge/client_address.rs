@@ -1,0 +1,86 @@
+//! From which address the client of a request came.
+//!
+//! May use: `settings`, `edge::connection`.
+
+use super::connection::Peer;
+use crate::settings::PublicSettings;
+use http::request::Parts;
+use std::net::{IpAddr, SocketAddr};
+
+/// Header to which each proxy adds whom it received the request from.
+const FORWARDED_FOR: &str = "x-forwarded-for";
+
+/// The client's address; in the extensions of every request inside the stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientAddress(pub IpAddr);
+
+impl ClientAddress {
+    /// The other end of the connection; behind trusted proxies the last address they did not vouch for as
+    /// one of theirs. Further left everything is the client's own claim.
+    pub(super) fn of(request: &Parts, settings: &PublicSettings) -> Option<Self> {
+        let mut nearest = request.extensions.get::<Peer>()?.0.ip().to_canonical();
+        let lines: Vec<&str> =
+            request.headers.get_all(FORWARDED_FOR).iter().map(|line| line.to_str().unwrap_or_default()).collect();
+        for hop in lines.iter().rev().flat_map(|line| line.rsplit(',')) {
+            if !settings.trusts(nearest) {
+                break;
+            }
+            // A hop that names no address ends the chain: what is left of it is nobody's word.
+            let Some(address) = address(hop.trim()) else { break };
+            nearest = address;
+        }
+        Some(Self(nearest))
+    }
+}
+
+/// An address with or without a port, an IPv6 one with or without brackets.
+fn address(text: &str) -> Option<IpAddr> {
+    let plain = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let address = plain.parse().ok().or_else(|| Some(text.parse::<SocketAddr>().ok()?.ip()));
+    address.map(|address: IpAddr| address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(peer: &str, lines: &[&str], trusted: &[&str]) -> String {
+        let mut request = http::Request::builder().uri("/x");
+        for line in lines {
+            request = request.header(FORWARDED_FOR, *line);
+        }
+        let (mut parts, ()) = request.body(()).unwrap().into_parts();
+        parts.extensions.insert(Peer(peer.parse().unwrap()));
+        let trusted_proxies = trusted.iter().map(|network| network.parse().unwrap()).collect();
+        ClientAddress::of(&parts, &PublicSettings { url: None, trusted_proxies }).unwrap().0.to_string()
+    }
+
+    #[test]
+    fn strangers_are_not_believed() {
+        assert_eq!(client("9.9.9.9:1", &["1.2.3.4"], &[]), "9.9.9.9");
+        assert_eq!(client("9.9.9.9:1", &["1.2.3.4"], &["10.0.0.0/8"]), "9.9.9.9");
+        assert_eq!(client("[::ffff:9.9.9.9]:1", &[], &[]), "9.9.9.9");
+    }
+
+    #[test]
+    fn trusted_proxies_name_the_client_and_the_client_names_nobody() {
+        let behind = |lines: &[&str]| client("10.0.0.1:1", lines, &["10.0.0.0/8"]);
+        assert_eq!(behind(&["203.0.113.9"]), "203.0.113.9");
+        assert_eq!(behind(&["6.6.6.6, 203.0.113.9"]), "203.0.113.9", "what the client claims is left of it");
+        assert_eq!(behind(&["6.6.6.6, 203.0.113.9, 10.1.1.1"]), "203.0.113.9");
+        assert_eq!(behind(&["6.6.6.6", "203.0.113.9,10.1.1.1"]), "203.0.113.9", "several lines are one");
+        assert_eq!(behind(&["203.0.113.9:4711"]), "203.0.113.9");
+        assert_eq!(behind(&["[2001:db8::1]:443"]), "2001:db8::1");
+        assert_eq!(behind(&["[2001:db8::1]"]), "2001:db8::1");
+        assert_eq!(behind(&["2001:db8::1"]), "2001:db8::1");
+    }
+
+    #[test]
+    fn where_nobody_names_an_address_the_nearest_known_one_stands() {
+        let behind = |lines: &[&str]| client("10.0.0.1:1", lines, &["10.0.0.0/8"]);
+        assert_eq!(behind(&[]), "10.0.0.1");
+        assert_eq!(behind(&[""]), "10.0.0.1");
+        assert_eq!(behind(&["6.6.6.6, unknown, 10.1.1.1"]), "10.1.1.1");
+        assert_eq!(behind(&["10.2.2.2, 10.1.1.1"]), "10.2.2.2", "a client within the trusted network");
+    }
+}

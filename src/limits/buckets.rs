@@ -1,0 +1,136 @@
+//! One bucket per key, refilled evenly. Whoever stays within the limit in every minute is never refused.
+
+use super::clock::RuntimeClock;
+use crate::settings::RateSettings;
+use governor::clock::Clock;
+use governor::middleware::StateInformationMiddleware;
+use governor::state::keyed::DashMapStateStore;
+use governor::{Quota, RateLimiter};
+use std::hash::Hash;
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// The time in which is counted.
+const MINUTE: Duration = Duration::from_secs(60);
+/// Requests between two rounds that drop the buckets of those who have not come for a while.
+const ROUND: usize = 4096;
+/// Buckets from which on every new key first has idle ones dropped.
+const MANY: usize = 100_000;
+
+/// Kinds of credentials, each with a limit of its own (O15).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// A v1 API key of a person.
+    ApiKey,
+    /// A token of the authorization server.
+    OAuth,
+    /// A key for one workspace.
+    Workspace,
+    /// A key of a service.
+    Service,
+    /// A token from elsewhere.
+    External,
+}
+
+impl Class {
+    /// Every class.
+    pub const ALL: [Self; 5] = [Self::ApiKey, Self::OAuth, Self::Workspace, Self::Service, Self::External];
+
+    /// Name of the setting and of the policy in headers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ApiKey => "api_key",
+            Self::OAuth => "oauth",
+            Self::Workspace => "workspace",
+            Self::Service => "service",
+            Self::External => "external",
+        }
+    }
+
+    pub(super) fn rate(self, settings: &RateSettings) -> u32 {
+        match self {
+            Self::ApiKey => settings.api_key,
+            Self::OAuth => settings.oauth,
+            Self::Workspace => settings.workspace,
+            Self::Service => settings.service,
+            Self::External => settings.external,
+        }
+    }
+}
+
+/// What is left of a bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Left {
+    pub remaining: u32,
+    /// Time until the bucket is full again.
+    pub reset: Duration,
+}
+
+type Limiter<K> = RateLimiter<K, DashMapStateStore<K>, RuntimeClock, StateInformationMiddleware>;
+
+/// The buckets of one class.
+pub(super) struct Buckets<K: Hash + Eq + Clone> {
+    limiter: Limiter<K>,
+    limit: NonZeroU32,
+    taken: AtomicUsize,
+}
+
+impl<K: Hash + Eq + Clone> Buckets<K> {
+    /// Buckets of `limit` requests a minute; none for 0, which is no limit.
+    pub(super) fn new(limit: u32) -> Option<Self> {
+        let limit = NonZeroU32::new(limit)?;
+        let limiter = RateLimiter::dashmap_with_clock(Quota::per_minute(limit), RuntimeClock);
+        Some(Self { limiter: limiter.with_middleware(), limit, taken: AtomicUsize::new(0) })
+    }
+
+    /// Requests a minute.
+    pub(super) fn limit(&self) -> u32 {
+        self.limit.get()
+    }
+
+    /// Time for one request's worth to come back.
+    fn interval(&self) -> Duration {
+        MINUTE / self.limit.get()
+    }
+
+    /// Time until a bucket is full whose next slot is free in `wait`.
+    pub(super) fn full_after(&self, wait: Duration) -> Duration {
+        wait + self.interval() * (self.limit.get() - 1)
+    }
+
+    /// Takes one request out of the bucket of `key`.
+    ///
+    /// # Errors
+    /// The time until one is there.
+    pub(super) fn take(&self, key: &K) -> Result<Left, Duration> {
+        self.drop_idle();
+        match self.limiter.check_key(key) {
+            Ok(state) => {
+                let remaining = state.remaining_burst_capacity();
+                Ok(Left { remaining, reset: self.interval() * (self.limit.get() - remaining) })
+            }
+            Err(not_until) => Err(not_until.wait_time_from(RuntimeClock.now())),
+        }
+    }
+
+    /// A full bucket is as good as none.
+    fn drop_idle(&self) {
+        let taken = self.taken.fetch_add(1, Ordering::Relaxed);
+        if taken % ROUND == ROUND - 1 {
+            self.limiter.retain_recent();
+            self.limiter.shrink_to_fit();
+        }
+    }
+
+    /// Whether so many buckets are in use that new keys should not get one of their own.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.limiter.len() >= MANY
+    }
+
+    /// Buckets held.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.limiter.len()
+    }
+}

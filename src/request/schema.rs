@@ -1,0 +1,88 @@
+//! `GET /api/v2/schema/`: the OpenAPI document, which is no operation of the plan.
+//!
+//! Any valid credential will do; no scope is named for it (O4). JSON, or YAML when `Accept` prefers it.
+//!
+//! May use: `describe`, `edge::PublicBase`, `refusal`, `v2::Reply`.
+
+use crate::describe::openapi::{Document, Format};
+use crate::edge::PublicBase;
+use crate::refusal::Refusal;
+use crate::v2::Reply;
+use http::header::{ACCEPT, IF_NONE_MATCH};
+use http::request::Parts;
+
+/// Where it is.
+const PATH: &str = "/api/v2/schema/";
+/// Names YAML goes by.
+const YAML: [&str; 4] = ["application/yaml", "application/x-yaml", "text/yaml", "application/openapi+yaml"];
+/// Names JSON goes by.
+const JSON: [&str; 2] = ["application/json", "application/openapi+json"];
+
+/// Whether `path` is that of the document.
+pub(super) fn is_at(path: &str) -> bool {
+    path == PATH
+}
+
+/// Answers a request whose credential has been proven.
+pub(super) fn answer(document: &Document, head: &Parts) -> Result<Reply, Refusal> {
+    if !["GET", "HEAD"].contains(&head.method.as_str()) {
+        return Err(Refusal::MethodNotAllowed { allow: vec!["GET", "HEAD"] });
+    }
+    let base = head.extensions.get::<PublicBase>().ok_or_else(|| Refusal::internal("no public address"))?.as_str();
+    let accept: Vec<&str> = values(head, ACCEPT.as_str()).collect();
+    let format = if prefers_yaml(&accept.join(",")) { Format::Yaml } else { Format::Json };
+    let tag = document.tag(format, base);
+    if values(head, IF_NONE_MATCH.as_str()).any(|known| matches(known, &tag)) {
+        return Ok(Reply::not_modified(tag));
+    }
+    let media = match format {
+        Format::Json => "application/json",
+        Format::Yaml => "application/yaml",
+    };
+    Ok(Reply::document(document.text(format, base), media, tag))
+}
+
+fn values<'h>(head: &'h Parts, name: &'h str) -> impl Iterator<Item = &'h str> {
+    head.headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok())
+}
+
+/// Whether a list of validators has this one; weak ones compare equal (RFC 9110).
+fn matches(known: &str, tag: &str) -> bool {
+    known.split(',').map(str::trim).any(|one| one == "*" || one.trim_start_matches("W/") == tag)
+}
+
+/// YAML is named, with at least the weight of JSON; wildcards mean JSON.
+fn prefers_yaml(accept: &str) -> bool {
+    let weight = |names: &[&str]| {
+        let ranges = accept.split(',').filter_map(|range| {
+            let mut parts = range.split(';').map(str::trim);
+            let name = parts.next()?.to_ascii_lowercase();
+            let weight = parts.find_map(|part| part.strip_prefix("q=")).map_or(Ok(1.0), str::parse::<f32>);
+            names.contains(&name.as_str()).then_some(weight.unwrap_or(0.0))
+        });
+        ranges.fold(0.0, f32::max)
+    };
+    weight(&YAML) > 0.0 && weight(&YAML) >= weight(&JSON)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn yaml_has_to_be_asked_for() {
+        for accept in
+            ["", "*/*", "application/json", "application/json, application/yaml;q=0.5", "application/yaml;q=0"]
+        {
+            assert!(!prefers_yaml(accept), "{accept}");
+        }
+        for accept in ["application/yaml", "text/yaml, */*", "application/json;q=0.2, Application/YAML;q=0.9"] {
+            assert!(prefers_yaml(accept), "{accept}");
+        }
+    }
+
+    #[test]
+    fn validators_are_compared_as_a_list() {
+        assert!(matches("\"a\", W/\"b\"", "\"b\"") && matches("*", "\"b\"") && !matches("\"a\"", "\"b\""));
+    }
+}

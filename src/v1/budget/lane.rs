@@ -1,0 +1,198 @@
+//! The queue of one key: who waits for v1's quota, and who goes next.
+//!
+//! The most urgent go first, among equals the one who came first. Nobody is woken but the first of the queue:
+//! it sleeps until its call can be made, and hands the place on when it goes, whether it was let through, gave
+//! up or its client left. May use: `context`, `window`.
+
+use super::window::{Told, Window};
+use crate::context::Priority;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+/// Kinds of [`Priority`].
+const KINDS: usize = 3;
+
+/// The lane of one key.
+#[derive(Debug)]
+pub(super) struct Lane {
+    /// How much of the quota each priority may use.
+    shares: [usize; KINDS],
+    /// Calls left for reads below which the budget counts as short.
+    low: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    window: Window,
+    queues: [VecDeque<Arc<Notify>>; KINDS],
+}
+
+impl State {
+    fn first(&self) -> Option<&Arc<Notify>> {
+        self.queues.iter().find_map(VecDeque::front)
+    }
+
+    /// How many go before the waiter, or would go before a newcomer.
+    fn ahead_of(&self, priority: Priority, waiter: Option<&Arc<Notify>>) -> usize {
+        let more_urgent: usize = self.queues[..priority as usize].iter().map(VecDeque::len).sum();
+        let own = &self.queues[priority as usize];
+        let place = waiter.and_then(|waiter| own.iter().position(|known| Arc::ptr_eq(known, waiter)));
+        more_urgent + place.unwrap_or(own.len())
+    }
+}
+
+/// What a waiter does next.
+enum Turn {
+    Go,
+    GiveUp(Duration),
+    /// Until this moment, or until the place in the queue changes.
+    Sleep(Instant),
+}
+
+impl Lane {
+    /// A lane of `quota` calls in each `length` of time, of which `reserve` are for writes alone.
+    pub(super) fn new(quota: usize, reserve: usize, length: Duration) -> Self {
+        let reads = quota - reserve.min(quota / 2);
+        // A build never takes all: a sixth of the quota stays for those who wait.
+        let index = (reads - (quota / 6).min(reads)).max(1);
+        let state = State { window: Window::new(quota, length), queues: Default::default() };
+        Self { shares: [quota, reads, index], low: quota / 4, state: Mutex::new(state) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.window.pass(Instant::now());
+        state
+    }
+
+    fn share(&self, priority: Priority) -> usize {
+        self.shares[priority as usize]
+    }
+
+    /// Waits for a call.
+    ///
+    /// # Errors
+    /// The time until it could be made, when that is past `deadline`.
+    pub(super) async fn admit(self: &Arc<Self>, priority: Priority, deadline: Instant) -> Result<Permit, Duration> {
+        let place = Place::take(Arc::clone(self), priority);
+        loop {
+            match self.turn(&place, deadline) {
+                Turn::Go => return Ok(Permit { lane: Arc::clone(self), open: true }),
+                Turn::GiveUp(wait) => return Err(wait),
+                Turn::Sleep(until) => tokio::select! {
+                    () = sleep_until(until) => {}
+                    () = place.changed.notified() => {}
+                },
+            }
+        }
+    }
+
+    fn turn(&self, place: &Place, deadline: Instant) -> Turn {
+        let (mut state, now) = (self.state(), Instant::now());
+        let ahead = state.ahead_of(place.priority, Some(&place.changed));
+        let opens = state.window.opens(ahead + 1, self.share(place.priority), now);
+        if ahead == 0 && opens <= now {
+            state.window.send();
+            return Turn::Go;
+        }
+        if opens > deadline || now >= deadline {
+            return Turn::GiveUp(opens - now);
+        }
+        // Those ahead may leave: the first of the queue wakes for its call, the others when it is their turn.
+        Turn::Sleep(if ahead == 0 { opens } else { deadline })
+    }
+
+    /// Counts a call that nobody here can hold back.
+    pub(super) fn observe(self: &Arc<Self>) -> Permit {
+        self.state().window.send();
+        Permit { lane: Arc::clone(self), open: true }
+    }
+
+    /// Whether little is left for reads, or somebody waits.
+    pub(super) fn is_short(&self) -> bool {
+        let state = self.state();
+        let left = self.share(Priority::Read).saturating_sub(state.window.used());
+        left <= self.low || state.window.closed().is_some() || state.first().is_some()
+    }
+
+    /// Time until one more call of this priority could be made.
+    pub(super) fn wait(&self, priority: Priority) -> Duration {
+        let (state, now) = (self.state(), Instant::now());
+        let ahead = state.ahead_of(priority, None);
+        state.window.opens(ahead + 1, self.share(priority), now) - now
+    }
+
+    /// Whether nothing would be lost by forgetting the lane.
+    pub(super) fn is_idle(&self) -> bool {
+        let state = self.state();
+        state.window.used() == 0 && state.window.closed().is_none() && state.first().is_none()
+    }
+
+    /// Ends a call, and lets the first of the queue look again.
+    fn end(&self, how: impl FnOnce(&mut Window)) {
+        let mut state = self.state();
+        how(&mut state.window);
+        if let Some(first) = state.first() {
+            first.notify_one();
+        }
+    }
+}
+
+/// A place in the queue, given up when dropped.
+struct Place {
+    lane: Arc<Lane>,
+    priority: Priority,
+    changed: Arc<Notify>,
+}
+
+impl Place {
+    fn take(lane: Arc<Lane>, priority: Priority) -> Self {
+        let changed = Arc::new(Notify::new());
+        lane.state().queues[priority as usize].push_back(Arc::clone(&changed));
+        Self { lane, priority, changed }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut state = self.lane.state();
+        state.queues[self.priority as usize].retain(|known| !Arc::ptr_eq(known, &self.changed));
+        if let Some(first) = state.first() {
+            first.notify_one();
+        }
+    }
+}
+
+/// A call under way.
+#[derive(Debug)]
+pub(super) struct Permit {
+    lane: Arc<Lane>,
+    open: bool,
+}
+
+impl Permit {
+    pub(super) fn answered(mut self, told: &Told) {
+        self.open = false;
+        self.lane.end(|window| window.answered(told, Instant::now()));
+    }
+
+    pub(super) fn not_sent(mut self) {
+        self.open = false;
+        self.lane.end(Window::take_back);
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if self.open {
+            self.lane.end(|window| window.lost(Instant::now()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! v1's quota as a budget: every call of the gateway's own waits here until its key may make it.
+//!
+//! v1 counts requests a key in a sliding minute (trap 57). Each key has a `lane` that counts the same way,
+//! corrected by what v1 says about it, and lets the most urgent call through first. What a pass-through
+//! client spends of the same key is counted as far as it goes through this gateway; the rest is seen in v1's
+//! own figures.
+//!
+//! May use: `context`, the key.
+
+mod lane;
+mod spent;
+mod window;
+
+pub use spent::{Share, Spent};
+pub use window::Told;
+
+use super::key::KeyId;
+use crate::context::{Context, Priority};
+use lane::{Lane, Permit as LanePermit};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// The time in which v1 counts.
+const MINUTE: Duration = Duration::from_secs(60);
+/// Kept back of a deadline: a call let through must also be answered.
+const MARGIN: Duration = Duration::from_millis(500);
+/// Lanes from which on idle ones are dropped.
+const MANY: usize = 1024;
+
+/// How much may be asked of v1.
+#[derive(Debug, Clone)]
+pub struct BudgetSettings {
+    /// Calls a minute and key; 0 for no limit.
+    pub quota: usize,
+    /// Calls a minute of the gateway's own key; 0 for no limit.
+    pub service_quota: usize,
+    /// Calls of the quota that only writes may use.
+    pub write_reserve: usize,
+    /// The gateway's own key, if any.
+    pub service: Option<KeyId>,
+}
+
+/// The budgets of all keys; cheap to clone, all clones are the same.
+#[derive(Debug, Clone)]
+pub struct Budget {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    settings: BudgetSettings,
+    lanes: Mutex<HashMap<KeyId, Arc<Lane>>>,
+    spent: Spent,
+}
+
+/// A call that is being made. Dropped without a word it counts, for v1 may have got it.
+#[derive(Debug)]
+pub struct Permit(Option<LanePermit>);
+
+impl Permit {
+    /// v1 answered.
+    pub fn answered(mut self, told: &Told) {
+        if let Some(permit) = self.0.take() {
+            permit.answered(told);
+        }
+    }
+
+    /// v1 certainly got nothing.
+    pub fn not_sent(mut self) {
+        if let Some(permit) = self.0.take() {
+            permit.not_sent();
+        }
+    }
+}
+
+impl Budget {
+    /// Budgets as `settings` say.
+    pub fn new(settings: BudgetSettings) -> Self {
+        Self { inner: Arc::new(Inner { settings, lanes: Mutex::default(), spent: Spent::default() }) }
+    }
+
+    /// No limit for anybody.
+    pub fn unlimited() -> Self {
+        Self::new(BudgetSettings { quota: 0, service_quota: 0, write_reserve: 0, service: None })
+    }
+
+    fn quota_of(&self, key: KeyId) -> usize {
+        let settings = &self.inner.settings;
+        if settings.service == Some(key) { settings.service_quota } else { settings.quota }
+    }
+
+    /// Whether the calls of `key` are paced at all.
+    pub fn paces(&self, key: KeyId) -> bool {
+        self.quota_of(key) > 0
+    }
+
+    fn lane(&self, key: KeyId) -> Option<Arc<Lane>> {
+        let quota = self.quota_of(key);
+        if quota == 0 {
+            return None;
+        }
+        let mut lanes = self.inner.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        if lanes.len() >= MANY && lanes.len().is_power_of_two() && !lanes.contains_key(&key) {
+            lanes.retain(|_, lane| Arc::strong_count(lane) > 1 || !lane.is_idle());
+        }
+        let new = || Arc::new(Lane::new(quota, self.inner.settings.write_reserve, MINUTE));
+        Some(Arc::clone(lanes.entry(key).or_insert_with(new)))
+    }
+
+    /// The lane of `key`, when it has made calls.
+    fn known(&self, key: KeyId) -> Option<Arc<Lane>> {
+        self.inner.lanes.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
+    }
+
+    /// Waits until `key` may make a call for `ctx`.
+    ///
+    /// # Errors
+    /// The time until it could, when that is past the deadline.
+    pub async fn admit(&self, key: KeyId, ctx: &Context) -> Result<Permit, Duration> {
+        let permit = match self.lane(key) {
+            None => None,
+            Some(lane) => {
+                let deadline = Instant::now() + ctx.remaining().saturating_sub(MARGIN);
+                Some(lane.admit(ctx.priority, deadline).await?)
+            }
+        };
+        self.inner.spent.add(ctx.meter.spender(), ctx.priority);
+        Ok(Permit(permit))
+    }
+
+    /// A call that somebody else makes with `key` and that nobody here can hold back.
+    pub fn observe(&self, key: KeyId) -> Permit {
+        self.inner.spent.add_foreign();
+        Permit(self.lane(key).map(|lane| lane.observe()))
+    }
+
+    /// Whether reads with `key` should make do with what is kept: little is left of the quota, or somebody
+    /// waits for it.
+    pub fn is_short(&self, key: KeyId) -> bool {
+        self.known(key).is_some_and(|lane| lane.is_short())
+    }
+
+    /// Time until `key` could make one more call of this priority.
+    pub fn wait(&self, key: KeyId, priority: Priority) -> Duration {
+        self.known(key).map_or(Duration::ZERO, |lane| lane.wait(priority))
+    }
+
+    /// Who has spent what.
+    pub fn spent(&self) -> &Spent {
+        &self.inner.spent
+    }
+}

@@ -1,0 +1,131 @@
+//! Who has spent v1's quota: calls by credential and operation, for the operator.
+//!
+//! Credentials are shown as the beginning of their SHA-256. May use: `context`.
+
+use crate::context::{Priority, Spender};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Pairs of credential and operation that are told apart; what comes beyond is counted together.
+const MOST: usize = 10_000;
+
+/// Calls made, by who had them made.
+#[derive(Debug, Default)]
+pub struct Spent {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    by: HashMap<Spender, Calls>,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Calls {
+    all: u64,
+    reported: u64,
+}
+
+/// What one credential spent on one operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Share {
+    /// Who, and what for.
+    pub spender: Spender,
+    /// Calls.
+    pub calls: u64,
+}
+
+impl Spent {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a call of the gateway's own.
+    pub(super) fn add(&self, spender: Option<&Spender>, priority: Priority) {
+        let spender = spender.cloned().unwrap_or_else(|| {
+            named(match priority {
+                Priority::Index => "index",
+                Priority::Read | Priority::Write => "proof",
+            })
+        });
+        tracing::debug!(
+            credential = format_args!("{:016x}", spender.credential),
+            operation = &*spender.operation,
+            ?priority,
+            "a v1 call is spent"
+        );
+        self.count(spender);
+    }
+
+    /// Counts a call on the pass-through.
+    pub(super) fn add_foreign(&self) {
+        self.count(named("pass_through"));
+    }
+
+    fn count(&self, spender: Spender) {
+        let mut state = self.state();
+        let known = state.by.len() < MOST || state.by.contains_key(&spender);
+        let spender = if known { spender } else { named("other") };
+        state.by.entry(spender).or_default().all += 1;
+    }
+
+    /// All calls since the start, the largest share first.
+    pub fn shares(&self) -> Vec<Share> {
+        sorted(self.state().by.iter().map(|(spender, calls)| (spender.clone(), calls.all)))
+    }
+
+    /// The calls since the last time this was asked, the largest share first.
+    pub fn since_last_report(&self) -> Vec<Share> {
+        let mut state = self.state();
+        let new = state.by.iter_mut().map(|(spender, calls)| {
+            let since = calls.all - calls.reported;
+            calls.reported = calls.all;
+            (spender.clone(), since)
+        });
+        sorted(new)
+    }
+}
+
+fn named(operation: &str) -> Spender {
+    Spender { credential: 0, operation: Arc::from(operation) }
+}
+
+fn sorted(shares: impl Iterator<Item = (Spender, u64)>) -> Vec<Share> {
+    let spent = shares.filter(|(_, calls)| *calls > 0);
+    let mut shares: Vec<Share> = spent.map(|(spender, calls)| Share { spender, calls }).collect();
+    shares.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.spender.operation.cmp(&b.spender.operation)));
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ada(operation: &str) -> Spender {
+        Spender { credential: 7, operation: operation.into() }
+    }
+
+    #[test]
+    fn calls_are_counted_by_credential_and_operation_and_reported_once() {
+        let spent = Spent::default();
+        for operation in ["states_list", "labels_list", "states_list"] {
+            spent.add(Some(&ada(operation)), Priority::Read);
+        }
+        spent.add(None, Priority::Index);
+        let shares = spent.since_last_report();
+        assert_eq!(shares[0], Share { spender: ada("states_list"), calls: 2 });
+        assert_eq!(shares.iter().map(|share| share.calls).sum::<u64>(), 4);
+        assert!(spent.since_last_report().is_empty());
+        assert_eq!(spent.shares(), shares);
+    }
+
+    #[test]
+    fn the_table_is_bounded() {
+        let spent = Spent::default();
+        for credential in 0..2 * MOST as u64 {
+            spent.add(Some(&Spender { credential, ..ada("x") }), Priority::Read);
+        }
+        assert!(spent.shares().len() <= MOST + 1);
+        assert_eq!(spent.shares().iter().map(|share| share.calls).sum::<u64>(), 2 * MOST as u64);
+    }
+}

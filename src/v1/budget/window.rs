@@ -1,0 +1,214 @@
+//! What of a quota is used in a sliding window, by our own count and by v1's.
+//!
+//! A call counts from the moment it is sent until a whole window after its answer has begun, because v1 counted
+//! it at some moment in between: so v1 never counts more than this window does. May use: nothing.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// What an answer of v1 says about the quota.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Told {
+    /// Status of the answer.
+    pub status: u16,
+    /// `X-RateLimit-Remaining`: requests left after this one.
+    pub remaining: Option<usize>,
+    /// Time until `X-RateLimit-Reset`.
+    pub reset: Option<Duration>,
+    /// `Retry-After` in seconds, sent with 429.
+    pub retry_after: Option<u64>,
+}
+
+/// A request that counts.
+#[derive(Debug, Clone, Copy)]
+struct Counted {
+    until: Instant,
+    /// Known only from v1's figures.
+    foreign: bool,
+}
+
+/// The window of one key.
+#[derive(Debug)]
+pub(super) struct Window {
+    quota: usize,
+    length: Duration,
+    under_way: usize,
+    counted: VecDeque<Counted>,
+    closed: Option<Instant>,
+    /// Whether v1 sends its figures, so that an answer without them was not counted.
+    tells: bool,
+}
+
+impl Window {
+    pub(super) fn new(quota: usize, length: Duration) -> Self {
+        Self { quota, length, under_way: 0, counted: VecDeque::new(), closed: None, tells: false }
+    }
+
+    /// Forgets what no longer counts.
+    pub(super) fn pass(&mut self, now: Instant) {
+        while self.counted.front().is_some_and(|counted| counted.until <= now) {
+            self.counted.pop_front();
+        }
+        self.closed = self.closed.filter(|until| *until > now);
+    }
+
+    /// Calls that count now.
+    pub(super) fn used(&self) -> usize {
+        self.under_way + self.counted.len()
+    }
+
+    /// Until when v1 has said that it takes nothing.
+    pub(super) fn closed(&self) -> Option<Instant> {
+        self.closed
+    }
+
+    /// When the last of `more` calls can be made by those who may use up to `share`.
+    pub(super) fn opens(&self, more: usize, share: usize, now: Instant) -> Instant {
+        if more > share {
+            // Those who go before must first count no longer themselves.
+            return self.opens(more - share, share, now) + self.length;
+        }
+        let opens = match (self.used() + more).checked_sub(share) {
+            None | Some(0) => now,
+            // Calls under way count for a whole window from their answer.
+            Some(leaving) => self.counted.get(leaving - 1).map_or(now + self.length, |counted| counted.until),
+        };
+        self.closed.map_or(opens, |closed| opens.max(closed))
+    }
+
+    /// A call is sent.
+    pub(super) fn send(&mut self) {
+        self.under_way += 1;
+    }
+
+    /// A call was not sent after all.
+    pub(super) fn take_back(&mut self) {
+        self.under_way = self.under_way.saturating_sub(1);
+    }
+
+    /// A call ended in a way that may have counted.
+    pub(super) fn lost(&mut self, now: Instant) {
+        self.take_back();
+        self.count(now + self.length, false);
+    }
+
+    /// A call was answered.
+    pub(super) fn answered(&mut self, told: &Told, now: Instant) {
+        self.take_back();
+        self.pass(now);
+        self.tells |= told.remaining.is_some();
+        if told.status == 429 {
+            // v1 does not count what it refuses so (`throttle_limited_again`).
+            let wait = Duration::from_secs(told.retry_after.unwrap_or(1).max(1));
+            self.closed = self.closed.max(Some(now + wait));
+            return;
+        }
+        let uncounted = matches!(told.status, 401 | 403) && self.tells && told.remaining.is_none();
+        if uncounted {
+            // Refused before the throttle (`throttle_forbidden_is_not_counted`).
+            return;
+        }
+        self.count(now + self.length, false);
+        if let Some(remaining) = told.remaining {
+            self.correct(remaining, told.reset, now);
+        }
+    }
+
+    fn count(&mut self, until: Instant, foreign: bool) {
+        let at = self.counted.partition_point(|counted| counted.until <= until);
+        self.counted.insert(at, Counted { until, foreign });
+    }
+
+    /// Makes room for what v1 has counted and we have not, or gives back what we believed it had.
+    fn correct(&mut self, remaining: usize, reset: Option<Duration>, now: Instant) {
+        let left = self.quota.saturating_sub(self.used());
+        let until = now + reset.filter(|reset| !reset.is_zero()).unwrap_or(self.length).min(self.length);
+        for _ in remaining..left {
+            self.count(until, true);
+        }
+        // v1 may not have counted yet what is under way.
+        let mut excess = remaining.saturating_sub(left + self.under_way);
+        while excess > 0 {
+            let Some(at) = self.counted.iter().rposition(|counted| counted.foreign) else { break };
+            self.counted.remove(at);
+            excess -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LENGTH: Duration = Duration::from_secs(60);
+
+    fn told(remaining: usize) -> Told {
+        Told { status: 200, remaining: Some(remaining), ..Told::default() }
+    }
+
+    fn call(window: &mut Window, told: &Told, now: Instant) {
+        window.send();
+        window.answered(told, now);
+    }
+
+    #[tokio::test]
+    async fn a_call_counts_from_its_sending_to_a_window_after_its_answer() {
+        let (mut window, begun) = (Window::new(2, LENGTH), Instant::now());
+        window.send();
+        assert_eq!((window.used(), window.opens(1, 2, begun)), (1, begun));
+        let answered = begun + Duration::from_secs(3);
+        window.answered(&Told { status: 200, ..Told::default() }, answered);
+        window.send();
+        assert_eq!(window.opens(1, 2, answered), answered + LENGTH);
+        assert_eq!(window.opens(1, 3, answered), answered);
+        window.take_back();
+        window.pass(answered + LENGTH - Duration::from_millis(1));
+        assert_eq!(window.used(), 1);
+        window.pass(answered + LENGTH);
+        assert_eq!(window.used(), 0);
+    }
+
+    #[tokio::test]
+    async fn what_others_spend_is_learned_from_v1_and_given_back_when_v1_says_so() {
+        let (mut window, now) = (Window::new(60, LENGTH), Instant::now());
+        call(&mut window, &told(40), now);
+        assert_eq!(window.used(), 20, "one own and nineteen of others");
+        call(&mut window, &told(39), now);
+        assert_eq!(window.used(), 21);
+        call(&mut window, &told(50), now);
+        assert_eq!(window.used(), 10, "v1's window has slid on");
+        call(&mut window, &told(600_000), now);
+        assert_eq!(window.used(), 4, "own calls count whatever v1 says");
+    }
+
+    #[tokio::test]
+    async fn what_others_spend_counts_until_the_reset_that_v1_names() {
+        let (mut window, now) = (Window::new(10, LENGTH), Instant::now());
+        let soon = Told { reset: Some(Duration::from_secs(5)), ..told(0) };
+        call(&mut window, &soon, now);
+        assert_eq!(window.used(), 10);
+        window.pass(now + Duration::from_secs(5));
+        assert_eq!(window.used(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_429_closes_the_window_and_does_not_count() {
+        let (mut window, now) = (Window::new(60, LENGTH), Instant::now());
+        call(&mut window, &Told { status: 429, retry_after: Some(7), ..Told::default() }, now);
+        assert_eq!((window.used(), window.opens(1, 60, now)), (0, now + Duration::from_secs(7)));
+        window.pass(now + Duration::from_secs(7));
+        assert!(window.closed().is_none());
+    }
+
+    #[tokio::test]
+    async fn refusals_before_the_throttle_do_not_count_where_v1_tells() {
+        let (mut window, now) = (Window::new(60, LENGTH), Instant::now());
+        let refused = Told { status: 403, ..Told::default() };
+        call(&mut window, &refused, now);
+        assert_eq!(window.used(), 1, "v1 has never sent its figures: better counted");
+        call(&mut window, &told(58), now);
+        call(&mut window, &refused, now);
+        assert_eq!(window.used(), 2);
+    }
+}

@@ -1,0 +1,220 @@
+//! v1's quota as a budget: pacing by v1's own words, who goes first, what reads make do with.
+
+use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
+use crate::support::mixed::Reader;
+use crate::support::scripted::{Exchange, ScriptedV1};
+use crate::{client_of, context};
+use causeway::context::{Context, Priority};
+use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::v1::{Budget, BudgetSettings, Client, Method, V1Error, V1Key, V1Request, V1Response};
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+fn paced(base_url: &str, quota: usize, write_reserve: usize) -> Client {
+    let settings =
+        BudgetSettings { quota, service_quota: 300, write_reserve, service: Some(V1Key::new("own").id()) };
+    client_of(base_url).paced_by(Budget::new(settings))
+}
+
+fn me() -> Exchange {
+    Exchange::get("users/me/").reply(200, json!({}))
+}
+
+async fn ask(client: &Client, key: &str, ctx: &Context) -> Result<V1Response, V1Error> {
+    client.call(&V1Key::new(key), V1Request::get("users/me/", ""), ctx).await
+}
+
+fn wait_of(outcome: Result<V1Response, V1Error>) -> u64 {
+    let Err(V1Error::Limited(wait)) = outcome else { panic!("{outcome:?}") };
+    wait.as_secs()
+}
+
+#[tokio::test]
+async fn no_more_calls_are_sent_than_the_quota_allows_each_key() {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(me().repeated());
+    let client = paced(v1.base_url(), 5, 0);
+    for _ in 0..5 {
+        ask(&client, "ada", &context()).await.expect("within the quota");
+    }
+    assert!((58..60).contains(&wait_of(ask(&client, "ada", &context()).await)));
+    ask(&client, "bob", &context()).await.expect("a quota of his own");
+    for _ in 0..20 {
+        ask(&client, "own", &context()).await.expect("the gateway's own key has another quota");
+    }
+    assert_eq!(v1.seen().iter().filter(|call| call.key.as_deref() == Some("ada")).count(), 5);
+    v1.finish();
+}
+
+#[tokio::test]
+async fn what_v1_says_is_left_is_believed() {
+    let v1 = ScriptedV1::start().await;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a clock").as_secs();
+    let says = |left: u32, reset: u64| {
+        me().header("x-ratelimit-remaining", &left.to_string())
+            .header("x-ratelimit-reset", &(now + reset).to_string())
+    };
+    v1.expect(says(1, 45));
+    let client = paced(v1.base_url(), 60, 0);
+    ask(&client, "ada", &context()).await.expect("the first");
+    v1.expect(says(0, 45));
+    ask(&client, "ada", &context()).await.expect("the one that is left");
+    assert!((40..=45).contains(&wait_of(ask(&client, "ada", &context()).await)), "until the reset v1 names");
+    v1.finish();
+}
+
+#[tokio::test]
+async fn a_429_is_waited_for_and_sent_again_writes_included() {
+    let limited = |seconds: &str| {
+        Exchange::post("labels/").reply(429, json!({"error_code": 5900})).header("retry-after", seconds)
+    };
+    let v1 = ScriptedV1::start().await.in_order();
+    v1.expect(limited("1"));
+    v1.expect(Exchange::post("labels/").reply(201, json!({})));
+    v1.expect(limited("45"));
+    let client = paced(v1.base_url(), 60, 0);
+    let write = || V1Request::write(Method::Post, "labels/", "{}");
+    let (key, begun) = (V1Key::new("ada"), Instant::now());
+    assert_eq!(client.call(&key, write(), &context()).await.expect("an answer").status, 201);
+    assert!(begun.elapsed() >= Duration::from_secs(1));
+    let begun = Instant::now();
+    assert!((44..=45).contains(&wait_of(client.call(&key, write(), &context()).await)));
+    assert!(begun.elapsed() < Duration::from_secs(5), "nobody waits in vain");
+    v1.finish();
+}
+
+#[tokio::test]
+async fn the_reserve_is_for_writes_and_reads_are_not_held_up_by_the_index() {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(me().repeated());
+    let client = paced(v1.base_url(), 12, 4);
+    let with = |priority| context().with_priority(priority);
+    let mut made = Vec::new();
+    for priority in [Priority::Index, Priority::Read, Priority::Write] {
+        let mut calls = 0;
+        while ask(&client, "ada", &with(priority)).await.is_ok() {
+            calls += 1;
+        }
+        made.push(calls);
+    }
+    assert_eq!(made, [6, 2, 4]);
+    assert_eq!(v1.calls(), 12);
+    v1.finish();
+}
+
+/// A gateway before a sandbox, both of which know the same quota.
+async fn gateway(quota: u32, work_items: usize, settings: &[(&str, &str)]) -> (Sandbox, Gateway) {
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: Some(quota), work_items });
+    let base = serve_sandbox(&sandbox).await;
+    let text = quota.to_string();
+    let mut all = vec![("upstream.quota", text.as_str())];
+    all.extend_from_slice(settings);
+    let gateway = Gateway::with(&base, &all).await;
+    (sandbox, gateway)
+}
+
+#[tokio::test]
+async fn a_write_goes_through_while_an_index_waits_to_be_built() {
+    let (sandbox, gateway) = gateway(10, 6_000, &[]).await;
+    gateway.get("ada", &format!("{WEB}/labels/")).await.expect(200);
+    let path = format!("{WEB}/work-items/?priority=high");
+    let list = gateway.get("ada", &path);
+    let write = async {
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        let made = gateway.post("ada", &format!("{WEB}/labels/"), json!({"name": "urgent"})).await;
+        made.expect(201);
+        assert!(sandbox.journal().len() <= 10);
+    };
+    tokio::select! {
+        answer = list => panic!("seven pages cannot have been read: {} {}", answer.status, answer.json),
+        () = write => {}
+    }
+}
+
+/// Uses up what is left for reads, as a pass-through client with the same key would.
+async fn spend(gateway: &Gateway, calls: u32) {
+    for _ in 0..calls {
+        gateway.get("ada", "/api/v1/users/me/").await.expect(200);
+    }
+}
+
+fn says_its_age(answer: &Answer) -> Option<u64> {
+    let stale = answer.headers["server-timing"].contains("stale;desc=\"the v1 budget is short\"");
+    let age = answer.headers.get("age").map(|age| age.parse().expect("whole seconds"));
+    assert_eq!(stale, age.is_some(), "both or neither: {:?}", answer.headers);
+    age
+}
+
+#[tokio::test]
+async fn reads_make_do_with_older_data_and_say_so_while_the_quota_is_short() {
+    let (_, gateway) = gateway(40, 0, &[("cache.collection", "100ms"), ("index.freshness", "100ms")]).await;
+    let (states, list) =
+        (format!("{WEB}/states/"), format!("{WEB}/work-items/?priority__in=urgent,high,medium,low,none"));
+    gateway.get("ada", &states).await.expect(200);
+    let rows = gateway.get("ada", &list).await.expect(200);
+    let item = rows.data()[0]["id"].as_str().expect("an id").to_owned();
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    let fresh = gateway.get("ada", &states).await.expect(200);
+    assert_eq!((says_its_age(&fresh), fresh.calls()), (None, 1), "nothing changes while there is enough");
+    spend(&gateway, 22).await;
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    for path in [&states, &list, &format!("{WEB}/work-items/{item}/")] {
+        let answer = gateway.get("ada", path).await.expect(200);
+        assert_eq!(answer.calls(), 0, "{path}");
+        assert!(says_its_age(&answer).is_some_and(|age| (2..10).contains(&age)), "{path}: {:?}", answer.headers);
+    }
+    let missing = gateway.get("ada", &format!("{WEB}/work-items/00000000-0000-4000-e000-0000000fffff/")).await;
+    assert!(
+        missing.expect_problem(404, "resource_not_found").calls() > 0,
+        "v1 is asked whether something is missing"
+    );
+    // Own writes are seen at once, however short the quota.
+    let made = gateway.post("ada", &format!("{WEB}/labels/"), json!({"name": "just made"})).await.expect(201);
+    assert_eq!(says_its_age(&made), None);
+    let labels = gateway.get("ada", &format!("{WEB}/labels/")).await.expect(200);
+    assert!(labels.column("name").contains(&json!("just made")));
+}
+
+#[tokio::test]
+async fn nothing_is_used_beyond_the_ceiling() {
+    let settings = [("cache.collection", "100ms"), ("cache.stretch", "400ms")];
+    let (_, gateway) = gateway(40, 0, &settings).await;
+    let states = format!("{WEB}/states/");
+    gateway.get("ada", &states).await.expect(200);
+    spend(&gateway, 26).await;
+    tokio::time::sleep(Duration::from_millis(450)).await;
+    let answer = gateway.get("ada", &states).await.expect(200);
+    assert_eq!((says_its_age(&answer), answer.calls()), (None, 1));
+}
+
+#[tokio::test]
+async fn without_anything_kept_a_used_up_quota_is_429_with_the_true_time() {
+    let (sandbox, gateway) = gateway(12, 0, &[]).await;
+    gateway.get("ada", "/api/v2/users/me/").await.expect(200);
+    spend(&gateway, 11).await;
+    let begun = Instant::now();
+    let answer = gateway.get("ada", &format!("{WEB}/states/")).await.expect_problem(429, "rate_limited");
+    let wait: u64 = answer.headers["retry-after"].parse().expect("whole seconds");
+    assert!((55..=60).contains(&wait) && begun.elapsed() < Duration::from_secs(5), "{wait}");
+    assert_eq!(sandbox.journal().len(), 12, "v1 was not asked for what it would refuse");
+    gateway.get("bob", &format!("{WEB}/states/")).await.expect(200);
+}
+
+/// The short form of the bench `budget`: no clock, only counts.
+#[tokio::test]
+async fn hundreds_of_mixed_reads_stay_within_the_quota_without_one_429() {
+    let sandbox = Sandbox::new(Config { seed: Seed::Demo, quota_per_minute: Some(60), work_items: 300 });
+    let base = serve_sandbox(&sandbox).await;
+    let gateway = Gateway::with(&base, &[("upstream.quota", "60")]).await;
+    let reader = Reader::of(&sandbox, &gateway).await;
+    let (mut reads, begun) = (0, Instant::now());
+    while reads < 600 && begun.elapsed() < Duration::from_secs(50) {
+        for path in reader.round(reads) {
+            let answer = gateway.get(&reader.key, &path).await;
+            assert_eq!(answer.status, 200, "{path}: {} after {reads} reads", answer.json);
+            reads += 1;
+        }
+    }
+    assert!(reads >= 300, "{reads}");
+    assert!(sandbox.journal().len() <= 60, "{} v1 calls", sandbox.journal().len());
+}
