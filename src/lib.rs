@@ -8,7 +8,7 @@
 //! 3. [`v2`] turns the request into a valid call
 //! 4. `run` carries the call out, step by step as the `plan` says
 //! 5. `translate` turns v2 into v1 and back, without any input or output
-//! 6. `v1` talks to the service behind; `store` keeps what v1 cannot hold
+//! 6. `v1` talks to the service behind; `store` keeps what v1 cannot hold, `catalogue` has the rules over it
 //!
 //! Any refusal travels back as a [`refusal::Refusal`] and becomes bytes in `edge::problem`. What
 //! operations exist is said in `mappings/` alone: `mapping` reads those files, `plan` is what they
@@ -16,13 +16,18 @@
 
 pub mod access;
 pub mod app;
+pub mod catalogue;
 pub mod cli;
 pub mod coalesce;
 pub mod context;
 pub mod describe;
+pub mod docs;
 pub mod edge;
+pub mod explain;
 pub mod index;
+pub mod limits;
 pub mod mapping;
+pub mod oauth;
 pub mod plan;
 pub mod refusal;
 pub mod request;
@@ -34,3 +39,4 @@ pub mod telemetry;
 pub mod translate;
 pub mod v1;
 pub mod v2;
+pub mod verify;

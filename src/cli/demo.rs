@@ -2,10 +2,15 @@
 
 use super::{DemoArgs, Outcome, block_on, stop_signal};
 use crate::app::App;
+use crate::oauth::Keyring;
+use crate::oauth::protocol::registration::Registrable;
 use crate::sandbox::{Config, DemoFacts, Sandbox, Seed};
 use crate::settings::{LoadArgs, Settings};
 use std::net::SocketAddr;
 use tokio::net::TcpListener;
+
+/// Where the demo app is answered; nobody listens there, but the address bar shows the code.
+const DEMO_REDIRECT: &str = "http://127.0.0.1/callback";
 
 pub(super) fn run(args: &DemoArgs) -> Outcome {
     let sandbox = Sandbox::new(Config {
@@ -13,7 +18,7 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
         quota_per_minute: (args.quota > 0).then_some(args.quota),
         work_items: args.work_items,
     });
-    let listen = args.listen;
+    let (listen, quota) = (args.listen, args.quota);
     block_on(async move {
         let backend =
             TcpListener::bind("127.0.0.1:0").await.map_err(|fault| format!("no port is free: {fault}"))?;
@@ -21,26 +26,46 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
         let listener = TcpListener::bind(listen)
             .await
             .map_err(|fault| format!("cannot listen on {listen}: {fault}; choose another with --listen"))?;
-        let app = App::build(&settings(listen, behind)?).await.map_err(|fault| fault.to_string())?;
-        print!("{}", welcome(listen, behind, &sandbox.demo_facts()));
+        let app = App::build(&settings(listen, behind, quota)?).await.map_err(|fault| fault.to_string())?;
+        let client = demo_client(&app).await?;
+        print!("{}", welcome(listen, behind, &sandbox.demo_facts(), &client));
         tokio::spawn(sandbox.serve(backend, stop_signal()));
         app.serve(listener, stop_signal()).await.map_err(|fault| format!("serving ended: {fault}"))
     })
 }
 
 /// The demo takes nothing from files or the environment, and keeps nothing.
-fn settings(listen: SocketAddr, behind: SocketAddr) -> Result<Settings, String> {
+fn settings(listen: SocketAddr, behind: SocketAddr, quota: u32) -> Result<Settings, String> {
     let overrides = [
         ("listen.address", listen.to_string()),
         ("upstream.base_url", format!("http://{behind}")),
         ("store.url", "sqlite::memory:".to_owned()),
+        ("upstream.quota", quota.to_string()),
+        ("secrets.key", Keyring::new_secret()),
     ];
     let overrides = overrides.map(|(name, value)| (name.to_owned(), value)).to_vec();
     let nothing = std::iter::empty::<(String, String)>();
     Settings::load(LoadArgs { file: None, env: nothing, overrides }).map_err(|faults| faults.to_string())
 }
 
-fn welcome(listen: SocketAddr, behind: SocketAddr, facts: &DemoFacts) -> String {
+/// An app to try the authorization server with: its id and secret.
+async fn demo_client(app: &App) -> Result<(String, String), String> {
+    let wanted = Registrable {
+        name: "Demo app".to_owned(),
+        redirect_uris: vec![DEMO_REDIRECT.to_owned()],
+        scopes: Vec::new(),
+        public: false,
+    };
+    let (client, secret) = app.oauth().register(wanted, false).await.map_err(|fault| fault.to_string())?;
+    Ok((client.id, secret.unwrap_or_default()))
+}
+
+fn welcome(
+    listen: SocketAddr,
+    behind: SocketAddr,
+    facts: &DemoFacts,
+    (client, secret): &(String, String),
+) -> String {
     let mut text = format!(
         "Causeway demo\n\n  v2 gateway   http://{listen}/api/v2/\n  v1 sandbox   http://{behind}/api/v1/ (also through the gateway)\n\n  workspace    {}\n  project      {} ({})\n",
         facts.workspace, facts.project_identifier, facts.project_id
@@ -48,6 +73,7 @@ fn welcome(listen: SocketAddr, behind: SocketAddr, facts: &DemoFacts) -> String 
     for key in &facts.keys {
         text.push_str(&format!("  key          {:<18} {}, {}\n", key.key, key.person, key.role));
     }
+    text.push_str(&format!("  OAuth app    {client}, secret {secret}\n"));
     let admin = facts.keys.first().map_or("", |key| key.key.as_str());
     let base = format!("http://{listen}/api/v2");
     let project = format!("{base}/workspaces/{}/projects/{}", facts.workspace, facts.project_id);
@@ -56,6 +82,10 @@ fn welcome(listen: SocketAddr, behind: SocketAddr, facts: &DemoFacts) -> String 
     text.push_str(&format!("  curl -H 'X-Api-Key: {admin}' '{project}/states/?group=started'\n"));
     text.push_str(&format!(
         "  curl -H 'X-Api-Key: {admin}' -H 'Content-Type: application/json' -d '{{\"name\": \"from the demo\", \"color\": \"#3f76ff\"}}' {project}/labels/\n"
+    ));
+    let redirect: String = form_urlencoded::byte_serialize(DEMO_REDIRECT.as_bytes()).collect();
+    text.push_str(&format!(
+        "\nAllow an app in the browser, with the key {admin}:\n\n  http://{listen}/auth/o/authorize/?response_type=code&client_id={client}&redirect_uri={redirect}&scope=read+write&state=demo\n"
     ));
     text.push_str("\nEverything is in memory and gone when you stop it (Ctrl-C).\n");
     text

@@ -1,15 +1,22 @@
 //! The command line: arguments in, exit code out.
 //!
-//! May use: `app`, `settings`, `mapping`, `plan`, `describe`, `sandbox`. The only place, tests aside, that
-//! knows the sandbox.
+//! May use: `app`, `settings`, `mapping`, `oauth`, `plan`, `describe`, `explain`, `verify`, `store`, `sandbox`. The only place,
+//! tests aside, that knows the sandbox.
 
 mod check;
 mod demo;
+mod explain;
+mod key;
+mod oauth;
+mod openapi;
 mod operations;
 mod sandbox;
+mod secrets;
 mod serve;
+mod store;
+mod verify;
 
-use crate::settings::{LoadArgs, Settings};
+use crate::settings::{HttpAddress, LoadArgs, Settings};
 use clap::{Args, Parser, Subcommand};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -40,8 +47,23 @@ enum Command {
     Sandbox(SandboxArgs),
     /// Check settings and mappings, and with --upstream that the backend answers as expected
     Check(CheckArgs),
+    /// Look after the gateway's own data: migrate, backup, restore, export, check, sweep
+    Store(store::StoreArgs),
     /// List the operations: method, path, scopes, source, v1 calls, status
     Operations(OperationsArgs),
+    /// Print the OpenAPI document that a gateway serves at /api/v2/schema/
+    Openapi(OpenapiArgs),
+    /// Tell what would happen to a request: operation, checks, v1 calls, cost; with --run send it as well
+    Explain(explain::ExplainArgs),
+    /// Prove a running gateway: every operation it serves, one line each
+    Verify(verify::VerifyArgs),
+    /// Register and manage the apps that people may allow to act for them
+    #[command(name = "oauth")]
+    OAuth(oauth::OAuthArgs),
+    /// Make and revoke gateway keys, which open less than the v1 key behind them
+    Key(key::KeyArgs),
+    /// Make and rotate the secrets under which v1 keys are kept
+    Secrets(secrets::SecretsArgs),
 }
 
 /// Flags that override settings.
@@ -130,6 +152,33 @@ pub struct OperationsArgs {
     mappings: Option<PathBuf>,
 }
 
+/// Arguments of `openapi`.
+#[derive(Debug, Args)]
+pub struct OpenapiArgs {
+    /// Form of the document
+    #[arg(long, value_enum, default_value_t = OpenapiForm::Json)]
+    format: OpenapiForm,
+    /// Address of the gateway, as the document names it
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080", value_parser = server)]
+    server: HttpAddress,
+    /// Folder with mapping files to use instead of the built-in ones
+    #[arg(long, value_name = "FOLDER")]
+    mappings: Option<PathBuf>,
+}
+
+/// Forms of the OpenAPI document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum OpenapiForm {
+    /// JSON
+    Json,
+    /// YAML 1.2
+    Yaml,
+}
+
+fn server(text: &str) -> Result<HttpAddress, String> {
+    HttpAddress::parse(text).ok_or_else(|| "write it as http://host:port or https://host".to_owned())
+}
+
 /// What a command ends with: success, or the sentences for standard error.
 type Outcome = Result<(), String>;
 
@@ -141,7 +190,14 @@ impl Cli {
             Command::Demo(args) => demo::run(&args),
             Command::Sandbox(args) => sandbox::run(&args),
             Command::Check(args) => check::run(&args),
+            Command::Store(args) => store::run(&args),
             Command::Operations(args) => operations::run(&args),
+            Command::Openapi(args) => openapi::run(&args),
+            Command::Explain(args) => explain::run(&args),
+            Command::Verify(args) => verify::run(args),
+            Command::OAuth(args) => oauth::run(args),
+            Command::Key(args) => key::run(args),
+            Command::Secrets(args) => secrets::run(args),
         };
         match outcome {
             Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,95 @@
+//! `causeway explain`: what would happen to a request, and with `--run` what did.
+
+use super::{Outcome, SettingArgs, block_on, server};
+use crate::app;
+use crate::explain::{self, Explanation};
+use crate::settings::HttpAddress;
+use crate::verify::Gateway;
+use clap::Args;
+use serde_json::{Value, json};
+
+/// Headers of an answer that say how it came about.
+const TOLD: [&str; 8] = [
+    "Causeway-V1-Calls",
+    "Server-Timing",
+    "Age",
+    "X-Request-Id",
+    "X-RateLimit-Remaining",
+    "Retry-After",
+    "Allow",
+    "ETag",
+];
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// Method, such as GET
+    #[arg(value_name = "METHOD")]
+    method: String,
+    /// Path with its query, such as '/api/v2/users/me/'
+    #[arg(value_name = "PATH")]
+    target: String,
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+    /// Send it as well, and tell status, timings and v1 calls; a write is carried out
+    #[arg(long, requires = "against")]
+    run: bool,
+    /// Address of the running gateway to send it to
+    #[arg(long, value_name = "URL", value_parser = server)]
+    against: Option<HttpAddress>,
+    /// Key to send with it
+    #[arg(long, value_name = "KEY", env = "CAUSEWAY_KEY", hide_env_values = true)]
+    key: Option<String>,
+    /// JSON body to send with it
+    #[arg(long, value_name = "JSON")]
+    body: Option<String>,
+    #[command(flatten)]
+    settings: SettingArgs,
+}
+
+pub(super) fn run(args: &ExplainArgs) -> Outcome {
+    let settings = args.settings.load()?;
+    let plan = app::compile_plan(settings.mappings.as_deref()).map_err(|fault| fault.to_string())?;
+    let told = explain::explain(&plan, settings.strict_query, &args.method, &args.target)?;
+    let Some(against) = args.against.as_ref().filter(|_| args.run) else {
+        print(args, &told, None);
+        return Ok(());
+    };
+    let body: Option<Value> = match &args.body {
+        Some(text) => Some(serde_json::from_str(text).map_err(|fault| format!("--body is no JSON: {fault}"))?),
+        None => None,
+    };
+    let gateway = Gateway::new(against.as_str(), args.key.clone())?;
+    block_on(async move {
+        let answer = gateway.send(told.method, &args.target, body.as_ref()).await?;
+        print(args, &told, Some(&answer));
+        Ok(())
+    })
+}
+
+fn print(args: &ExplainArgs, told: &Explanation, answer: Option<&crate::verify::Answer>) {
+    let headers = |answer: &crate::verify::Answer| TOLD.map(|name| (name, answer.header(name)));
+    if args.json {
+        let mut document = json!(told);
+        if let Some(answer) = answer {
+            let headers: serde_json::Map<String, Value> = headers(answer)
+                .into_iter()
+                .filter_map(|(name, value)| Some((name.to_owned(), value?.into())))
+                .collect();
+            document["answer"] = json!({
+                "status": answer.status,
+                "milliseconds": answer.took.as_secs_f64() * 1000.0,
+                "headers": headers,
+                "body": answer.json,
+            });
+        }
+        println!("{document:#}");
+        return;
+    }
+    print!("{}", explain::text(told));
+    if let Some(answer) = answer {
+        let problem = (answer.status >= 400).then(|| answer.json.to_string());
+        print!("{}", explain::run_text(answer.status, &headers(answer), answer.took, problem.as_deref()));
+    }
+}

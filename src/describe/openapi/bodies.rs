@@ -1,0 +1,112 @@
+//! Bodies of requests.
+//!
+//! Unknown members are ignored by the service, so no body is closed. May use: `plan`.
+
+use super::{examples, schemas};
+use crate::plan::{BodyRule, Input, Operation, Plan, ValueType};
+use serde_json::{Map, Value, json};
+
+/// Left out by the contract: its shape depends on the type of the item.
+const UNDESCRIBED: &str = "custom_fields";
+
+/// `requestBody` of an operation; none when it takes no body, or ignores it.
+pub(super) fn of(operation: &Operation) -> Option<Value> {
+    let members = members(operation)?;
+    let mut media = Map::new();
+    media.insert("schema".into(), json!({ "$ref": format!("#/components/schemas/{}", name(operation)) }));
+    if let Some(example) = examples::body(&operation.id) {
+        media.insert("example".into(), example);
+    }
+    // No body is taken as an empty object.
+    let required = members.iter().any(|input| input.required);
+    Some(json!({ "required": required, "content": { "application/json": media } }))
+}
+
+/// What is said of an operation whose body has a member that is not described.
+pub(super) fn remark(operation: &Operation) -> Option<&'static str> {
+    let undescribed = members(operation)?.iter().any(|input| input.name == UNDESCRIBED);
+    undescribed.then_some(
+        "`custom_fields` is accepted too: an object keyed by property name, whose shape follows the type of the \
+         item; the schema of the type tells it.",
+    )
+}
+
+/// The schema of each body, by name.
+pub(super) fn components(plan: &Plan) -> impl Iterator<Item = (String, Value)> {
+    plan.operations
+        .iter()
+        .filter_map(|operation| Some((name(operation), schema(plan, operation, members(operation)?))))
+}
+
+fn members(operation: &Operation) -> Option<&[Input]> {
+    match &operation.body {
+        BodyRule::Members(inputs) => Some(inputs),
+        BodyRule::None | BodyRule::Ignored => None,
+    }
+}
+
+/// `labels_create` becomes `LabelsCreateBody`.
+fn name(operation: &Operation) -> String {
+    let mut name = String::new();
+    for word in operation.id.split('_') {
+        let (first, rest) = word.split_at(word.len().min(1));
+        name.push_str(&first.to_ascii_uppercase());
+        name.push_str(rest);
+    }
+    name + "Body"
+}
+
+fn schema(plan: &Plan, operation: &Operation, inputs: &[Input]) -> Value {
+    let shape = plan.shapes.get(&plan.resource_of(operation).shape);
+    let described = inputs.iter().filter(|input| input.name != UNDESCRIBED);
+    let properties: Map<String, Value> = described
+        .map(|input| {
+            let refinement = shape.and_then(|shape| shape.inputs.get(&input.name));
+            (input.name.clone(), member(input, refinement))
+        })
+        .collect();
+    let required: Vec<&str> =
+        inputs.iter().filter(|input| input.required).map(|input| input.name.as_str()).collect();
+    let mut schema = json!({ "type": "object", "description": operation.summary, "properties": properties });
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
+}
+
+fn member(input: &Input, refinement: Option<&Value>) -> Value {
+    let mut schema = match input.value {
+        ValueType::Array(items) => {
+            let items = items.map_or_else(Map::new, schemas::of_kind);
+            Map::from_iter([("type".to_owned(), json!("array")), ("items".to_owned(), items.into())])
+        }
+        ValueType::One(kind) | ValueType::Csv(kind) => schemas::of_kind(kind),
+    };
+    if let Some(refinement) = refinement.and_then(Value::as_object) {
+        schema.extend(refinement.clone());
+    }
+    if input.trim {
+        // Blank is refused.
+        schema.insert("minLength".into(), 1.into());
+        schema.insert("pattern".into(), "\\S".into());
+    }
+    if let Some(length) = input.max_length {
+        schema.insert("maxLength".into(), length.into());
+    }
+    if !input.allowed.is_empty() {
+        schema.insert("enum".into(), json!(input.allowed));
+    }
+    if input.nullable {
+        schemas::admit_null(&mut schema);
+    }
+    if let Some(default) = &input.default {
+        schema.insert("default".into(), default.clone());
+    }
+    if !input.notes.is_empty() {
+        schema.insert("description".into(), input.notes.as_str().into());
+    }
+    if input.write_only {
+        schema.insert("writeOnly".into(), true.into());
+    }
+    schema.into()
+}

@@ -1,0 +1,163 @@
+//! The OpenAPI 3.1 document, made from the plan alone.
+//!
+//! Purpose: whatever a client may rely on is read off the mappings, so that the document cannot differ
+//! from what is routed, checked and answered. The parameter `expand` and the body member `custom_fields`
+//! are left out, as the contract says, although both work.
+//!
+//! The document is written once, with a stand-in where the address of the gateway goes; an answer only
+//! puts the address of its request in.
+//!
+//! May use: `plan`.
+
+mod bodies;
+mod examples;
+mod operations;
+mod parameters;
+mod responses;
+mod schemas;
+mod security;
+
+use crate::plan::Plan;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+/// Stands for the public address of the gateway until a request tells it. Not a word anybody would write.
+const STAND_IN: &str = "https://address-of-this-gateway.invalid";
+
+/// A form of the document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// JSON.
+    Json,
+    /// YAML 1.2.
+    Yaml,
+}
+
+/// The document in every form, for any address.
+#[derive(Debug)]
+pub struct Document {
+    json: Template,
+    yaml: Template,
+    digest: String,
+}
+
+impl Document {
+    /// Writes the document of a plan.
+    pub fn new(plan: &Plan) -> Self {
+        let value = document(plan);
+        let json = format!("{value:#}\n");
+        let yaml = serde_saphyr::to_string(&value).expect("JSON can always be written as YAML");
+        let digest = short(&Sha256::digest(json.as_bytes()));
+        Self { json: Template::of(&json), yaml: Template::of(&yaml), digest }
+    }
+
+    /// The text for a gateway at `base` (without a trailing slash).
+    pub fn text(&self, format: Format, base: &str) -> String {
+        match format {
+            Format::Json => self.json.filled(base),
+            Format::Yaml => self.yaml.filled(base),
+        }
+    }
+
+    /// A validator of the text, for caches: another text has another one.
+    pub fn tag(&self, format: Format, base: &str) -> String {
+        let form = match format {
+            Format::Json => "json",
+            Format::Yaml => "yaml",
+        };
+        format!("\"{}-{}-{form}\"", self.digest, short(&Sha256::digest(base.as_bytes())))
+    }
+}
+
+fn short(digest: &[u8]) -> String {
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A text cut at every place where the address goes.
+#[derive(Debug)]
+struct Template(Vec<String>);
+
+impl Template {
+    fn of(text: &str) -> Self {
+        Self(text.split(STAND_IN).map(str::to_owned).collect())
+    }
+
+    /// Addresses consist of characters that JSON strings and plain YAML scalars take as they are.
+    fn filled(&self, base: &str) -> String {
+        self.0.join(base)
+    }
+}
+
+fn document(plan: &Plan) -> Value {
+    json!({
+        "openapi": "3.1.0",
+        "info": info(plan),
+        "servers": [{ "url": STAND_IN, "description": "this gateway" }],
+        "security": [{ security::API_KEY: [] }],
+        "tags": plan.resources.iter().map(tag).collect::<Vec<_>>(),
+        "paths": operations::paths(plan),
+        "components": {
+            "securitySchemes": security::schemes(),
+            "parameters": parameters::components(plan),
+            "headers": responses::headers(),
+            "responses": responses::components(plan),
+            "examples": examples::problems(),
+            "schemas": schemas::components(plan),
+        },
+    })
+}
+
+fn info(plan: &Plan) -> Value {
+    let working = plan.operations.iter().filter(|operation| operation.works()).count();
+    json!({
+        "title": "Work tracking API",
+        "version": "2",
+        "summary": "REST API v2, served by Causeway in front of a deployment that speaks v1.",
+        "description": format!(
+            "{} operations, {working} of which work in this version; `x-causeway-support` of each says which. Every \
+             path ends with a slash. PATCH changes only what is sent; `null` clears a nullable field. Failures are \
+             `application/problem+json`: branch on `code`, and expect codes and enumeration values that are new. \
+             `x-causeway-v1-calls` says how many calls to v1 an operation takes, with nothing kept (`cold`) and with \
+             everything kept (`warm`), proofs of access excluded; every answer tells what it took in the header \
+             `Causeway-V1-Calls`.",
+            plan.operations.len()
+        ),
+        "license": { "name": "Apache-2.0 OR MIT" },
+        "x-causeway-version": env!("CARGO_PKG_VERSION"),
+    })
+}
+
+fn tag(resource: &crate::plan::Resource) -> Value {
+    let mut tag = Map::new();
+    tag.insert("name".into(), tag_name(&resource.name).into());
+    tag.insert("description".into(), resource.about.as_str().into());
+    if !resource.gaps.is_empty() {
+        tag.insert("x-causeway-known-gaps".into(), json!(resource.gaps));
+    }
+    tag.into()
+}
+
+/// `work_item_comments` as people write it.
+fn tag_name(resource: &str) -> String {
+    let mut name = resource.replace('_', " ");
+    if let Some(first) = name.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_is_put_in_wherever_it_belongs() {
+        let template = Template::of(&format!("a {STAND_IN} b {STAND_IN}/c"));
+        assert_eq!(template.filled("http://h:1"), "a http://h:1 b http://h:1/c");
+    }
+
+    #[test]
+    fn names_of_tags_are_for_people() {
+        assert_eq!(tag_name("work_item_comments"), "Work item comments");
+    }
+}

@@ -1,0 +1,59 @@
+//! `paths`: every operation of the plan, and what it costs.
+//!
+//! May use: `plan`.
+
+use super::{bodies, parameters, responses, security, tag_name};
+use crate::plan::{Operation, Plan};
+use serde_json::{Map, Value, json};
+
+/// All operations by path and method.
+pub(super) fn paths(plan: &Plan) -> Value {
+    let mut paths: Map<String, Value> = Map::new();
+    for operation in &plan.operations {
+        let methods = paths.entry(operation.path.as_str()).or_insert_with(|| json!({}));
+        methods[operation.method.as_str().to_ascii_lowercase()] = self::operation(plan, operation);
+    }
+    paths.into()
+}
+
+fn operation(plan: &Plan, operation: &Operation) -> Value {
+    let mut object = Map::new();
+    object.insert("operationId".into(), operation.id.as_str().into());
+    object.insert("tags".into(), json!([tag_name(&plan.resource_of(operation).name)]));
+    object.insert("summary".into(), operation.summary.as_str().into());
+    let remarks = remarks(operation);
+    if !remarks.is_empty() {
+        object.insert("description".into(), remarks.join("\n\n").into());
+    }
+    object.insert("security".into(), security::requirements(operation));
+    object.insert("parameters".into(), parameters::of(operation).into());
+    if let Some(body) = bodies::of(operation) {
+        object.insert("requestBody".into(), body);
+    }
+    object.insert("responses".into(), responses::of(operation));
+    object.insert("x-causeway-support".into(), if operation.works() { "works" } else { "not_implemented" }.into());
+    if let Some(calls) = &operation.calls {
+        let mut cost = json!({ "cold": calls.cold, "warm": calls.warm });
+        if let Some(why) = &calls.why {
+            cost["why"] = why.as_str().into();
+        }
+        object.insert("x-causeway-v1-calls".into(), cost);
+    }
+    object.into()
+}
+
+/// Sentences beyond the summary.
+fn remarks(operation: &Operation) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if !operation.works() {
+        remarks.push("Does not work in this version: 501 `not_implemented`.".to_owned());
+    }
+    remarks.extend(bodies::remark(operation).map(str::to_owned));
+    if !operation.search.is_empty() {
+        remarks.push(format!("`search` looks at {}.", operation.search.join(", ")));
+    }
+    if operation.is_list() {
+        remarks.push("A query parameter that is not listed here is refused with 400.".to_owned());
+    }
+    remarks
+}

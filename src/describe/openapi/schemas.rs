@@ -1,0 +1,83 @@
+//! `components.schemas`: read shapes, pages of them, bodies, and the problem.
+//!
+//! May use: `plan`.
+
+use super::bodies;
+use crate::plan::{Kind, Plan, codes};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+
+/// The shapes that are made into a page per record, and their suffixes.
+const ENVELOPES: [(&str, &str); 2] = [("OffsetEnvelope", "OffsetPage"), ("CursorEnvelope", "CursorPage")];
+
+/// All schemas by name.
+pub(super) fn components(plan: &Plan) -> Value {
+    let mut schemas: Map<String, Value> = Map::new();
+    for (name, shape) in plan.shapes.iter().filter(|(name, _)| ENVELOPES.iter().all(|(known, _)| name != known)) {
+        schemas.insert(name.clone(), shape.schema.clone());
+    }
+    for name in responses(plan).filter(|name| !plan.shapes.contains_key(*name)) {
+        schemas.insert(name.into(), json!({ "type": "object", "description": "no shape is declared" }));
+    }
+    if let Some(code) = schemas.get_mut("Problem").and_then(|problem| problem.pointer_mut("/properties/code")) {
+        let known: Vec<&str> = codes::TABLE.iter().map(|(_, code)| *code).collect();
+        code["enum"] = json!(known);
+    }
+    for name in listed(plan) {
+        for (envelope, suffix) in ENVELOPES {
+            if let Some(shape) = plan.shapes.get(envelope) {
+                schemas.insert(format!("{name}{suffix}"), page(&shape.schema, name));
+            }
+        }
+    }
+    schemas.extend(bodies::components(plan));
+    schemas.sort_keys();
+    schemas.into()
+}
+
+fn responses(plan: &Plan) -> impl Iterator<Item = &str> {
+    plan.operations.iter().filter_map(|operation| operation.response.as_deref())
+}
+
+fn listed(plan: &Plan) -> BTreeSet<&str> {
+    plan.operations.iter().filter(|operation| operation.is_list()).filter_map(|o| o.response.as_deref()).collect()
+}
+
+/// An envelope whose rows have a shape.
+fn page(envelope: &Value, name: &str) -> Value {
+    let mut page = envelope.clone();
+    page["properties"]["data"]["items"] = reference(name);
+    page
+}
+
+/// What a page of `name` answers: either envelope; `pagination.style` tells which.
+pub(super) fn either_page(name: &str) -> Value {
+    json!({ "oneOf": ENVELOPES.map(|(_, suffix)| reference(&format!("{name}{suffix}"))) })
+}
+
+/// A reference to a schema.
+pub(super) fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{name}") })
+}
+
+/// The schema of a single value of a kind.
+pub(super) fn of_kind(kind: Kind) -> Map<String, Value> {
+    let mut schema = Map::new();
+    if kind != Kind::Any {
+        schema.insert("type".into(), kind.contract_type().into());
+    }
+    if let Some(format) = kind.contract_format() {
+        schema.insert("format".into(), format.into());
+    }
+    schema
+}
+
+/// Lets a schema take null as well.
+pub(super) fn admit_null(schema: &mut Map<String, Value>) {
+    if let Some(kind) = schema.get_mut("type") {
+        *kind = json!([kind.take(), "null"]);
+    }
+    if let Some(Value::Array(allowed)) = schema.get_mut("enum") {
+        allowed.push(Value::Null);
+    }
+}

@@ -1,0 +1,77 @@
+//! How to authenticate: the API key, and OAuth 2.0 with every scope a token may carry.
+//!
+//! May use: `plan::scopes`.
+
+use super::STAND_IN;
+use crate::plan::{Operation, scopes};
+use serde_json::{Map, Value, json};
+
+/// Name of the scheme of API keys.
+pub(super) const API_KEY: &str = "apiKey";
+/// Name of the scheme of tokens.
+const OAUTH: &str = "oauth2";
+
+/// `components.securitySchemes`.
+pub(super) fn schemes() -> Value {
+    let catalogue: Map<String, Value> =
+        scopes::catalogue().map(|scope| (scope.to_owned(), sentence(scope).into())).collect();
+    json!({
+        API_KEY: {
+            "type": "apiKey",
+            "in": "header",
+            "name": "X-Api-Key",
+            "description": "A key of the deployment behind; it acts as its owner, with all of the owner's rights.",
+        },
+        OAUTH: {
+            "type": "oauth2",
+            "description": "A token for a user who consented, sent as `Authorization: Bearer …`; limited to its scopes.",
+            "flows": {
+                "authorizationCode": {
+                    "authorizationUrl": format!("{STAND_IN}/auth/o/authorize/"),
+                    "tokenUrl": format!("{STAND_IN}/auth/o/token/"),
+                    "refreshUrl": format!("{STAND_IN}/auth/o/token/"),
+                    "scopes": catalogue,
+                },
+            },
+        },
+    })
+}
+
+/// What an operation accepts: a key, or a token with any one of its scopes.
+pub(super) fn requirements(operation: &Operation) -> Value {
+    let key = json!({ API_KEY: [] });
+    let scopes = operation.scopes.iter().map(|scope| json!({ OAUTH: [scope] }));
+    std::iter::once(key).chain(scopes).collect()
+}
+
+/// What a scope permits, in a sentence.
+fn sentence(scope: &str) -> String {
+    let (what, verb) = match scope.split_once(':') {
+        Some((family, verb)) => (spoken(family), verb),
+        None => ("everything".to_owned(), scope),
+    };
+    let verb = if verb == "read" { "Read" } else { "Create, change and delete" };
+    let dormant = !scopes::GATING.contains(&scope);
+    format!("{verb} {what}.{}", if dormant { " May be granted, but opens nothing in v2." } else { "" })
+}
+
+/// `projects.work_items.comments` becomes `comments of work items of projects`.
+fn spoken(family: &str) -> String {
+    let parts: Vec<String> = family.split('.').rev().map(|part| part.replace('_', " ")).collect();
+    parts.join(" of ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scopes_are_told_in_sentences() {
+        assert_eq!(sentence("read"), "Read everything.");
+        assert_eq!(
+            sentence("projects.work_items.comments:write"),
+            "Create, change and delete comments of work items of projects."
+        );
+        assert!(sentence("wiki.pages:read").ends_with("opens nothing in v2."));
+    }
+}

@@ -1,0 +1,148 @@
+//! The calls of v1 behind a request: those that prove access, those of the plan, and those its query adds.
+
+use super::query::Reading;
+use crate::index::SetNeeds;
+use crate::plan::{Method, Operation, PathTemplate, Plan, PlannedCall, Source, Surface};
+use crate::run::outlook::{self, ItemsFrom};
+use serde::Serialize;
+
+/// A call of v1.
+#[derive(Debug, Clone, Serialize, PartialEq, Eq)]
+pub struct ToldCall {
+    /// Method.
+    pub method: &'static str,
+    /// Path below v1's base; what is not known before the call is left as a variable.
+    pub path: String,
+    /// Query, as far as it is known before the call.
+    pub query: String,
+    /// When it is made, if not always.
+    pub when: Option<String>,
+}
+
+/// Fills the paths of v1 for one request.
+pub(super) struct Paths<'e> {
+    pub(super) plan: &'e Plan,
+    pub(super) operation: &'e Operation,
+    pub(super) variables: &'e [(String, String)],
+}
+
+/// Cards that prove access, as v1 has them.
+const IDENTITY: &str = "users/me/";
+const ROSTER: &str = "workspaces/{slug}/members/";
+const PROJECTS: &str = "workspaces/{slug}/projects/";
+const PROJECT: &str = "workspaces/{slug}/projects/{project_id}/";
+const CYCLE_ITEMS: &str = "workspaces/{slug}/projects/{project_id}/cycles/{pk}/cycle-issues/";
+const MODULE_ITEMS: &str = "workspaces/{slug}/projects/{project_id}/modules/{pk}/module-issues/";
+
+impl Paths<'_> {
+    /// Calls with nothing kept, and with everything kept.
+    pub(super) fn planned(&self, reading: &Reading) -> (Vec<ToldCall>, Vec<ToldCall>) {
+        let calls = &self.operation.v1;
+        let told = |call: &PlannedCall| self.tell(call, reading);
+        (calls.iter().map(told).collect(), calls.iter().filter(|call| !call.unless_kept).map(told).collect())
+    }
+
+    fn tell(&self, call: &PlannedCall, reading: &Reading) -> ToldCall {
+        let resource = self.plan.resource_of(self.operation);
+        let from = reading.list.as_ref().filter(|_| resource.name == "work_items");
+        let when = match from.map(|list| outlook::items_from(resource, list)) {
+            Some(ItemsFrom::LookUp) => Some("the look-up, or one call for each 1,000 rows to build the index"),
+            Some(ItemsFrom::Page) => Some("one page, sorted by v1"),
+            Some(ItemsFrom::Index) => Some("one call for each 1,000 rows, to build the index"),
+            None => None,
+        };
+        self.call(call.method, &call.path, call.query.clone(), when.map(str::to_owned))
+    }
+
+    /// Calls that prove access with nothing kept.
+    pub(super) fn proofs(&self) -> Vec<ToldCall> {
+        let resource = self.plan.resource_of(self.operation);
+        let below = |path, when: &str| self.at(path, Some(when));
+        let mut proofs = vec![below(IDENTITY, "the credential was not seen lately")];
+        let looks_up = self.operation.path.variables().any(|name| name == "identifier");
+        match (self.operation.surface, resource.source) {
+            (Surface::User, _) => {}
+            (Surface::Workspace, _) if looks_up => {
+                proofs.push(below(PROJECT, "the card of the project it is in is not kept"));
+            }
+            (Surface::Workspace, Source::Own) => {
+                proofs.push(below(ROSTER, "the card of the workspace is not kept"));
+                proofs.push(below(PROJECTS, "the id of the workspace is not known"));
+            }
+            // The card of the workspace is the roster, which the mapping of its own list counts.
+            (Surface::Workspace, Source::V1) => {}
+            (Surface::Project, _) => proofs.push(below(PROJECT, "the card of the project is not kept")),
+        }
+        proofs
+    }
+
+    /// Calls that the query needs beside the planned ones.
+    pub(super) fn further(&self, reading: &Reading) -> Vec<ToldCall> {
+        let resource = self.plan.resource_of(self.operation);
+        let mut further = Vec::new();
+        if let Some(list) = reading.list.as_ref().filter(|_| resource.name == "work_items") {
+            let needs = outlook::item_needs(resource, list);
+            if needs.groups {
+                further.extend(self.list_of("states", "unless kept, for the groups of states"));
+            }
+            if needs.labels {
+                further.extend(self.list_of("labels", "unless kept, for the labels that live"));
+            } else if !reading.expand.iter().any(|name| name == "labels") {
+                further.extend(self.list_of("labels", "unless kept, when an item of the page carries labels"));
+            }
+            for (sets, kind, path) in
+                [(&needs.cycles, "cycles", CYCLE_ITEMS), (&needs.modules, "modules", MODULE_ITEMS)]
+            {
+                self.members(sets, kind, path, &mut further);
+            }
+        }
+        for name in &reading.expand {
+            let (of, when) = match name.as_str() {
+                "state" => ("states", "unless kept, to expand the state"),
+                "labels" => ("labels", "unless kept, to expand labels when there are any"),
+                "assignees" => ("project_members", "unless kept, to expand assignees when there are any"),
+                "parent" => ("work_items", "to expand parents that the index does not know"),
+                _ => continue,
+            };
+            further.extend(self.list_of(of, when));
+        }
+        for (_, word) in &reading.options {
+            let of = if word == "members" { "project_members" } else { word.as_str() };
+            further.extend(self.list_of(of, &format!("unless kept, to include {word}")));
+        }
+        further
+    }
+
+    fn members(&self, sets: &SetNeeds, kind: &str, path: &str, further: &mut Vec<ToldCall>) {
+        let when = "unless kept, one call for each 1,000 members";
+        if sets.any {
+            further.extend(self.list_of(kind, "unless kept, to know every set"));
+            further.extend(self.at_maybe(path, "unless kept, for each set"));
+        }
+        for id in &sets.named {
+            further.extend(self.at_maybe(&path.replace("{pk}", &id.to_string()), when));
+        }
+    }
+
+    fn list_of(&self, resource: &str, when: &str) -> Option<ToldCall> {
+        let v1 = self.plan.resource(resource)?.v1.as_ref()?;
+        Some(self.call(Method::Get, v1.collection.as_ref()?, v1.list_query.clone(), Some(when.to_owned())))
+    }
+
+    fn at_maybe(&self, path: &str, when: &str) -> Option<ToldCall> {
+        Some(self.call(Method::Get, &PathTemplate::parse(path).ok()?, String::new(), Some(when.to_owned())))
+    }
+
+    fn at(&self, path: &str, when: Option<&str>) -> ToldCall {
+        let when = when.map(str::to_owned);
+        match PathTemplate::parse(path) {
+            Ok(template) => self.call(Method::Get, &template, String::new(), when),
+            Err(_) => ToldCall { method: "GET", path: path.into(), query: String::new(), when },
+        }
+    }
+
+    fn call(&self, method: Method, path: &PathTemplate, query: String, when: Option<String>) -> ToldCall {
+        let known = |name: &str| self.variables.iter().find(|(known, _)| known == name).map(|(_, v)| v.as_str());
+        ToldCall { method: method.as_str(), path: path.fill_known(known), query, when }
+    }
+}

@@ -1,0 +1,151 @@
+//! A gateway as a client meets it.
+
+use reqwest::header::HeaderMap;
+use reqwest::{Client, Method, StatusCode};
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+/// Longest time for one answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How often an answer that says "later" is waited for.
+const WAITS: usize = 3;
+
+/// A running gateway, and the key to ask it with.
+#[derive(Debug, Clone)]
+pub struct Gateway {
+    http: Client,
+    base: String,
+    key: Option<String>,
+}
+
+/// What it answered.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// Status.
+    pub status: u16,
+    /// Headers.
+    pub headers: HeaderMap,
+    /// Body; null when there is none or it is no JSON.
+    pub json: Value,
+    /// Time it took.
+    pub took: Duration,
+}
+
+impl Answer {
+    /// A header as text.
+    pub fn header(&self, name: &str) -> Option<String> {
+        Some(self.headers.get(name)?.to_str().ok()?.to_owned())
+    }
+
+    /// Code of the problem it is.
+    pub(super) fn code(&self) -> &str {
+        self.json["code"].as_str().unwrap_or_default()
+    }
+
+    /// What it is, in a few words.
+    pub(super) fn brief(&self) -> String {
+        match (self.code(), self.json["detail"].as_str()) {
+            ("", _) => self.status.to_string(),
+            (code, Some(detail)) => format!("{} {code} ({detail})", self.status),
+            (code, None) => format!("{} {code}", self.status),
+        }
+    }
+}
+
+impl Gateway {
+    /// A client for the gateway at `base`.
+    ///
+    /// # Errors
+    /// When TLS cannot be set up.
+    pub fn new(base: &str, key: Option<String>) -> Result<Self, String> {
+        // Someone else may have installed a provider already; any will do.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut builder = Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .timeout(PATIENCE)
+            .user_agent(concat!("causeway/", env!("CARGO_PKG_VERSION")));
+        if base.starts_with("http://") {
+            builder = builder.tls_certs_only([]);
+        }
+        let http = builder.build().map_err(|fault| format!("the client could not be set up: {fault}"))?;
+        Ok(Self { http, base: base.trim_end_matches('/').to_owned(), key })
+    }
+
+    /// Sends a request with the key.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn send(&self, method: &str, target: &str, body: Option<&Value>) -> Result<Answer, String> {
+        self.ask(self.key.as_deref(), method, target, body).await
+    }
+
+    /// Sends a request without any credential; while the answer is "later", it is waited for.
+    pub(super) async fn send_bare(
+        &self,
+        method: &str,
+        target: &str,
+        body: Option<&Value>,
+    ) -> Result<Answer, String> {
+        self.ask_patiently(None, method, target, body).await
+    }
+
+    /// The same as [`Self::send`]; while the answer is "later", it is waited for.
+    pub(super) async fn send_patiently(
+        &self,
+        method: &str,
+        target: &str,
+        body: Option<&Value>,
+    ) -> Result<Answer, String> {
+        self.ask_patiently(self.key.as_deref(), method, target, body).await
+    }
+
+    async fn ask_patiently(
+        &self,
+        key: Option<&str>,
+        method: &str,
+        target: &str,
+        body: Option<&Value>,
+    ) -> Result<Answer, String> {
+        for _ in 0..WAITS {
+            let answer = self.ask(key, method, target, body).await?;
+            let later = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE];
+            let seconds = answer.header("Retry-After").and_then(|text| text.parse().ok());
+            match seconds.filter(|_| later.iter().any(|status| status.as_u16() == answer.status)) {
+                Some(seconds) => tokio::time::sleep(Duration::from_secs(seconds).min(PATIENCE)).await,
+                None => return Ok(answer),
+            }
+        }
+        self.ask(key, method, target, body).await
+    }
+
+    async fn ask(
+        &self,
+        key: Option<&str>,
+        method: &str,
+        target: &str,
+        body: Option<&Value>,
+    ) -> Result<Answer, String> {
+        let word = Method::from_bytes(method.as_bytes()).map_err(|_| format!("{method} is no method"))?;
+        let path = match target.split_once("://") {
+            Some((_, rest)) => rest.find('/').map_or("/", |slash| &rest[slash..]),
+            None => target,
+        };
+        let mut request = self.http.request(word, format!("{}{path}", self.base));
+        if let Some(key) = key {
+            request = request.header("X-Api-Key", key);
+        }
+        if let Some(body) = body {
+            request = request.header("Content-Type", "application/json").body(body.to_string());
+        }
+        let started = Instant::now();
+        let unreachable = |fault: reqwest::Error| {
+            let fault = fault.without_url();
+            format!("{} gave no answer to {method} {path}: {fault}; check --against", self.base)
+        };
+        let answer = request.send().await.map_err(unreachable)?;
+        let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
+        let bytes = answer.bytes().await.map_err(unreachable)?;
+        let json = serde_json::from_slice(&bytes).unwrap_or_default();
+        Ok(Answer { status, headers, json, took: started.elapsed() })
+    }
+}

@@ -1,0 +1,85 @@
+//! Doors: what every operation refuses, and what writes refuse when nothing may be written.
+
+use super::place::{self, Place};
+use super::{Answer, Checked, Finding, Gateway, bodies, shape};
+use crate::plan::{BodyRule, Method, Operation, Plan};
+use serde_json::json;
+
+/// Codes that say a write needs the other mode of work item types.
+const OTHER_MODE: [&str; 2] = ["work_item_types_managed_at_project", "work_item_types_managed_at_workspace"];
+
+/// Without a key 401; with a method nobody has 405, whose `Allow` names the operation's.
+pub(super) async fn check(gateway: &Gateway, place: &Place, operation: &Operation) -> Checked {
+    let path = place.path_to_nothing(operation)?;
+    let body = (operation.method != Method::Get).then(|| json!({}));
+    let bare = gateway.send_bare(operation.method.as_str(), &path, body.as_ref()).await.map_err(Finding::Broken)?;
+    is_problem(&bare, 401, "unauthorized", "without a key")?;
+    if bare.header("WWW-Authenticate").is_none() {
+        return Err(Finding::broken("without a key: the answer has no WWW-Authenticate"));
+    }
+    let wrong = gateway.send_patiently("PUT", &path, Some(&json!({}))).await.map_err(Finding::Broken)?;
+    is_problem(&wrong, 405, "method_not_allowed", "PUT")?;
+    let allow = wrong.header("Allow").unwrap_or_default();
+    if !allow.split(',').any(|word| word.trim() == operation.method.as_str()) {
+        return Err(Finding::broken(format!("PUT: `Allow: {allow}` does not name {}", operation.method)));
+    }
+    Ok("401 without a key, 405 for PUT".into())
+}
+
+/// A write that cannot change anything: of a record that is not there, or with a body that is wrong.
+pub(super) async fn refuses_harmlessly(gateway: &Gateway, place: &Place, operation: &Operation) -> Checked {
+    let at_nothing = place::names_a_record(operation);
+    let body = match &operation.body {
+        BodyRule::Members(members) => bodies::wrong(members),
+        BodyRule::None | BodyRule::Ignored if at_nothing => None,
+        BodyRule::None | BodyRule::Ignored => return Ok("not sent, for it would change something".into()),
+    };
+    if body.is_none() && !at_nothing {
+        return Err(Finding::Impossible("no body of it is surely wrong".into()));
+    }
+    // A record that is not there is told before or after the body is judged, as the operation needs it.
+    let path = place.path_to_nothing(operation)?;
+    let answer = gateway.send_patiently(operation.method.as_str(), &path, body.as_ref()).await;
+    let answer = answer.map_err(Finding::Broken)?;
+    match (answer.status, answer.code()) {
+        (400, "validation_error") if body.is_some() => Ok("400 for a wrong body".into()),
+        (404, "resource_not_found") if at_nothing => Ok("404 for a random id".into()),
+        (409, code) if operation.mode.is_some() && OTHER_MODE.contains(&code) => {
+            Ok("409 in this mode of the workspace".into())
+        }
+        (403, "forbidden") => Ok("403: this key may not write here".into()),
+        _ => Err(Finding::broken(format!("a write that must be refused was answered {}", answer.brief()))),
+    }
+}
+
+/// Checks that an answer is a problem with this status and code.
+pub(super) fn is_problem(answer: &Answer, status: u16, code: &str, when: &str) -> Result<(), Finding> {
+    if (answer.status, answer.code()) != (status, code) {
+        return Err(Finding::broken(format!("{when}: {} instead of {status} {code}", answer.brief())));
+    }
+    let media = answer.header("Content-Type").unwrap_or_default();
+    if !media.starts_with("application/problem+json") {
+        return Err(Finding::broken(format!("{when}: the problem has Content-Type `{media}`")));
+    }
+    Ok(())
+}
+
+/// Checks that an answer is a success with this status; what a key may not do cannot be verified with it.
+pub(super) fn is_success(answer: &Answer, operation: &Operation) -> Result<(), Finding> {
+    match (answer.status, answer.code()) {
+        (status, _) if status == operation.status => Ok(()),
+        (403, "forbidden") => Err(Finding::Impossible(format!("this key may not: {}", answer.brief()))),
+        (409, code) if operation.mode.is_some() && OTHER_MODE.contains(&code) => {
+            Err(Finding::Impossible(format!("the workspace is in the other mode: {}", answer.brief())))
+        }
+        _ => Err(Finding::broken(format!("{} instead of {}", answer.brief(), operation.status))),
+    }
+}
+
+/// Checks the body of a success against the declared shape.
+pub(super) fn has_shape(plan: &Plan, operation: &Operation, answer: &Answer) -> Result<(), Finding> {
+    match &operation.response {
+        Some(name) => shape::check(plan, name, &answer.json),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,140 @@
+//! What exists behind the gateway: workspace, project, and one record of each resource, for paths.
+
+use super::{Finding, Gateway, Wanted};
+use crate::plan::{Operation, Plan, Surface};
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// What paths can name.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Place {
+    /// Slug of the workspace.
+    pub(super) workspace: Option<String>,
+    /// Id of the project.
+    pub(super) project: Option<String>,
+    /// Human key of the work item.
+    pub(super) identifier: Option<String>,
+    /// Ids of records, by resource.
+    pub(super) records: HashMap<String, String>,
+}
+
+/// Variables that name a record inside a workspace or project.
+const RECORDS: [&str; 4] = ["pk", "work_item_id", "property_id", "type_id"];
+
+impl Place {
+    /// Looks for a project, unless one is named, and for one record of each resource.
+    pub(super) async fn found(plan: &Plan, gateway: &Gateway, wanted: &Wanted) -> Result<Self, String> {
+        let mut place =
+            Self { workspace: wanted.workspace.clone(), project: wanted.project.clone(), ..Self::default() };
+        if let (Some(slug), None) = (&place.workspace, &place.project) {
+            place.project = own_project(gateway, slug).await?;
+        }
+        let mut lists: Vec<&Operation> = plan.operations.iter().filter(|operation| operation.is_list()).collect();
+        lists.sort_by_key(|operation| operation.path.variables().count());
+        for list in lists {
+            place.look(plan, gateway, list).await?;
+        }
+        Ok(place)
+    }
+
+    /// Remembers a record that `list` shows, if there is one and the list can be asked for.
+    pub(super) async fn look(&mut self, plan: &Plan, gateway: &Gateway, list: &Operation) -> Result<(), String> {
+        let Ok(path) = self.path(plan, list) else { return Ok(()) };
+        let page = gateway.send_patiently("GET", &path, None).await?;
+        let rows = page.json["data"].as_array().map(Vec::as_slice).unwrap_or_default();
+        // Of properties one that can have options, so that those can be looked at too.
+        let chosen = rows.iter().find(|row| row["property_type"] == "OPTION").or(rows.first());
+        if let Some(row) = chosen {
+            self.remember(&plan.resource_of(list).name, row);
+        }
+        Ok(())
+    }
+
+    /// Remembers a record.
+    pub(super) fn remember(&mut self, resource: &str, row: &Value) {
+        if let Some(id) = row["id"].as_str() {
+            self.records.insert(resource.to_owned(), id.to_owned());
+        }
+        if resource == "work_items" {
+            self.identifier = human_key(row);
+        }
+    }
+
+    /// Whether what the path of an operation lies in was named or found.
+    pub(super) fn is_reachable(&self, operation: &Operation) -> Result<(), Finding> {
+        let impossible = |text: &str| Err(Finding::Impossible(text.to_owned()));
+        match operation.surface {
+            Surface::User => Ok(()),
+            _ if self.workspace.is_none() => impossible("no --workspace was given"),
+            Surface::Project if self.project.is_none() => {
+                impossible("no --project was given, and the key belongs to none in this workspace")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The path of an operation, naming what exists.
+    pub(super) fn path(&self, plan: &Plan, operation: &Operation) -> Result<String, Finding> {
+        let value = |name: &str| self.value(plan, operation, name);
+        let missing = operation.path.variables().find(|name| value(name).is_none());
+        match (missing, operation.path.fill(value)) {
+            (None, Some(path)) => Ok(absolute(&path)),
+            (missing, _) => {
+                Err(Finding::Impossible(format!("there is nothing for {}", missing.unwrap_or("the path"))))
+            }
+        }
+    }
+
+    /// The path with random ids in place of all records.
+    pub(super) fn path_to_nothing(&self, operation: &Operation) -> Result<String, Finding> {
+        let random = uuid::Uuid::new_v4().to_string();
+        let value = |name: &str| match name {
+            "slug" => self.workspace.as_deref(),
+            "project_id" => self.project.as_deref(),
+            "identifier" => Some("QZXVWK-999999999"),
+            _ => Some(random.as_str()),
+        };
+        let path = operation.path.fill(value).ok_or_else(|| Finding::Impossible("nothing to name".into()))?;
+        Ok(absolute(&path))
+    }
+
+    fn value(&self, plan: &Plan, operation: &Operation, name: &str) -> Option<&str> {
+        let surface = if operation.surface == Surface::Project { "project" } else { "workspace" };
+        let record = |resource: &str| self.records.get(resource).map(String::as_str);
+        match name {
+            "slug" => self.workspace.as_deref(),
+            "project_id" => self.project.as_deref(),
+            "identifier" => self.identifier.as_deref(),
+            "pk" => record(&plan.resource_of(operation).name),
+            "work_item_id" => record("work_items"),
+            "property_id" => record(&format!("{surface}_work_item_properties")),
+            "type_id" => record(&format!("{surface}_work_item_types")),
+            _ => None,
+        }
+    }
+}
+
+/// Whether an operation's path names a record.
+pub(super) fn names_a_record(operation: &Operation) -> bool {
+    operation.path.variables().any(|name| RECORDS.contains(&name))
+}
+
+fn absolute(path: &str) -> String {
+    format!("/{}", path.trim_start_matches('/'))
+}
+
+fn human_key(row: &Value) -> Option<String> {
+    let text = row["identifier"].as_str()?;
+    match row["sequence_id"].as_u64() {
+        Some(number) if !text.ends_with(&format!("-{number}")) => Some(format!("{text}-{number}")),
+        _ => Some(text.to_owned()),
+    }
+}
+
+/// The first project of the workspace that the key belongs to, as v1 lists them.
+async fn own_project(gateway: &Gateway, slug: &str) -> Result<Option<String>, String> {
+    let page = gateway.send_patiently("GET", &format!("/api/v1/workspaces/{slug}/projects/"), None).await?;
+    let rows = page.json["results"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let own = rows.iter().find(|row| row["is_member"] == true || row["member_role"].is_number());
+    Ok(own.and_then(|row| row["id"].as_str()).map(str::to_owned))
+}

@@ -1,0 +1,206 @@
+//! Every operation carried out once, in a project made for it.
+//!
+//! Two rounds, because definitions belong to the project or to the workspace, as its mode says: first what a
+//! project owns, then what a workspace owns. In each round what is made is made first, then read, changed and
+//! deleted, so that every operation finds what it needs and nothing is left behind.
+
+use super::place::Place;
+use super::project::Throwaway;
+use super::{Checked, Finding, Gateway, Report, Wanted, bodies, doors, reads};
+use crate::plan::{Answer as Form, BodyRule, Method, Operation, Plan, TypeMode};
+use serde_json::{Value, json};
+
+/// Which round an operation belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Round {
+    Project,
+    Workspace,
+}
+
+/// The operation by which the mode of a workspace is switched.
+const SWITCH: &str = "workspace_features_update";
+const FEATURES: &str = "workspace_features_retrieve";
+/// Ends the paths that choose a default.
+const DEFAULT: &str = "/mark-default/";
+const SWITCHED: &str = "is_work_item_types_enabled";
+
+/// Verifies with writes; the project is deleted and the mode restored whatever happens.
+///
+/// # Errors
+/// When there is no workspace, or no project can be made in it.
+pub(super) async fn verify(
+    plan: &Plan,
+    gateway: &Gateway,
+    wanted: &Wanted,
+    report: &mut Report,
+) -> Result<(), String> {
+    let slug = wanted.workspace.as_deref().ok_or("--write needs --workspace, to make a project in")?;
+    let project = Throwaway::make(gateway, slug).await?;
+    let place = Place { workspace: Some(slug.to_owned()), project: Some(project.id.clone()), ..Place::default() };
+    let mut work = Work { plan, gateway, place };
+    let before = work.mode().await;
+    for round in [Round::Project, Round::Workspace] {
+        let switched = work.switch(round == Round::Workspace).await;
+        if round == Round::Workspace {
+            report.add(SWITCH, switched);
+        }
+        for operation in in_order(plan, round) {
+            report.add(&operation.id, work.carry_out(operation).await);
+        }
+    }
+    match before {
+        Some(before) => {
+            report.add("(mode of the workspace)", work.switch(before).await.map(|_| "as before".into()))
+        }
+        None => report.add("(mode of the workspace)", Err(Finding::Impossible("it could not be read".into()))),
+    }
+    report.add("(project)", project.delete(gateway).await);
+    Ok(())
+}
+
+/// The operations of a round: made, read, changed, deleted; what lies deeper is made later and deleted first.
+fn in_order(plan: &Plan, round: Round) -> Vec<&Operation> {
+    let of_round = |operation: &&Operation| {
+        let owned = plan.resource_of(operation).name.starts_with("workspace_work_item")
+            || plan.resource_of(operation).name == "work_item_property_contexts"
+            || operation.mode == Some(TypeMode::Workspace)
+            // They show what the others have done.
+            || plan.resource_of(operation).name == "audit_logs";
+        operation.id != SWITCH && owned == (round == Round::Workspace)
+    };
+    let mut operations: Vec<&Operation> = plan.operations.iter().filter(of_round).collect();
+    operations.sort_by_key(|operation| {
+        let depth = operation.path.variables().filter(|name| *name != "pk").count();
+        let ignored = matches!(operation.body, BodyRule::Ignored);
+        match operation.method {
+            // A switch without a record: what it switches on, the rest needs.
+            Method::Post if ignored && !names_record(operation) => (0, depth),
+            Method::Post if operation.status == 201 => (1, depth),
+            Method::Get => (2, depth),
+            Method::Post | Method::Patch => (3, depth),
+            Method::Delete => (4, usize::MAX - depth),
+        }
+    });
+    operations
+}
+
+fn names_record(operation: &Operation) -> bool {
+    operation.path.variables().any(|name| name == "pk")
+}
+
+struct Work<'w> {
+    plan: &'w Plan,
+    gateway: &'w Gateway,
+    place: Place,
+}
+
+impl Work<'_> {
+    async fn carry_out(&mut self, operation: &Operation) -> Checked {
+        let doors = doors::check(self.gateway, &self.place, operation).await?;
+        let rest = match operation.method {
+            Method::Get => {
+                self.find_what_nobody_makes(operation).await?;
+                reads::check(self.plan, self.gateway, &self.place, operation).await?
+            }
+            _ => self.write(operation).await?,
+        };
+        Ok(format!("{rest}; {doors}"))
+    }
+
+    /// Audit logs are made by other operations.
+    async fn find_what_nobody_makes(&mut self, operation: &Operation) -> Result<(), Finding> {
+        let resource = operation.resource;
+        let makes = |other: &&Operation| other.resource == resource && other.status == 201;
+        let list = self.plan.operations.iter().find(|other| other.is_list() && other.resource == resource);
+        match list.filter(|_| !self.plan.operations.iter().any(|other| makes(&other))) {
+            Some(list) => self.place.look(self.plan, self.gateway, list).await.map_err(Finding::Broken),
+            None => Ok(()),
+        }
+    }
+
+    async fn write(&mut self, operation: &Operation) -> Checked {
+        let resource = &self.plan.resource_of(operation).name;
+        let path = self.path(operation).await?;
+        let body = bodies::right(&self.place, operation, resource);
+        let method = operation.method.as_str();
+        let answer = self.gateway.send_patiently(method, &path, body.as_ref()).await.map_err(Finding::Broken)?;
+        doors::is_success(&answer, operation)?;
+        doors::has_shape(self.plan, operation, &answer)?;
+        if let (Some(body), Form::Record) = (&body, operation.answer) {
+            shows_what_was_sent(body, &answer.json)?;
+        }
+        match operation.method {
+            Method::Delete => {
+                self.place.records.remove(resource);
+                self.is_gone(&path).await
+            }
+            _ if operation.answer == Form::Empty => Ok("done".into()),
+            Method::Post if operation.status == 201 => {
+                self.place.remember(resource, &answer.json);
+                // What was attached goes by the id it had before.
+                let attached = body.as_ref().and_then(|body| body["properties"][0].as_str());
+                if let Some(id) = attached {
+                    self.place.records.insert(resource.clone(), id.to_owned());
+                }
+                Ok("made".into())
+            }
+            _ => Ok("changed".into()),
+        }
+    }
+
+    /// The path to write to. A default cannot be deleted, so the one that was there stays it.
+    async fn path(&self, operation: &Operation) -> Result<String, Finding> {
+        let list =
+            self.plan.operations.iter().find(|other| other.is_list() && other.resource == operation.resource);
+        let (true, Some(list)) = (operation.path.as_str().ends_with(DEFAULT), list) else {
+            return self.place.path(self.plan, operation);
+        };
+        let listed = format!("{}?per_page=200", self.place.path(self.plan, list)?);
+        let page = self.gateway.send_patiently("GET", &listed, None).await.map_err(Finding::Broken)?;
+        let mut place = self.place.clone();
+        let rows = page.json["data"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if let Some(row) = rows.iter().find(|row| row["is_default"] == true) {
+            place.remember(&self.plan.resource_of(operation).name, row);
+        }
+        place.path(self.plan, operation)
+    }
+
+    async fn is_gone(&self, path: &str) -> Checked {
+        let again = self.gateway.send_patiently("GET", path, None).await.map_err(Finding::Broken)?;
+        match (again.status, again.code()) {
+            (404, "resource_not_found") => Ok("deleted, and gone".into()),
+            _ => Err(Finding::broken(format!("deleted, but still answered with {}", again.brief()))),
+        }
+    }
+
+    /// Whether the workspace manages types itself.
+    async fn mode(&self) -> Option<bool> {
+        let path = self.place.path(self.plan, self.plan.operation(FEATURES)?).ok()?;
+        let features = self.gateway.send_patiently("GET", &path, None).await.ok()?;
+        features.json[SWITCHED].as_bool()
+    }
+
+    async fn switch(&self, workspace: bool) -> Checked {
+        let operation = self.plan.operation(SWITCH);
+        let operation = operation.ok_or_else(|| Finding::Impossible("the plan has no switch of modes".into()))?;
+        let doors = doors::check(self.gateway, &self.place, operation).await?;
+        let path = self.place.path(self.plan, operation)?;
+        let body = json!({ SWITCHED: workspace });
+        let answer = self.gateway.send_patiently("PATCH", &path, Some(&body)).await.map_err(Finding::Broken)?;
+        doors::is_success(&answer, operation)?;
+        doors::has_shape(self.plan, operation, &answer)?;
+        shows_what_was_sent(&body, &answer.json)?;
+        Ok(format!("changed; {doors}"))
+    }
+}
+
+/// Texts and flags come back as they were sent, where the answer shows them at all.
+fn shows_what_was_sent(body: &Value, answer: &Value) -> Result<(), Finding> {
+    let plain = |value: &Value| value.is_string() || value.is_boolean();
+    for (name, sent) in body.as_object().into_iter().flatten().filter(|(_, sent)| plain(sent)) {
+        if answer.get(name).is_some_and(|shown| shown != sent) {
+            return Err(Finding::broken(format!("`{name}` was sent as {sent} and is shown as {}", answer[name])));
+        }
+    }
+    Ok(())
+}
