@@ -18,27 +18,34 @@ enum Rule {
 use Rule::{AllBut, Only};
 
 /// What each folder or file below `src/` may import from the others.
-const RULES: [(&str, Rule); 22] = [
+const RULES: [(&str, Rule); 28] = [
     // Words everybody shares.
     ("refusal", Only(&[])),
     ("context", Only(&[])),
     ("settings", Only(&[])),
     ("coalesce", Only(&["refusal"])),
     ("telemetry", Only(&["settings"])),
+    ("limits", Only(&["context", "refusal", "settings"])),
     // What exists.
     ("mapping", Only(&[])),
     ("plan", Only(&["mapping"])),
     ("describe", Only(&["plan", "settings"])),
+    ("catalogue", Only(&["plan", "refusal", "v2"])),
     // The two sides, which never know each other, and what lies between.
     ("v1", Only(&["context", "refusal", "coalesce", "settings"])),
     ("v2", Only(&["plan", "refusal"])),
-    ("store", Only(&["refusal", "v1"])),
+    ("store", Only(&["catalogue", "refusal", "v1", "v2"])),
     ("translate", Only(&["plan", "refusal", "store", "v1", "v2"])),
     ("index", Only(&["coalesce", "context", "refusal", "translate", "v1", "v2"])),
     // What serves requests.
     ("access", Only(&["coalesce", "context", "plan", "refusal", "settings", "v1"])),
-    ("run", AllBut(&["app", "cli", "edge", "mapping", "request", "sandbox"])),
-    ("edge", AllBut(&["access", "app", "cli", "mapping", "run", "sandbox", "store", "translate", "v1"])),
+    ("run", AllBut(&["app", "cli", "edge", "limits", "mapping", "oauth", "request", "sandbox"])),
+    ("edge", AllBut(&["access", "app", "cli", "mapping", "oauth", "run", "sandbox", "store", "translate", "v1"])),
+    ("docs", Only(&["context", "describe", "edge", "refusal"])),
+    ("oauth", Only(&["access", "context", "edge", "plan", "refusal", "settings", "store", "v1"])),
+    // What tells about it and what proves it.
+    ("explain", Only(&["access", "index", "plan", "refusal", "run", "v2"])),
+    ("verify", Only(&["plan"])),
     // A separate world.
     ("sandbox", Only(&[])),
     // Composition.
@@ -50,12 +57,19 @@ const RULES: [(&str, Rule); 22] = [
 ];
 
 /// Where a folder may be used, but only these names of it.
-const NAMES: [(&str, &str, &[&str]); 4] = [
+const NAMES: [(&str, &str, &[&str]); 9] = [
     // Messages are values; the client is not.
     ("translate", "v1", &["Method", "V1Request", "V1Response"]),
     ("translate", "store", &["OverlayValue", "overlay_wins"]),
     // The typed item; the index translates nothing.
     ("index", "translate", &["work_items"]),
+    // Tokens lead to v1 keys; v1 itself is asked by `access` alone.
+    ("oauth", "v1", &["V1Key"]),
+    ("oauth", "plan", &["scopes"]),
+    // What would happen is read off the same checks, and nothing is carried out.
+    ("explain", "access", &["gate"]),
+    ("explain", "index", &["SetNeeds"]),
+    ("explain", "run", &["outlook"]),
     // The store records which deployment it belongs to.
     ("store", "v1", &["BaseUrl", "BaseUrlError"]),
 ];

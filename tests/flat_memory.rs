@@ -1,14 +1,19 @@
-//! 100 MB up and 100 MB down through the pass-through, with flat memory.
+//! Flat memory: 100 MB up and 100 MB down through the pass-through, and (with LONG_TESTS=1) the export of an
+//! audit log of a million entries.
 //!
-//! Alone in its process, so that the peak of resident memory is that of these transfers. The receiving
+//! Alone in their process and one after the other, so that the peak of resident memory is theirs. The receiving
 //! sides pause, so that a gateway that reads ahead without bounds would be seen in both measures: the
 //! resident memory, and the bytes that have been sent but not received.
+
+#[path = "support/mod.rs"]
+mod support;
 
 use bytes::Bytes;
 use causeway::context::Context;
 use causeway::edge::{AlwaysReady, Body, BodyError, PassThrough, Surface, V2Service, serve, stack};
 use causeway::refusal::Refusal;
 use causeway::settings::{HttpAddress, Settings};
+use causeway::store::{AuditStart, Store};
 use causeway::v2::Reply;
 use futures_util::future::BoxFuture;
 use futures_util::stream;
@@ -22,7 +27,9 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use support::audit::{ACME, fill, oldest_first};
 use tokio::net::TcpListener;
+use tokio::sync::Mutex;
 
 const PIECE: usize = 64 * 1024;
 const TOTAL: usize = 1600 * PIECE;
@@ -117,12 +124,20 @@ async fn start_gateway(upstream: &str) -> String {
     let settings = Settings::default();
     let base = HttpAddress::parse(upstream).unwrap();
     let pass_through = PassThrough::new(&base, &settings.upstream, settings.public.clone()).unwrap();
-    let surface = Surface { v2: Arc::new(NoV2), pages: None, pass_through, readiness: Arc::new(AlwaysReady) };
+    let surface = Surface { v2: Arc::new(NoV2), pages: Vec::new(), pass_through, readiness: Arc::new(AlwaysReady) };
     let stack = stack(&settings, surface);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { serve(listener, stack, &settings.listen, std::future::pending::<()>()).await });
     address
+}
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
+
+/// Forgets the peak of what was before; resident memory from here on.
+fn starting_memory() -> usize {
+    std::fs::write("/proc/self/clear_refs", "5").expect("the peak can be forgotten");
+    memory("VmRSS:")
 }
 
 /// A line of `/proc/self/status` in bytes.
@@ -135,11 +150,12 @@ fn memory(name: &str) -> usize {
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_transfers_stream_both_ways() {
+    let _turn = ONE_AT_A_TIME.lock().await;
+    let before = starting_memory();
     let (up, down) = (Arc::new(Flight::default()), Arc::new(Flight::default()));
     let gateway = start_gateway(&start_v1(up.clone(), down.clone()).await).await;
     let client = Client::builder(TokioExecutor::new()).build_http::<Body>();
     let address = format!("{gateway}/api/v1/file/");
-    let before = memory("VmRSS:");
 
     let upload = client.request(Request::post(&address).body(up.body()).unwrap()).await.unwrap();
     assert_eq!(upload.into_body().collect().await.unwrap().to_bytes(), TOTAL.to_string());
@@ -155,4 +171,37 @@ async fn large_transfers_stream_both_ways() {
         up.most.load(Ordering::SeqCst),
         down.most.load(Ordering::SeqCst)
     );
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_million_audit_entries_are_exported_page_by_page() {
+    if std::env::var_os("LONG_TESTS").is_none_or(|value| value != "1") {
+        return;
+    }
+    const ENTRIES: usize = 1_000_000;
+    let _turn = ONE_AT_A_TIME.lock().await;
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("store.db").display());
+    let store = Store::open(&url, "https://tracker.example").await.unwrap();
+    fill(&store, ENTRIES).await;
+    store.close().await;
+    let store = Store::open(&url, "https://tracker.example").await.unwrap();
+    let before = starting_memory();
+    let (mut query, mut seen, mut last) = (oldest_first(), 0, None);
+    loop {
+        let page = store.audit_page(ACME, &query).await.unwrap();
+        seen += page.rows.len();
+        for row in &page.rows {
+            let place = Some((row.created_at, row.id));
+            assert!(last < place, "nothing twice, nothing out of order");
+            last = place;
+        }
+        let Some((at, id)) = last.filter(|_| page.more) else { break };
+        query.start = AuditStart::After(at, id);
+    }
+    assert_eq!(seen, ENTRIES);
+    let growth = memory("VmHWM:").saturating_sub(before);
+    assert!(growth < MOST_GROWTH, "resident memory grew by {growth} bytes");
+    println!("{ENTRIES} entries; memory grew by {growth}");
 }

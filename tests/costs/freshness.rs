@@ -1,14 +1,15 @@
 //! What is kept is what v1 holds: own writes, refused writes, writes on the pass-through, writes of others.
 
 use crate::place::{OfItems, PLAN, Place, operation};
-use causeway::plan::Operation;
+use causeway::plan::{Operation, Source};
 use serde_json::json;
 use std::time::Duration;
 
-/// The kept collections; for work items see `items`.
+/// The kept collections of v1; for work items see `items`.
 fn lists_with_writes() -> impl Iterator<Item = (&'static Operation, &'static str)> {
     let lists = PLAN.operations.iter().filter(|operation| operation.works() && operation.is_list());
     let lists = lists.filter(|list| !list.resource_is_of_items());
+    let lists = lists.filter(|list| PLAN.resource_of(list).source == Source::V1);
     lists.filter_map(|list| {
         let name = PLAN.resource_of(list).name.as_str();
         PLAN.operation(&format!("{name}_create")).map(|_| (list, name))

@@ -8,5 +8,6 @@ mod freshness;
 mod further;
 mod items;
 mod place;
+mod planned;
 #[path = "../support/mod.rs"]
 mod support;

@@ -5,8 +5,10 @@
 
 use bytes::Bytes;
 use causeway::app::App;
+use causeway::oauth::OAuth;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::settings::{LoadArgs, Settings};
+use causeway::store::Store;
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
@@ -21,11 +23,22 @@ use tokio::task::JoinHandle;
 /// Path of the first recorded project (`WEB`), below `/api/v2`.
 pub const WEB: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001";
 
+/// Settings without any limit of requests.
+pub const UNLIMITED: [(&str, &str); 4] = [
+    ("upstream.quota", "0"),
+    ("upstream.service_quota", "0"),
+    ("limits.rate.api_key", "0"),
+    ("limits.rate.unauthenticated", "0"),
+];
+
 /// A gateway serving on a free port of this machine.
 pub struct Gateway {
     base: String,
+    oauth: OAuth,
     client: Client<HttpConnector, Full<Bytes>>,
     sandbox: Option<Sandbox>,
+    /// Where its store is, and whose it is.
+    store: (String, String),
     stop: Option<oneshot::Sender<()>>,
     serving: Option<JoinHandle<()>>,
 }
@@ -37,6 +50,8 @@ pub struct Answer {
     pub status: u16,
     /// Headers by lower-case name; of repeated ones the last.
     pub headers: BTreeMap<String, String>,
+    /// All headers, repeated ones included.
+    pub all_headers: http::HeaderMap,
     /// Bytes of the body.
     pub bytes: Bytes,
     /// The body as JSON; null when it is none.
@@ -101,14 +116,18 @@ impl Gateway {
         Self::with(base_url, &[]).await
     }
 
-    /// In front of `base_url`, with further settings (dotted name, value).
+    /// In front of `base_url`, with further settings (dotted name, value). Without them, neither clients nor the
+    /// calls to v1 are limited.
     pub async fn with(base_url: &str, settings: &[(&str, &str)]) -> Self {
         let mut all = vec![("upstream.base_url", base_url), ("store.url", "sqlite::memory:")];
+        all.extend(UNLIMITED);
         all.extend_from_slice(settings);
         let overrides = all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let nothing = std::iter::empty::<(String, String)>();
         let settings = Settings::load(LoadArgs { file: None, env: nothing, overrides }).expect("settings");
+        let store = (settings.store.url.clone(), base_url.to_owned());
         let app = App::build(&settings).await.expect("a gateway");
+        let oauth = app.oauth().clone();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let base = format!("http://{}", listener.local_addr().expect("an address"));
         let (stop, stopped) = oneshot::channel::<()>();
@@ -117,7 +136,7 @@ impl Gateway {
             app.serve(listener, shutdown).await.expect("serving");
         });
         let client = Client::builder(TokioExecutor::new()).build_http();
-        Self { base, client, sandbox: None, stop: Some(stop), serving: Some(serving) }
+        Self { base, oauth, client, sandbox: None, store, stop: Some(stop), serving: Some(serving) }
     }
 
     /// In front of a sandbox of its own.
@@ -135,6 +154,17 @@ impl Gateway {
     /// The sandbox behind.
     pub fn sandbox(&self) -> &Sandbox {
         self.sandbox.as_ref().expect("a sandbox")
+    }
+
+    /// Another handle on its store, which must be a file.
+    pub async fn store(&self) -> Store {
+        assert!(!self.store.0.contains(":memory:"), "a store in memory has one handle only");
+        Store::open(&self.store.0, &self.store.1).await.expect("the gateway's store")
+    }
+
+    /// The gateway's authorization server.
+    pub fn oauth(&self) -> &OAuth {
+        &self.oauth
     }
 
     /// Address of the gateway, without a path.
@@ -176,6 +206,7 @@ impl Gateway {
         Answer {
             status: head.status.as_u16(),
             headers: head.headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect(),
+            all_headers: head.headers,
             json: serde_json::from_slice(&bytes).unwrap_or_default(),
             bytes,
         }

@@ -3,8 +3,13 @@
 //! May use: the recorded exchanges in `fixtures/`. Each test file uses a part of it.
 #![allow(dead_code, unused_imports)]
 
+pub mod audit;
+pub mod captured;
 pub mod exchange;
 pub mod gateway;
+pub mod losing;
+pub mod mixed;
+pub mod postgres;
 pub mod recorded;
 pub mod schema;
 pub mod scripted;

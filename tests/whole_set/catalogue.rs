@@ -108,6 +108,7 @@ impl Contract {
         match self.resource() {
             "work_items" => "name",
             "work_item_comments" => "comment_html",
+            "work_item_property_contexts" => "name",
             _ => "description",
         }
     }
@@ -144,6 +145,6 @@ fn the_plan_has_the_contracts_operations_and_no_others() {
         PLAN.operations.iter().map(|operation| operation.id.as_str()).collect();
     let of_contract: std::collections::BTreeSet<_> = OPERATIONS.iter().map(Contract::id).collect();
     assert_eq!(of_plan, of_contract);
-    assert_eq!(working().count(), 36);
-    assert_eq!(lists().count(), 8);
+    assert_eq!(working().count(), 88);
+    assert_eq!(lists().count(), 18);
 }

@@ -49,7 +49,7 @@ fn filter_of(operation: &Contract, name: &str) -> (String, FilterTest) {
 #[tokio::test]
 async fn every_filter_narrows_as_brute_force_says() {
     let world = World::new().await;
-    world.crowd(12);
+    world.crowd(12).await;
     let mut checked = 0;
     for operation in lists() {
         let path = world.path(operation);
@@ -154,7 +154,7 @@ async fn malformed_values_are_refused_by_name_all_at_once() {
 #[tokio::test]
 async fn filters_combine_with_and() {
     let world = World::new().await;
-    world.crowd(12);
+    world.crowd(12).await;
     let modules = lists().find(|operation| operation.id() == "modules_list").expect("modules");
     let path = world.path(modules);
     let rows = world.rows(&path, None).await;
@@ -171,9 +171,11 @@ async fn filters_combine_with_and() {
 #[tokio::test]
 async fn search_finds_parts_whatever_the_case() {
     let world = World::new().await;
-    world.crowd(12);
-    for operation in lists() {
-        assert!(!operation.0["search_fields"].as_array().expect("fields").is_empty());
+    world.crowd(12).await;
+    let searched =
+        |operation: &&Contract| operation.0["search_fields"].as_array().is_some_and(|all| !all.is_empty());
+    assert_eq!(lists().filter(searched).count(), 9);
+    for operation in lists().filter(searched) {
         let path = world.path(operation);
         let members = operation.text("response") == "Member";
         let expand = if members { "&expand=member" } else { "" };
@@ -188,6 +190,10 @@ async fn search_finds_parts_whatever_the_case() {
             let low = needle.trim().to_lowercase();
             let seen = |row: &Value| {
                 let texts = [
+                    &row["event_name"],
+                    &row["actor_display_name"],
+                    &row["actor_email"],
+                    &row["target_display_name"],
                     &row["name"],
                     &row["comment_stripped"],
                     &row["member"]["display_name"],
@@ -214,6 +220,9 @@ async fn unknown_parameters_are_refused_with_the_nearest_name() {
         for (typed, meant) in
             [("serch", "search"), ("order", "order_by"), ("per_pag", "per_page"), ("ofset", "offset")]
         {
+            if !operation.all("query").any(|param| param["name"] == meant) {
+                continue;
+            }
             let answer = world.refused(world.gateway.get("ada", &format!("{path}?{typed}=1")).await, &[typed]);
             let message = answer.json["errors"][0]["message"].as_str().expect("a message");
             assert!(message.contains(&format!("`{meant}`")), "{message}");

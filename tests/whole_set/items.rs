@@ -88,7 +88,7 @@ fn hidden(world: &World) -> [String; 2] {
 #[tokio::test]
 async fn a_fresh_gateway_answers_as_one_with_an_index() {
     let world = World::new().await;
-    world.crowd(20);
+    world.crowd(20).await;
     hidden(&world);
     let path = collection();
     world.gateway.get("ada", &format!("{path}?search=x")).await.expect(200);
@@ -111,7 +111,7 @@ async fn a_fresh_gateway_answers_as_one_with_an_index() {
 #[tokio::test]
 async fn a_walk_that_begins_without_an_index_goes_on_with_it() {
     let world = World::new().await;
-    world.crowd(20);
+    world.crowd(20).await;
     let base_url = serve_sandbox(world.gateway.sandbox()).await;
     let eligible =
         ["created_at", "-created_at", "updated_at", "-updated_at", "sequence_id", "-sequence_id", "id", "-id"];
@@ -170,6 +170,7 @@ struct Leaves {
     states: Vec<Value>,
     labels: Vec<Value>,
     people: Vec<Value>,
+    types: Vec<Value>,
     items: Vec<Value>,
 }
 
@@ -183,7 +184,7 @@ impl Leaves {
         };
         let (states, labels) = (rows("states").await, rows("labels").await);
         let people = rows("members").await.iter().map(|row| row["member"].clone()).collect();
-        Self { states, labels, people, items: rows("work-items").await }
+        Self { states, labels, people, types: rows("work-item-types").await, items: rows("work-items").await }
     }
 
     #[track_caller]
@@ -197,7 +198,10 @@ impl Leaves {
     fn check(&self, row: &Value, plain: &Value, what: &str) {
         let mut expected = plain.clone();
         expected["state"] = Self::pick(&self.states, &plain["state_id"], &["id", "name", "color", "group"]);
-        expected["type"] = Value::Null;
+        expected["type"] = match &plain["type_id"] {
+            Value::Null => Value::Null,
+            id => Self::pick(&self.types, id, &["id", "name", "logo_props", "is_epic"]),
+        };
         expected["parent"] = match &plain["parent_id"] {
             Value::Null => Value::Null,
             id => Self::pick(&self.items, id, &["id", "name", "sequence_id"]),
@@ -223,7 +227,7 @@ fn without(answer: &Answer) -> Value {
 async fn expansions_are_what_the_ids_name_wherever_they_are_honoured() {
     for warm in [false, true] {
         let world = World::new().await;
-        world.crowd(12);
+        world.crowd(12).await;
         let leaves = Leaves::of(&world).await;
         if warm {
             world.gateway.get("ada", &format!("{}?search=x", collection())).await.expect(200);

@@ -7,6 +7,8 @@
 mod answers;
 mod bodies;
 mod catalogue;
+mod credentials;
+mod document;
 mod doors;
 mod errors;
 mod expand;
@@ -15,8 +17,12 @@ mod ids;
 mod items;
 mod links;
 mod orders;
+mod own;
 mod paging;
 mod schema;
+mod scopes;
+mod served;
 #[path = "../support/mod.rs"]
 mod support;
+mod verify;
 mod world;

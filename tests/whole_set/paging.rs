@@ -7,7 +7,7 @@ use serde_json::Value;
 #[tokio::test]
 async fn offset_pages_lead_forwards_and_backwards_over_every_row_once() {
     let world = World::new().await;
-    world.crowd(5);
+    world.crowd(5).await;
     for operation in lists() {
         let path = world.path(operation);
         let all = world.rows(&path, None).await;
@@ -33,7 +33,7 @@ async fn offset_pages_lead_forwards_and_backwards_over_every_row_once() {
 #[tokio::test]
 async fn the_total_can_be_left_out() {
     let world = World::new().await;
-    world.crowd(2);
+    world.crowd(2).await;
     for operation in lists() {
         let path = world.path(operation);
         for off in ["false", "0", "FALSE"] {
@@ -71,7 +71,7 @@ async fn offsets_end_at_ten_thousand() {
 #[tokio::test]
 async fn page_sizes_are_clamped_upwards_and_refused_downwards() {
     let world = World::new().await;
-    world.crowd(210);
+    world.crowd(210).await;
     for operation in lists() {
         let path = world.path(operation);
         let many = world.rows(&path, None).await.len();
@@ -95,7 +95,7 @@ async fn page_sizes_are_clamped_upwards_and_refused_downwards() {
 #[tokio::test]
 async fn the_edges_of_cursors() {
     let world = World::new().await;
-    world.crowd(5);
+    world.crowd(5).await;
     for operation in lists() {
         let path = world.path(operation);
         let get = |query: String| {

@@ -23,6 +23,21 @@ impl Shapes {
         Self { root }
     }
 
+    /// From the schemas of an OpenAPI document.
+    pub fn of_a_document(document: &Value) -> Self {
+        let text = document["components"]["schemas"].to_string().replace("#/components/schemas/", "#/$defs/");
+        let schemas: Value = serde_json::from_str(&text).expect("JSON");
+        Self { root: serde_json::json!({ "$defs": schemas }) }
+    }
+
+    /// Faults of `value` as what `schema` says, which may refer to the shapes.
+    pub fn faults_as(&self, schema: &Value, value: &Value) -> Vec<String> {
+        let text = schema.to_string().replace("#/components/schemas/", "#/$defs/");
+        let mut faults = Vec::new();
+        self.check(&serde_json::from_str(&text).expect("JSON"), value, "value", &mut faults);
+        faults
+    }
+
     /// Faults of `value` as a `name`; empty when it is one.
     pub fn faults(&self, name: &str, value: &Value) -> Vec<String> {
         let mut faults = Vec::new();
@@ -71,7 +86,7 @@ impl Shapes {
             "const" => expect(rule == value),
             "enum" => expect(rule.as_array().is_some_and(|allowed| allowed.contains(value))),
             "format" => expect(value.as_str().is_none_or(|text| has_format(rule, text))),
-            "pattern" => expect(value.as_str().is_none_or(|text| is_human_key(rule, text))),
+            "pattern" => expect(value.as_str().is_none_or(|text| has_pattern(rule, text))),
             "maxLength" => {
                 expect(value.as_str().is_none_or(|text| length(text) <= rule.as_u64().expect("a number")))
             }
@@ -115,6 +130,7 @@ impl Shapes {
                 let name = rule.as_str().and_then(|path| path.strip_prefix("#/$defs/")).expect("a local reference");
                 self.check(&self.root["$defs"][name], value, at, faults);
             }
+            "not" => expect(!self.fits(rule, value)),
             "allOf" => rule.as_array().into_iter().flatten().for_each(|part| self.check(part, value, at, faults)),
             "anyOf" => expect(self.fitting(rule, value) >= 1),
             "oneOf" => expect(self.fitting(rule, value) == 1),
@@ -174,8 +190,15 @@ fn is_instant(text: &str) -> bool {
     form && text.parse::<jiff::Timestamp>().is_ok()
 }
 
-fn is_human_key(rule: &Value, text: &str) -> bool {
-    assert_eq!(rule, "^[A-Z][A-Z0-9]*-[0-9]+$", "the only pattern of the contract");
+fn has_pattern(rule: &Value, text: &str) -> bool {
+    match rule.as_str().expect("a pattern") {
+        "^[A-Z][A-Z0-9]*-[0-9]+$" => is_human_key(text),
+        "\\S" => !text.trim().is_empty(),
+        other => panic!("no pattern {other}"),
+    }
+}
+
+fn is_human_key(text: &str) -> bool {
     let Some((project, number)) = text.split_once('-') else { return false };
     let upper = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit();
     project.starts_with(|c: char| c.is_ascii_uppercase())

@@ -1,13 +1,17 @@
 //! A gateway in front of a sandbox whose first project holds something of every working resource.
 
 use super::catalogue::{Contract, NOWHERE};
+use super::document::DOCUMENT;
 use super::schema::Shapes;
+use super::support::audit::{self, ACME};
 use super::support::gateway::{Answer, Gateway};
 use bytes::Bytes;
 use causeway::sandbox::{Sandbox, Seed};
+use causeway::store::Store;
 use http::Request;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use tempfile::TempDir;
 
 /// The workspace everything happens in.
 pub const SLUG: &str = "acme";
@@ -26,6 +30,8 @@ pub struct World {
     pub shapes: Shapes,
     records: BTreeMap<&'static str, String>,
     key: String,
+    store: Store,
+    _folder: TempDir,
 }
 
 impl World {
@@ -36,7 +42,12 @@ impl World {
 
     /// With settings.
     pub async fn with(settings: &[(&str, &str)]) -> Self {
-        let gateway = Gateway::sandboxed_with(Seed::Recorded, settings).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let url = format!("sqlite:{}", folder.path().join("store.db").display());
+        let settings = [&[("store.url", url.as_str())], settings].concat();
+        let gateway = Gateway::sandboxed_with(Seed::Recorded, &settings).await;
+        let store = gateway.store().await;
+        let audit_log = audit::written(&store, ACME, 0..1).await.remove(0);
         let sandbox = gateway.sandbox();
         let pair = json!({"name": "one", "external_id": "E-1", "external_source": "jira"});
         let item = v1(sandbox, "POST", "work-items/", &pair);
@@ -44,7 +55,8 @@ impl World {
         let item = item["id"].as_str().expect("an id").to_owned();
         let comment = json!({"comment_html": "<p>one</p>", "external_id": "E-1", "external_source": "jira"});
         let comment = at_v1(sandbox, &format!("work-items/{item}/comments"), &comment);
-        let records = BTreeMap::from([
+        let mut records = BTreeMap::from([
+            ("audit_logs", audit_log),
             ("work_items", item),
             ("work_item_comments", comment),
             ("labels", at_v1(sandbox, "labels", &pair)),
@@ -52,7 +64,8 @@ impl World {
             ("modules", at_v1(sandbox, "modules", &pair)),
             ("states", at_v1(sandbox, "states", &with(&pair, "color", "#112233"))),
         ]);
-        Self { gateway, shapes: Shapes::of_the_contract(), records, key }
+        records.extend(super::own::records(&gateway).await);
+        Self { gateway, shapes: Shapes::of_the_contract(), records, key, store, _folder: folder }
     }
 
     /// Id of a record of `resource`.
@@ -79,14 +92,40 @@ impl World {
             "pk" => self.record(operation.resource()).to_owned(),
             "work_item_id" => self.record("work_items").to_owned(),
             "identifier" => self.key.clone(),
+            "type_id" => self.record(&format!("{}_work_item_types", operation.text("surface"))).to_owned(),
+            "property_id" => self.record(&format!("{}_work_item_properties", operation.text("surface"))).to_owned(),
             _ => NOWHERE.to_owned(),
         })
     }
 
     /// Sends an operation to `path` as `key`, with a body that would do for a success if it takes one.
     pub async fn ask(&self, key: Option<&str>, operation: &Contract, path: &str) -> Answer {
-        let body = operation.0["body"].is_array().then(|| body_for(operation));
+        if key.is_some() {
+            self.enter(operation).await;
+        }
+        let body = operation.0["body"].is_array().then(|| self.body_for(operation));
         self.gateway.send(key, operation.method(), path, body.as_ref()).await
+    }
+
+    /// A body that creates a record, or changes it, without touching what others look at.
+    pub fn body_for(&self, operation: &Contract) -> Value {
+        let name = format!("fresh {}", uuid::Uuid::new_v4());
+        if operation.id() == "work_item_property_contexts_create" {
+            return json!({"name": name, "project_ids": [WEB], "applies_to_all_work_item_types": true});
+        }
+        let mut body = json!({});
+        for input in operation.all("body").filter(|input| input["required"] == true) {
+            let surface = operation.text("surface");
+            body[input["name"].as_str().expect("a name")] = match input["name"].as_str() {
+                Some("name" | "display_name") => name.as_str().into(),
+                Some("comment_html") => format!("<p>{name}</p>").into(),
+                Some("property_type") => "TEXT".into(),
+                Some("properties") => json!([self.record(&format!("{surface}_work_item_properties"))]),
+                Some("work_item_types") => json!([self.record("workspace_work_item_types")]),
+                _ => "#445566".into(),
+            };
+        }
+        body
     }
 
     /// Asserts a problem of the contract's shape.
@@ -95,6 +134,8 @@ impl World {
         let answer = answer.expect_problem(status, code);
         self.shapes.assert("Problem", &answer.json);
         assert_eq!(answer.json["status"], status);
+        let example = &DOCUMENT["components"]["examples"][code]["value"];
+        assert_eq!(answer.json["title"], example["title"], "the document's example of {code}");
         let kind = answer.text("type");
         assert!(kind.ends_with(&format!("/errors/{code}")), "{kind}");
         assert_eq!(answer.json.get("errors").is_some(), code == "validation_error", "{}", answer.json);
@@ -110,7 +151,9 @@ impl World {
     }
 
     /// Creates many records of each resource behind the gateway's back.
-    pub fn crowd(&self, how_many: usize) {
+    pub async fn crowd(&self, how_many: usize) {
+        audit::written(&self.store, ACME, 1..1 + how_many).await;
+        self.own_crowd(how_many).await;
         let sandbox = self.gateway.sandbox();
         let cycle = self.record("cycles");
         let module = self.record("modules");
@@ -221,20 +264,6 @@ impl World {
             }
         }
     }
-}
-
-/// A body that creates a record, or changes it, without touching what others look at.
-pub fn body_for(operation: &Contract) -> Value {
-    let name = format!("fresh {}", uuid::Uuid::new_v4());
-    let mut body = json!({});
-    for input in operation.all("body").filter(|input| input["required"] == true) {
-        body[input["name"].as_str().expect("a name")] = match input["name"].as_str() {
-            Some("name") => name.as_str().into(),
-            Some("comment_html") => format!("<p>{name}</p>").into(),
-            _ => "#445566".into(),
-        };
-    }
-    body
 }
 
 /// `body` with one member more.

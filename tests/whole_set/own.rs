@@ -1,0 +1,210 @@
+//! Records of the own store, on both surfaces, and the mode each operation needs.
+
+use super::catalogue::Contract;
+use super::support::gateway::Gateway;
+use super::world::{SLUG, WEB, World};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// A project of ada's beside `WEB`.
+pub const TYPED: &str = "00000000-0000-4000-c000-000000000004";
+
+/// The surface of the project `WEB` and that of the workspace.
+fn surfaces() -> [String; 2] {
+    let workspace = format!("/api/v2/workspaces/{SLUG}/");
+    [format!("{workspace}projects/{WEB}/"), workspace]
+}
+
+async fn set_mode(gateway: &Gateway, workspace: bool) {
+    let path = format!("/api/v2/workspaces/{SLUG}/features/");
+    gateway.patch("ada", &path, json!({"is_work_item_types_enabled": workspace})).await.expect(200);
+}
+
+async fn made(gateway: &Gateway, path: &str, body: Value) -> Value {
+    gateway.post("ada", path, body).await.expect(201).json
+}
+
+fn id(record: &Value) -> String {
+    record["id"].as_str().expect("an id").to_owned()
+}
+
+/// One record of each resource; the types have the properties.
+pub async fn records(gateway: &Gateway) -> BTreeMap<&'static str, String> {
+    let names = [
+        [
+            "project_work_item_types",
+            "project_work_item_properties",
+            "project_work_item_property_options",
+            "project_work_item_type_properties",
+        ],
+        [
+            "workspace_work_item_types",
+            "workspace_work_item_properties",
+            "workspace_work_item_property_options",
+            "workspace_work_item_type_properties",
+        ],
+    ];
+    let mut records = BTreeMap::new();
+    for (workspace, (base, names)) in surfaces().iter().zip(names).enumerate() {
+        set_mode(gateway, workspace == 1).await;
+        if workspace == 0 {
+            gateway.post("ada", &format!("{base}work-item-types/enable/"), json!({})).await.expect(200);
+        }
+        let pair = json!({"name": "one", "external_id": "E-1", "external_source": "jira"});
+        let kind = id(&made(gateway, &format!("{base}work-item-types/"), pair).await);
+        let options = json!([{"name": "one"}, {"name": "two"}]);
+        let property = json!({"display_name": "one", "property_type": "OPTION", "options": options});
+        let property = made(gateway, &format!("{base}work-item-properties/"), property).await;
+        let attach = format!("{base}work-item-types/{kind}/properties/");
+        made(gateway, &attach, json!({"properties": [property["id"]]})).await;
+        if workspace == 1 {
+            let scope = json!({"name": "one", "project_ids": [TYPED], "applies_to_all_work_item_types": true});
+            let path = format!("{base}work-item-properties/{}/contexts/", id(&property));
+            records.insert("work_item_property_contexts", id(&made(gateway, &path, scope).await));
+        }
+        let made = [kind, id(&property), id(&property["options"][0]), id(&property)];
+        records.extend(names.into_iter().zip(made));
+    }
+    set_mode(gateway, false).await;
+    records
+}
+
+impl World {
+    /// Brings the workspace into the mode the operation needs, and out of the way what only one can be of.
+    pub async fn enter(&self, operation: &Contract) {
+        if let Some(mode) = operation.0["mode_gate"].as_str() {
+            set_mode(&self.gateway, mode == "workspace").await;
+        }
+        match operation.id() {
+            "work_item_property_contexts_create" => self.free_scope().await,
+            "project_work_item_types_delete" | "workspace_work_item_types_delete" => {
+                let collection = self.collection(operation);
+                let rows = self.rows(&collection, None).await;
+                let provisioned = rows.iter().find(|row| row["name"] == "Task").expect("the first default");
+                let path = format!("{collection}{}/mark-default/", id(provisioned));
+                self.gateway.post("ada", &path, json!({})).await.expect(200);
+            }
+            _ => {}
+        }
+    }
+
+    /// Brings the workspace into the mode in which the operation is refused.
+    pub async fn enter_other_mode(&self, operation: &Contract) {
+        set_mode(&self.gateway, operation.0["mode_gate"] == "project").await;
+    }
+
+    /// The collection a record's path ends in.
+    pub fn collection(&self, operation: &Contract) -> String {
+        let path = self.path(operation);
+        let record = self.record(operation.resource());
+        path.split(&format!("{record}/")).next().unwrap_or_default().to_owned()
+    }
+
+    /// Deletes the context that covers `WEB` whatever the type, so that another one may.
+    async fn free_scope(&self) {
+        let property = self.record("workspace_work_item_properties");
+        let path = format!("/api/v2/workspaces/{SLUG}/work-item-properties/{property}/contexts/");
+        if self.gateway.get("ada", &path).await.status != 200 {
+            // The property itself was deleted by an operation before.
+            return;
+        }
+        for context in self.rows(&path, None).await {
+            let covers = context["project_ids"].as_array().is_some_and(|ids| ids.contains(&json!(WEB)));
+            if covers && context["applies_to_all_work_item_types"] == true {
+                self.gateway.delete("ada", &format!("{path}{}/", id(&context))).await.expect(204);
+            }
+        }
+    }
+
+    /// Creates many records of the own store on both surfaces.
+    pub async fn own_crowd(&self, how_many: usize) {
+        for (workspace, base) in surfaces().iter().enumerate() {
+            set_mode(&self.gateway, workspace == 1).await;
+            let surface = if workspace == 1 { "workspace" } else { "project" };
+            let record = |resource: &str| self.record(&format!("{surface}_{resource}")).to_owned();
+            let (kind, property) = (record("work_item_types"), record("work_item_properties"));
+            let mut properties = Vec::new();
+            for n in 0..how_many {
+                let name = format!("Row {n:03}");
+                let post =
+                    async |path: &str, body: Value| made(&self.gateway, &format!("{base}{path}"), body).await;
+                let own = post("work-item-types/", json!({"name": name})).await;
+                let kinds = ["TEXT", "DECIMAL", "BOOLEAN", "DATETIME"];
+                let body = json!({"display_name": name, "property_type": kinds[n % 4]});
+                properties.push(post("work-item-properties/", body).await["id"].clone());
+                let path = format!("work-item-properties/{property}/options/");
+                post(&path, json!({"name": name, "description": "d"})).await;
+                if workspace == 1 {
+                    let path = format!("work-item-properties/{property}/contexts/");
+                    post(&path, json!({"name": name, "project_ids": [WEB], "issue_type_ids": [own["id"]]})).await;
+                }
+            }
+            properties.reverse();
+            let path = format!("{base}work-item-types/{kind}/properties/");
+            made(&self.gateway, &path, json!({"properties": properties})).await;
+        }
+        set_mode(&self.gateway, false).await;
+    }
+}
+
+/// Reads answer the same in both modes, but for what marks the default of a project (O62).
+#[tokio::test]
+async fn reads_work_in_both_modes() {
+    let world = World::new().await;
+    let reads = || super::catalogue::working().filter(|operation| is_own(operation) && !operation.writes());
+    for operation in reads() {
+        let path = world.path(operation);
+        let mut seen = Vec::new();
+        for workspace in [false, true] {
+            set_mode(&world.gateway, workspace).await;
+            let mut answer = world.gateway.get("ada", &path).await.expect(200).json;
+            answer.as_object_mut().expect("an object").remove("is_work_item_types_enabled");
+            seen.push(answer);
+        }
+        assert_eq!(seen[0], seen[1], "{}", operation.id());
+    }
+    assert_eq!(reads().count(), 20);
+}
+
+/// The mode is told before the record, and the record before the body (O2).
+#[tokio::test]
+async fn a_write_of_the_other_mode_is_refused_before_its_record_is_looked_for() {
+    let world = World::new().await;
+    let mut gated = 0;
+    for operation in super::catalogue::working().filter(|operation| !operation.0["mode_gate"].is_null()) {
+        gated += 1;
+        world.enter_other_mode(operation).await;
+        let code = operation.text("mode_gate_code");
+        let nowhere = world.path_but(operation, "pk", super::catalogue::NOWHERE);
+        for path in [world.path(operation), nowhere] {
+            let bad = json!([]);
+            let answer = world.gateway.send(Some("ada"), operation.method(), &path, Some(&bad)).await;
+            world.problem(answer, 409, code);
+            // The role comes before the mode.
+            let answer = world.gateway.send(Some("kim"), operation.method(), &path, Some(&bad)).await;
+            world.problem(answer, 403, "forbidden");
+        }
+    }
+    assert_eq!(gated, 29);
+}
+
+/// Without types of the workspace on the plan the flag is stored and shown, and changes nothing else (O31).
+#[tokio::test]
+async fn the_plan_decides_whether_the_flag_counts() {
+    let gateway =
+        Gateway::sandboxed_with(causeway::sandbox::Seed::Recorded, &[("types.workspace_level", "false")]).await;
+    set_mode(&gateway, true).await;
+    let [project, workspace] = surfaces();
+    let features = gateway.get("ada", &format!("{workspace}features/")).await.expect(200);
+    assert_eq!(features.json["is_work_item_types_enabled"], true);
+    let body = json!({"name": "one"});
+    gateway.post("ada", &format!("{project}work-item-types/"), body.clone()).await.expect(201);
+    let refused = gateway.post("ada", &format!("{workspace}work-item-types/"), body).await;
+    refused.expect_problem(409, "work_item_types_managed_at_project");
+}
+
+/// Whether records of the operation are in the own store and not the log.
+pub fn is_own(operation: &Contract) -> bool {
+    let resource = super::catalogue::PLAN.resource(operation.resource()).expect("a resource");
+    resource.source == causeway::plan::Source::Own && resource.name != "audit_logs"
+}

@@ -1,0 +1,84 @@
+//! `verify` proves a sound gateway, leaves nothing behind, and sees when an answer is wrong.
+
+use super::catalogue::PLAN;
+use super::world::{SLUG, WEB, World};
+use causeway::verify::{Gateway, Report, Verdict, Wanted, verify};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+/// Verifying asks much in little time.
+const UNLIMITED: [(&str, &str); 2] =
+    [("limits.rate.unauthenticated", "1000000"), ("limits.rate.api_key", "1000000")];
+
+fn of(report: &Report, verdict: &Verdict) -> String {
+    let lines = report.lines.iter().filter(|line| line.verdict == *verdict);
+    lines.map(|line| format!("{}: {}\n", line.operation, line.told)).collect()
+}
+
+async fn verified(base: &str, wanted: Wanted) -> Report {
+    let gateway = Gateway::new(base, Some("ada".to_owned())).expect("a client");
+    verify(&PLAN, &gateway, &wanted).await.expect("a report")
+}
+
+#[tokio::test]
+async fn a_sound_gateway_passes_without_a_write() {
+    let world = World::with(&UNLIMITED).await;
+    world.gateway.sandbox().clear_journal();
+    let wanted = Wanted { workspace: Some(SLUG.to_owned()), project: Some(WEB.to_owned()), write: false };
+    let report = verified(world.gateway.base(), wanted).await;
+    assert_eq!(report.lines.len(), 88);
+    assert!(report.is_good(), "{}", of(&report, &Verdict::Fail));
+    // The types of this world carry no property.
+    let skipped = report.lines.iter().filter(|line| line.verdict == Verdict::Skipped);
+    let skipped: Vec<&str> = skipped.map(|line| line.operation.as_str()).collect();
+    let surfaces = ["project", "workspace"];
+    assert_eq!(skipped, surfaces.map(|surface| format!("{surface}_work_item_type_properties_retrieve")));
+    // A delete of an id that names nothing is v1's to refuse; it refused each.
+    let journal = world.gateway.sandbox().journal();
+    let written = journal.iter().filter(|entry| entry.method != "GET" && entry.status < 400).count();
+    assert_eq!(written, 0, "nothing was written");
+    let nothing_named = verified(world.gateway.base(), Wanted::default()).await;
+    assert_eq!(nothing_named.count(&Verdict::Pass), 1, "who one is needs no workspace");
+    assert_eq!(nothing_named.count(&Verdict::Skipped), 87);
+}
+
+#[tokio::test]
+async fn a_sound_gateway_passes_with_every_operation_carried_out() {
+    let world = World::with(&UNLIMITED).await;
+    let projects = "/api/v1/workspaces/acme/projects/";
+    let before = world.gateway.get("ada", projects).await.expect(200);
+    let features = world.gateway.get("ada", "/api/v2/workspaces/acme/features/").await.expect(200);
+    let wanted = Wanted { workspace: Some(SLUG.to_owned()), project: None, write: true };
+    let report = verified(world.gateway.base(), wanted).await;
+    assert!(report.is_good(), "{}", of(&report, &Verdict::Fail));
+    assert_eq!(of(&report, &Verdict::Skipped), "");
+    assert_eq!(report.lines.len(), 90, "the operations, the project, the mode");
+    let after = world.gateway.get("ada", projects).await.expect(200);
+    assert_eq!(after.json["total_count"], before.json["total_count"], "no project is left");
+    let again = world.gateway.get("ada", "/api/v2/workspaces/acme/features/").await.expect(200);
+    assert_eq!(again.json, features.json, "the mode is as it was");
+}
+
+#[tokio::test]
+async fn wrong_answers_are_told() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let base = format!("http://{}", listener.local_addr().expect("an address"));
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut buffer = vec![0; 65536];
+                let _ = stream.read(&mut buffer).await;
+                let answer = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\
+                              Connection: close\r\n\r\n{}";
+                let _ = stream.write_all(answer.as_bytes()).await;
+            });
+        }
+    });
+    let wanted = Wanted { workspace: Some(SLUG.to_owned()), project: Some(WEB.to_owned()), write: false };
+    let report = verified(&base, wanted).await;
+    assert_eq!(report.count(&Verdict::Fail), 88, "{report}");
+    assert!(report.to_string().contains("FAIL    labels_list"), "{report}");
+    let nobody = Gateway::new("http://127.0.0.1:9", None).expect("a client");
+    let fault = verify(&PLAN, &nobody, &Wanted::default()).await.expect_err("nobody listens");
+    assert!(fault.contains("--against"), "{fault}");
+}
