@@ -6,6 +6,7 @@ given a release binary, that command itself is run too. Names that stand for som
 runs again in a network of its own, where it is free.
 """
 
+import base64
 import fcntl
 import json
 import os
@@ -107,6 +108,16 @@ def replaced(command, names):
     return command
 
 
+def upkeep(shell, store):
+    """The commands about the store, on the one that serving has made."""
+    said = [shell.run(command) for command in store]
+    same("migrate after serving", said[0], "the tables are up to date\n")
+    same("check of the store", "the store is sound" in said[2], True)
+    same("backup", (Path(shell.folder) / "backup.db").read_bytes()[:15], b"SQLite format 3")
+    lines = (Path(shell.folder) / "store.jsonl").read_text().splitlines()
+    same("export", json.loads(lines[-1]), {"rows": len(lines) - 2})
+
+
 def numbers(shell, readme, operations):
     declared = shell.json(operations[1])
     rows = declared["operations"] if isinstance(declared, dict) else declared
@@ -116,7 +127,7 @@ def numbers(shell, readme, operations):
     told = re.search(r"(\d+) operations are declared, (\d+) work in this version", readme)
     same("declared and working", [int(number) for number in told.groups()], [len(rows), works])
     rest = re.search(r"The other (\d+) are", readme)
-    same("the others", int(rest.group(1)), len(rows) - works)
+    same("the others", int(rest.group(1)) if rest else 0, len(rows) - works)
 
 
 def settings(readme):
@@ -176,14 +187,19 @@ def main():
     curls = [command for command in all_commands if command.startswith("curl ")]
     own = [command for command in all_commands if command.startswith("causeway ")]
     same("every command is run", len(SET_UP) + len(curls) + len(own), len(all_commands))
-    check, serve, plain_check, *operations = own
+    store = [command for command in own if command.startswith("causeway store ")]
+    check, serve, plain_check, secret, *operations = [command for command in own if command not in store]
     with tempfile.TemporaryDirectory() as folder:
         shell = Shell(program, folder)
         with Demo(program, ADDRESS) as demo:
             against_demo(demo, shell, curls)
         in_front_of_a_deployment(shell, check, serve)
+        upkeep(shell, store)
         same("check of settings", "settings  fine" in shell.run(plain_check), True)
+        same("a new secret", len(base64.b64decode(shell.run(secret).strip(), validate=True)), 32)
         numbers(shell, readme, operations)
+        for command in operations[2:]:
+            same(f"{command} prints something", shell.run(command) != "", True)
     settings(readme)
     links(readme)
     if program.parent.name == "release":

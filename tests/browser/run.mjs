@@ -1,0 +1,102 @@
+// Runs the pages of the gateway in headless Chromium: starts the demo, opens every *_page.mjs beside this
+// file, and fails on anything a person would notice: a script error, a request that leaves the host, a
+// page wider than its window. Each page module has a `name` and `run({ base, program, visit, told })`, where `told()` is
+// what the demo printed, and a view may name addresses outside (`also`) that its steps lead to on purpose.
+// Usage: node run.mjs PATH-TO-CAUSEWAY FOLDER-FOR-SCREENSHOTS FOLDER-OF-WEB-TOOLS
+import { strict as assert } from "node:assert";
+import { spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const [program, screenshots, modules] = process.argv.slice(2).map((path) => resolve(path));
+const { chromium } = createRequire(join(modules, "package.json"))("playwright-core");
+const here = dirname(fileURLToPath(import.meta.url));
+mkdirSync(screenshots, { recursive: true });
+
+const freePort = () =>
+  new Promise((done) => {
+    const probe = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = probe.address();
+      probe.close(() => done(port));
+    });
+  });
+
+async function started(base, gateway) {
+  for (let tries = 0; tries < 300; tries += 1) {
+    if (gateway.exitCode !== null) throw new Error(`the demo ended with ${gateway.exitCode}`);
+    const answer = await fetch(`${base}/readyz`).catch(() => null);
+    if (answer?.ok) return;
+    await new Promise((wake) => setTimeout(wake, 100));
+  }
+  throw new Error("the demo did not start in 30 s");
+}
+
+const base = `http://127.0.0.1:${await freePort()}`;
+const gateway = spawn(program, ["demo", "--listen", base.replace("http://", "")], {
+  stdio: ["ignore", "pipe", "ignore"],
+});
+let printed = "";
+gateway.stdout.on("data", (text) => { printed += text; });
+const profile = mkdtempSync(join(tmpdir(), "causeway-browser-"));
+let browser;
+try {
+  await started(base, gateway);
+  browser = await chromium.launchPersistentContext(profile, {
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    headless: true,
+    args: [
+      "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+      "--disable-component-update", "--disable-sync",
+    ],
+  });
+
+  const visit = async (label, view, steps) => {
+    const page = await browser.newPage();
+    await page.setViewportSize({ width: view.width, height: view.height });
+    await page.emulateMedia({ colorScheme: view.scheme });
+    const noticed = [];
+    page.on("console", (message) => {
+      if (["error", "warning"].includes(message.type())) noticed.push(`console: ${message.text()}`);
+    });
+    page.on("pageerror", (error) => noticed.push(`script: ${error.message}`));
+    const expected = [`${base}/`, ...(view.also ?? [])];
+    page.on("request", (request) => {
+      const url = request.url();
+      if (!expected.some((start) => url.startsWith(start)) && !url.startsWith("data:") && !url.startsWith("blob:")) noticed.push(`left the host: ${url}`);
+    });
+    page.on("requestfailed", (request) => noticed.push(`failed: ${request.url()}`));
+    const shot = (part) => page.screenshot({ path: join(screenshots, `${label}-${part}.png`) });
+    // What reaches beyond the window makes the page scroll sideways.
+    const fits = async (moment) => {
+      const { content, window } = await page.evaluate(() => ({
+        content: document.documentElement.scrollWidth,
+        window: document.documentElement.clientWidth,
+      }));
+      assert.ok(content <= window, `${label}, ${moment}: ${content}px in a window of ${window}px`);
+    };
+    try {
+      await steps({ page, shot, fits });
+      assert.deepEqual(noticed, [], `${label}: nothing to complain about`);
+    } catch (error) {
+      await shot("failed").catch(() => {});
+      error.message = `${label}: ${error.message}\n${noticed.join("\n")}`;
+      throw error;
+    } finally {
+      await page.close();
+    }
+    console.log(`    ${label}: fine`);
+  };
+
+  for (const file of readdirSync(here).filter((file) => file.endsWith("_page.mjs")).sort()) {
+    const { run } = await import(pathToFileURL(join(here, file)));
+    await run({ base, program, visit, told: () => printed });
+  }
+} finally {
+  await browser?.close();
+  gateway.kill("SIGTERM");
+  rmSync(profile, { recursive: true, force: true });
+}
