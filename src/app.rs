@@ -29,7 +29,7 @@ use percent_encoding::percent_decode_str;
 use std::future::Future;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use uuid::Uuid;
@@ -38,6 +38,8 @@ use uuid::Uuid;
 const RETRY_JITTER: Duration = Duration::from_millis(150);
 /// Entries remembered of each kind of proof of access.
 const PROOFS: u64 = 100_000;
+/// The time in which v1 counts the requests of a key.
+const QUOTA_WINDOW: Duration = Duration::from_secs(60);
 /// Time from one line about v1's quota to the next.
 const REPORT: Duration = Duration::from_secs(60);
 /// Pairs of operation and credential in such a line.
@@ -72,16 +74,22 @@ pub enum StartError {
     PassThrough(io::Error),
 }
 
-/// Compiles the embedded mappings, with those of `directory` laid over them.
+/// Compiles the embedded mappings, with those of `directory` laid over them. The plan of the embedded ones alone is
+/// compiled once in a process.
 ///
 /// # Errors
 /// Every fault of every file at once, or why the directory cannot be read.
-pub fn compile_plan(directory: Option<&Path>) -> Result<Plan, StartError> {
-    let mut texts = Texts::embedded();
-    if let Some(directory) = directory {
-        texts = texts.overlay(directory)?;
-    }
-    Ok(plan::compile(&Files::read(&texts), &FUNCTIONS)?)
+pub fn compile_plan(directory: Option<&Path>) -> Result<Arc<Plan>, StartError> {
+    static EMBEDDED: OnceLock<Arc<Plan>> = OnceLock::new();
+    let compiled = |texts| plan::compile(&Files::read(&texts), &FUNCTIONS).map(Arc::new);
+    let Some(directory) = directory else {
+        if let Some(plan) = EMBEDDED.get() {
+            return Ok(Arc::clone(plan));
+        }
+        let plan = compiled(Texts::embedded())?;
+        return Ok(Arc::clone(EMBEDDED.get_or_init(|| plan)));
+    };
+    Ok(compiled(Texts::embedded().overlay(directory)?)?)
 }
 
 /// A gateway that is ready to serve.
@@ -111,12 +119,12 @@ impl App {
     /// Anything that would keep it from serving; nothing is served then.
     pub async fn build(settings: &Settings) -> Result<Self, StartError> {
         let upstream = settings.upstream.needed_base_url()?.clone();
-        let plan = Arc::new(compile_plan(settings.mappings.as_deref())?);
+        let plan = compile_plan(settings.mappings.as_deref())?;
         let budget = Budget::new(budget_settings(settings));
         let client = Client::new(client_settings(settings, &upstream))?.paced_by(budget.clone());
         let (oauth, access, store) = authorization(settings, &client, upstream.as_str()).await?;
         let indexes = Indexes::new(client.clone(), index_settings(settings));
-        let document = Arc::new(Document::new(&plan));
+        let document = Arc::new(Document::new(Arc::clone(&plan)));
         let (kept, how) = (store.clone(), runner_settings(settings));
         let runner = Arc::new(Runner::new(plan, client, access.clone(), kept, indexes.clone(), how));
         let mut background = vec![AbortOnDrop(tokio::spawn(report_spending(budget.clone())))];
@@ -223,6 +231,7 @@ fn service_key(settings: &Settings) -> Option<V1Key> {
 fn budget_settings(settings: &Settings) -> BudgetSettings {
     let upstream = &settings.upstream;
     BudgetSettings {
+        window: QUOTA_WINDOW,
         quota: upstream.quota,
         service_quota: upstream.service_quota,
         write_reserve: upstream.write_reserve,

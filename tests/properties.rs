@@ -12,10 +12,10 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use uuid::Uuid;
 
-static PLAN: LazyLock<Plan> = LazyLock::new(|| compile_plan(None).expect("the embedded mappings compile"));
+static PLAN: LazyLock<Arc<Plan>> = LazyLock::new(|| compile_plan(None).expect("the embedded mappings compile"));
 
 /// Resources whose v1 records go through the general translation.
 const TRANSLATED: [&str; 4] = ["states", "labels", "cycles", "modules"];

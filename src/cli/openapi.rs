@@ -10,6 +10,6 @@ pub(super) fn run(args: &OpenapiArgs) -> Outcome {
         OpenapiForm::Json => Format::Json,
         OpenapiForm::Yaml => Format::Yaml,
     };
-    print!("{}", Document::new(&plan).text(format, args.server.as_str()));
+    print!("{}", Document::new(plan).text(format, args.server.as_str()));
     Ok(())
 }

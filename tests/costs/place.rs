@@ -9,14 +9,14 @@ use causeway::sandbox::Seed;
 use http::Request;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use tempfile::TempDir;
 
 /// A project of ada's beside `WEB`.
 const TYPED: &str = "00000000-0000-4000-c000-000000000004";
 
 /// The compiled plan.
-pub static PLAN: LazyLock<Plan> = LazyLock::new(|| compile_plan(None).expect("the embedded mappings compile"));
+pub static PLAN: LazyLock<Arc<Plan>> = LazyLock::new(|| compile_plan(None).expect("the embedded mappings compile"));
 
 /// A gateway whose v1 counts.
 pub struct Place {

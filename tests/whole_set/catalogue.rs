@@ -4,7 +4,7 @@ use causeway::app::compile_plan;
 use causeway::plan::Plan;
 use serde_json::Value;
 use std::path::Path;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// Codes the rulings add to the contract's, a closed list.
 pub const ADDED_CODES: &[&str] = &[
@@ -22,7 +22,7 @@ pub const ADDED_CODES: &[&str] = &[
 pub const NOWHERE: &str = "00000000-0000-4000-a000-00000000dead";
 
 /// The compiled plan.
-pub static PLAN: LazyLock<Plan> = LazyLock::new(|| compile_plan(None).expect("the embedded mappings compile"));
+pub static PLAN: LazyLock<Arc<Plan>> = LazyLock::new(|| compile_plan(None).expect("the embedded mappings compile"));
 
 /// All operations of the contract.
 pub static OPERATIONS: LazyLock<Vec<Contract>> = LazyLock::new(|| {

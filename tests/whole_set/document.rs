@@ -8,13 +8,13 @@ use causeway::plan::{codes, scopes};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// The document of a gateway at the contract's placeholder address.
 pub static DOCUMENT: LazyLock<Value> = LazyLock::new(|| serde_json::from_str(&text()).expect("JSON"));
 
 fn text() -> String {
-    Document::new(&PLAN).text(Format::Json, "https://v2.example.com")
+    Document::new(Arc::clone(&PLAN)).text(Format::Json, "https://v2.example.com")
 }
 
 /// What the document says of an operation.

@@ -20,6 +20,7 @@ mod security;
 use crate::plan::Plan;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use std::sync::{Arc, OnceLock};
 
 /// Stands for the public address of the gateway until a request tells it. Not a word anybody would write.
 const STAND_IN: &str = "https://address-of-this-gateway.invalid";
@@ -33,29 +34,47 @@ pub enum Format {
     Yaml,
 }
 
-/// The document in every form, for any address.
+/// The document in every form, for any address. It is written when somebody asks for it first, so that the start does
+/// not wait for it.
 #[derive(Debug)]
 pub struct Document {
-    json: Template,
-    yaml: Template,
+    plan: Arc<Plan>,
+    json: OnceLock<Written>,
+    yaml: OnceLock<Template>,
+}
+
+/// The JSON form, and what identifies it.
+#[derive(Debug)]
+struct Written {
+    template: Template,
     digest: String,
 }
 
 impl Document {
-    /// Writes the document of a plan.
-    pub fn new(plan: &Plan) -> Self {
-        let value = document(plan);
-        let json = format!("{value:#}\n");
-        let yaml = serde_saphyr::to_string(&value).expect("JSON can always be written as YAML");
-        let digest = short(&Sha256::digest(json.as_bytes()));
-        Self { json: Template::of(&json), yaml: Template::of(&yaml), digest }
+    /// The document of a plan.
+    pub fn new(plan: Arc<Plan>) -> Self {
+        Self { plan, json: OnceLock::new(), yaml: OnceLock::new() }
+    }
+
+    fn json(&self) -> &Written {
+        self.json.get_or_init(|| {
+            let text = format!("{:#}\n", document(&self.plan));
+            Written { template: Template::of(&text), digest: short(&Sha256::digest(text.as_bytes())) }
+        })
+    }
+
+    fn yaml(&self) -> &Template {
+        self.yaml.get_or_init(|| {
+            let text = serde_saphyr::to_string(&document(&self.plan));
+            Template::of(&text.expect("JSON can always be written as YAML"))
+        })
     }
 
     /// The text for a gateway at `base` (without a trailing slash).
     pub fn text(&self, format: Format, base: &str) -> String {
         match format {
-            Format::Json => self.json.filled(base),
-            Format::Yaml => self.yaml.filled(base),
+            Format::Json => self.json().template.filled(base),
+            Format::Yaml => self.yaml().filled(base),
         }
     }
 
@@ -65,7 +84,7 @@ impl Document {
             Format::Json => "json",
             Format::Yaml => "yaml",
         };
-        format!("\"{}-{}-{form}\"", self.digest, short(&Sha256::digest(base.as_bytes())))
+        format!("\"{}-{}-{form}\"", self.json().digest, short(&Sha256::digest(base.as_bytes())))
     }
 }
 
