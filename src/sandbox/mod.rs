@@ -120,6 +120,8 @@ pub struct JournalEntry {
     pub path: String,
     /// The status of the answer.
     pub status: u16,
+    /// The key it came with.
+    pub key: Option<String>,
 }
 
 /// A running stand-in of v1. Cloning it shares the same world.
@@ -177,6 +179,7 @@ impl Sandbox {
             method: request.method().to_string(),
             path: path.map_or_else(|| "/".to_owned(), ToString::to_string),
             status: response.status().as_u16(),
+            key: request.headers().get("X-Api-Key").and_then(|key| key.to_str().ok()).map(str::to_owned),
         };
         let mut journal = self.inner.journal.lock().unwrap_or_else(PoisonError::into_inner);
         if journal.len() == JOURNAL {

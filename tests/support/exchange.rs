@@ -6,7 +6,7 @@ use super::recorded::recorded;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 /// Holds answers back until the test opens it; clones are the same gate.
@@ -244,6 +244,8 @@ pub struct Seen {
     pub headers: BTreeMap<String, String>,
     /// Body as received.
     pub body: Vec<u8>,
+    /// When it had arrived.
+    pub at: Instant,
 }
 
 impl Seen {

@@ -18,7 +18,7 @@ use super::exchange::Delivery;
 pub use super::exchange::{Exchange, Gate, Seen};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -244,7 +244,7 @@ async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Se
     let body = buffer[head_end + 4..end].to_vec();
     buffer.drain(..end);
     let target = target.strip_prefix("/api/v1/").map(str::to_owned).unwrap_or(target);
-    Some(Seen { method, target, key: headers.get("x-api-key").cloned(), headers, body })
+    Some(Seen { method, target, key: headers.get("x-api-key").cloned(), headers, body, at: Instant::now() })
 }
 
 async fn fill(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<()> {

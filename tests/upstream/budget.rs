@@ -11,8 +11,12 @@ use serde_json::json;
 use std::time::{Duration, Instant};
 
 fn paced(base_url: &str, quota: usize, write_reserve: usize) -> Client {
-    let settings =
-        BudgetSettings { quota, service_quota: 300, write_reserve, service: Some(V1Key::new("own").id()) };
+    paced_in(Duration::from_secs(60), base_url, quota, write_reserve)
+}
+
+fn paced_in(window: Duration, base_url: &str, quota: usize, write_reserve: usize) -> Client {
+    let service = Some(V1Key::new("own").id());
+    let settings = BudgetSettings { window, quota, service_quota: 300, write_reserve, service };
     client_of(base_url).paced_by(Budget::new(settings))
 }
 
@@ -43,6 +47,39 @@ async fn no_more_calls_are_sent_than_the_quota_allows_each_key() {
         ask(&client, "own", &context()).await.expect("the gateway's own key has another quota");
     }
     assert_eq!(v1.seen().iter().filter(|call| call.key.as_deref() == Some("ada")).count(), 5);
+    v1.finish();
+}
+
+/// The calls are counted where they arrive, in each window that begins with one of them, while more callers than the
+/// quota allows ask without a pause. A shorter window than v1's minute is the only difference to the real one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_window_wherever_it_begins_sees_more_calls_than_the_quota() {
+    const WINDOW: Duration = Duration::from_millis(1500);
+    const QUOTA: usize = 20;
+    let v1 = ScriptedV1::start().await;
+    v1.expect(me().repeated());
+    let client = paced_in(WINDOW, v1.base_url(), QUOTA, 2);
+    let until = Instant::now() + WINDOW * 4;
+    let callers = [Priority::Index, Priority::Read, Priority::Read, Priority::Write].map(|priority| {
+        let client = client.clone();
+        tokio::spawn(async move {
+            while Instant::now() < until {
+                let _ = ask(&client, "ada", &context().with_priority(priority)).await;
+                // Not in step with the others.
+                tokio::time::sleep(Duration::from_millis(7)).await;
+            }
+        })
+    });
+    for caller in callers {
+        caller.await.expect("a caller");
+    }
+    let arrived: Vec<Instant> = v1.seen().iter().map(|call| call.at).collect();
+    let most = (0..arrived.len()).map(|first| {
+        let window = arrived[first..].iter().take_while(|at| at.duration_since(arrived[first]) < WINDOW);
+        window.count()
+    });
+    assert_eq!(most.max(), Some(QUOTA), "the quota is kept, and used: {} calls", arrived.len());
+    assert!(arrived.len() > 2 * QUOTA, "{} calls", arrived.len());
     v1.finish();
 }
 
@@ -111,6 +148,28 @@ async fn gateway(quota: u32, work_items: usize, settings: &[(&str, &str)]) -> (S
     all.extend_from_slice(settings);
     let gateway = Gateway::with(&base, &all).await;
     (sandbox, gateway)
+}
+
+/// Ten calls a minute cannot build an index of seven pages for its reader; the gateway's own key does, and the reader's
+/// key proves only what its owner may see.
+#[tokio::test]
+async fn the_service_key_builds_the_index_for_readers_who_could_not() {
+    let service = [("upstream.service_key", "service"), ("upstream.service_quota", "60")];
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 6_000 });
+    let base = serve_sandbox(&sandbox).await;
+    let gateway = Gateway::with(&base, &[("upstream.quota", "5"), service[0], service[1]]).await;
+    let list = format!("{WEB}/work-items/?priority=high");
+    gateway.get("bob", &list).await.expect(200);
+    let by = |key: &str| {
+        let calls = sandbox.journal().into_iter().filter(|call| call.key.as_deref() == Some(key));
+        calls.map(|call| call.path.split('?').next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    let pages = |calls: &[String]| calls.iter().filter(|path| path.ends_with("/work-items/")).count();
+    assert!(pages(&by("service")) >= 7, "{:?}", by("service"));
+    assert_eq!(pages(&by("bob")), 0, "{:?}", by("bob"));
+    assert!(by("bob").iter().any(|path| path.ends_with("/users/me/")), "bob's own key is proved: {:?}", by("bob"));
+    // Somebody who may not see the project gets nothing out of an index that is there.
+    gateway.get("eve", &list).await.expect_problem(404, "resource_not_found");
 }
 
 #[tokio::test]

@@ -22,8 +22,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The time in which v1 counts.
-const MINUTE: Duration = Duration::from_secs(60);
 /// Kept back of a deadline: a call let through must also be answered.
 const MARGIN: Duration = Duration::from_millis(500);
 /// Lanes from which on idle ones are dropped.
@@ -32,9 +30,11 @@ const MANY: usize = 1024;
 /// How much may be asked of v1.
 #[derive(Debug, Clone)]
 pub struct BudgetSettings {
-    /// Calls a minute and key; 0 for no limit.
+    /// The time in which v1 counts; a minute, as v1 is shipped.
+    pub window: Duration,
+    /// Calls a window and key; 0 for no limit.
     pub quota: usize,
-    /// Calls a minute of the gateway's own key; 0 for no limit.
+    /// Calls a window of the gateway's own key; 0 for no limit.
     pub service_quota: usize,
     /// Calls of the quota that only writes may use.
     pub write_reserve: usize,
@@ -83,7 +83,8 @@ impl Budget {
 
     /// No limit for anybody.
     pub fn unlimited() -> Self {
-        Self::new(BudgetSettings { quota: 0, service_quota: 0, write_reserve: 0, service: None })
+        let window = Duration::ZERO;
+        Self::new(BudgetSettings { window, quota: 0, service_quota: 0, write_reserve: 0, service: None })
     }
 
     fn quota_of(&self, key: KeyId) -> usize {
@@ -105,7 +106,8 @@ impl Budget {
         if lanes.len() >= MANY && lanes.len().is_power_of_two() && !lanes.contains_key(&key) {
             lanes.retain(|_, lane| Arc::strong_count(lane) > 1 || !lane.is_idle());
         }
-        let new = || Arc::new(Lane::new(quota, self.inner.settings.write_reserve, MINUTE));
+        let settings = &self.inner.settings;
+        let new = || Arc::new(Lane::new(quota, settings.write_reserve, settings.window));
         Some(Arc::clone(lanes.entry(key).or_insert_with(new)))
     }
 
