@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.request
 from pathlib import Path
 
@@ -28,8 +29,9 @@ TW = "/api/v2/workspaces/{slug}"
 TP = TW + "/projects/{project_id}"
 # The coverage phase makes the same thousands of calls every time, so it is for the long run.
 # Chains of calls follow what the server hands out, so they differ from run to run: for the long run.
-EVERYDAY = {"examples": 5, "phases": "examples,fuzzing", "calls": 1_000}
-LONG = {"examples": 100, "phases": "examples,coverage,fuzzing,stateful", "calls": 20_000}
+EVERYDAY = {"examples": 5, "phases": "examples,fuzzing", "calls": 1_000, "seed": 20260101}
+# Other calls every time; the seed is printed, and `--seed=` repeats them.
+LONG = {"examples": 100, "phases": "examples,coverage,fuzzing,stateful", "calls": 20_000, "seed": int(time.time())}
 # Records of each kind: half of them stay, the others may be deleted.
 EACH = 6
 
@@ -125,6 +127,10 @@ def main():
         pool, document = Path(folder) / "pool.json", Path(folder) / "openapi.json"
         pool.write_text(json.dumps(seeded(api)))
         document.write_bytes(subprocess.check_output([program, "openapi", "--server", gateway.base]))
+        # Sets keep their order too, so that every run generates the same calls.
+        environment = {
+            "SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(HERE), "POOL": str(pool), "PYTHONHASHSEED": "0",
+        }
         failed = []
         for name, workspace in [("project mode", False), ("workspace mode", True)]:
             mode(api, workspace)
@@ -137,10 +143,11 @@ def main():
                     f"--url={gateway.base}",
                     f"--max-examples={size['examples']}",
                     f"--phases={size['phases']}",
+                    f"--seed={size['seed']}",
                     f"--header=X-Api-Key:{KEY}",
                     *[argument for argument in sys.argv[2:] if argument != "--long"],
                 ],
-                env=os.environ | {"SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(HERE), "POOL": str(pool)},
+                env=os.environ | environment,
                 cwd=folder,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -152,7 +159,7 @@ def main():
             if done.returncode != 0:
                 failed.append(name)
                 print(done.stdout, flush=True)
-    print(f"    {calls} generated calls")
+    print(f"    {calls} generated calls, seed {size['seed']}")
     if calls < size["calls"]:
         failed.append(f"only {calls} calls, {size['calls']} are meant")
     return 1 if failed else 0
