@@ -1,78 +1,26 @@
 """README.md is true: every command in it is run as it stands, and its tables and numbers are compared.
 
 Usage: python3 readme.py PATH-TO-CAUSEWAY. A debug binary stands in for the release build of the first command;
-given a release binary, that command itself is run too. Names that stand for something of the reader's
-(address and key of a deployment) are replaced by those of a sandbox. When somebody else has port 8080, all
-runs again in a network of its own, where it is free.
+given a release binary, that command itself is run too.
 """
 
 import base64
-import fcntl
 import json
 import os
 import re
 import signal
-import socket
-import struct
 import subprocess
 import sys
 import tempfile
 import tomllib
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests/support"))
+import shell as shells
+from shell import ADDRESS, DEPLOYMENT, KEY, ROOT, Shell, alone, commands, replaced, same
 
 from demo import Demo, Running, free_address  # noqa: E402
 
-ADDRESS = "127.0.0.1:8080"
-DEPLOYMENT, KEY = "https://v1.example.com", "YOUR-V1-KEY"
 SET_UP = ["cargo run --release -- demo", "scripts/test"]
-
-done = 0
-
-
-def same(what, actual, expected):
-    global done
-    if actual != expected:
-        sys.exit(f"README: {what}: got {actual!r}, expected {expected!r}")
-    done += 1
-
-
-def commands(readme):
-    """Every command of the README, in order."""
-    blocks = re.findall(r"^```sh\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
-    return [line for block in blocks for line in block.splitlines() if line.strip()]
-
-
-class Shell:
-    """Runs command lines as a reader would, with `causeway` on the path, in a folder of their own."""
-
-    def __init__(self, program, folder):
-        self.folder = folder
-        shims = Path(folder) / "bin"
-        shims.mkdir()
-        (shims / "causeway").symlink_to(program)
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("CAUSEWAY_")}
-        self.env = kept | {"PATH": f"{shims}:{os.environ['PATH']}"}
-
-    def run(self, command):
-        """What the command prints; it has to succeed."""
-        finished = subprocess.run(
-            ["bash", "-c", command],
-            cwd=self.folder,
-            env=self.env,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        if finished.returncode != 0:
-            sys.exit(f"README: `{command}` ended with {finished.returncode}:\n{finished.stdout}{finished.stderr}")
-        return finished.stdout
-
-    def json(self, command):
-        return json.loads(self.run(command))
 
 
 def against_demo(demo, shell, curls):
@@ -100,12 +48,6 @@ def in_front_of_a_deployment(shell, check, serve):
         with Running(command, ADDRESS, cwd=shell.folder, env=shell.env, alive="/readyz") as gateway:
             answer = shell.json(f"curl -s -H 'X-Api-Key: demo-member-key' {gateway.base}/api/v2/users/me/")
             same("serve", answer["email"], "ben@acme.test")
-
-
-def replaced(command, names):
-    for name, value in names.items():
-        command = command.replace(name, value)
-    return command
 
 
 def upkeep(shell, store):
@@ -158,25 +100,6 @@ def release_demo(curls):
         same("Ctrl-C", demo.process.wait(timeout=60), 0)
 
 
-def alone():
-    """Makes sure that port 8080 is ours."""
-    if os.environ.get("README_TEST_ALONE"):
-        with socket.socket() as any_socket:
-            # SIOCSIFFLAGS, IFF_UP: the loopback interface of a new network is down.
-            fcntl.ioctl(any_socket, 0x8914, struct.pack("16sh", b"lo", 1))
-        return
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", 8080))
-            return
-        except OSError:
-            print("port 8080 is taken, using a network of our own")
-    os.environ["README_TEST_ALONE"] = "1"
-    sys.stdout.flush()
-    os.execvp("unshare", ["unshare", "--map-root-user", "--net", sys.executable, *sys.argv])
-
-
 def main():
     alone()
     program = Path(sys.argv[1]).resolve()
@@ -204,7 +127,7 @@ def main():
     links(readme)
     if program.parent.name == "release":
         release_demo(curls)
-    print(f"{len(all_commands)} commands, {done} passed, 0 failed")
+    print(f"{len(all_commands)} commands, {shells.done} passed, 0 failed")
 
 
 if __name__ == "__main__":
