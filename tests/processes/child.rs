@@ -24,6 +24,7 @@ impl Child {
             .env("CAUSEWAY_LOG__FILTER", "error")
             .env("CAUSEWAY_UPSTREAM__QUOTA", "0")
             .env("CAUSEWAY_LIMITS__RATE__API_KEY", "0")
+            .env("CAUSEWAY_LIMITS__RATE__UNAUTHENTICATED", "0")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::inherit())

@@ -1,6 +1,8 @@
-//! Gateways in processes of their own: killed while they write, and two of them on one database.
+//! Gateways in processes of their own: killed while they write, two of them on one database, and the commands that
+//! look at a running one.
 
 mod child;
+mod commands;
 mod kill;
 mod ledger;
 mod together;
