@@ -238,6 +238,8 @@ def types_of_the_workspace(client):
     found("workspace properties", fields, place, size, "display_name", "find_by_display_name")
     refused("workspace properties: find_by_name", 400, "validation_error", ["name"], lambda: fields.find_by_name(WORKSPACE, size.name))
     choice = fields.create(WORKSPACE, CreateWorkItemProperty(display_name="Severity", property_type="OPTION"))
+    by_search = lambda: fields.contexts.list(WORKSPACE, choice.id, search="x")  # noqa: E731
+    refused("contexts: search", 400, "validation_error", ["search"], by_search)
     life(
         "workspace options",
         fields.options,
@@ -298,9 +300,20 @@ def beyond_the_contract(client):
     def unknown(what, name, call):
         refused(f"beyond: {what}", 400, "validation_error", [name], call)
 
-    unknown("search of types", "search", lambda: project.work_item_types.list(*place, search="x"))
-    unknown("external pair of types", "external_id", lambda: project.work_item_types.list(*place, external_id="x"))
-    unknown("search of properties", "search", lambda: project.work_item_properties.list(*place, search="x"))
+    top = client.v2.workspaces
+    wanted = CreateWorkItemProperty(display_name="Beyond", property_type="OPTION")
+    choice = project.work_item_properties.create(*place, wanted)
+    for what, api, where in [
+        ("types", project.work_item_types, place),
+        ("properties", project.work_item_properties, place),
+        ("options", project.work_item_properties.options, (*place, choice.id)),
+        ("workspace types", top.work_item_types, (WORKSPACE,)),
+        ("workspace properties", top.work_item_properties, (WORKSPACE,)),
+        ("workspace options", top.work_item_properties.options, (WORKSPACE, NOWHERE)),
+    ]:
+        for name in ["search", "external_id", "external_source"]:
+            unknown(f"{name} of {what}", name, lambda api=api, where=where, name=name: api.list(*where, **{name: "x"}))
+    project.work_item_properties.delete(*place, choice.id)
     unknown("project__in of items", "project_id__in", lambda: project.work_items.list(*place, project_id__in=[PROJECT]))
     unknown(
         "project of the audit log",
@@ -325,11 +338,20 @@ def beyond_the_contract(client):
     nowhere = [
         ("upsert", lambda: project.labels.upsert(*place, CreateLabel(name="x"))),
         ("bulk create", lambda: project.states.bulk_create(*place, [CreateState(name="x", color="#000000")])),
+        ("bulk delete", lambda: project.labels.bulk_delete(*place, [NOWHERE])),
         ("items of a cycle", lambda: project.cycles.work_items.add(*place, NOWHERE, [NOWHERE])),
-        ("items of a workspace", lambda: client.v2.workspaces.work_items.list(WORKSPACE)),
+        ("items of a module", lambda: project.modules.work_items.remove(*place, NOWHERE, [NOWHERE])),
+        ("transfer of a cycle", lambda: project.cycles.transfer(*place, NOWHERE, NOWHERE)),
+        ("one member", lambda: project.members.retrieve(*place, NOWHERE)),
+        ("removing a member", lambda: project.members.delete(*place, NOWHERE)),
         ("projects", lambda: project.list(WORKSPACE)),
-        ("links", lambda: project.work_items.links.list(*place, NOWHERE)),
     ]
+    for name in ["links", "attachments", "relations", "activities", "worklogs"]:
+        nowhere.append((name, lambda name=name: getattr(project.work_items, name).list(*place, NOWHERE)))
+    for name in ["estimates", "milestones", "pages", "views", "intakes"]:
+        nowhere.append((f"{name} of a project", lambda name=name: getattr(project, name).list(*place)))
+    for name in ["customers", "initiatives", "releases", "stickies", "teamspaces", "webhooks", "work_items"]:
+        nowhere.append((f"{name} of a workspace", lambda name=name: getattr(top, name).list(WORKSPACE)))
     for what, call in nowhere:
         try:
             holds(f"beyond: {what} is no route, but {call()!r}", False)
