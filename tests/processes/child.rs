@@ -13,6 +13,11 @@ pub struct Child {
 impl Child {
     /// Starts `causeway serve` and waits until it is ready.
     pub async fn start(v1: &str, store_url: &str) -> Self {
+        Self::start_with(v1, store_url, &[]).await
+    }
+
+    /// The same with variables of the environment.
+    pub async fn start_with(v1: &str, store_url: &str, env: &[(&str, &str)]) -> Self {
         let probe = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = probe.local_addr().expect("an address").to_string();
         drop(probe);
@@ -25,6 +30,7 @@ impl Child {
             .env("CAUSEWAY_UPSTREAM__QUOTA", "0")
             .env("CAUSEWAY_LIMITS__RATE__API_KEY", "0")
             .env("CAUSEWAY_LIMITS__RATE__UNAUTHENTICATED", "0")
+            .envs(env.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::inherit())

@@ -1,10 +1,11 @@
-//! Gateways in processes of their own: killed while they write, two of them on one database, and the commands that
-//! look at a running one.
+//! Gateways in processes of their own: killed while they write, two of them on one database, before a v1 behind TLS,
+//! and the commands that look at a running one.
 
 mod child;
 mod commands;
 mod kill;
 mod ledger;
+mod tls;
 mod together;
 mod writer;
 

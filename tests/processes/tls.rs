@@ -1,0 +1,82 @@
+//! A v1 behind TLS, as nearly every real one is: certificates are verified against those of the system, by calls of the
+//! gateway's own and by the pass-through alike.
+
+use super::child::Child;
+use super::client;
+use super::support::gateway::serve_sandbox;
+use causeway::sandbox::{Config, Sandbox, Seed};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use std::path::Path;
+use std::sync::Arc;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+
+/// What v1 and the gateway both show of the demo's admin.
+const EMAIL: &str = "ada@acme.test";
+
+/// Ends TLS for `localhost` before a plain v1; where it listens. The certificate of its issuer is written to `issuer`.
+async fn behind_tls(v1: &str, issuer: &Path) -> u16 {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key")).expect("an issuer");
+    std::fs::write(issuer, authority.pem()).expect("a file");
+    let key = KeyPair::generate().expect("a key");
+    let names = CertificateParams::new(["localhost".to_owned()]).expect("a name");
+    let certificate = names.signed_by(&key, &authority).expect("a certificate");
+    let key = PrivateKeyDer::Pkcs8(key.serialize_der().into());
+    let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions of TLS")
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], key)
+        .expect("a certificate that fits its key");
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    let plain = v1.trim_start_matches("http://").to_owned();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let (acceptor, plain) = (acceptor.clone(), plain.clone());
+            tokio::spawn(async move {
+                let Ok(mut outside) = acceptor.accept(stream).await else { return };
+                let mut inside = TcpStream::connect(plain).await.expect("the plain v1");
+                let _ = tokio::io::copy_bidirectional(&mut outside, &mut inside).await;
+            });
+        }
+    });
+    port
+}
+
+/// Status and e-mail address of the current user, translated and passed through.
+async fn me(gateway: &Child) -> [(u16, String); 2] {
+    let ask = async |path: &str| {
+        let request = client().get(format!("{}{path}", gateway.base())).header("X-Api-Key", "demo-admin-key");
+        let answer = request.send().await.expect("an answer");
+        let status = answer.status().as_u16();
+        let text = answer.text().await.expect("a body");
+        let body: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        (status, body["email"].as_str().or(body["code"].as_str()).unwrap_or_default().to_owned())
+    };
+    [ask("/api/v2/users/me/").await, ask("/api/v1/users/me/").await]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn v1_behind_tls_is_reached_where_its_certificate_is_good_and_nowhere_else() {
+    let sandbox = Sandbox::new(Config { seed: Seed::Demo, quota_per_minute: None, work_items: 0 });
+    let folder = tempfile::tempdir().expect("a folder");
+    let issuer = folder.path().join("issuer.pem");
+    let port = behind_tls(&serve_sandbox(&sandbox).await, &issuer).await;
+    let store = "sqlite::memory:";
+    // The variable that OpenSSL knows too: for a deployment whose certificate an issuer of its own has signed.
+    let trusting = [("SSL_CERT_FILE", issuer.to_str().expect("UTF-8"))];
+    let gateway = Child::start_with(&format!("https://localhost:{port}"), store, &trusting).await;
+    assert_eq!(me(&gateway).await, [(200, EMAIL.to_owned()), (200, EMAIL.to_owned())]);
+    let unavailable = || (503, "upstream_unavailable".to_owned());
+    let another_name = Child::start_with(&format!("https://127.0.0.1:{port}"), store, &trusting).await;
+    assert_eq!(me(&another_name).await, [unavailable(), unavailable()]);
+    let unknown_issuer = Child::start(&format!("https://localhost:{port}"), store).await;
+    assert_eq!(me(&unknown_issuer).await, [unavailable(), unavailable()]);
+}
