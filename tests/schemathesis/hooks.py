@@ -122,8 +122,8 @@ MEANING = [
         r"another context of the property is named `[\s\S]*`",
         "O76: unique; an omitted name is the seeded context's",
     ),
-    (r"external_(id|source)", r"is sent together with external_(id|source)", "O27: the pair goes together"),
-    (r"external_id", r"another context of the property has this external_id and external_source", "O27: unique"),
+    (r"external_(id|source)", r"is sent together with external_(id|source)", "chapter 15: the pair goes together"),
+    (r"external_id", r"another context of the property has this external_id and external_source", "chapter 15: unique in the property"),
 ]
 # The same for rules that belong to no field (O28): the detail of a problem without errors.
 RULES = [
