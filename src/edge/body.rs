@@ -27,10 +27,6 @@ impl BodyError {
 /// The body of every request and answer inside the gateway.
 pub type Body = UnsyncBoxBody<Bytes, BodyError>;
 
-/// How many times the limit is read and thrown away, so that a client that sends a little too much gets
-/// to read the refusal instead of a reset connection.
-const DISCARDED_LIMITS: u64 = 4;
-
 /// A body without content.
 pub fn empty() -> Body {
     Empty::new().map_err(never).boxed_unsync()
@@ -56,29 +52,21 @@ fn never(error: Infallible) -> BodyError {
 /// `validation_error` when it is larger (O5), pauses too long, or cannot be read to its end.
 pub async fn read_body(mut body: Body, limit: usize) -> Result<Bytes, Refusal> {
     if body.size_hint().lower() > limit as u64 {
-        return Err(too_large(body, limit).await);
+        return Err(too_large(limit));
     }
     let mut collected = Vec::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| unreadable(&error))?;
         let Ok(piece) = frame.into_data() else { continue };
         if collected.len() + piece.len() > limit {
-            return Err(too_large(body, limit).await);
+            return Err(too_large(limit));
         }
         collected.extend_from_slice(&piece);
     }
     Ok(collected.into())
 }
 
-async fn too_large(mut body: Body, limit: usize) -> Refusal {
-    let mut left = (limit as u64).saturating_mul(DISCARDED_LIMITS);
-    while let Some(Ok(frame)) = body.frame().await {
-        let size = frame.data_ref().map_or(0, Bytes::len) as u64;
-        left = left.saturating_sub(size.max(1));
-        if left == 0 {
-            break;
-        }
-    }
+fn too_large(limit: usize) -> Refusal {
     Refusal::invalid(format!("The request body is larger than {limit} bytes."))
 }
 

@@ -1,9 +1,10 @@
 //! Accepts connections (HTTP/1.1 and h2c) and lets running requests finish when told to stop.
 //!
-//! May use: `settings`, `telemetry`, `edge::connection`, `edge::stack`.
+//! May use: `settings`, `telemetry`, `edge::connection`, `edge::leftover`, `edge::stack`.
 
 use super::body::{Body, watched};
 use super::connection::{Clock, Peer, Timed};
+use super::leftover::read_on;
 use super::stack::Stack;
 use crate::settings::ListenSettings;
 use crate::telemetry::field;
@@ -119,7 +120,7 @@ async fn answer(
     clock: Clock,
 ) -> Result<Response<Body>, Infallible> {
     let running = clock.request();
-    let mut request = request.map(super::body::incoming);
+    let mut request = read_on(request.map(super::body::incoming), &clock);
     request.extensions_mut().insert(Peer(peer));
     let response = stack.oneshot(request).await?;
     Ok(response.map(|body| watched(body, running)))

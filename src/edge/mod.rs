@@ -13,6 +13,7 @@ mod connection;
 pub mod dispatch;
 mod forwarding;
 mod layers;
+mod leftover;
 mod listen;
 mod pass_through;
 pub mod problem;

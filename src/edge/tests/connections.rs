@@ -58,6 +58,66 @@ async fn an_idle_connection_outlives_the_head_time_and_ends_at_the_idle_time() {
     assert!(since.elapsed() >= Duration::from_secs(1), "closed after {:?}", since.elapsed());
 }
 
+/// A refusal that comes before the body was looked at, on a connection that the client goes on using. The body
+/// follows after the head, as most clients send it.
+#[tokio::test]
+async fn a_body_nobody_reads_does_not_cost_the_connection() {
+    let gateway = Gateway::start(|_| {}).await;
+    let mut socket = gateway.connect().await;
+    for size in [1, 1000, 70_000, 3_000_000] {
+        let head = format!("POST /api/v2/nothing/ HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\n\r\n");
+        socket.write_all(head.as_bytes()).await.unwrap();
+        assert_eq!(next_status(&mut socket).await, 404, "the answer does not wait for the body");
+        socket.write_all(&vec![b'x'; size]).await.unwrap();
+        socket.write_all(b"GET /api/v2/none/ HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+        assert_eq!(next_status(&mut socket).await, 204, "after {size} bytes");
+    }
+    let chunked = "POST /api/v2/nothing/ HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n";
+    socket.write_all(chunked.as_bytes()).await.unwrap();
+    assert_eq!(next_status(&mut socket).await, 404);
+    socket.write_all(b"0\r\n\r\nGET /api/v2/none/ HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    assert_eq!(next_status(&mut socket).await, 204);
+}
+
+#[tokio::test]
+async fn who_sends_far_too_much_before_reading_gets_to_read_the_refusal() {
+    let gateway = Gateway::start(|_| {}).await;
+    for (path, status) in [("/api/v2/nothing/", 404), ("/api/v2/echo/", 400)] {
+        let mut socket = gateway.connect().await;
+        let size = 40_000_000;
+        let head = format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\n\r\n");
+        patiently(socket.write_all(head.as_bytes())).await.unwrap();
+        patiently(socket.write_all(&vec![b'x'; size])).await.expect("the connection stays open");
+        assert_eq!(next_status(&mut socket).await, status, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn who_waits_to_be_told_to_go_on_is_not_told_after_a_refusal() {
+    let gateway = Gateway::start(|_| {}).await;
+    let mut socket = gateway.connect().await;
+    let head = "POST /api/v2/nothing/ HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n";
+    socket.write_all(head.as_bytes()).await.unwrap();
+    assert_eq!(
+        Answer::read(&mut socket).await.status(),
+        404,
+        "the first answer is the last, and ends the connection"
+    );
+}
+
+/// Status of the next answer, whose body has a length.
+async fn next_status(socket: &mut TcpStream) -> u16 {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(patiently(socket.read_u8()).await.expect("an answer"));
+    }
+    let head = String::from_utf8_lossy(&head).to_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let mut body = vec![0; length.map_or(0, |length| length.parse().expect("a length"))];
+    patiently(socket.read_exact(&mut body)).await.expect("its body");
+    head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status")
+}
+
 #[tokio::test]
 async fn heads_that_are_too_large_are_answered_431() {
     let gateway = Gateway::start(|settings| settings.listen.max_header_size = 8 * 1024).await;

@@ -1,0 +1,86 @@
+//! Reads on what of a request's body nobody has read.
+//!
+//! Most refusals come before the body is looked at, and some operations take none. With HTTP/1.1 the rest of the body
+//! is still on its way then, and the connection would have to be closed: a client that is sending would see it
+//! break and never read the refusal, and one that has begun its next request would lose that. HTTP/2 ends
+//! the stream alone and needs nothing of this.
+//!
+//! May use: `edge::body`, `edge::connection`.
+
+use super::body::{Body, BodyError};
+use super::connection::Clock;
+use bytes::Bytes;
+use http::header::EXPECT;
+use http::{Request, Version};
+use http_body::{Body as _, Frame, SizeHint};
+use http_body_util::BodyExt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// Longest time to read on; afterwards the connection is closed.
+const LONGEST: Duration = Duration::from_secs(10);
+/// Most bytes to read on.
+const MOST: u64 = 64 * 1024 * 1024;
+
+/// `request` with a body that is read on when it is given up before its end. A client that waits to be told to
+/// go on (`Expect`) sends nothing after a refusal, so there is nothing to read.
+pub(super) fn read_on(request: Request<Body>, clock: &Clock) -> Request<Body> {
+    if request.version() > Version::HTTP_11 || request.headers().contains_key(EXPECT) {
+        return request;
+    }
+    let clock = clock.clone();
+    request.map(|body| ReadOn { body: Some(body), clock }.boxed_unsync())
+}
+
+/// A body that is read on when dropped; `None` after its end.
+struct ReadOn {
+    body: Option<Body>,
+    clock: Clock,
+}
+
+impl http_body::Body for ReadOn {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let Some(body) = &mut self.body else { return Poll::Ready(None) };
+        let polled = Pin::new(body).poll_frame(cx);
+        if matches!(polled, Poll::Ready(None | Some(Err(_)))) {
+            self.body = None;
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint)
+    }
+}
+
+impl Drop for ReadOn {
+    fn drop(&mut self) {
+        let Some(rest) = self.body.take().filter(|rest| !rest.is_end_stream()) else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        // What still arrives is no slow head of a next request.
+        let reading = self.clock.request();
+        runtime.spawn(async move {
+            // Too much or too late: the connection closes when `rest` is dropped.
+            let _ = tokio::time::timeout(LONGEST, discard(rest)).await;
+            drop(reading);
+        });
+    }
+}
+
+async fn discard(mut rest: Body) {
+    let mut left = MOST;
+    while let Some(Ok(frame)) = rest.frame().await {
+        left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len) as u64);
+        if left == 0 {
+            return;
+        }
+    }
+}
