@@ -2,7 +2,7 @@
 //!
 //! Secrets arrive here as hashes and v1 keys sealed; nothing in this folder could act for anyone. What must
 //! hold even when two processes do the same at once (a code is used once, a refresh token is exchanged once)
-//! is decided by one conditional UPDATE inside a transaction.
+//! is decided by one conditional UPDATE inside a transaction that holds the grant's row.
 //!
 //! May use: the engine and error of the store.
 

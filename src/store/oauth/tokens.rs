@@ -136,6 +136,7 @@ impl OAuthStore {
         tokens: impl FnOnce(&Code) -> [NewToken; 2] + Send,
     ) -> Result<Exchange, StoreError> {
         let mut writing = self.engine.writing().await?;
+        hold_family(&mut writing, "oauth_code", hash).await?;
         let Some(row) = sqlx::query(CODE).bind(hash.to_owned()).fetch_optional(&mut *writing).await? else {
             return Ok(Exchange::Refused);
         };
@@ -175,6 +176,7 @@ impl OAuthStore {
         tokens: impl FnOnce(&Token) -> [NewToken; 2] + Send,
     ) -> Result<Refresh, StoreError> {
         let mut writing = self.engine.writing().await?;
+        hold_family(&mut writing, "oauth_token", hash).await?;
         let Some(row) = sqlx::query(TOKEN).bind(hash.to_owned()).fetch_optional(&mut *writing).await? else {
             return Ok(Refresh::Refused);
         };
@@ -257,6 +259,17 @@ impl OAuthStore {
         writing.commit().await?;
         Ok(gone)
     }
+}
+
+/// Makes whoever presents something of the same family at the same time wait, in any gateway process, until this
+/// transaction has ended, so that what is read from here on is what is changed: one of several replays ends the
+/// grant and the others find it ended. SQLite has one writer anyhow.
+async fn hold_family(writing: &mut AnyConnection, table: &str, hash: &str) -> Result<(), StoreError> {
+    let text = format!(
+        "UPDATE oauth_grant SET revoked_at = revoked_at WHERE id = (SELECT grant_id FROM {table} WHERE hash = $1)"
+    );
+    sqlx::query(sql(text)).bind(hash.to_owned()).execute(&mut *writing).await?;
+    Ok(())
 }
 
 /// Ends the successors of a refresh token; false when the refresh token among them was presented already.
