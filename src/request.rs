@@ -114,15 +114,16 @@ impl V2 {
         if let Some(address) = address {
             attempts.may_try(address, credential)?;
         }
-        let caller = match (self.access.identify(&head.headers, ctx).await, address) {
-            (Err(refused @ Refusal::Unauthorized { .. }), Some(address)) => {
-                return Err(attempts.failed(address, credential, refused));
-            }
-            (Err(refused @ Refusal::InvalidToken { .. }), _) => {
+        let caller = match self.access.identify(&head.headers, ctx).await {
+            Ok(caller) => caller,
+            Err(refused @ (Refusal::Unauthorized { .. } | Refusal::InvalidToken { .. })) => {
                 self.note_refused(&refused, head).await;
-                return Err(refused);
+                return Err(match address {
+                    Some(address) => attempts.failed(address, credential, refused),
+                    None => refused,
+                });
             }
-            (outcome, _) => outcome?,
+            Err(fault) => return Err(fault),
         };
         let credential = credential.unwrap_or_default();
         attempts.proven(credential);

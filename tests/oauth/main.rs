@@ -11,12 +11,14 @@ mod consent;
 mod corpora;
 mod grants;
 mod keys;
+mod limits;
 mod metadata;
 mod refresh;
 mod registration;
 mod revocation;
 mod secrets;
 mod security;
+mod simultaneous;
 mod stage;
 #[path = "../support/mod.rs"]
 mod support;
