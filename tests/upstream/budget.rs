@@ -1,5 +1,6 @@
 //! v1's quota as a budget: pacing by v1's own words, who goes first, what reads make do with.
 
+use crate::support::captured::Captured;
 use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
 use crate::support::mixed::Reader;
 use crate::support::scripted::{Exchange, ScriptedV1};
@@ -257,6 +258,33 @@ async fn without_anything_kept_a_used_up_quota_is_429_with_the_true_time() {
     assert!((55..=60).contains(&wait) && begun.elapsed() < Duration::from_secs(5), "{wait}");
     assert_eq!(sandbox.journal().len(), 12, "v1 was not asked for what it would refuse");
     gateway.get("bob", &format!("{WEB}/states/")).await.expect(200);
+}
+
+/// The minute passes on a stopped clock. Whatever goes through with a key counts, whatever v1 says to it; what has
+/// no key is nobody's quota.
+#[tokio::test]
+async fn once_a_minute_the_log_says_who_spent_the_quota_the_pass_through_included() {
+    let captured = Captured::default();
+    let _listening = captured.listen();
+    let (sandbox, gateway) = gateway(40, 0, &[]).await;
+    gateway.get("ada", "/api/v2/users/me/").await.expect(200);
+    spend(&gateway, 3).await;
+    gateway.get("ada", "/api/v1/nothing/").await.expect(404);
+    gateway.post("bob", "/api/v1/users/me/", json!({})).await.expect(405);
+    gateway.send(None, "GET", "/api/v1/users/me/", None).await.expect(401);
+    assert_eq!(sandbox.journal().len(), 7);
+    tokio::time::pause();
+    for _ in 0..2 {
+        tokio::time::advance(Duration::from_secs(61)).await;
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+    }
+    let text = captured.text();
+    let told: Vec<&str> = text.lines().filter(|line| line.contains("v1 calls of the last minute")).collect();
+    assert_eq!(told.len(), 1, "a minute without a call is not told: {told:?}");
+    assert!(told[0].contains("\"pass_through of 0000000000000000: 5, users_me_retrieve of "), "{}", told[0]);
+    assert!(told[0].trim_end().ends_with(": 1\""), "{}", told[0]);
 }
 
 /// The short form of the bench `budget`: no clock, only counts.

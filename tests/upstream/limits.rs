@@ -3,6 +3,7 @@
 use crate::support::gateway::{Answer, Gateway, WEB};
 use bytes::Bytes;
 use causeway::sandbox::Seed;
+use causeway::settings::Settings;
 use http::Request;
 use http_body_util::Full;
 use std::time::{Duration, Instant};
@@ -113,6 +114,18 @@ async fn failed_attempts_are_limited_by_address_and_cost_v1_nothing_then() {
     gateway.get("ada", ME).await.expect(200);
     // What a client says of itself is not believed.
     from(&gateway, "guess-5", "203.0.113.1").await.expect_problem(429, "rate_limited");
+}
+
+/// The contract's answer is 401, so a client may well look at each of the 88 operations for it.
+#[tokio::test]
+async fn by_default_every_operation_can_be_tried_with_nothing_and_with_what_is_no_credential() {
+    let rate = Settings::default().limits.rate.unauthenticated.to_string();
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("limits.rate.unauthenticated", &rate)]).await;
+    for _ in 0..88 {
+        gateway.send(None, "GET", ME, None).await.expect_problem(401, "unauthorized");
+        gateway.get("wrong", ME).await.expect_problem(401, "unauthorized");
+        gateway.get("cwk_wrong", ME).await.expect_problem(401, "unauthorized");
+    }
 }
 
 #[tokio::test]
