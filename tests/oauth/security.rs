@@ -33,7 +33,7 @@ fn tests() -> BTreeSet<String> {
                 let function = line.strip_prefix("async fn ").or_else(|| line.strip_prefix("fn "));
                 if let Some(name) = function.and_then(|rest| rest.split('(').next())
                     && at > 0
-                    && lines[at - 1].contains("test]")
+                    && ["test]", "::test("].iter().any(|mark| lines[at - 1].contains(mark))
                 {
                     found.insert(name.to_owned());
                 } else if let Some((name, rest)) = line.split_once(": ")
