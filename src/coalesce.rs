@@ -96,7 +96,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::Duration;
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_thousand_waiters_share_one_piece_of_work_even_when_the_first_leaves() {
         let runs = Arc::new(AtomicU32::new(0));
         let coalesce: Coalesce<&str, u32> = Coalesce::default();
