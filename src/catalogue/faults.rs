@@ -33,6 +33,18 @@ impl Faults {
     }
 }
 
+/// What is wrong inside the members of a body that are no single values, each looked at alone: for an answer
+/// about other faulty members, so that it has all (O29). `form` says what `options` may hold.
+pub fn faults_inside(given: &Given, form: EntryForm) -> Vec<FieldError> {
+    let mut faults = Faults::default();
+    strings(given, "default_value", &mut faults);
+    entries(given, form, &mut faults);
+    for name in ["settings", "validation_rules"] {
+        object(given, name, &mut faults);
+    }
+    faults.0
+}
+
 /// A text member that was sent and is not null.
 pub(super) fn text(given: &Given, name: &str) -> Option<String> {
     given.get(name).and_then(Value::as_str).map(str::to_owned)
@@ -94,7 +106,7 @@ pub(super) struct Entry {
 
 /// Which members an entry may carry; others change nothing (O6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum EntryForm {
+pub enum EntryForm {
     /// Inline with a new property: a name, no id yet.
     New,
     /// Inline with an existing property: id or name.

@@ -30,6 +30,7 @@ pub mod values;
 
 pub use contexts::SEEDED;
 pub use edit::{Edit, Effect};
+pub use faults::{EntryForm, faults_inside};
 pub use model::{
     Attachment, Catalogue, Context, ContextOption, FLAGS, Features, Import, Property, PropertyOption, PropertyType,
     RelationType, WorkItemType,

@@ -10,7 +10,7 @@ use crate::catalogue::Catalogue;
 use crate::context::Context;
 use crate::index::Indexes;
 use crate::plan::{Operation, PathTemplate, Plan, Resource, Source, Step, TypeMode};
-use crate::refusal::Refusal;
+use crate::refusal::{FieldError, Refusal};
 use crate::settings::{TypeSettings, WorkflowSettings};
 use crate::store::{AuditActor, Store};
 use crate::translate::ReadShape;
@@ -345,10 +345,15 @@ impl Job {
 
     /// The body, validated against the operation's members.
     pub(super) fn given(&self) -> Result<Given, Refusal> {
+        self.given_with(|_| Vec::new())
+    }
+
+    /// The body, validated against the operation's members; a refusal also tells what `more` finds in others.
+    pub(super) fn given_with(&self, more: impl FnOnce(&Given) -> Vec<FieldError>) -> Result<Given, Refusal> {
         crate::v2::query::read_single(self.operation(), &self.call.parameters)?;
         let bytes = self.call.body.as_ref().map_err(Clone::clone)?;
         let members = body::parse(self.call.content_type.as_deref(), bytes)?;
-        body::check(self.operation(), &members)
+        body::check_with(self.operation(), &members, more)
     }
 
     /// The reply of a success with one record.

@@ -37,6 +37,19 @@ pub fn parse(content_type: Option<&str>, bytes: &[u8]) -> Result<Map<String, Val
 /// # Errors
 /// `validation_error` with every faulty member.
 pub fn check(operation: &Operation, members: &Map<String, Value>) -> Result<Given, Refusal> {
+    check_with(operation, members, |_| Vec::new())
+}
+
+/// [`check`], where a refusal also tells what `more` finds wrong inside the members that passed. Who calls this
+/// judges them again with what else there is to say about them; a body refused here gets no further.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_with(
+    operation: &Operation,
+    members: &Map<String, Value>,
+    more: impl FnOnce(&Given) -> Vec<FieldError>,
+) -> Result<Given, Refusal> {
     let BodyRule::Members(inputs) = &operation.body else { return Ok(Given::new()) };
     let mut given = Given::new();
     let mut errors = Vec::new();
@@ -56,7 +69,11 @@ pub fn check(operation: &Operation, members: &Map<String, Value>) -> Result<Give
             }
         }
     }
-    if errors.is_empty() { Ok(given) } else { Err(Refusal::fields(errors)) }
+    if errors.is_empty() {
+        return Ok(given);
+    }
+    errors.append(&mut more(&given));
+    Err(Refusal::fields(errors))
 }
 
 fn check_member(input: &Input, value: &Value) -> Result<Value, Vec<FieldError>> {

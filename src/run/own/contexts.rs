@@ -3,7 +3,7 @@
 use super::call::{OwnCall, found};
 use super::lists::Row;
 use super::projects;
-use crate::catalogue::{Catalogue, Context, shapes};
+use crate::catalogue::{Catalogue, Context, EntryForm, shapes};
 use crate::refusal::Refusal;
 use crate::v2::Reply;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(super) fn retrieve(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
 pub(super) async fn create(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     let property = call.variable(PROPERTY)?;
     call.catalogue().writable_property(call.project, property)?;
-    let given = call.given()?;
+    let given = call.given_definition(EntryForm::InContext)?;
     let projects = projects::visible(call, &given).await?;
     let rules = call.edit(|edit| {
         edit.after.writable_property(call.project, property)?;
@@ -45,7 +45,7 @@ pub(super) async fn create(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
 pub(super) async fn update(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     let (property, id) = (call.variable(PROPERTY)?, call.pk()?);
     writable(call, call.catalogue(), property, id)?;
-    let given = call.given()?;
+    let given = call.given_definition(EntryForm::InContext)?;
     let projects = projects::visible(call, &given).await?;
     let rules = call.edit(|edit| {
         writable(call, &edit.after, property, id)?;

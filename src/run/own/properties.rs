@@ -2,7 +2,7 @@
 
 use super::call::{OwnCall, found};
 use super::lists::Row;
-use crate::catalogue::{Catalogue, Property, shapes};
+use crate::catalogue::{Catalogue, EntryForm, Property, shapes};
 use crate::refusal::Refusal;
 use crate::v2::Reply;
 use crate::v2::record::Cell;
@@ -45,7 +45,7 @@ pub(super) fn retrieve(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
 }
 
 pub(super) async fn create(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    let given = call.given()?;
+    let given = call.given_definition(EntryForm::New)?;
     let (id, after) = call.edit(|edit| edit.create_property(call.project, &given)).await?;
     call.property_reply(&after, id)
 }
@@ -53,7 +53,7 @@ pub(super) async fn create(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
 pub(super) async fn update(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     let id = call.pk()?;
     call.catalogue().writable_property(call.project, id)?;
-    let given = call.given()?;
+    let given = call.given_definition(EntryForm::Restated)?;
     let rules = call.edit(|edit| {
         edit.after.writable_property(call.project, id)?;
         edit.update_property(id, &given)

@@ -106,5 +106,8 @@ async fn a_context_offers_its_own_choices() {
     let faulty = json!({"options": [{"description": "x"}, {"id": ONE}]});
     let refused = scene.ask("PATCH", &one, Some(faulty)).await.expect_problem(400, "validation_error");
     assert_eq!(refused.error_fields(), ["options.0.name", "options.1.id"]);
+    let faulty = json!({"is_multi": 1, "options": [{"description": "x"}], "settings": 4});
+    let refused = scene.ask("PATCH", &one, Some(faulty)).await.expect_problem(400, "validation_error");
+    assert_eq!(refused.error_fields(), ["is_multi", "options.0.name", "settings"]);
     scene.end();
 }
