@@ -400,6 +400,24 @@ impl WriteObserver for ForeignWrites {
             }
         })
     }
+
+    fn deleted(&self, path: &str) -> BoxFuture<'static, ()> {
+        let project = Touched::by(path).filter(|touched| touched.is_project).and_then(|touched| touched.project);
+        let runner = Arc::clone(&self.runner);
+        // A task of its own: v1 will not say it again to a client that comes back.
+        let noted = project.map(|project| {
+            tokio::spawn(async move {
+                if let Err(refusal) = runner.project_deleted(project).await {
+                    tracing::error!(%project, code = refusal.code(), "the end of a project could not be noted");
+                }
+            })
+        });
+        Box::pin(async move {
+            if let Some(noted) = noted {
+                let _ = noted.await;
+            }
+        })
+    }
 }
 
 /// What a v1 path can change.
@@ -410,6 +428,8 @@ struct Touched {
     /// Whether the write can be seen outside of the project: it is about the project itself or its members,
     /// or about the workspace.
     beyond_project: bool,
+    /// Whether it is about the project itself and nothing in it.
+    is_project: bool,
 }
 
 impl Touched {
@@ -423,7 +443,8 @@ impl Touched {
         let inner = parts.next();
         let beyond_project =
             project.is_none() || matches!(inner, None | Some("archive" | "members" | "project-members"));
-        Some(Self { workspace, project, beyond_project })
+        let is_project = project.is_some() && inner.is_none();
+        Some(Self { workspace, project, beyond_project, is_project })
     }
 }
 

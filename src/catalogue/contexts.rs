@@ -77,7 +77,13 @@ impl Edit {
         Ok(())
     }
 
-    /// Takes a deleted type off every context that listed it; one that listed nothing else goes (O84).
+    /// Takes a project that was deleted at v1 off every context that listed it; one that listed nothing else
+    /// goes (O84).
+    pub fn forget_project(&mut self, project: Uuid) {
+        self.forget_listed(|context| &mut context.projects, project);
+    }
+
+    /// Takes a deleted type or project off every context that listed it; one that listed nothing else goes (O84).
     pub(super) fn forget_listed(&mut self, axis: fn(&mut Context) -> &mut Vec<Uuid>, id: Uuid) {
         let mut emptied = Vec::new();
         let mut touched = Vec::new();

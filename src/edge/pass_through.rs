@@ -14,7 +14,7 @@ use crate::refusal::Refusal;
 use crate::settings::{HttpAddress, PublicSettings, UpstreamSettings};
 use futures_util::future::BoxFuture;
 use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client, Error};
@@ -37,6 +37,12 @@ pub trait WriteObserver: Send + Sync + 'static {
     /// Tells whoever else has to know of a write to `path`; awaited before the write is sent, and again before
     /// the client gets the answer. By default there is nobody.
     fn announce(&self, path: &str) -> BoxFuture<'static, ()> {
+        let _ = path;
+        Box::pin(std::future::ready(()))
+    }
+    /// The service behind has said that it deleted what `path` names; awaited before the client gets the
+    /// answer. By default nobody wants to know.
+    fn deleted(&self, path: &str) -> BoxFuture<'static, ()> {
         let _ = path;
         Box::pin(std::future::ready(()))
     }
@@ -155,6 +161,7 @@ impl PassThrough {
             self.observer.announce(&write.path).await;
         }
         let progress = Progress::default();
+        let deletes = request.method() == Method::DELETE;
         let request = self.outgoing(request, context, &progress)?;
         let call = self.calls.sent(request.headers());
         let answer = tokio::select! {
@@ -168,6 +175,9 @@ impl PassThrough {
             let path = write.path.clone();
             drop(write);
             self.observer.announce(&path).await;
+            if deletes && answer.as_ref().is_ok_and(|answer| answer.status() == StatusCode::NO_CONTENT) {
+                self.observer.deleted(&path).await;
+            }
         }
         answer.map(returned)
     }

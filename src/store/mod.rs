@@ -14,6 +14,7 @@ mod definitions;
 mod dump;
 mod engine;
 mod error;
+mod gone;
 mod intents;
 mod items;
 mod locks;

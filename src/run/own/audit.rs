@@ -35,12 +35,19 @@ type Shown = Option<(String, Option<Uuid>, Map<String, Value>)>;
 
 /// Entries about everything that differs between the two.
 pub(super) fn entries(call: &OwnCall<'_>, before: &Catalogue, after: &Catalogue) -> Vec<AuditEntry> {
-    let mut differences = Differences { actor: call.job.actor(), before, after, entries: Vec::new() };
+    let mut entries = Vec::new();
     if before.features != after.features {
         let shape = |catalogue: &Catalogue| Value::Object(shapes::features(&catalogue.features));
         let (actor, slug) = (call.job.actor(), call.job.slug());
-        differences.entries.push(features_updated(actor, call.workspace, slug, shape(before), shape(after)));
+        entries.push(features_updated(actor, call.workspace, slug, shape(before), shape(after)));
     }
+    entries.append(&mut definitions(call.job.actor(), before, after));
+    entries
+}
+
+/// Entries about the definitions that differ between the two.
+pub(super) fn definitions(actor: AuditActor, before: &Catalogue, after: &Catalogue) -> Vec<AuditEntry> {
+    let mut differences = Differences { actor, before, after, entries: Vec::new() };
     differences.types();
     differences.properties();
     differences.options();

@@ -10,6 +10,7 @@ mod attachments;
 mod audit;
 mod call;
 mod contexts;
+mod deleted_project;
 mod features;
 mod lists;
 mod options;

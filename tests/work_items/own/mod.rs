@@ -4,6 +4,7 @@
 
 mod archived_values;
 mod custom_fields;
+mod deleted_projects;
 mod intents;
 mod types;
 

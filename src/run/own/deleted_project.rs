@@ -1,0 +1,41 @@
+//! What the end of a project at v1 means for what is kept here.
+//!
+//! v1 tells nobody that a project was deleted: its card looks like that of a project one may not see. Only the
+//! answer to the delete itself, which comes by on the pass-through, is proof.
+
+use super::audit;
+use crate::refusal::Refusal;
+use crate::run::Runner;
+use crate::store::AuditActor;
+use uuid::Uuid;
+
+impl Runner {
+    /// v1 has deleted the project. Contexts forget it (O84); what is recorded on its work items counts as
+    /// missing from now on, so that a sweep can take it.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn project_deleted(&self, project: Uuid) -> Result<(), Refusal> {
+        for workspace in self.store.workspaces_listing(project).await? {
+            let forgotten = self.store.edit(workspace, |edit| {
+                let before = edit.after.clone();
+                edit.forget_project(project);
+                Ok(((), audit::definitions(consequence(), &before, &edit.after)))
+            });
+            forgotten.await?;
+        }
+        Ok(self.store.miss_project(project).await?)
+    }
+}
+
+/// Nobody asked for it: it follows from what somebody did at v1.
+fn consequence() -> AuditActor {
+    AuditActor {
+        kind: "system",
+        id: None,
+        display_name: String::new(),
+        email: String::new(),
+        ip_address: None,
+        user_agent: String::new(),
+    }
+}

@@ -1,0 +1,46 @@
+//! What is left of a project that v1 has deleted.
+//!
+//! May use: this folder.
+
+use super::Store;
+use super::engine::now;
+use super::error::StoreError;
+use super::items::bump;
+use super::rows::read_id;
+use sqlx::Row;
+use uuid::Uuid;
+
+impl Store {
+    /// Workspaces with a context that lists the project.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn workspaces_listing(&self, project: Uuid) -> Result<Vec<Uuid>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT DISTINCT workspace_id FROM property_context WHERE deleted_at IS NULL AND projects LIKE $1",
+        )
+        .bind(format!("%{project}%"))
+        .fetch_all(self.engine.pool())
+        .await?;
+        rows.iter().map(|row| read_id(row.try_get(0)?)).collect()
+    }
+
+    /// Notes that v1 shows no item of the project any more, so that a sweep can take what is recorded on them.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written.
+    pub async fn miss_project(&self, project: Uuid) -> Result<(), StoreError> {
+        let mut writing = self.engine.writing().await?;
+        let missed =
+            sqlx::query("UPDATE work_item SET missing_since = $2 WHERE project_id = $1 AND missing_since IS NULL")
+                .bind(project.to_string())
+                .bind(now())
+                .execute(&mut *writing)
+                .await?;
+        if missed.rows_affected() == 0 {
+            return writing.rollback().await;
+        }
+        bump(&mut writing, project).await?;
+        writing.commit().await
+    }
+}

@@ -1,0 +1,50 @@
+//! What is left of a project that was deleted at v1 through the pass-through.
+
+use super::Place;
+use serde_json::json;
+
+const ACME: &str = "/api/v2/workspaces/acme";
+const PROJECTS: &str = "/api/v1/workspaces/acme/projects/";
+
+#[tokio::test]
+async fn contexts_forget_it_and_what_its_items_had_can_be_swept() {
+    let place = Place::new().await;
+    let gateway = &place.gateway;
+    let on = json!({"is_work_item_types_enabled": true});
+    gateway.patch("ada", &format!("{ACME}/features/"), on).await.expect(200);
+    let types = gateway.get("ada", &format!("{ACME}/work-item-types/")).await.expect(200);
+    let task = types.data()[0]["id"].clone();
+    let made = gateway.post("ada", PROJECTS, json!({"name": "Short", "identifier": "SHORT"})).await.expect(201);
+    let (short, web) = (made.text("id"), super::web());
+    let import = format!("{ACME}/projects/{short}/work-item-types/import/");
+    gateway.post("ada", &import, json!({"work_item_types": [task]})).await.expect(200);
+    let items = format!("{ACME}/projects/{short}/work-items/");
+    let item = gateway.post("ada", &items, json!({"name": "n"})).await.expect(201);
+    assert_eq!(item.json["type_id"], task);
+    let property = json!({"display_name": "Risk", "property_type": "TEXT"});
+    let property = gateway.post("ada", &format!("{ACME}/work-item-properties/"), property).await.expect(201);
+    let contexts = format!("{ACME}/work-item-properties/{}/contexts/", property.text("id"));
+    let only = json!({"name": "Only", "project_ids": [short], "applies_to_all_work_item_types": true});
+    let only = gateway.post("ada", &contexts, only).await.expect(201).text("id");
+    let both = json!({"name": "Both", "project_ids": [short, web], "issue_type_ids": [task]});
+    let both = gateway.post("ada", &contexts, both).await.expect(201).text("id");
+
+    // Archiving and unarchiving, the latter a DELETE too, end nothing.
+    let project = format!("{PROJECTS}{short}/");
+    gateway.post("ada", &format!("{project}archive/"), json!({})).await.expect(204);
+    gateway.delete("ada", &format!("{project}archive/")).await.expect(204);
+    gateway.delete("bob", &project).await.expect(403);
+    gateway.get("ada", &format!("{contexts}{only}/")).await.expect(200);
+
+    gateway.delete("ada", &project).await.expect(204);
+    gateway.get("ada", &format!("{contexts}{only}/")).await.expect_problem(404, "resource_not_found");
+    let both = gateway.get("ada", &format!("{contexts}{both}/")).await.expect(200);
+    assert_eq!(both.json["project_ids"], json!([web]));
+    let log = format!("{ACME}/audit-logs/?target_type=work_item_property_context&per_page=2");
+    let log = gateway.get("ada", &log).await.expect(200);
+    let events = log.column("event_name");
+    assert!(events.contains(&json!("work_item_property_context.deleted")), "{events:?}");
+    assert!(events.contains(&json!("work_item_property_context.updated")), "{events:?}");
+    assert!(log.data().iter().all(|entry| entry["actor_type"] == "system" && entry["actor_id"].is_null()));
+    assert_eq!(place.store.missing_items().await.expect("a count"), 1);
+}
