@@ -86,7 +86,8 @@ fn custom_field(applicable: &Applicable, around: &Surroundings) -> Value {
     if let Some(relation) = property.relation_type {
         field["relation_type"] = json!(relation_word(relation));
     }
-    if property.property_type == PropertyType::Option {
+    if property.property_type != PropertyType::Relation {
+        // Empty for kinds that offer no choice.
         let options = applicable.options.iter().map(|offered| {
             let option = &offered.option;
             json!({ "id": option.id, "name": option.name, "logo_props": option.logo_props })

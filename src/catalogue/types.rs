@@ -5,7 +5,7 @@ use super::faults::{flag, listed, nullable_text, text};
 use super::model::{Import, WorkItemType};
 use crate::refusal::Refusal;
 use crate::v2::body::Given;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -141,7 +141,7 @@ impl Edit {
             is_default: false,
             is_epic: false,
             level: self.after.features.default_level,
-            logo_props: json!({}),
+            logo_props: icon(),
             external_id: None,
             external_source: None,
             created_at: self.stamp(),
@@ -167,6 +167,11 @@ impl Edit {
         }
         Ok(())
     }
+}
+
+/// The icon of every type: the service chooses it, and clients cannot.
+fn icon() -> Value {
+    json!({ "in_use": "icon", "icon": { "name": "Check", "background_color": "#119988" } })
 }
 
 fn assign(kind: &mut WorkItemType, given: &Given) {

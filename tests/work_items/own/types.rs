@@ -28,7 +28,8 @@ async fn a_type_shows_in_every_read_shape() {
     let untyped = gateway.post("ada", ITEMS, json!({"name": "b", "type_id": null})).await.expect(201);
     assert_eq!(untyped.json["type_id"], Value::Null);
     let named = gateway.post("ada", &format!("{ITEMS}?expand=type"), json!({"name": "c", "type": " bUG "})).await;
-    let leaf = json!({"id": bug, "name": "Bug", "logo_props": {}, "is_epic": false});
+    let icon = json!({"in_use": "icon", "icon": {"name": "Check", "background_color": "#119988"}});
+    let leaf = json!({"id": bug, "name": "Bug", "logo_props": icon, "is_epic": false});
     assert_eq!(named.expect(201).json["type"], leaf);
     let path = one(&made.text("id"));
     let before = place.sandbox.journal().iter().filter(|entry| entry.method == "PATCH").count();

@@ -17,6 +17,8 @@ async fn enable_provides_the_default_once_and_asks_v1_nothing_of_its_own() {
     assert_eq!((empty.calls(), empty.data().len()), (2, 0));
     let first = scene.ask("POST", &format!("{path}enable/"), Some(json!("ignored"))).await.expect(200);
     assert_eq!((first.calls(), first.text("name"), &first.json["is_default"]), (0, "Task".into(), &json!(true)));
+    let icon = json!({"in_use": "icon", "icon": {"name": "Check", "background_color": "#119988"}});
+    assert_eq!(first.json["logo_props"], icon);
     let again = scene.ask("POST", &format!("{path}enable/"), None).await.expect(200);
     assert_eq!((again.calls(), again.json), (0, first.json));
     scene.end();
@@ -119,6 +121,28 @@ async fn the_schema_reads_states_always_and_more_when_asked() {
     let unknown = scene.ask("GET", &format!("{schema}?include=members,states"), None).await;
     assert_eq!(unknown.expect_problem(400, "validation_error").error_fields(), ["include"]);
     scene.end();
+}
+
+#[tokio::test]
+async fn the_schema_tells_the_choices_of_each_custom_property() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let types = format!("{WEB}/work-item-types/");
+    let kind = gateway.post("ada", &types, json!({"name": "Bug"})).await.expect(201).text("id");
+    for body in [
+        json!({"display_name": "Note", "property_type": "TEXT"}),
+        json!({"display_name": "Risk", "property_type": "OPTION", "options": [{"name": "High"}]}),
+        json!({"display_name": "Owner", "property_type": "RELATION", "relation_type": "USER"}),
+    ] {
+        let made = gateway.post("ada", &format!("{WEB}/work-item-properties/"), body).await.expect(201).text("id");
+        let attached = json!({"properties": [made]});
+        gateway.post("ada", &format!("{types}{kind}/properties/"), attached).await.expect(201);
+    }
+    let schema = format!("{types}{kind}/schema/");
+    let plain = gateway.get("ada", &schema).await.expect(200).json["custom_fields"].take();
+    assert_eq!((&plain["note"]["options"], &plain["risk"]["options"][0]["name"]), (&json!([]), &json!("High")));
+    assert_eq!((&plain["owner"]["relation_type"], plain["owner"].get("options")), (&json!("USER"), None));
+    let full = gateway.get("ada", &format!("{schema}?include=members")).await.expect(200);
+    assert!(full.json["custom_fields"]["owner"]["options"].as_array().is_some_and(|people| people.len() > 1));
 }
 
 #[tokio::test]
