@@ -135,9 +135,13 @@ impl Edit {
         }
         scope::judge_overlap(&self.after, &context, &mut faults);
         faults.finish()?;
-        self.after.contexts.insert(id, Arc::new(context));
+        let before = self.after.contexts.insert(id, Arc::new(context));
         self.drop_unlinked(property);
-        self.effects.push(Effect::Rescoped(property));
+        let resolves_anew =
+            |before: Arc<Context>| !self.after.contexts.get(&id).is_some_and(|now| now.reaches_as(&before));
+        if before.is_none_or(resolves_anew) {
+            self.effects.push(Effect::Rescoped(property));
+        }
         Ok(())
     }
 
@@ -185,6 +189,17 @@ impl Edit {
         {
             faults.add("external_id", "another context of the property has this external_id and external_source");
         }
+    }
+}
+
+impl Context {
+    /// Whether both cover the same items and offer them the same choices. Otherwise values may have to go
+    /// (15.14); what merely rests on an item of another type just now must not (O38).
+    fn reaches_as(&self, other: &Self) -> bool {
+        let choices = |context: &Self| context.options.iter().map(|link| link.option).collect::<HashSet<_>>();
+        (self.all_projects, self.all_types) == (other.all_projects, other.all_types)
+            && (&self.projects, &self.types) == (&other.projects, &other.types)
+            && choices(self) == choices(other)
     }
 }
 

@@ -112,7 +112,7 @@ impl Catalogue {
                 property,
             }
         };
-        Some(applicable.with_effective_default())
+        Some(applicable.never_asking_for_a_formula().with_effective_default())
     }
 
     /// Choices of a context, in their order there.
@@ -169,6 +169,12 @@ impl Catalogue {
 }
 
 impl Applicable {
+    /// Nobody can give the value of a formula, so nothing may wait for it.
+    fn never_asking_for_a_formula(mut self) -> Self {
+        self.is_required &= self.property.property_type != PropertyType::Formula;
+        self
+    }
+
     fn with_effective_default(mut self) -> Self {
         if self.property.property_type == PropertyType::Option {
             let flagged: Vec<_> = self.options.iter().filter(|offered| offered.is_default).collect();

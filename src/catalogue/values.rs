@@ -214,8 +214,8 @@ fn number(raw: &Value) -> Option<Number> {
             if text.is_empty() || !text.chars().all(digits) {
                 return None;
             }
-            let whole = text.parse::<i64>().map(Number::from).ok();
-            whole.or_else(|| text.parse::<f64>().ok().and_then(Number::from_f64))
+            let whole = text.parse::<i64>().map(Number::from).or_else(|_| text.parse::<u64>().map(Number::from));
+            whole.ok().or_else(|| text.parse::<f64>().ok().and_then(Number::from_f64))
         }
         _ => None,
     }
@@ -265,6 +265,7 @@ mod tests {
             (ValueKind::Decimal, json!("12.5"), json!(12.5)),
             (ValueKind::Decimal, json!(" -3 "), json!(-3)),
             (ValueKind::Decimal, json!(7), json!(7)),
+            (ValueKind::Decimal, json!("12345678901234567890"), json!(12_345_678_901_234_567_890_u64)),
             (ValueKind::Boolean, json!("True"), json!(true)),
             (ValueKind::Datetime, json!("2026-03-01"), json!("2026-03-01T00:00:00.000000Z")),
             (ValueKind::Datetime, json!("2026-03-01T02:00:00+02:00"), json!("2026-03-01T00:00:00.000000Z")),

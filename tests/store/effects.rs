@@ -14,6 +14,7 @@ on_both_engines![
     an_option_takes_its_values_along_and_the_rest_close_up,
     a_detached_property_loses_the_values_of_that_type_alone,
     a_narrower_context_takes_what_it_no_longer_offers,
+    a_context_that_covers_what_it_did_takes_nothing,
     a_refusal_keeps_the_values,
 ];
 
@@ -192,6 +193,34 @@ async fn a_narrower_context_takes_what_it_no_longer_offers(place: Place) {
     assert_eq!(values(&store, 1, property).await, placed(&kept));
     assert_eq!(values(&store, 2, property).await, []);
     assert_eq!(values(&store, 3, property).await, []);
+}
+
+async fn a_context_that_covers_what_it_did_takes_nothing(place: Place) {
+    let store = place.open().await;
+    let (type_id, property) = edit(&store, |edit| kind(edit, None)).await.unwrap();
+    let o = options(&store.catalogue(WORKSPACE).await.unwrap(), property);
+    let all = store.catalogue(WORKSPACE).await.unwrap().contexts_of(property)[0].id;
+    let context = edit(&store, |edit| {
+        let body = json!({"name": "here", "project_ids": [PROJECT], "issue_type_ids": [type_id],
+            "options": [{"id": o[0]}, {"id": o[1]}]});
+        let context = edit.create_context(property, &given(body), &HashSet::from([PROJECT]))?;
+        edit.delete_context(all)?;
+        Ok(context)
+    });
+    let context = context.await.unwrap();
+    // An item that has another type just now; its values wait for the type to return.
+    put_item(&store, 1, PROJECT, None).await;
+    put_values(&store, 1, property, &[o[0]]).await;
+    let change = |body: serde_json::Value| {
+        let body = given(body);
+        let known = HashSet::from([PROJECT, ELSEWHERE]);
+        edit(&store, move |edit| edit.update_context(context, &body, &known))
+    };
+    change(json!({"name": "renamed", "is_required": true, "sort_order": 1})).await.unwrap();
+    change(json!({"options": [{"id": o[1]}, {"id": o[0], "is_default": true}]})).await.unwrap();
+    assert_eq!(values(&store, 1, property).await, placed(&[o[0]]));
+    change(json!({"project_ids": [PROJECT, ELSEWHERE]})).await.unwrap();
+    assert_eq!(values(&store, 1, property).await, []);
 }
 
 async fn a_refusal_keeps_the_values(place: Place) {

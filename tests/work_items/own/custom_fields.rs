@@ -135,6 +135,10 @@ async fn required_values_and_defaults_are_for_creates_alone() {
     let mut reason = property("reason", "TEXT");
     reason["is_required"] = json!(true);
     place.new_property(task, reason).await;
+    // Nobody can give the value of a formula, so it is not waited for.
+    let mut total = property("total", "FORMULA");
+    total["is_required"] = json!(true);
+    place.new_property(task, total).await;
     let refused = gateway.post("ada", ITEMS, json!({"name": "n", "state_id": id('d', 999)})).await.expect(400);
     assert_eq!(refused.error_fields(), ["custom_fields.reason", "state_id"], "all faults at once");
     let refused =
