@@ -17,13 +17,15 @@ pub struct HumanKey {
 }
 
 impl HumanKey {
-    /// Reads `letters-digits`; the project part begins with a letter and is upper-cased. Signs, leading zeros
-    /// and digits of other scripts make it none.
+    /// Reads `letters-digits`; the project part begins with a letter and is upper-cased. Besides letters and
+    /// digits it may hold what v1 takes into identifiers (`projects_create_identifier_with_space`), so that every
+    /// key a read shows finds its item. Signs, leading zeros and digits of other scripts make it none.
     pub fn parse(text: &str) -> Option<Self> {
         let (project, number) = text.rsplit_once('-')?;
         let begins = project.chars().next().is_some_and(char::is_alphabetic);
         let digits = number.bytes().all(|b| b.is_ascii_digit()) && !number.starts_with('0');
-        if !begins || !digits || !project.chars().all(char::is_alphanumeric) {
+        let known = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '_');
+        if !begins || !digits || !project.chars().all(known) {
             return None;
         }
         // v1 numbers items with 32 bits; a larger number names nothing (`items_key_huge_number`).
@@ -45,6 +47,7 @@ mod tests {
     fn keys_are_letters_a_hyphen_and_a_number() {
         assert_eq!(HumanKey::parse("web-7").unwrap().to_string(), "WEB-7");
         assert_eq!(HumanKey::parse("A1-120").unwrap().to_string(), "A1-120");
+        assert_eq!(HumanKey::parse("a b-7").unwrap().to_string(), "A B-7");
         for malformed in [
             "ACME_7",
             "7",
@@ -59,6 +62,8 @@ mod tests {
             "WEB-١",
             "1A-3",
             "A-B-1",
+            " A-1",
+            "A.B-1",
             "WEB-99999999999",
             "",
             "-",

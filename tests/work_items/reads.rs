@@ -65,6 +65,21 @@ async fn a_key_finds_what_its_id_finds() {
 }
 
 #[tokio::test]
+async fn a_key_with_a_blank_finds_its_item() {
+    let gateway = recorded().await;
+    let project = json!({"name": "Spacey", "identifier": "A b"});
+    let project = gateway.post("ada", "/api/v1/workspaces/acme/projects/", project).await.expect(201).text("id");
+    let items = format!("/api/v2/workspaces/acme/projects/{project}/work-items/");
+    let made = gateway.post("ada", &items, json!({"name": "n"})).await.expect(201);
+    assert_eq!(made.text("identifier"), "A B-1");
+    for form in ["A%20B-1", "a%20b-1"] {
+        assert_eq!(gateway.get("ada", &key(form)).await.expect(200).json, made.json, "{form}");
+    }
+    let child = gateway.post("ada", &items, json!({"name": "c", "parent": "a b-1"})).await.expect(201);
+    assert_eq!(child.text("parent_id"), made.text("id"));
+}
+
+#[tokio::test]
 async fn every_failed_look_up_is_the_same_404() {
     let gateway = recorded().await;
     let mut bodies = Vec::new();
