@@ -17,6 +17,7 @@ pub(super) async fn delete_now(job: &Job, write: Write<'_, Collection>) -> Resul
     let (resource, id) = (job.resource(), job.pk()?);
     job.delete(resource, id).await?;
     write.finish(|before| before.without(id));
+    job.left_by_all(resource, id).await?;
     if let Some(card) = &job.call.card {
         job.runner.store.delete_overlay(card.workspace_id, &resource.name, id).await?;
     }

@@ -80,12 +80,20 @@ impl Job {
     /// Reads a v1 record.
     pub(super) fn item_of(&self, body: &[u8]) -> Result<Item, Refusal> {
         let text = std::str::from_utf8(body).map_err(Refusal::internal)?;
-        work_items::read(text).map_err(|fault| bad_data(&fault))
+        let item = work_items::read(text).map_err(|fault| bad_data(&fault))?;
+        Ok(self.without_deleted_labels(item))
     }
 
     /// Reads the members of a write's answer.
     pub(super) fn item_from(&self, members: &Map<String, Value>) -> Result<Item, Refusal> {
-        work_items::read_members(members).map_err(|fault| bad_data(&fault))
+        let item = work_items::read_members(members).map_err(|fault| bad_data(&fault))?;
+        Ok(self.without_deleted_labels(item))
+    }
+
+    /// The item as it is once v1 has cleaned up behind labels deleted through the gateway.
+    pub(super) fn without_deleted_labels(&self, mut item: Item) -> Item {
+        item.labels.retain(|label| !self.runner.deleted_labels.contains_key(label));
+        item
     }
 
     /// What a write through the gateway made of an item, for the next read.

@@ -55,7 +55,10 @@ pub(super) async fn read(job: &Job, call: &ListCall) -> Result<Option<DirectPage
     let answer = job.runner.client.ask(job.key(), request, &job.call.ctx).await;
     let answer = answer.map_err(|refusal| job.after_refused_read(refusal))?;
     match answer.status {
-        200 => cut(&answer.body, window, size * number, &call.order),
+        200 => Ok(cut(&answer.body, window, size * number, &call.order)?.map(|page| DirectPage {
+            items: page.items.into_iter().map(|item| job.without_deleted_labels(item)).collect(),
+            ..page
+        })),
         403 | 404 => Err(job.after_refused_read(Refusal::not_found())),
         status => Err(Refusal::upstream("The work items could not be listed.", format!("status {status}"))),
     }

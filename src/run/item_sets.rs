@@ -6,13 +6,15 @@
 
 use super::collection::bad_data;
 use super::job::Job;
-use crate::plan::Rows;
+use super::shelf::Loaded;
+use crate::plan::{Resource, Rows};
 use crate::refusal::Refusal;
 use crate::translate::incoming;
 use bytes::Bytes;
 use serde::Deserialize;
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Instant;
 use uuid::Uuid;
 
 /// What groups work items.
@@ -32,6 +34,11 @@ impl SetKind {
         }
     }
 
+    /// The kind whose sets are the records of a resource.
+    fn of(resource: &Resource) -> Option<Self> {
+        [Self::Cycle, Self::Module].into_iter().find(|kind| kind.collection() == resource.name)
+    }
+
     fn members(self) -> &'static str {
         match self {
             Self::Cycle => "cycle-issues",
@@ -43,8 +50,22 @@ impl SetKind {
 impl Job {
     /// Items of the cycle or module `id`; none when v1 does not know it, as filters only shrink.
     pub(super) async fn members_of(&self, kind: SetKind, id: Uuid) -> Result<Arc<HashSet<Uuid>>, Refusal> {
-        let path = format!("{}{}/{id}/{}/", self.project_path()?, kind.collection(), kind.members());
-        self.ids_at(path, "order_by=id&fields=id").await
+        self.ids_at(self.members_path(kind, id)?, "order_by=id&fields=id").await
+    }
+
+    /// Nobody is in the record `id` any more, which was just deleted: what was read before does not count, and v1
+    /// may show its members for a moment longer (`cycles_deleted_items_later`), so that nothing is kept instead.
+    pub(super) async fn left_by_all(&self, resource: &Resource, id: Uuid) -> Result<(), Refusal> {
+        let Some(kind) = SetKind::of(resource) else { return Ok(()) };
+        let place = self.place_at(self.members_path(kind, id)?)?;
+        let mut write = self.runner.sets.begin_write(&place, self.audience()?, Arc::default()).await;
+        write.found(&Loaded { thing: Arc::default(), read_at: Instant::now() });
+        write.finish(HashSet::clone);
+        Ok(())
+    }
+
+    fn members_path(&self, kind: SetKind, id: Uuid) -> Result<String, Refusal> {
+        Ok(format!("{}{}/{id}/{}/", self.project_path()?, kind.collection(), kind.members()))
     }
 
     /// Items in any cycle or module of the project, archived ones included.

@@ -30,6 +30,11 @@ use uuid::Uuid;
 /// Projects remembered as compared.
 const COMPARED: u64 = 100_000;
 
+/// Deleted labels remembered.
+const DELETED: u64 = 100_000;
+/// Time after which v1 has cleaned up behind a delete; it does so within a fraction of a second (trap 39).
+const CLEANED_UP: Duration = Duration::from_secs(60);
+
 /// What can be set about carrying out.
 #[derive(Debug, Clone)]
 pub struct RunnerSettings {
@@ -63,6 +68,8 @@ pub struct Runner {
     pub(super) rosters: Shelf<Vec<Person>>,
     pub(super) sets: Shelf<HashSet<Uuid>>,
     pub(super) own_lists: KeptLists,
+    /// Labels deleted a moment ago, which v1 may still show on items.
+    pub(super) deleted_labels: Cache<Uuid, ()>,
     /// Projects whose recorded items were held against an index lately.
     pub(super) compared: Cache<Uuid, ()>,
     pub(super) changes: Arc<Changes>,
@@ -92,6 +99,7 @@ impl Runner {
             rosters: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
             sets: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
             own_lists: KeptLists::default(),
+            deleted_labels: Cache::builder().time_to_live(CLEANED_UP).max_capacity(DELETED).build(),
             compared: Cache::builder().time_to_live(indexes.sweep()).max_capacity(COMPARED).build(),
             plan,
             client,

@@ -117,16 +117,22 @@ impl Job {
         let scope = self.index_scope()?;
         let indexes = &self.runner.indexes;
         let kept = indexes.kept_within(&scope, self.runner.settings.stretch);
-        let Some((mut item, read_at)) = kept.and_then(|(index, read_at)| Some((find(&index)?, read_at))) else {
+        let Some((item, read_at)) = kept.and_then(|(index, read_at)| Some((find(&index)?, read_at))) else {
             return Ok(None);
         };
+        let item = self.with_live_labels(item).await?;
+        self.uses(read_at, Instant::now(), indexes.freshness());
+        self.call.ctx.meter.note(Note::Index);
+        Ok(Some(item))
+    }
+
+    /// A row of the index without labels that were deleted since.
+    pub(super) async fn with_live_labels(&self, mut item: Item) -> Result<Item, Refusal> {
         if !item.labels.is_empty() {
             let live = self.live_labels().await?;
             item.labels.retain(|id| live.contains(id));
         }
-        self.uses(read_at, Instant::now(), indexes.freshness());
-        self.call.ctx.meter.note(Note::Index);
-        Ok(Some(item))
+        Ok(item)
     }
 
     /// Labels that still exist: an item keeps the id of a deleted one until its next change (trap 56).

@@ -2,7 +2,8 @@
 //!
 //! v1 deletes the children with it (trap 39, `labels_child_after_parent_delete`), v2 makes them top-level
 //! (O57). A fresh list finds the children, each is detached by a PATCH, then the label goes. A crash in
-//! between leaves the label with fewer children, never a child deleted.
+//! between leaves the label with fewer children, never a child deleted. v1 takes the label from work items in the
+//! background (`labels_item_after_label_delete`); until then it is left out of what v1 shows of them.
 
 use crate::refusal::Refusal;
 use crate::run::Job;
@@ -23,5 +24,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         detached.push(job.held(resource, &answer).await?);
     }
     write.carry(|before| before.with(&detached));
-    delete::delete_now(job, write).await
+    let reply = delete::delete_now(job, write).await?;
+    job.runner.deleted_labels.insert(label.record.id, ());
+    Ok(reply)
 }

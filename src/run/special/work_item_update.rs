@@ -52,6 +52,9 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     expansions::wanted(job)?;
     if body.is_empty() {
         job.store_own(id, &own).await?;
+        if !read_now {
+            stored = job.with_live_labels(stored).await?;
+        }
     } else {
         let begun = Begun::update(job, &stored, &body, own).await?;
         stored = patch(job, &given, id, &body, begun).await?;

@@ -1,6 +1,6 @@
 //! One item, by id and by key.
 
-use super::{BUG, FIELDS, UNSTARTED, first, hidden, labels, read, shown, states};
+use super::{BUG, FIELDS, UNSTARTED, first, hidden, labels, page, read, shown, states};
 use crate::scene::{P, Scene, WEB, but, me};
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
@@ -28,6 +28,23 @@ async fn expansions_come_from_the_kept_collections() {
     assert_eq!((&answer.json["type"], &answer.json["parent"]), (&Value::Null, &Value::Null));
     assert_eq!((&answer.json["state_id"], answer.calls()), (&json!(UNSTARTED), 5));
     assert_eq!(scene.ask("GET", &path, None).await.expect(200).calls(), 1);
+    scene.end();
+}
+
+#[tokio::test]
+async fn a_label_that_v1_has_yet_to_take_away_is_not_shown() {
+    let mut scene = Scene::in_project()
+        .await
+        .then(labels())
+        .then(Exchange::delete(&format!("{P}/labels/{BUG}/")))
+        .then(read())
+        .then(page("per_page=51&order_by=-created_at", &[&first()]));
+    scene.ask("DELETE", &format!("{WEB}/labels/{BUG}/"), None).await.expect(204);
+    let path = format!("{WEB}/work-items/{}/?expand=labels", crate::scene::ONE);
+    let read = scene.ask("GET", &path, None).await.expect(200);
+    assert_eq!((&read.json["label_ids"], &read.json["labels"], read.calls()), (&json!([]), &json!([]), 1));
+    let list = scene.ask("GET", &format!("{WEB}/work-items/"), None).await.expect(200);
+    assert_eq!(list.column("label_ids"), [json!([])]);
     scene.end();
 }
 
