@@ -162,12 +162,15 @@ fn parent(id: Uuid, name: &str, sequence_id: i64) -> Value {
     json!({"id": id, "name": name, "sequence_id": sequence_id})
 }
 
-/// One parent. One that v1 hides (archived outside of the gateway) is shown by its child alone, without a name
-/// (trap 50, `lists_expand_parent`).
+/// One parent. Of one that v1 hides the store knows the name when it was archived through the gateway; else it is
+/// shown by its child alone, without a name (trap 50, `lists_expand_parent`).
 async fn read(job: &Job, id: Uuid, child: Uuid) -> Result<Value, Refusal> {
     match job.read_item(id).await {
         Ok(item) => Ok(parent(id, &item.name, item.sequence_id)),
         Err(Refusal::NotFound { .. }) => {
+            if let Some((name, number)) = job.runner.store.archived_names(&[id]).await?.get(&id) {
+                return Ok(parent(id, name, *number));
+            }
             let child = job.read_record_fields(job.work_items()?, child, CHILD).await?;
             let row = Row::deserialize(&child).map_err(Refusal::internal)?;
             Ok(row.hidden_parent().map(|(_, value)| value).unwrap_or_default())
@@ -214,6 +217,11 @@ async fn walk(job: &Job, wanted: &[(Uuid, Uuid)]) -> Result<HashMap<Uuid, Value>
                 live.insert(row.id, parent(row.id, &row.name, row.sequence_id));
             }
         }
+    }
+    let unseen: Vec<Uuid> = wanted.iter().filter(|id| !live.contains_key(*id)).copied().collect();
+    if !unseen.is_empty() {
+        let names = job.runner.store.archived_names(&unseen).await?;
+        hidden.extend(names.iter().map(|(id, (name, number))| (*id, parent(*id, name, *number))));
     }
     hidden.extend(live);
     Ok(hidden)

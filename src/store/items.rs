@@ -291,38 +291,6 @@ impl Store {
         Ok(true)
     }
 
-    /// Notes when an item was archived through the gateway, or that it was brought back.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written.
-    pub async fn mark_archived(
-        &self,
-        workspace: Uuid,
-        project: Uuid,
-        item: Uuid,
-        at: Option<Micros>,
-    ) -> Result<(), StoreError> {
-        let mut writing = self.engine.writing().await?;
-        let version = bump(&mut writing, project).await?;
-        touch(&mut writing, workspace, project, item).await?;
-        sqlx::query("UPDATE work_item SET archived_at = $2 WHERE id = $1")
-            .bind(item.to_string())
-            .bind(at)
-            .execute(&mut *writing)
-            .await?;
-        writing.commit().await?;
-        self.items.carry(project, version, |items| {
-            items.wrote(item, &OwnWrite::default());
-            let archived = Arc::make_mut(&mut items.archived);
-            if at.is_some() {
-                archived.insert(item)
-            } else {
-                archived.remove(&item)
-            };
-        });
-        Ok(())
-    }
-
     /// Removes everything recorded about an item that was deleted through the gateway.
     ///
     /// # Errors
@@ -419,7 +387,12 @@ pub(super) async fn bump(writing: &mut Writing, project: Uuid) -> Result<i64, St
 }
 
 /// Makes sure that there is a row for the item; v1 shows it, so it is not missing.
-async fn touch(writing: &mut Writing, workspace: Uuid, project: Uuid, item: Uuid) -> Result<(), StoreError> {
+pub(super) async fn touch(
+    writing: &mut Writing,
+    workspace: Uuid,
+    project: Uuid,
+    item: Uuid,
+) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO work_item (id, workspace_id, project_id, changed_at) VALUES ($1, $2, $3, $4) \
          ON CONFLICT (id) DO UPDATE SET missing_since = NULL, changed_at = excluded.changed_at",

@@ -7,6 +7,7 @@
 //!
 //! May use: `catalogue`, `refusal`, `v1` (the base URL), `v2` (times). May not use: `translate`, `run`, `edge`.
 
+mod archived;
 mod audit;
 mod audit_reads;
 mod audit_search;
@@ -26,6 +27,7 @@ mod rows;
 mod tables;
 mod upkeep;
 
+pub use archived::{ArchivedItem, ArchivedNames};
 pub use audit::{AuditActor, AuditEntry};
 pub use audit_reads::{AuditColumn, AuditFilter, AuditOrder, AuditPage, AuditQuery, AuditRecord, AuditStart};
 pub use dump::DumpError;

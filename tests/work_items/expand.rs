@@ -1,6 +1,6 @@
 //! Expansions on every operation that answers with an item.
 
-use crate::world::{ARCHIVED, ITEMS, id, new_label, one, recorded, steps};
+use crate::world::{ARCHIVED, ITEMS, id, new_item, new_label, one, recorded, steps};
 use serde_json::{Value, json};
 
 const ALL: &str = "?expand=state,type,parent,assignees,labels";
@@ -54,4 +54,26 @@ async fn an_archived_parent_has_no_name() {
     let gateway = recorded().await;
     let read = gateway.get("ada", &format!("{ARCHIVED}{}/?expand=parent", id('e', 15))).await.expect(200);
     assert_eq!(read.json["parent"], json!({"id": id('e', 12), "name": "", "sequence_id": 2}));
+}
+
+#[tokio::test]
+async fn a_parent_archived_here_keeps_its_name() {
+    let gateway = recorded().await;
+    let mut parents = Vec::new();
+    for number in 1..=4 {
+        let parent = new_item(&gateway, json!({"name": format!("parent {number}")})).await;
+        let child = json!({"name": "child", "parent_id": parent.text("id")});
+        let child = new_item(&gateway, child).await.text("id");
+        gateway.post("ada", &format!("{}archive/", one(&parent.text("id"))), json!({})).await.expect(200);
+        let told = json!({"id": parent.text("id"), "name": format!("parent {number}"),
+            "sequence_id": parent.json["sequence_id"]});
+        let read = gateway.get("bob", &format!("{}?expand=parent", one(&child))).await.expect(200);
+        assert_eq!(read.json["parent"], told);
+        parents.push(told);
+    }
+    // As many as are found by one walk through the list.
+    let rows = gateway.get("bob", &format!("{ITEMS}?search=child&order_by=id&expand=parent")).await.expect(200);
+    let mut shown = rows.column("parent");
+    shown.sort_by_key(|parent| parent["sequence_id"].as_i64());
+    assert_eq!(shown, parents);
 }

@@ -209,6 +209,30 @@ async fn trap_39_children_outlive_their_parent() {
 }
 
 #[tokio::test]
+async fn trap_39_a_child_archived_here_outlives_its_parent_too() {
+    let gateway = recorded().await;
+    let parent = new_item(&gateway, json!({"name": "p"})).await.text("id");
+    let mut children = Vec::new();
+    for name in ["stays", "comes back", "moved"] {
+        let child = new_item(&gateway, json!({"name": name, "parent_id": parent})).await.text("id");
+        gateway.post("ada", &format!("{}archive/", one(&child)), json!({})).await.expect(200);
+        children.push(child);
+    }
+    // Brought back and moved by v1's own users, whose word on the parent counts.
+    let path = format!("{V1_WEB}work-items/{}/", children[2]);
+    let changed = json!({"archived_at": null, "parent": id('e', 1)});
+    gateway.patch("ada", &path, changed).await.expect(200);
+    gateway.delete("bob", &one(&parent)).await.expect_problem(403, "forbidden");
+    gateway.delete("ada", &one(&parent)).await.expect(204);
+    gateway.sandbox().advance(std::time::Duration::from_secs(5));
+    for child in &children[..2] {
+        let back = gateway.post("ada", &format!("{}unarchive/", one(child)), json!({})).await.expect(200);
+        assert_eq!(back.json["parent_id"], Value::Null);
+    }
+    assert_eq!(gateway.get("ada", &one(&children[2])).await.expect(200).json["parent_id"], id('e', 1));
+}
+
+#[tokio::test]
 async fn trap_40_only_admin_or_creator_deletes_and_children_stay_where_they_are() {
     let gateway = recorded().await;
     let lone = new_item(&gateway, json!({"name": "lone"})).await.text("id");

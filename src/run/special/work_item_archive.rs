@@ -1,10 +1,12 @@
 //! Archives a work item. v1 has no route for it; a PATCH of `archived_at` with a day does it (trap 53,
 //! `archived_archive_by_patch`). Only a live item can be archived, so a second archive is 404. v1 keeps the day;
-//! the instant is kept here, and with it that the item is archived and not gone, so that its values stay.
+//! the instant is kept here, and with it that the item is archived and not gone, so that its values stay, and what
+//! v1 tells no more of it: its name for its children, and its parent for when that is deleted.
 
 use crate::refusal::Refusal;
 use crate::run::fields::{Looking, recorded};
 use crate::run::{Job, expansions};
+use crate::store::ArchivedItem;
 use crate::translate::work_items::CustomFields;
 use crate::v2::{Reply, time};
 use jiff::Timestamp;
@@ -23,7 +25,9 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     job.item_gone(id);
     let mut item = job.item_from(&answer)?;
     let (card, instant) = (job.card()?, now.as_microsecond());
-    job.runner.store.mark_archived(card.workspace_id, card.id, id, Some(instant)).await?;
+    let noted =
+        ArchivedItem { at: instant, name: item.name.clone(), sequence_id: item.sequence_id, parent: item.parent };
+    job.runner.store.mark_archived(card.workspace_id, card.id, id, Some(&noted)).await?;
     item.archived_at = Some(time::write(instant));
     expansions::reply_with(job, &item, &recorded, CustomFields::Hidden).await
 }

@@ -1,0 +1,100 @@
+//! What is noted of work items archived through the gateway: v1 keeps the day only, and shows them to no read.
+//!
+//! May use: `v2` (times), this folder.
+
+use super::Store;
+use super::engine::{json_list, sql};
+use super::error::StoreError;
+use super::items::{OwnWrite, bump, touch};
+use super::rows::read_id;
+use crate::v2::time::Micros;
+use sqlx::Row;
+use std::collections::HashMap;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// A work item at the moment it was archived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArchivedItem {
+    /// When.
+    pub at: Micros,
+    /// Its title.
+    pub name: String,
+    /// Its number within the project.
+    pub sequence_id: i64,
+    /// The item above it.
+    pub parent: Option<Uuid>,
+}
+
+/// Title and number of an archived item, by its id.
+pub type ArchivedNames = HashMap<Uuid, (String, i64)>;
+
+impl Store {
+    /// Notes that an item was archived through the gateway, or that it was brought back.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written.
+    pub async fn mark_archived(
+        &self,
+        workspace: Uuid,
+        project: Uuid,
+        item: Uuid,
+        archived: Option<&ArchivedItem>,
+    ) -> Result<(), StoreError> {
+        let mut writing = self.engine.writing().await?;
+        let version = bump(&mut writing, project).await?;
+        touch(&mut writing, workspace, project, item).await?;
+        sqlx::query(
+            "UPDATE work_item SET archived_at = $2, archived_name = $3, archived_number = $4, \
+             archived_parent_id = $5 WHERE id = $1",
+        )
+        .bind(item.to_string())
+        .bind(archived.map(|archived| archived.at))
+        .bind(archived.map(|archived| archived.name.clone()))
+        .bind(archived.map(|archived| archived.sequence_id))
+        .bind(archived.and_then(|archived| archived.parent).map(|parent| parent.to_string()))
+        .execute(&mut *writing)
+        .await?;
+        writing.commit().await?;
+        self.items.carry(project, version, |items| {
+            items.wrote(item, &OwnWrite::default());
+            let set = Arc::make_mut(&mut items.archived);
+            if archived.is_some() {
+                set.insert(item)
+            } else {
+                set.remove(&item)
+            };
+        });
+        Ok(())
+    }
+
+    /// Items of the project that were directly below `parent` when they were archived through the gateway.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn archived_below(&self, project: Uuid, parent: Uuid) -> Result<Vec<Uuid>, StoreError> {
+        let rows =
+            sqlx::query("SELECT id FROM work_item WHERE archived_parent_id = $1 AND project_id = $2 ORDER BY id")
+                .bind(parent.to_string())
+                .bind(project.to_string())
+                .fetch_all(self.engine.pool())
+                .await?;
+        rows.iter().map(|row| read_id(row.try_get(0)?)).collect()
+    }
+
+    /// Titles and numbers of those of `items` that were archived through the gateway.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn archived_names(&self, items: &[Uuid]) -> Result<ArchivedNames, StoreError> {
+        let text = format!(
+            "SELECT id, archived_name, archived_number FROM work_item WHERE archived_name IS NOT NULL AND id IN {}",
+            self.engine.kind().elements("$1")
+        );
+        let rows = sqlx::query(sql(text))
+            .bind(json_list(items.iter().map(Uuid::to_string)))
+            .fetch_all(self.engine.pool())
+            .await?;
+        rows.iter().map(|row| Ok((read_id(row.try_get(0)?)?, (row.try_get(1)?, row.try_get(2)?)))).collect()
+    }
+}
