@@ -15,7 +15,8 @@ const DEFAULT_ZONE: &str = "UTC";
 /// `cycles_patch_naive_date_by_kim`).
 ///
 /// # Errors
-/// `validation_error` on `timezone` for a name outside the IANA list.
+/// `validation_error` on `timezone` for a name outside the IANA list, and on a date before the first or after the last
+/// instant v1 can hold: found only after the create, it would leave half a cycle behind.
 pub fn settle_dates(given: &mut Given, stored_zone: Option<&str>) -> Result<(), Refusal> {
     let sent = given.get("timezone").and_then(Value::as_str).map(str::to_owned);
     if sent.as_deref().is_some_and(|zone| !time::is_zone(zone)) {
@@ -23,9 +24,8 @@ pub fn settle_dates(given: &mut Given, stored_zone: Option<&str>) -> Result<(), 
     }
     let zone = sent.or_else(|| stored_zone.map(str::to_owned)).unwrap_or_else(|| DEFAULT_ZONE.to_owned());
     for name in ["start_date", "end_date"] {
-        if let Some(Value::String(text)) = given.get(name)
-            && let Some(micros) = settle(text, &zone)
-        {
+        if let Some(Value::String(text)) = given.get(name) {
+            let micros = settle(text, &zone).ok_or_else(|| Refusal::field(name, "is out of range"))?;
             given.insert(name.to_owned(), time::write(micros).into());
         }
     }
@@ -76,6 +76,13 @@ mod tests {
         let mut given = json!({"end_date": "2026-03-02T10:00:00+02:00"}).as_object().unwrap().clone();
         settle_dates(&mut given, Some("America/New_York")).unwrap();
         assert_eq!(given["end_date"], "2026-03-02T08:00:00.000000Z");
+    }
+
+    #[test]
+    fn a_day_that_begins_before_all_time_is_refused() {
+        let mut given = json!({"start_date": "0001-01-01"}).as_object().unwrap().clone();
+        let refusal = settle_dates(&mut given, Some("Asia/Kolkata")).unwrap_err();
+        assert!(matches!(refusal, Refusal::Validation { errors, .. } if errors[0].field == "start_date"));
     }
 
     #[test]
