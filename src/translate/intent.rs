@@ -9,6 +9,7 @@
 use crate::plan::{Kind, Resource, ValueType};
 use crate::refusal::Refusal;
 use crate::v2::time;
+use crate::v2::value::trimmed;
 use serde_json::{Map, Value};
 
 /// Fields in v2 names, by whether v1 shows what was sent.
@@ -63,7 +64,7 @@ fn same(kind: ValueType, wanted: &Value, actual: &Value) -> bool {
         (ValueType::Array(_), Value::Array(a), Value::Array(b)) => {
             a.iter().all(|element| b.contains(element)) && b.iter().all(|element| a.contains(element))
         }
-        (_, Value::String(a), Value::String(b)) => a.trim() == b.trim(),
+        (_, Value::String(a), Value::String(b)) => trimmed(a) == trimmed(b),
         (_, Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
         (_, a, b) => a == b,
     }
@@ -73,5 +74,18 @@ fn same_instant(a: &str, b: &str) -> bool {
     match (time::read_instant(a), time::read_instant(b)) {
         (Some(a), Some(b)) => a == b,
         _ => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn text_is_the_same_without_the_blanks_v1_takes_away() {
+        let text = ValueType::One(Kind::String);
+        assert!(same(text, &json!("\u{1f} a\u{a0}"), &json!("a")));
+        assert!(!same(text, &json!("a\u{1f}b"), &json!("ab")));
     }
 }

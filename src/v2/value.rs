@@ -104,6 +104,12 @@ fn noun(kind: Kind) -> &'static str {
     }
 }
 
+/// The text without blanks at its ends, as v1 trims: the separators U+001C to U+001F count, which are no white
+/// space to Rust.
+pub fn trimmed(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c))
+}
+
 fn must_be(what: &str) -> String {
     format!("must be {what}")
 }

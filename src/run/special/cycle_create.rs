@@ -2,7 +2,8 @@
 //!
 //! v1 does not guard names (trap 5, `cycles_create_duplicate_name_accepted`), wants the project id in the
 //! body (trap 24) and loses the time of day of dates sent together (trap 25). So: a fresh list for the name,
-//! the create without dates, each date in a PATCH of its own, and the record read back.
+//! the create without dates, each date in a PATCH of its own, and the record read back. When v1 refuses a date then,
+//! the new cycle is deleted again.
 
 use crate::refusal::Refusal;
 use crate::run::write::{created_but, id_of};
@@ -39,11 +40,19 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
             continue;
         }
         cycles::carry(&mut date, &answer);
-        job.patch(resource, id, &date).await.map_err(&failed)?;
+        if let Err(refusal) = job.patch(resource, id, &date).await {
+            return Err(take_back(job, id, refusal).await);
+        }
     }
     let v1 = job.read_record(resource, id).await.map_err(&failed)?;
     job.keep(resource, id, &outgoing, &v1).await.map_err(&failed)?;
     create::finish(job, write, &v1).await.map_err(failed)
+}
+
+/// A date that v1 refuses only now is the client's to change, and nothing of the cycle stays behind.
+async fn take_back(job: &Job, id: Uuid, refusal: Refusal) -> Refusal {
+    let refused = matches!(refusal, Refusal::Validation { .. });
+    if refused && job.delete(job.resource(), id).await.is_ok() { refusal } else { created_but(id)(refusal) }
 }
 
 impl Job {

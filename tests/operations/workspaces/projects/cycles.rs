@@ -27,6 +27,31 @@ async fn list_and_retrieve_write_instants_in_utc() {
 }
 
 #[tokio::test]
+async fn a_create_whose_date_v1_refuses_leaves_nothing_behind() {
+    let made = but(&sprint(), json!({"id": TWO, "name": "Last", "owned_by": ADA}));
+    let record = format!("{P}/cycles/{TWO}/");
+    let mut scene = Scene::in_project()
+        .await
+        .then(list("cycles", FIELDS, &[&sprint()]))
+        .then(
+            Exchange::post(&format!("{P}/cycles/"))
+                .body(json!({"name": "Last", "project_id": &P[P.len() - 36..]}))
+                .reply(201, made),
+        )
+        .then(
+            Exchange::patch(&record)
+                .body(json!({"end_date": "9999-12-31T00:00:00.000000Z", "owned_by": ADA, "sort_order": 55535.0}))
+                .reply(400, json!({"end_date": ["Datetime value out of range."]})),
+        )
+        .then(Exchange::delete(&record));
+    let body = json!({"name": "Last", "end_date": "9999-12-31"});
+    let refused = scene.ask("POST", &format!("{WEB}/cycles/"), Some(body)).await;
+    let refused = refused.expect_problem(400, "validation_error");
+    assert_eq!((refused.error_fields(), refused.calls()), (vec!["end_date"], 6));
+    scene.end();
+}
+
+#[tokio::test]
 async fn create_guards_the_name_and_writes_each_date_by_itself() {
     let (start, end) = ("2027-01-04T08:00:00.000000Z", "2027-01-15T17:30:00.500000Z");
     let made = but(&sprint(), json!({"id": TWO, "name": "Sprint 2", "owned_by": ADA}));
