@@ -23,6 +23,8 @@ const PAIRS: [(&str, &str); 6] = [
 ];
 /// Members that go to v1 under their own name as they are.
 const PLAIN: [&str; 6] = ["name", "priority", "start_date", "target_date", "external_id", "external_source"];
+/// Members that are sets, with their v1 names.
+const SETS: [(&str, &str); 2] = [("assignee_ids", "assignees"), ("label_ids", "labels")];
 /// What v1 takes for "nothing written"; it refuses empty and blank texts (trap 32, `items_create_html_empty`).
 const NO_TEXT: &str = "<p></p>";
 /// v1's sentences about the whole body, and the member each is about (`items_create_start_after_target`,
@@ -169,8 +171,33 @@ pub fn as_sent(given: &Given, field: &str) -> String {
     format!("{}{index}", name.unwrap_or(base))
 }
 
+/// The sets of which v1 dropped elements (trap 15), an entry each; none when nothing or something else was lost.
+pub fn dropped_sets(
+    given: &Given,
+    sent: &Map<String, Value>,
+    shown: &Map<String, Value>,
+    lost: &[&str],
+) -> Option<Vec<FieldError>> {
+    if lost.is_empty() || !lost.iter().all(|field| SETS.iter().any(|(set, _)| set == field)) {
+        return None;
+    }
+    let value = |of: &Map<String, Value>, key: &str| of.get(key).cloned().unwrap_or_default();
+    let errors: Vec<FieldError> = SETS
+        .iter()
+        .filter(|(set, key)| lost.contains(set) && value(sent, key).as_array().is_some_and(|sent| !sent.is_empty()))
+        .map(|(set, key)| dropped(given, set, &value(sent, key), &value(shown, key)))
+        .collect();
+    (!errors.is_empty()).then_some(errors)
+}
+
+/// The body that puts back what `sent` changed; none when it holds something an [`Item`] does not know.
+pub fn undoing(sent: &Map<String, Value>, before: &Item) -> Option<Map<String, Value>> {
+    let present = present(before);
+    sent.keys().map(|key| Some((key.clone(), present.get(key)?.clone()))).collect()
+}
+
 /// What of a set v1 dropped (trap 15), as the client named it: `sent` are the ids in the order of the member.
-pub fn dropped(given: &Given, field: &str, sent: &Value, shown: &Value) -> FieldError {
+fn dropped(given: &Given, field: &str, sent: &Value, shown: &Value) -> FieldError {
     let member = as_sent(given, field);
     let named = given.get(&member).and_then(Value::as_array);
     let kept = |id: &Value| shown.as_array().is_some_and(|shown| shown.contains(id));

@@ -131,6 +131,25 @@ async fn a_dropped_label_takes_the_item_back_and_a_failed_delete_is_said() {
 }
 
 #[tokio::test]
+async fn an_update_that_cannot_be_undone_is_said() {
+    let bob = json!({"assignees": [id('a', 2)]});
+    let people = [2, 5].map(|number| json!({"id": id('a', number), "email": format!("{number}@acme.test")}));
+    let (v1, gateway) = v1(vec![
+        read(item(bob.clone())),
+        Exchange::get(&format!("{WEB}members/")).reply(200, json!(people)),
+        Exchange::get("workspaces/acme/members/").reply(403, json!({})),
+        Exchange::get("workspaces/acme/projects/?per_page=1&fields=workspace").reply(200, json!({"results": []})),
+        patch().body(json!({"assignees": [id('a', 5)]})).reply(200, item(json!({}))),
+        patch().body(bob).reply(200, item(json!({}))),
+    ])
+    .await;
+    let body = json!({"assignee_ids": [id('a', 5)]});
+    let changed = gateway.patch("bob", &one(&id('e', 7)), body).await.expect_problem(502, "upstream_error");
+    assert!(changed.text("detail").contains("undone") && changed.text("detail").contains(&id('a', 5)));
+    v1.finish();
+}
+
+#[tokio::test]
 async fn other_differences_are_never_a_success() {
     let lost = item(json!({"priority": "low"}));
     let (v1, gateway) = v1(vec![post().reply(201, item(json!({}))), read(lost.clone())]).await;

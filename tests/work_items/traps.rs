@@ -42,6 +42,28 @@ async fn trap_15_an_update_with_a_guest_is_refused_before_it_clears_the_set() {
 }
 
 #[tokio::test]
+async fn trap_15_an_update_of_which_v1_drops_somebody_is_undone() {
+    let gateway = recorded().await;
+    let body = json!({"name": "n", "assignee_ids": [id('a', 2)], "priority": "low"});
+    let made = new_item(&gateway, body).await;
+    let item = one(&made.text("id"));
+    // The membership of a:7 ended, which v1 tells nowhere.
+    for body in [json!({"assignee_ids": [id('a', 7)]}), json!({"assignees": ["ada@acme.test", "dan@acme.test"]})] {
+        let mut with_more = body.clone();
+        with_more["name"] = json!("m");
+        with_more["priority"] = json!("high");
+        for body in [body, with_more] {
+            let refused = gateway.patch("ada", &item, body.clone()).await.expect_problem(400, "validation_error");
+            assert_eq!(refused.error_fields(), body.as_object().unwrap().keys().take(1).collect::<Vec<_>>());
+            assert_eq!(gateway.get("ada", &item).await.expect(200).json, made.json, "{body}");
+        }
+    }
+    // What was there before is not known of everything.
+    let body = json!({"assignee_ids": [id('a', 7)], "description_html": "<p>x</p>"});
+    gateway.patch("ada", &item, body).await.expect_problem(502, "upstream_error");
+}
+
+#[tokio::test]
 async fn trap_16_nobody_means_nobody_although_the_project_has_a_default() {
     let gateway = recorded().await;
     gateway.patch("ada", V1_WEB, json!({"default_assignee": id('a', 2)})).await.expect(200);

@@ -69,15 +69,8 @@ async fn settle(job: &Job, given: &Given, id: Uuid, body: &Members, stored: Memb
         let body = Map::from_iter([("assignees".to_owned(), Value::Array(Vec::new()))]);
         return job.patch(resource, id, &body).await.map_err(created_but(id));
     }
-    let sets = [("assignee_ids", "assignees"), ("label_ids", "labels")];
-    let dropped = |field: &&str| sets.iter().any(|(set, _)| set == field);
-    if !compared.lost.is_empty() && compared.lost.iter().all(dropped) {
-        let lost = sets.iter().filter(|(field, _)| compared.lost.contains(field));
-        let value = |of: &Members, key: &str| of.get(key).cloned().unwrap_or_default();
-        let errors = lost
-            .filter(|(_, key)| !(*key == "assignees" && nobody))
-            .map(|(field, key)| work_items_write::dropped(given, field, &value(body, key), &value(&stored, key)));
-        return Err(take_back(job, id, errors.collect()).await);
+    if let Some(errors) = work_items_write::dropped_sets(given, body, &stored, &compared.lost) {
+        return Err(take_back(job, id, errors).await);
     }
     compared.confirm(resource).map_err(created_but(id))?;
     Ok(stored)

@@ -3,7 +3,8 @@
 //! v1's PATCH reaches items that no read shows (trap 53, `archived_patch_name`), so the item must be live
 //! first: a fresh row of the index says so, else it is read. Where the stored value decides (one date alone,
 //! the state under workflow rules, one half of an external pair), it is read from v1 even then. The answer to
-//! the PATCH is the stored record and is compared with the intent. Type and values alone need no write to v1;
+//! the PATCH is the stored record and is compared with the intent; where v1 dropped part of a set, the update is
+//! undone. Type and values alone need no write to v1;
 //! beside one they are noted before it and stored after it.
 
 use crate::plan::WriteKind;
@@ -57,7 +58,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         }
     } else {
         let begun = Begun::update(job, &stored, &body, own).await?;
-        stored = patch(job, &given, id, &body, begun).await?;
+        stored = patch(job, &given, &stored, &body, begun).await?;
     }
     job.item_changed(&stored);
     let recorded = job.runner.store.project_items(job.card()?.id).await?;
@@ -76,8 +77,8 @@ fn needs_truth(job: &Job, given: &Given, body: &Members) -> Result<bool, Refusal
     Ok(one_date || guarded || given.contains_key("external_source"))
 }
 
-async fn patch(job: &Job, given: &Given, id: Uuid, body: &Members, begun: Begun) -> Result<Item, Refusal> {
-    let resource = job.resource();
+async fn patch(job: &Job, given: &Given, stored: &Item, body: &Members, begun: Begun) -> Result<Item, Refusal> {
+    let (resource, id) = (job.resource(), stored.id);
     let answer = match job.patch_raw(resource, id, body).await {
         Ok(answer) if answer.is_success() => answer,
         Ok(answer) => {
@@ -91,8 +92,15 @@ async fn patch(job: &Job, given: &Given, id: Uuid, body: &Members, begun: Begun)
             return Err(refusal);
         }
     };
+    let shown = crate::run::write::members(&answer);
+    if let Ok(shown) = &shown
+        && !decides(given)
+        && let Some(refusal) = put_back(job, given, stored, body, shown).await
+    {
+        return Err(refusal);
+    }
     begun.done(job, id).await?;
-    let shown = crate::run::write::members(&answer)?;
+    let shown = shown?;
     let item = job.item_from(&shown)?;
     let confirmed = work_items_write::compare(resource, body, &shown).confirm(resource);
     if confirmed.is_err() {
@@ -100,6 +108,31 @@ async fn patch(job: &Job, given: &Given, id: Uuid, body: &Members, begun: Begun)
         job.item_changed(&item);
     }
     confirmed.map(|()| item)
+}
+
+/// When v1 dropped somebody or a label without a word (trap 15: a guest of the project, a membership that ended), the
+/// update is undone and refused; v1 tells neither beforehand. None when nothing was dropped, or when the value
+/// before is not known of everything that was sent.
+async fn put_back(job: &Job, given: &Given, before: &Item, sent: &Members, shown: &Members) -> Option<Refusal> {
+    let resource = job.resource();
+    let compared = work_items_write::compare(resource, sent, shown);
+    let errors = work_items_write::dropped_sets(given, sent, shown, &compared.lost)?;
+    let before = job.with_live_labels(before.clone()).await.ok()?;
+    let body = work_items_write::undoing(sent, &before)?;
+    let undone = job.patch(resource, before.id, &body).await.and_then(|answer| job.item_from(&answer));
+    Some(match undone {
+        Ok(item) => {
+            job.item_changed(&item);
+            Refusal::fields(errors)
+        }
+        Err(cause) => {
+            job.runner.project_touched(job.card().map_or_else(|_| Uuid::nil(), |card| card.id));
+            let what: Vec<String> =
+                errors.iter().map(|error| format!("{} {}", error.field, error.message)).collect();
+            let detail = format!("v1 did not store all of it ({}), and it could not be undone.", what.join("; "));
+            Refusal::upstream(detail, format!("putting {} back: {cause:?}", before.id))
+        }
+    })
 }
 
 /// v1 does not look for a taken pair when `external_id` stays as it is (trap 38,
