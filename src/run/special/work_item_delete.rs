@@ -22,7 +22,8 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let children = job.children_of(id).await?;
     let item = job.live_item(id).await?;
     let archived = job.runner.store.archived_below(job.card()?.id, id).await?;
-    if !(children.is_empty() && archived.is_empty()) && !may_delete(job, &item)? {
+    let is_parent = !children.is_empty() || !archived.is_empty();
+    if is_parent && !may_delete(job, &item)? {
         return Err(Refusal::Forbidden { detail: "Only admin or creator can delete the work item.".into() });
     }
     let recorded = recorded(job, std::slice::from_ref(&item), Looking::Indexed).await?;
