@@ -54,6 +54,7 @@ MEANING = [
         r"must not be before start_date|must not be before [-0-9T:.Z+]+",
         "O28: a rule across fields",
     ),
+    (r"(start|end)_date", r"is out of range", "O58: v1 holds the years 1 to 9999, in UTC"),
     (r"timezone", r"is not a name of the IANA time zone database", "O58: names of time zones are no schema"),
     (r"comment_html", r"must not be blank; what is not allowed in it was left out", "O46: judged after sanitising"),
     # Work items.
