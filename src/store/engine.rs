@@ -291,18 +291,24 @@ fn pool_options(kind: Kind, url: &str) -> AnyPoolOptions {
     if in_memory(url) {
         return options.max_connections(1).min_connections(1).idle_timeout(None).max_lifetime(None);
     }
-    let options = options.after_release(|connection, _| {
-        // SQLite ends a transaction by itself when the disk is full or fails, and then the driver still counts
-        // it as begun: such a connection would refuse every later transaction.
-        Box::pin(async move {
-            connection.ping().await?;
-            Ok(!connection.is_in_transaction())
-        })
-    });
-    options.max_connections(match kind {
-        Kind::Sqlite => SQLITE_CONNECTIONS,
-        Kind::Postgres => POSTGRES_CONNECTIONS,
-    })
+    match kind {
+        Kind::Postgres => options.max_connections(POSTGRES_CONNECTIONS),
+        // A file does not go away between two uses, as a server does, so it need not be tried before each.
+        Kind::Sqlite => options
+            .max_connections(SQLITE_CONNECTIONS)
+            .test_before_acquire(false)
+            .after_release(|connection, _| Box::pin(ended(connection))),
+    }
+}
+
+/// Whether a connection that comes back has no transaction. SQLite ends one by itself when the disk is full or fails,
+/// and then the driver still counts it as begun: such a connection would refuse every later transaction. One that was
+/// only read through has none and need not be asked.
+async fn ended(connection: &mut AnyConnection) -> Result<bool, sqlx::Error> {
+    if connection.is_in_transaction() {
+        connection.ping().await?;
+    }
+    Ok(!connection.is_in_transaction())
 }
 
 /// A list as one parameter, for [`Kind::elements`].
