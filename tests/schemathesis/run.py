@@ -31,7 +31,7 @@ TP = TW + "/projects/{project_id}"
 # Chains of calls follow what the server hands out, so they differ from run to run: for the long run.
 EVERYDAY = {"examples": 5, "phases": "examples,fuzzing", "calls": 1_000, "seed": 20260101}
 # Other calls every time; the seed is printed, and `--seed=` repeats them.
-LONG = {"examples": 100, "phases": "examples,coverage,fuzzing,stateful", "calls": 20_000, "seed": int(time.time())}
+LONG = {"examples": 75, "phases": "examples,coverage,fuzzing,stateful", "calls": 20_000, "seed": int(time.time())}
 # Records of each kind: half of them stay, the others may be deleted.
 EACH = 6
 
