@@ -69,7 +69,7 @@ pub fn read_json(kind: Kind, value: &Value) -> Result<Value, String> {
         Kind::Any => Ok(value.clone()),
         Kind::Object => value.as_object().map(|_| value.clone()).ok_or_else(|| must_be("an object")),
         Kind::Boolean => value.as_bool().map(Value::Bool).ok_or_else(|| must_be("true or false")),
-        Kind::Integer => value.as_i64().map(Value::from).ok_or_else(|| must_be("a whole number")),
+        Kind::Integer => whole(value).map(Value::from).ok_or_else(|| must_be("a whole number")),
         Kind::Number => {
             value.as_f64().filter(|n| n.is_finite()).map(|_| value.clone()).ok_or_else(|| must_be("a number"))
         }
@@ -78,6 +78,14 @@ pub fn read_json(kind: Kind, value: &Value) -> Result<Value, String> {
             read_text(kind, text)
         }
     }
+}
+
+/// A whole number, also when it is written with a fraction of zero: JSON Schema knows no difference.
+fn whole(value: &Value) -> Option<i64> {
+    /// Up to here a float stands for one whole number only.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let exact = |float: &f64| float.fract() == 0.0 && float.abs() <= EXACT;
+    value.as_i64().or_else(|| value.as_f64().filter(exact).map(|float| float as i64))
 }
 
 fn read_text(kind: Kind, text: &str) -> Result<Value, String> {

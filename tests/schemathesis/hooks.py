@@ -88,6 +88,7 @@ MEANING = [
         "chapter 12.2: fields go with the type",
     ),
     (r"custom_fields\..*", r"is no custom property of the work item's type", "chapter 12.2: fields go with the type"),
+    (r"custom_fields\.\w+", r"is required", "chapter 12.2: required properties of the type"),
     # Types, properties, options, contexts.
     (r"is_active", r"the default type cannot be switched off", "O62: a project always has a default type"),
     (r"properties", r"not properties of this (workspace|project): .*", "O74: look-up"),
@@ -96,7 +97,7 @@ MEANING = [
     (r"relation_type", r"is for properties of type RELATION only", "O68: goes with the property type"),
     (
         r"default_value(\.\d+)?",
-        r"must be (a|an|the|true) .*|must not be blank|more than one needs is_multi",
+        r"must be (a|an|the|true) .*|must not be blank|more than one needs is_multi|a formula takes no default",
         "O69: as the type has it",
     ),
     (r"options", r"only a property of type OPTION has options", "O66: options go with the property type"),

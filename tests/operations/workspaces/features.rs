@@ -22,6 +22,9 @@ async fn a_change_costs_the_proofs_and_answers_the_whole_record() {
     let fields = ["work_item_type_default_level", "is_wiki_enabled", "is_pi_enabled"];
     assert_eq!(refused.error_fields(), fields);
     assert_eq!(scene.ask("GET", &path, None).await.expect(200).json, expected);
+    // To JSON Schema 7.0 is an integer.
+    let whole = scene.ask("PATCH", &path, Some(json!({"work_item_type_default_level": 7.0}))).await.expect(200);
+    assert_eq!(whole.json["work_item_type_default_level"], json!(7));
     scene.end();
 }
 
