@@ -85,6 +85,10 @@ impl Store {
         if self.engine.kind() == Kind::Sqlite {
             return Ok(0);
         }
+        self.epochs.ask(project, || self.stored_epoch(project)).await
+    }
+
+    async fn stored_epoch(&self, project: Uuid) -> Result<i64, StoreError> {
         let row = sqlx::query("SELECT epoch FROM project WHERE id = $1")
             .bind(project.to_string())
             .fetch_optional(self.engine.pool())

@@ -16,6 +16,7 @@ mod dump;
 mod engine;
 mod error;
 mod gone;
+mod grouped;
 mod intents;
 mod items;
 mod locks;
@@ -40,6 +41,7 @@ pub use overlay::{OverlayValue, overlay_wins};
 pub use upkeep::Swept;
 
 use crate::v1::BaseUrl;
+use grouped::Grouped;
 use sqlx::Row;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -55,6 +57,10 @@ pub struct Store {
     items: Arc<items::ItemsKept>,
     running: Arc<intents::Running>,
     memory: definitions::Memory,
+    /// Versions of definitions, by workspace.
+    versions: Grouped<Option<i64>>,
+    /// Writes of all processes, by project.
+    epochs: Grouped<i64>,
     turns: locks::Turns,
     repeated: repeated::Repeated,
 }

@@ -5,6 +5,7 @@
 
 use super::engine::{Engine, Kind, now};
 use super::error::StoreError;
+use super::grouped::Grouped;
 use super::repeated::Repeated;
 use super::rows::Cells;
 use super::{Store, definitions, locks};
@@ -33,6 +34,8 @@ impl Store {
         Ok(Self {
             engine,
             memory: definitions::Memory::new(),
+            versions: Grouped::new(),
+            epochs: Grouped::new(),
             turns: locks::Turns::new(),
             items: Arc::default(),
             running: Arc::default(),

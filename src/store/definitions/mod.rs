@@ -55,7 +55,8 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     pub async fn catalogue(&self, workspace: Uuid) -> Result<Arc<Catalogue>, StoreError> {
-        let version = load::version(self.engine.pool(), workspace).await?.unwrap_or_default();
+        let asked = self.versions.ask(workspace, || load::version(self.engine.pool(), workspace));
+        let version = asked.await?.unwrap_or_default();
         if let Some(kept) = self.memory.get(workspace, version) {
             return Ok(kept);
         }
