@@ -16,7 +16,7 @@ import urllib.request
 from pathlib import Path
 
 import shell as shells
-from shell import ADDRESS, DEPLOYMENT, KEY, ROOT, Shell, alone, commands, replaced, same
+from shell import DEPLOYMENT, KEY, ROOT, Shell, alone, commands, replaced, same
 
 from demo import Demo, Running, free_address  # noqa: E402
 
@@ -25,17 +25,12 @@ def page(name):
     return (ROOT / "docs" / name).read_text()
 
 
-def served(shell, command):
-    """A command that serves, until the end of a `with`."""
-    return Running(["bash", "-c", f"exec {command}"], ADDRESS, cwd=shell.folder, env=shell.env, alive="/readyz")
-
-
 def getting_started(shell, names):
     check, serve, curl, verify, verify_by_writing, explain, explain_and_run = [
         replaced(command, names) for command in commands(page("getting-started.md"))
     ]
     same("check", "accepted: it belongs to ada@acme.test" in shell.run(check), True)
-    with served(shell, serve):
+    with shell.served(serve):
         same("the first call", shell.json(curl)["email"], "ada@acme.test")
         for command in [verify, verify_by_writing]:
             told = shell.run(command)
@@ -55,7 +50,7 @@ def oauth(shell, names):
     run(new)
     variable, value = re.fullmatch(r"export (\w+)=(\S+)", replaced(export, names)).groups()
     shell.env[variable] = value
-    with served(shell, replaced(serve, names)) as gateway:
+    with shell.served(replaced(serve, names)) as gateway:
         client = re.search(r"^client id +(\S+)$", run(create), re.MULTILINE).group(1)
         same("the app is listed", client in run(listing), True)
         same("another secret", "secret" in run(rotate, **{"CLIENT-ID": client}), True)
@@ -68,7 +63,7 @@ def oauth(shell, names):
         [row] = [line for line in run(keys).splitlines() if "report" in line]
         ident = re.search(r"[0-9a-f]{8}-[0-9a-f-]{27}", row).group(0)
         run(revoke, **{"KEY-ID": ident})
-    with served(shell, replaced(serve, names)) as gateway:
+    with shell.served(replaced(serve, names)) as gateway:
         same("a revoked key", me(gateway, key), 401)
 
 

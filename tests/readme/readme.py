@@ -44,8 +44,7 @@ def in_front_of_a_deployment(shell, check, serve):
         names = {DEPLOYMENT: deployment.base, KEY: "demo-admin-key"}
         said = shell.run(replaced(check, names))
         same("check", "accepted: it belongs to ada@acme.test" in said, True)
-        command = ["bash", "-c", f"exec {replaced(serve, names)}"]
-        with Running(command, ADDRESS, cwd=shell.folder, env=shell.env, alive="/readyz") as gateway:
+        with shell.served(replaced(serve, names)) as gateway:
             answer = shell.json(f"curl -s -H 'X-Api-Key: demo-member-key' {gateway.base}/api/v2/users/me/")
             same("serve", answer["email"], "ben@acme.test")
 

@@ -17,6 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests/support"))
 
+from demo import Running  # noqa: E402
+
 ADDRESS = "127.0.0.1:8080"
 DEPLOYMENT, KEY = "https://v1.example.com", "YOUR-V1-KEY"
 
@@ -61,6 +63,10 @@ class Shell:
         if finished.returncode != 0:
             sys.exit(f"`{command}` ended with {finished.returncode}:\n{finished.stdout}{finished.stderr}")
         return finished.stdout
+
+    def served(self, command):
+        """A command that serves, until the end of a `with`."""
+        return Running(["bash", "-c", f"exec {command}"], ADDRESS, cwd=self.folder, env=self.env, alive="/readyz")
 
     def json(self, command):
         return json.loads(self.run(command))
