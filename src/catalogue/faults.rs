@@ -5,7 +5,7 @@
 
 use crate::refusal::{FieldError, Refusal};
 use crate::v2::body::Given;
-use crate::v2::value::read_uuid;
+use crate::v2::value::{read_uuid, trimmed};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -188,7 +188,7 @@ fn external(members: &Map<String, Value>, name: &str, field: &str, faults: &mut 
 
 /// Trimmed, not blank, not too long (O9).
 fn read_name(field: &str, value: &Value, faults: &mut Faults) -> Option<String> {
-    let name = read_string(field, value, usize::MAX, faults)?.trim().to_owned();
+    let name = trimmed(&read_string(field, value, usize::MAX, faults)?).to_owned();
     if name.is_empty() {
         return faults.none(field, "must not be blank");
     }

@@ -58,7 +58,7 @@ MEANING = [
     ),
     (r"(start|end)_date", r"is out of range", "O58: v1 holds the years 1 to 9999, in UTC"),
     (r"timezone", r"is not a name of the IANA time zone database", "O58: names of time zones are no schema"),
-    (r"comment_html", r"must not be blank; what is not allowed in it was left out", "O46: judged after sanitising"),
+    (r"comment_html", r"must not be blank; what is not allowed in it was left out", "O9: judged after sanitising"),
     # Work items.
     (r"\w+", r"cannot be sent together with \w+", "chapter 12.1: a name and its id exclude each other"),
     (r"estimate(_point_id)?", r"this project has no active estimate", "known gap: v1 shows estimates on items alone"),

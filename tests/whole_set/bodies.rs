@@ -308,8 +308,8 @@ async fn an_empty_patch_changes_nothing_and_sends_no_write() {
         for body in [json!({}), json!({"id": NOWHERE, "nonsense": 1})] {
             assert_eq!(world.gateway.patch("ada", &path, body).await.expect(200).json, before);
         }
-        for (media, body) in [(None, &b""[..]), (Some("application/json"), b" ")] {
-            assert_eq!(world.raw("ada", operation, &path, media, body).await.expect(200).json, before);
+        for media in [None, Some("application/json")] {
+            assert_eq!(world.raw("ada", operation, &path, media, b"").await.expect(200).json, before);
         }
         checked += 1;
     }
@@ -321,11 +321,12 @@ async fn bodies_that_are_none_are_judged_after_everything_else() {
     let world = World::new().await;
     let json_media = Some("application/json");
     let huge = format!("{{\"description\": \"{}\"}}", "x".repeat(1024 * 1024)).into_bytes();
-    let cases: [(Option<&str>, &[u8]); 8] = [
+    let cases: [(Option<&str>, &[u8]); 9] = [
         (Some("text/plain"), b"{}"),
         (Some("application/x-www-form-urlencoded"), b"name=x"),
         (Some("application/merge-patch+json"), b"{}"),
         (json_media, b"{\"name\": "),
+        (json_media, b" \n"),
         (json_media, b"[]"),
         (json_media, b"\"name\""),
         (json_media, b"\xff\xfe"),

@@ -193,7 +193,9 @@ fn is_instant(text: &str) -> bool {
 fn has_pattern(rule: &Value, text: &str) -> bool {
     match rule.as_str().expect("a pattern") {
         "^[A-Z][A-Z0-9]*-[0-9]+$" => is_human_key(text),
-        "\\S" => !text.trim().is_empty(),
+        r"[^\s\u0085\u001c-\u001f]" => {
+            text.chars().any(|c| !c.is_whitespace() && !('\u{1c}'..='\u{1f}').contains(&c))
+        }
         other => panic!("no pattern {other}"),
     }
 }

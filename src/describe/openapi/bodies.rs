@@ -9,6 +9,10 @@ use serde_json::{Map, Value, json};
 /// Left out by the contract: its shape depends on the type of the item.
 const UNDESCRIBED: &str = "custom_fields";
 
+/// A text that is not blank. Blanks are those of [`crate::v2::value::trimmed`], some of which `\s` is without in one
+/// dialect or another.
+const NOT_BLANK: &str = r"[^\s\u0085\u001c-\u001f]";
+
 /// `requestBody` of an operation; none when it takes no body, or ignores it.
 pub(super) fn of(operation: &Operation) -> Option<Value> {
     let members = members(operation)?;
@@ -86,9 +90,8 @@ fn member(input: &Input, refinement: Option<&Value>) -> Value {
         schema.extend(refinement.clone());
     }
     if input.trim {
-        // Blank is refused.
         schema.insert("minLength".into(), 1.into());
-        schema.insert("pattern".into(), "\\S".into());
+        schema.insert("pattern".into(), NOT_BLANK.into());
     }
     if let Some(length) = input.max_length {
         schema.insert("maxLength".into(), length.into());
