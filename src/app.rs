@@ -21,7 +21,7 @@ use crate::request::V2;
 use crate::run::{FUNCTIONS, Runner, RunnerSettings, keep_ahead, settle_left_open};
 use crate::settings::{HttpAddress, ListenSettings, Settings};
 use crate::store::Store;
-use crate::v1::{self, Budget, BudgetSettings, Client, ClientSettings, KeyId, V1Key};
+use crate::v1::{self, Budget, BudgetSettings, Client, ClientSettings, KeyId, Quota, V1Key};
 use crate::v2::Reply;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, Request};
@@ -40,6 +40,10 @@ const RETRY_JITTER: Duration = Duration::from_millis(150);
 const PROOFS: u64 = 100_000;
 /// The time in which v1 counts the requests of a key.
 const QUOTA_WINDOW: Duration = Duration::from_secs(60);
+/// Requests a minute that v1 takes from one key as it is shipped.
+const USUAL_QUOTA: usize = 60;
+/// The same for v1's service keys.
+const USUAL_SERVICE_QUOTA: usize = 300;
 /// Time from one line about v1's quota to the next.
 const REPORT: Duration = Duration::from_secs(60);
 /// Pairs of operation and credential in such a line.
@@ -228,12 +232,21 @@ fn service_key(settings: &Settings) -> Option<V1Key> {
     settings.upstream.service_key.as_ref().map(|key| V1Key::new(key.expose()))
 }
 
+/// A quota that is set is kept; without one v1 is believed when it shows more than usual.
+fn quota(set: Option<usize>, usual: usize) -> Quota {
+    match set {
+        None => Quota::AtLeast(usual),
+        Some(0) => Quota::Unlimited,
+        Some(calls) => Quota::Fixed(calls),
+    }
+}
+
 fn budget_settings(settings: &Settings) -> BudgetSettings {
     let upstream = &settings.upstream;
     BudgetSettings {
         window: QUOTA_WINDOW,
-        quota: upstream.quota,
-        service_quota: upstream.service_quota,
+        quota: quota(upstream.quota, USUAL_QUOTA),
+        service_quota: quota(upstream.service_quota, USUAL_SERVICE_QUOTA),
         write_reserve: upstream.write_reserve,
         service: service_key(settings).map(|key| key.id()),
     }

@@ -22,10 +22,10 @@ pub struct UpstreamSettings {
     pub pass_through_timeout: Duration,
     /// A v1 key of the gateway's own, for work ahead of requests; none does no such work.
     pub service_key: Option<Secret>,
-    /// Requests a minute that v1 takes from one key; 0 for any number.
-    pub quota: usize,
+    /// Requests a minute that v1 is sent with one key, 0 for any number; none for as many as v1 says it takes.
+    pub quota: Option<usize>,
     /// The same for `service_key`.
-    pub service_quota: usize,
+    pub service_quota: Option<usize>,
     /// How many of the quota only writes may use.
     pub write_reserve: usize,
 }
@@ -61,9 +61,9 @@ fn base_url(from: &mut Reader) -> Option<HttpAddress> {
     })
 }
 
-fn a_minute(from: &mut Reader, key: &str) -> usize {
-    from.get_where(key, "a whole number of requests a minute up to 1000000, 0 for no limit", |rate| {
-        *rate <= 1_000_000
+fn a_minute(from: &mut Reader, key: &str) -> Option<usize> {
+    from.optional_where(key, "a whole number of requests a minute up to 1000000, 0 for no limit", |rate| {
+        *rate <= 1_000_000_usize
     })
 }
 

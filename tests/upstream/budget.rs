@@ -7,7 +7,7 @@ use crate::support::scripted::{Exchange, ScriptedV1};
 use crate::{client_of, context};
 use causeway::context::{Context, Priority};
 use causeway::sandbox::{Config, Sandbox, Seed};
-use causeway::v1::{Budget, BudgetSettings, Client, Method, V1Error, V1Key, V1Request, V1Response};
+use causeway::v1::{Budget, BudgetSettings, Client, Method, Quota, V1Error, V1Key, V1Request, V1Response};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,8 @@ fn paced(base_url: &str, quota: usize, write_reserve: usize) -> Client {
 
 fn paced_in(window: Duration, base_url: &str, quota: usize, write_reserve: usize) -> Client {
     let service = Some(V1Key::new("own").id());
-    let settings = BudgetSettings { window, quota, service_quota: 300, write_reserve, service };
+    let (quota, service_quota) = (Quota::Fixed(quota), Quota::Fixed(300));
+    let settings = BudgetSettings { window, quota, service_quota, write_reserve, service };
     client_of(base_url).paced_by(Budget::new(settings))
 }
 
@@ -149,6 +150,24 @@ async fn gateway(quota: u32, work_items: usize, settings: &[(&str, &str)]) -> (S
     all.extend_from_slice(settings);
     let gateway = Gateway::with(&base, &all).await;
     (sandbox, gateway)
+}
+
+/// An operator who has raised v1's limit need not tell the gateway: an empty setting is as good as none.
+#[tokio::test]
+async fn without_a_setting_v1s_own_figures_say_how_much_it_takes() {
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+    let base = serve_sandbox(&sandbox).await;
+    let labels = format!("{WEB}/labels/");
+    let unset = Gateway::with(&base, &[("upstream.quota", "")]).await;
+    for number in 0..70 {
+        unset.post("ada", &labels, json!({"name": format!("Label {number}")})).await.expect(201);
+    }
+    let set = Gateway::with(&base, &[("upstream.quota", "60"), ("limits.deadline", "2s")]).await;
+    let mut made = 0;
+    while set.post("ada", &labels, json!({"name": format!("Another {made}")})).await.status == 201 {
+        made += 1;
+    }
+    assert!((10..60).contains(&made), "what was set is kept: {made}");
 }
 
 /// Ten calls a minute cannot build an index of seven pages for its reader; the gateway's own key does, and the reader's

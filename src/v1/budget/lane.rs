@@ -2,8 +2,9 @@
 //!
 //! The most urgent go first, among equals the one who came first. Nobody is woken but the first of the queue:
 //! it sleeps until its call can be made, and hands the place on when it goes, whether it was let through, gave
-//! up or its client left. May use: `context`, `window`.
+//! up or its client left. May use: `context`, the quota, `window`.
 
+use super::Quota;
 use super::window::{Told, Window};
 use crate::context::Priority;
 use std::collections::VecDeque;
@@ -15,13 +16,22 @@ use tokio::time::{Instant, sleep_until};
 /// Kinds of [`Priority`].
 const KINDS: usize = 3;
 
+/// How much of `quota` calls a priority may use, when `reserve` of them are for writes alone.
+fn share(priority: Priority, quota: usize, reserve: usize) -> usize {
+    let reads = quota - reserve.min(quota / 2);
+    match priority {
+        Priority::Write => quota,
+        Priority::Read => reads,
+        // A build never takes all: a sixth of the quota stays for those who wait.
+        Priority::Index => (reads - (quota / 6).min(reads)).max(1),
+    }
+}
+
 /// The lane of one key.
 #[derive(Debug)]
 pub(super) struct Lane {
-    /// How much of the quota each priority may use.
-    shares: [usize; KINDS],
-    /// Calls left for reads below which the budget counts as short.
-    low: usize,
+    /// Calls of the quota that are for writes alone.
+    reserve: usize,
     state: Mutex<State>,
 }
 
@@ -54,13 +64,10 @@ enum Turn {
 }
 
 impl Lane {
-    /// A lane of `quota` calls in each `length` of time, of which `reserve` are for writes alone.
-    pub(super) fn new(quota: usize, reserve: usize, length: Duration) -> Self {
-        let reads = quota - reserve.min(quota / 2);
-        // A build never takes all: a sixth of the quota stays for those who wait.
-        let index = (reads - (quota / 6).min(reads)).max(1);
+    /// A lane of `quota` in each `length` of time, of which `reserve` calls are for writes alone.
+    pub(super) fn new(quota: Quota, reserve: usize, length: Duration) -> Self {
         let state = State { window: Window::new(quota, length), queues: Default::default() };
-        Self { shares: [quota, reads, index], low: quota / 4, state: Mutex::new(state) }
+        Self { reserve, state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -69,8 +76,9 @@ impl Lane {
         state
     }
 
-    fn share(&self, priority: Priority) -> usize {
-        self.shares[priority as usize]
+    /// How much of the quota a priority may use.
+    fn share(&self, state: &State, priority: Priority) -> usize {
+        share(priority, state.window.quota(), self.reserve)
     }
 
     /// Waits for a call.
@@ -94,7 +102,7 @@ impl Lane {
     fn turn(&self, place: &Place, deadline: Instant) -> Turn {
         let (mut state, now) = (self.state(), Instant::now());
         let ahead = state.ahead_of(place.priority, Some(&place.changed));
-        let opens = state.window.opens(ahead + 1, self.share(place.priority), now);
+        let opens = state.window.opens(ahead + 1, self.share(&state, place.priority), now);
         if ahead == 0 && opens <= now {
             state.window.send();
             return Turn::Go;
@@ -115,15 +123,15 @@ impl Lane {
     /// Whether little is left for reads, or somebody waits.
     pub(super) fn is_short(&self) -> bool {
         let state = self.state();
-        let left = self.share(Priority::Read).saturating_sub(state.window.used());
-        left <= self.low || state.window.closed().is_some() || state.first().is_some()
+        let left = self.share(&state, Priority::Read).saturating_sub(state.window.used());
+        left <= state.window.quota() / 4 || state.window.closed().is_some() || state.first().is_some()
     }
 
     /// Time until one more call of this priority could be made.
     pub(super) fn wait(&self, priority: Priority) -> Duration {
         let (state, now) = (self.state(), Instant::now());
         let ahead = state.ahead_of(priority, None);
-        state.window.opens(ahead + 1, self.share(priority), now) - now
+        state.window.opens(ahead + 1, self.share(&state, priority), now) - now
     }
 
     /// Whether nothing would be lost by forgetting the lane.

@@ -27,15 +27,26 @@ const MARGIN: Duration = Duration::from_millis(500);
 /// Lanes from which on idle ones are dropped.
 const MANY: usize = 1024;
 
+/// Calls a window that v1 allows one key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quota {
+    /// Any number.
+    Unlimited,
+    /// So many, whatever v1 says.
+    Fixed(usize),
+    /// So many, until v1's own figures show that it allows more.
+    AtLeast(usize),
+}
+
 /// How much may be asked of v1.
 #[derive(Debug, Clone)]
 pub struct BudgetSettings {
     /// The time in which v1 counts; a minute, as v1 is shipped.
     pub window: Duration,
-    /// Calls a window and key; 0 for no limit.
-    pub quota: usize,
-    /// Calls a window of the gateway's own key; 0 for no limit.
-    pub service_quota: usize,
+    /// What each key may.
+    pub quota: Quota,
+    /// What the gateway's own key may.
+    pub service_quota: Quota,
     /// Calls of the quota that only writes may use.
     pub write_reserve: usize,
     /// The gateway's own key, if any.
@@ -83,23 +94,23 @@ impl Budget {
 
     /// No limit for anybody.
     pub fn unlimited() -> Self {
-        let window = Duration::ZERO;
-        Self::new(BudgetSettings { window, quota: 0, service_quota: 0, write_reserve: 0, service: None })
+        let (window, quota) = (Duration::ZERO, Quota::Unlimited);
+        Self::new(BudgetSettings { window, quota, service_quota: quota, write_reserve: 0, service: None })
     }
 
-    fn quota_of(&self, key: KeyId) -> usize {
+    fn quota_of(&self, key: KeyId) -> Quota {
         let settings = &self.inner.settings;
         if settings.service == Some(key) { settings.service_quota } else { settings.quota }
     }
 
     /// Whether the calls of `key` are paced at all.
     pub fn paces(&self, key: KeyId) -> bool {
-        self.quota_of(key) > 0
+        self.quota_of(key) != Quota::Unlimited
     }
 
     fn lane(&self, key: KeyId) -> Option<Arc<Lane>> {
         let quota = self.quota_of(key);
-        if quota == 0 {
+        if quota == Quota::Unlimited {
             return None;
         }
         let mut lanes = self.inner.lanes.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,8 +1,9 @@
 //! What of a quota is used in a sliding window, by our own count and by v1's.
 //!
 //! A call counts from the moment it is sent until a whole window after its answer has begun, because v1 counted
-//! it at some moment in between: so v1 never counts more than this window does. May use: nothing.
+//! it at some moment in between: so v1 never counts more than this window does. May use: the quota.
 
+use super::Quota;
 use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -20,10 +21,14 @@ pub struct Told {
     pub retry_after: Option<u64>,
 }
 
-/// A request that counts.
+/// The most that v1 is believed to allow.
+const MOST: usize = 1_000_000;
+
+/// Requests that count.
 #[derive(Debug, Clone, Copy)]
 struct Counted {
     until: Instant,
+    calls: usize,
     /// Known only from v1's figures.
     foreign: bool,
 }
@@ -32,22 +37,38 @@ struct Counted {
 #[derive(Debug)]
 pub(super) struct Window {
     quota: usize,
+    /// Whether v1's figures can show that the quota is larger.
+    learns: bool,
     length: Duration,
     under_way: usize,
+    /// By the moment they end to count; `counted_calls` is how many they are.
     counted: VecDeque<Counted>,
+    counted_calls: usize,
     closed: Option<Instant>,
     /// Whether v1 sends its figures, so that an answer without them was not counted.
     tells: bool,
 }
 
 impl Window {
-    pub(super) fn new(quota: usize, length: Duration) -> Self {
-        Self { quota, length, under_way: 0, counted: VecDeque::new(), closed: None, tells: false }
+    pub(super) fn new(quota: Quota, length: Duration) -> Self {
+        let (quota, learns) = match quota {
+            Quota::Fixed(calls) => (calls, false),
+            Quota::AtLeast(calls) => (calls, true),
+            Quota::Unlimited => (usize::MAX, false),
+        };
+        let counted = VecDeque::new();
+        Self { quota, learns, length, under_way: 0, counted, counted_calls: 0, closed: None, tells: false }
+    }
+
+    /// Calls in each window, as far as is known.
+    pub(super) fn quota(&self) -> usize {
+        self.quota
     }
 
     /// Forgets what no longer counts.
     pub(super) fn pass(&mut self, now: Instant) {
-        while self.counted.front().is_some_and(|counted| counted.until <= now) {
+        while let Some(gone) = self.counted.front().filter(|counted| counted.until <= now) {
+            self.counted_calls -= gone.calls;
             self.counted.pop_front();
         }
         self.closed = self.closed.filter(|until| *until > now);
@@ -55,7 +76,7 @@ impl Window {
 
     /// Calls that count now.
     pub(super) fn used(&self) -> usize {
-        self.under_way + self.counted.len()
+        self.under_way + self.counted_calls
     }
 
     /// Until when v1 has said that it takes nothing.
@@ -72,9 +93,19 @@ impl Window {
         let opens = match (self.used() + more).checked_sub(share) {
             None | Some(0) => now,
             // Calls under way count for a whole window from their answer.
-            Some(leaving) => self.counted.get(leaving - 1).map_or(now + self.length, |counted| counted.until),
+            Some(leaving) => self.left(leaving).unwrap_or(now + self.length),
         };
         self.closed.map_or(opens, |closed| opens.max(closed))
+    }
+
+    /// When so many of what is counted will count no longer.
+    fn left(&self, leaving: usize) -> Option<Instant> {
+        let mut gone = 0;
+        let enough = self.counted.iter().find(|counted| {
+            gone += counted.calls;
+            gone >= leaving
+        });
+        enough.map(|counted| counted.until)
     }
 
     /// A call is sent.
@@ -90,7 +121,7 @@ impl Window {
     /// A call ended in a way that may have counted.
     pub(super) fn lost(&mut self, now: Instant) {
         self.take_back();
-        self.count(now + self.length, false);
+        self.count(1, now + self.length, false);
     }
 
     /// A call was answered.
@@ -109,30 +140,41 @@ impl Window {
             // Refused before the throttle (`throttle_forbidden_is_not_counted`).
             return;
         }
-        self.count(now + self.length, false);
+        self.count(1, now + self.length, false);
         if let Some(remaining) = told.remaining {
             self.correct(remaining, told.reset, now);
         }
     }
 
-    fn count(&mut self, until: Instant, foreign: bool) {
+    fn count(&mut self, calls: usize, until: Instant, foreign: bool) {
         let at = self.counted.partition_point(|counted| counted.until <= until);
-        self.counted.insert(at, Counted { until, foreign });
+        self.counted.insert(at, Counted { until, calls, foreign });
+        self.counted_calls += calls;
     }
 
     /// Makes room for what v1 has counted and we have not, or gives back what we believed it had.
     fn correct(&mut self, remaining: usize, reset: Option<Duration>, now: Instant) {
+        if self.learns {
+            // The request that was answered counts too. Nothing else does for certain: of what counts here v1 may
+            // have forgotten some, so that counting it would let the quota creep upwards.
+            self.quota = self.quota.max(remaining.saturating_add(1).min(MOST));
+        }
         let left = self.quota.saturating_sub(self.used());
         let until = now + reset.filter(|reset| !reset.is_zero()).unwrap_or(self.length).min(self.length);
-        for _ in remaining..left {
-            self.count(until, true);
+        if remaining < left {
+            self.count(left - remaining, until, true);
         }
         // v1 may not have counted yet what is under way.
         let mut excess = remaining.saturating_sub(left + self.under_way);
         while excess > 0 {
             let Some(at) = self.counted.iter().rposition(|counted| counted.foreign) else { break };
-            self.counted.remove(at);
-            excess -= 1;
+            let back = excess.min(self.counted[at].calls);
+            self.counted[at].calls -= back;
+            self.counted_calls -= back;
+            if self.counted[at].calls == 0 {
+                self.counted.remove(at);
+            }
+            excess -= back;
         }
     }
 }
@@ -154,7 +196,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_counts_from_its_sending_to_a_window_after_its_answer() {
-        let (mut window, begun) = (Window::new(2, LENGTH), Instant::now());
+        let (mut window, begun) = (Window::new(Quota::Fixed(2), LENGTH), Instant::now());
         window.send();
         assert_eq!((window.used(), window.opens(1, 2, begun)), (1, begun));
         let answered = begun + Duration::from_secs(3);
@@ -171,7 +213,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_others_spend_is_learned_from_v1_and_given_back_when_v1_says_so() {
-        let (mut window, now) = (Window::new(60, LENGTH), Instant::now());
+        let (mut window, now) = (Window::new(Quota::Fixed(60), LENGTH), Instant::now());
         call(&mut window, &told(40), now);
         assert_eq!(window.used(), 20, "one own and nineteen of others");
         call(&mut window, &told(39), now);
@@ -183,8 +225,35 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_quota_that_nobody_has_set_grows_with_what_v1_shows_and_never_by_more() {
+        let (mut window, now) = (Window::new(Quota::AtLeast(60), LENGTH), Instant::now());
+        call(&mut window, &told(59), now);
+        assert_eq!((window.quota(), window.used()), (60, 1));
+        call(&mut window, &told(41), now);
+        assert_eq!((window.quota(), window.used()), (60, 19), "less is what others have spent");
+        // v1's window has slid on before ours: no more than this is certain.
+        call(&mut window, &told(59), now);
+        assert_eq!((window.quota(), window.used()), (60, 3));
+        call(&mut window, &told(599_996), now);
+        assert_eq!((window.quota(), window.used()), (599_997, 4));
+        call(&mut window, &told(10), now);
+        assert_eq!((window.quota(), window.used()), (599_997, 599_987), "taken off, not forgotten");
+        call(&mut window, &told(599_994), now);
+        assert_eq!((window.quota(), window.used()), (599_997, 6), "and given back");
+        call(&mut window, &told(usize::MAX), now);
+        assert_eq!(window.quota(), MOST);
+    }
+
+    #[tokio::test]
+    async fn a_quota_that_was_set_is_a_ceiling() {
+        let (mut window, now) = (Window::new(Quota::Fixed(30), LENGTH), Instant::now());
+        call(&mut window, &told(59), now);
+        assert_eq!((window.quota(), window.used()), (30, 1));
+    }
+
+    #[tokio::test]
     async fn what_others_spend_counts_until_the_reset_that_v1_names() {
-        let (mut window, now) = (Window::new(10, LENGTH), Instant::now());
+        let (mut window, now) = (Window::new(Quota::Fixed(10), LENGTH), Instant::now());
         let soon = Told { reset: Some(Duration::from_secs(5)), ..told(0) };
         call(&mut window, &soon, now);
         assert_eq!(window.used(), 10);
@@ -194,7 +263,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_429_closes_the_window_and_does_not_count() {
-        let (mut window, now) = (Window::new(60, LENGTH), Instant::now());
+        let (mut window, now) = (Window::new(Quota::Fixed(60), LENGTH), Instant::now());
         call(&mut window, &Told { status: 429, retry_after: Some(7), ..Told::default() }, now);
         assert_eq!((window.used(), window.opens(1, 60, now)), (0, now + Duration::from_secs(7)));
         window.pass(now + Duration::from_secs(7));
@@ -203,7 +272,7 @@ mod tests {
 
     #[tokio::test]
     async fn refusals_before_the_throttle_do_not_count_where_v1_tells() {
-        let (mut window, now) = (Window::new(60, LENGTH), Instant::now());
+        let (mut window, now) = (Window::new(Quota::Fixed(60), LENGTH), Instant::now());
         let refused = Told { status: 403, ..Told::default() };
         call(&mut window, &refused, now);
         assert_eq!(window.used(), 1, "v1 has never sent its figures: better counted");

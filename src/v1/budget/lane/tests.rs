@@ -7,7 +7,7 @@ const LENGTH: Duration = Duration::from_secs(60);
 const DONE: Told = Told { status: 200, remaining: None, reset: None, retry_after: None };
 
 fn lane(quota: usize, reserve: usize) -> Arc<Lane> {
-    Arc::new(Lane::new(quota, reserve, LENGTH))
+    Arc::new(Lane::new(Quota::Fixed(quota), reserve, LENGTH))
 }
 
 fn within(seconds: u64) -> Instant {
