@@ -70,7 +70,7 @@ MEANING = [
         r"names no live work item of this project.*|is the work item itself or one below it",
         "chapter 12.1: name or id; O42: no loops",
     ),
-    (r"assignee_ids", r"must be members of this project" + LISTED, "chapter 9: a foreign id in a body"),
+    (r"assignee_ids", r"(must be members of this project|guests cannot be assigned)" + LISTED, "chapter 9: a foreign id in a body"),
     (r"label_ids", r"names no labels of this project" + LISTED, "chapter 9: a foreign id in a body"),
     (
         r"assignees",
@@ -90,6 +90,13 @@ MEANING = [
     ),
     (r"custom_fields\..*", r"is no custom property of the work item's type", "chapter 12.2: fields go with the type"),
     (r"custom_fields\.\w+", r"is required", "chapter 12.2: required properties of the type"),
+    (
+        r"custom_fields\.[\s\S]+",
+        r"takes (an array of values|a single value, not an array)|is computed and cannot be written"
+        r"|must be (a|an|true) .*|[\s\S]* is no option offered here.*|[\s\S]* names several options; use the id"
+        r"|names no (member|live work item) of this project: [\s\S]*",
+        "chapter 12.2: values as the property's type and the type of the item have them",
+    ),
     # Types, properties, options, contexts.
     (r"is_active", r"the default type cannot be switched off", "O62: a project always has a default type"),
     (r"properties", r"not properties of this (workspace|project): .*", "O74: look-up"),
