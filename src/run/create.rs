@@ -24,6 +24,7 @@ pub(super) async fn create(job: &Job) -> Result<Reply, Refusal> {
 pub(super) async fn create_given(job: &Job, write: Write<'_, Collection>, given: Given) -> Result<Reply, Refusal> {
     let resource = job.resource();
     let mut outgoing = outgoing::create(resource, &given);
+    let _room = job.room_for(2 + repeats(resource, &outgoing.body)).await?;
     let answer = post(job, resource, &mut outgoing).await?;
     let id = id_of(&answer)?;
     let failed = created_but(id);
@@ -59,6 +60,12 @@ pub(super) async fn post(
         return job.post(resource, &outgoing.body).await;
     }
     job.accept(resource, WriteKind::Create, &outgoing.body, answer).await
+}
+
+/// How often v1 may have to be asked again because it refuses a field.
+pub(super) fn repeats(resource: &Resource, sent: &Members) -> usize {
+    let refusable = |key: &Option<String>| key.as_ref().is_some_and(|key| sent.contains_key(key));
+    usize::from(resource.fields.iter().any(|field| field.keep == Keep::OverlayIfRefused && refusable(&field.v1)))
 }
 
 /// The field (v2 and v1 name) that alone made v1 refuse, when the overlay can hold its value.

@@ -21,6 +21,8 @@ use uuid::Uuid;
 
 /// Unknown parents that are read one by one; more of them are found by one walk through the list.
 const SINGLE_READS: usize = 3;
+/// Calls for the people of a project, with nothing kept (trap 52).
+const ROSTER_CALLS: usize = 2;
 const ROWS: &str = "fields=id,name,sequence_id,parent&expand=parent";
 const CHILD: &str = "fields=id,parent&expand=parent";
 
@@ -53,6 +55,20 @@ pub(super) async fn reply_with(
 /// `validation_error` on `expand` for an unknown value.
 pub(super) fn wanted(job: &Job) -> Result<Vec<usize>, Refusal> {
     query::read_single(declaring(job), &job.call.parameters)
+}
+
+/// How many calls expanding the answer can take, with nothing kept.
+///
+/// # Errors
+/// As [`wanted`].
+pub(super) fn calls(job: &Job) -> Result<usize, Refusal> {
+    let names = &declaring(job).expand;
+    let of = |name: &String| match name.as_str() {
+        "type" => 0,
+        "assignees" => ROSTER_CALLS,
+        _ => 1,
+    };
+    Ok(wanted(job)?.into_iter().filter_map(|index| names.get(index)).map(of).sum())
 }
 
 /// The operation that declares what can be expanded.

@@ -7,7 +7,7 @@ use crate::refusal::Refusal;
 use crate::store::OverlayValue;
 use crate::translate::outgoing::Outgoing;
 use crate::translate::{Fault, Held, intent, refusal};
-use crate::v1::{Method, V1Request, V1Response};
+use crate::v1::{Method, Room, V1Error, V1Request, V1Response};
 use serde_json::{Map, Value};
 use std::sync::atomic::Ordering;
 use uuid::Uuid;
@@ -74,6 +74,14 @@ impl Job {
             ));
         }
         members(&answer)
+    }
+
+    /// Waits until v1's quota has room for so many calls, and keeps it: a write that takes several calls is begun
+    /// only when it can be ended.
+    pub(super) async fn room_for(&self, calls: usize) -> Result<Room, Refusal> {
+        let (budget, ctx) = (self.runner.client.budget(), &self.call.ctx);
+        let kept = budget.keep_room(self.key().id(), calls, ctx).await;
+        kept.map_err(|wait| V1Error::Limited(wait).refusal(Method::Get))
     }
 
     async fn ask(&self, request: V1Request) -> Result<V1Response, Refusal> {

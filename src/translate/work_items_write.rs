@@ -190,6 +190,11 @@ pub fn dropped_sets(
     (!errors.is_empty()).then_some(errors)
 }
 
+/// Whether `sent` holds a set of which v1 may drop something without a word (trap 15).
+pub fn may_drop(sent: &Map<String, Value>) -> bool {
+    SETS.iter().any(|(_, key)| sent.contains_key(*key))
+}
+
 /// The body that puts back what `sent` changed; none when it holds something an [`Item`] does not know.
 pub fn undoing(sent: &Map<String, Value>, before: &Item) -> Option<Map<String, Value>> {
     let present = present(before);

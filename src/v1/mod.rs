@@ -15,7 +15,7 @@ mod refusals;
 mod retry;
 
 pub use base_url::{BaseUrl, BaseUrlError};
-pub use budget::{Budget, BudgetSettings, Quota};
+pub use budget::{Budget, BudgetSettings, Quota, Room};
 pub(crate) use client::told;
 pub use client::{Client, ClientError, ClientSettings};
 pub use key::{KeyId, V1Key};

@@ -170,6 +170,43 @@ async fn without_a_setting_v1s_own_figures_say_how_much_it_takes() {
     assert!((10..60).contains(&made), "what was set is kept: {made}");
 }
 
+/// Body of a create that takes several calls.
+fn several_calls(kind: &str, number: usize) -> serde_json::Value {
+    let name = format!("{kind} {number}");
+    match kind {
+        "states" => json!({"name": name, "color": "#112233", "group": "started", "is_default": true}),
+        "labels" => json!({"name": name, "sort_order": 7}),
+        "cycles" => {
+            json!({"name": name, "start_date": "2030-01-01T10:00:00Z", "end_date": "2030-01-09T10:00:00Z"})
+        }
+        _ => json!({"name": name}),
+    }
+}
+
+/// Writes of several calls each, one after the other until the budget ends: v1 never has more of them than were
+/// answered with success, and no answer says that half of it is done.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_of_several_calls_is_begun_only_when_it_can_be_ended() {
+    for kind in ["states", "labels", "cycles", "work-items"] {
+        for quota in 20..25 {
+            let (sandbox, gateway) = gateway(quota, 0, &[("limits.deadline", "3s")]).await;
+            let path = format!("{WEB}/{kind}/");
+            let mut made = 0;
+            let last = loop {
+                let answer = gateway.post("ada", &path, several_calls(kind, made)).await;
+                if answer.status != 201 {
+                    break answer;
+                }
+                made += 1;
+            };
+            assert_eq!(last.status, 429, "{kind} {quota}: {}", last.json);
+            assert!(made > 0, "{kind} {quota}");
+            let posted = sandbox.journal().iter().filter(|call| call.method == "POST").count();
+            assert_eq!(posted, made, "{kind} {quota}");
+        }
+    }
+}
+
 /// Ten calls a minute cannot build an index of seven pages for its reader; the gateway's own key does, and the reader's
 /// key proves only what its owner may see.
 #[tokio::test]

@@ -32,6 +32,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let mut outgoing = outgoing::create(resource, &given);
     let dates = cycles::take_dates(&mut outgoing.body);
     outgoing.body.insert("project_id".to_owned(), card.id.to_string().into());
+    let _room = job.room_for(2 + dates.len() + create::repeats(resource, &outgoing.body)).await?;
     let answer = create::post(job, resource, &mut outgoing).await?;
     let id = id_of(&answer)?;
     let failed = created_but(id);

@@ -33,6 +33,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         outgoing.body.extend(first);
         dates.remove(0);
     }
+    let _room = job.room_for(1 + dates.len() + create::repeats(resource, &outgoing.body)).await?;
     if !outgoing.body.is_empty() {
         cycles::carry(&mut outgoing.body, &v1);
         let answer = update::patch(job, resource, id, &mut outgoing).await?;

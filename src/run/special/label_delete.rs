@@ -8,17 +8,21 @@
 use crate::refusal::Refusal;
 use crate::run::Job;
 use crate::run::{delete, update};
-use crate::translate::labels;
+use crate::translate::{Held, labels};
 use crate::v2::Reply;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let resource = job.resource();
     let mut write = job.begin_write().await?;
     let label = update::refresh(job, &mut write, job.pk()?).await?;
     let all = write.before().ok_or_else(|| Refusal::internal("no list in hand"))?;
+    let is_child = |held: &&Arc<Held>| labels::parent_of(held) == Some(label.record.id);
+    let children: Vec<_> = all.thing.rows().iter().filter(is_child).collect();
+    let _room = job.room_for(children.len() + 1).await?;
     let mut detached = Vec::new();
-    for child in all.thing.rows().iter().filter(|held| labels::parent_of(held) == Some(label.record.id)) {
+    for child in children {
         let body = Map::from_iter([("parent".to_owned(), Value::Null)]);
         let answer = job.patch(resource, child.record.id, &body).await?;
         detached.push(job.held(resource, &answer).await?);

@@ -11,6 +11,10 @@ use crate::translate::{outgoing, states};
 use crate::v2::Reply;
 use serde_json::Value;
 
+/// Calls of a create that moves the default: the create, the flag set, the list, the flag cleared. Where v1 holds
+/// two defaults (trap 23) it is cleared twice.
+const CALLS: usize = 5;
+
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let mut given = job.given()?;
     states::check_known_gaps(&given)?;
@@ -21,6 +25,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         return create::create_given(job, write, given).await;
     }
     let outgoing = outgoing::create(resource, &given);
+    let _room = job.room_for(CALLS).await?;
     let id = id_of(&job.post(resource, &outgoing.body).await?)?;
     let failed = created_but(id);
     let mut promotion = outgoing.after_create;

@@ -44,8 +44,10 @@ async fn promote(
     let before = write.before().ok_or_else(|| Refusal::internal("no list in hand"))?;
     let mut body = outgoing::update(resource, &given).body;
     body.insert("default".to_owned(), Value::Bool(true));
+    let others = state_default::others(&before.thing, id);
+    let _room = job.room_for(1 + others.len()).await?;
     let answer = job.patch(resource, id, &body).await?;
-    let mut changed = state_default::clear(job, resource, &state_default::others(&before.thing, id)).await?;
+    let mut changed = state_default::clear(job, resource, &others).await?;
     changed.push(job.held(resource, &answer).await?);
     let json = changed.last().map(|held| held.record.json.clone()).unwrap_or_default();
     write.carry(|before| before.with(&changed));

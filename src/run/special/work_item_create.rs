@@ -26,7 +26,8 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     work_items_write::check_dates(&given, None)?;
     let state = body.get("state").and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok());
     workflow::check_create(job, state).await?;
-    expansions::wanted(job)?;
+    // The create, reading back, mending or taking back; and what the answer shows.
+    let _room = job.room_for(3 + expansions::calls(job)?).await?;
     let begun = Begun::create(job, &body, own).await?;
     let id = match post(job, &given, &body).await {
         Ok(id) => id,

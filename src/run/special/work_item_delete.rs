@@ -27,6 +27,8 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         return Err(Refusal::Forbidden { detail: "Only admin or creator can delete the work item.".into() });
     }
     let recorded = recorded(job, std::slice::from_ref(&item), Looking::Indexed).await?;
+    // An archived child is looked at first.
+    let _room = job.room_for(children.len() + 2 * archived.len() + 1).await?;
     for child in children.into_iter().filter(|child| *child != id) {
         detach(job, child).await?;
     }

@@ -13,11 +13,12 @@ use serde_json::{Map, Value};
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let id = job.pk()?;
-    let item = match job.read_item(id).await {
-        Ok(live) => live,
+    let (item, _room) = match job.read_item(id).await {
+        Ok(live) => (live, None),
         Err(Refusal::NotFound { .. }) => {
-            expansions::wanted(job)?;
-            bring_back(job).await?
+            // The write, the states, and what the answer shows.
+            let room = job.room_for(2 + expansions::calls(job)?).await?;
+            (bring_back(job).await?, Some(room))
         }
         Err(refusal) => return Err(refusal),
     };

@@ -50,13 +50,16 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         // A row of the index may be seconds old; against it nothing is left out as unchanged.
         work_items_write::keep_changes(&mut body, &stored);
     }
-    expansions::wanted(job)?;
+    let expanding = expansions::calls(job)?;
     if body.is_empty() {
         job.store_own(id, &own).await?;
         if !read_now {
             stored = job.with_live_labels(stored).await?;
         }
     } else {
+        // Undoing looks at the labels and writes again.
+        let undoing = if work_items_write::may_drop(&body) { 2 } else { 0 };
+        let _room = job.room_for(1 + undoing + expanding).await?;
         let begun = Begun::update(job, &stored, &body, own).await?;
         stored = patch(job, &given, &stored, &body, begun).await?;
     }

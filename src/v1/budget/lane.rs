@@ -2,12 +2,13 @@
 //!
 //! The most urgent go first, among equals the one who came first. Nobody is woken but the first of the queue:
 //! it sleeps until its call can be made, and hands the place on when it goes, whether it was let through, gave
-//! up or its client left. May use: `context`, the quota, `window`.
+//! up or its client left. A request that must not stop half-way keeps room for all of its calls first, and then
+//! makes them without waiting. May use: `context`, the quota, `window`.
 
 use super::Quota;
 use super::window::{Told, Window};
-use crate::context::Priority;
-use std::collections::VecDeque;
+use crate::context::{Meter, Priority};
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -39,11 +40,30 @@ pub(super) struct Lane {
 struct State {
     window: Window,
     queues: [VecDeque<Arc<Notify>>; KINDS],
+    /// Calls that requests have kept room for and not made yet; the window counts them already.
+    kept: HashMap<Request, usize>,
+}
+
+/// A request, known by where its accounting lies in memory; nothing else does while calls are kept for it.
+type Request = usize;
+
+fn request(meter: &Arc<Meter>) -> Request {
+    Arc::as_ptr(meter).addr()
 }
 
 impl State {
     fn first(&self) -> Option<&Arc<Notify>> {
         self.queues.iter().find_map(VecDeque::front)
+    }
+
+    /// Takes one of the calls kept for `request`.
+    fn take_kept(&mut self, request: Request) {
+        if let Some(kept) = self.kept.get_mut(&request) {
+            *kept -= 1;
+            if *kept == 0 {
+                self.kept.remove(&request);
+            }
+        }
     }
 
     /// How many go before the waiter, or would go before a newcomer.
@@ -66,7 +86,7 @@ enum Turn {
 impl Lane {
     /// A lane of `quota` in each `length` of time, of which `reserve` calls are for writes alone.
     pub(super) fn new(quota: Quota, reserve: usize, length: Duration) -> Self {
-        let state = State { window: Window::new(quota, length), queues: Default::default() };
+        let state = State { window: Window::new(quota, length), queues: Default::default(), kept: HashMap::new() };
         Self { reserve, state: Mutex::new(state) }
     }
 
@@ -81,15 +101,58 @@ impl Lane {
         share(priority, state.window.quota(), self.reserve)
     }
 
-    /// Waits for a call.
+    /// Waits for a call; one that room was kept for has to wait only for what v1 itself refuses.
     ///
     /// # Errors
     /// The time until it could be made, when that is past `deadline`.
-    pub(super) async fn admit(self: &Arc<Self>, priority: Priority, deadline: Instant) -> Result<Permit, Duration> {
+    pub(super) async fn admit(
+        self: &Arc<Self>,
+        priority: Priority,
+        deadline: Instant,
+        meter: &Arc<Meter>,
+    ) -> Result<Permit, Duration> {
+        while let Some(turn) = self.kept_turn(request(meter), deadline) {
+            match turn {
+                Turn::Go => return Ok(Permit { lane: Arc::clone(self), open: true }),
+                Turn::GiveUp(wait) => return Err(wait),
+                Turn::Sleep(until) => sleep_until(until).await,
+            }
+        }
+        self.wait_for(1, priority, deadline).await?;
+        Ok(Permit { lane: Arc::clone(self), open: true })
+    }
+
+    /// Waits until `calls` can be made at once, and keeps room for them while the answer lives. More than the
+    /// priority may use at all are not waited for: then nothing is kept.
+    ///
+    /// # Errors
+    /// The time until they could be made, when that is past `deadline`.
+    pub(super) async fn keep(
+        self: &Arc<Self>,
+        calls: usize,
+        priority: Priority,
+        deadline: Instant,
+        meter: &Arc<Meter>,
+    ) -> Result<Option<Room>, Duration> {
+        if calls == 0 || calls > self.share(&self.state(), priority) {
+            return Ok(None);
+        }
+        self.wait_for(calls, priority, deadline).await?;
+        *self.state().kept.entry(request(meter)).or_default() += calls;
+        Ok(Some(Room { lane: Arc::clone(self), meter: Arc::clone(meter) }))
+    }
+
+    /// Waits in the queue; what it was waited for counts then.
+    async fn wait_for(
+        self: &Arc<Self>,
+        calls: usize,
+        priority: Priority,
+        deadline: Instant,
+    ) -> Result<(), Duration> {
         let place = Place::take(Arc::clone(self), priority);
         loop {
-            match self.turn(&place, deadline) {
-                Turn::Go => return Ok(Permit { lane: Arc::clone(self), open: true }),
+            match self.turn(&place, calls, deadline) {
+                Turn::Go => return Ok(()),
                 Turn::GiveUp(wait) => return Err(wait),
                 Turn::Sleep(until) => tokio::select! {
                     () = sleep_until(until) => {}
@@ -99,12 +162,28 @@ impl Lane {
         }
     }
 
-    fn turn(&self, place: &Place, deadline: Instant) -> Turn {
+    /// What to do about a call that room was kept for; none when there is no room for it.
+    fn kept_turn(&self, request: Request, deadline: Instant) -> Option<Turn> {
+        let (mut state, now) = (self.state(), Instant::now());
+        if !state.kept.contains_key(&request) {
+            return None;
+        }
+        Some(match state.window.closed() {
+            Some(until) if until > deadline => Turn::GiveUp(until - now),
+            Some(until) => Turn::Sleep(until),
+            None => {
+                state.take_kept(request);
+                Turn::Go
+            }
+        })
+    }
+
+    fn turn(&self, place: &Place, calls: usize, deadline: Instant) -> Turn {
         let (mut state, now) = (self.state(), Instant::now());
         let ahead = state.ahead_of(place.priority, Some(&place.changed));
-        let opens = state.window.opens(ahead + 1, self.share(&state, place.priority), now);
+        let opens = state.window.opens(ahead + calls, self.share(&state, place.priority), now);
         if ahead == 0 && opens <= now {
-            state.window.send();
+            state.window.send(calls);
             return Turn::Go;
         }
         if opens > deadline || now >= deadline {
@@ -116,7 +195,7 @@ impl Lane {
 
     /// Counts a call that nobody here can hold back.
     pub(super) fn observe(self: &Arc<Self>) -> Permit {
-        self.state().window.send();
+        self.state().window.send(1);
         Permit { lane: Arc::clone(self), open: true }
     }
 
@@ -175,6 +254,20 @@ impl Drop for Place {
     }
 }
 
+/// Room for calls that a request will make; what it has not made when this goes is given back.
+#[derive(Debug)]
+pub(super) struct Room {
+    lane: Arc<Lane>,
+    meter: Arc<Meter>,
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let left = self.lane.state().kept.remove(&request(&self.meter)).unwrap_or_default();
+        self.lane.end(|window| window.take_back(left));
+    }
+}
+
 /// A call under way.
 #[derive(Debug)]
 pub(super) struct Permit {
@@ -190,7 +283,7 @@ impl Permit {
 
     pub(super) fn not_sent(mut self) {
         self.open = false;
-        self.lane.end(Window::take_back);
+        self.lane.end(|window| window.take_back(1));
     }
 }
 

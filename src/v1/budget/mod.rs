@@ -16,7 +16,7 @@ pub use window::Told;
 
 use super::key::KeyId;
 use crate::context::{Context, Priority};
-use lane::{Lane, Permit as LanePermit};
+use lane::{Lane, Permit as LanePermit, Room as LaneRoom};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -69,6 +69,10 @@ struct Inner {
 /// A call that is being made. Dropped without a word it counts, for v1 may have got it.
 #[derive(Debug)]
 pub struct Permit(Option<LanePermit>);
+
+/// Room for the calls of one request; see [`Budget::keep_room`].
+#[derive(Debug)]
+pub struct Room(#[expect(dead_code, reason = "dropped with this")] Option<LaneRoom>);
 
 impl Permit {
     /// v1 answered.
@@ -134,13 +138,22 @@ impl Budget {
     pub async fn admit(&self, key: KeyId, ctx: &Context) -> Result<Permit, Duration> {
         let permit = match self.lane(key) {
             None => None,
-            Some(lane) => {
-                let deadline = Instant::now() + ctx.remaining().saturating_sub(MARGIN);
-                Some(lane.admit(ctx.priority, deadline).await?)
-            }
+            Some(lane) => Some(lane.admit(ctx.priority, deadline(ctx), &ctx.meter).await?),
         };
         self.inner.spent.add(ctx.meter.spender(), ctx.priority);
         Ok(Permit(permit))
+    }
+
+    /// Waits until `key` may make `calls` calls at once, and keeps them for `ctx` while the answer lives: what is
+    /// begun can be ended. Nothing is kept when the key may never make so many at once.
+    ///
+    /// # Errors
+    /// As [`Budget::admit`].
+    pub async fn keep_room(&self, key: KeyId, calls: usize, ctx: &Context) -> Result<Room, Duration> {
+        Ok(Room(match self.lane(key) {
+            None => None,
+            Some(lane) => lane.keep(calls, ctx.priority, deadline(ctx), &ctx.meter).await?,
+        }))
     }
 
     /// A call that somebody else makes with `key` and that nobody here can hold back.
@@ -164,4 +177,9 @@ impl Budget {
     pub fn spent(&self) -> &Spent {
         &self.inner.spent
     }
+}
+
+/// Until when a call for `ctx` may wait.
+fn deadline(ctx: &Context) -> Instant {
+    Instant::now() + ctx.remaining().saturating_sub(MARGIN)
 }

@@ -108,25 +108,25 @@ impl Window {
         enough.map(|counted| counted.until)
     }
 
-    /// A call is sent.
-    pub(super) fn send(&mut self) {
-        self.under_way += 1;
+    /// So many calls are sent, or will be for certain.
+    pub(super) fn send(&mut self, calls: usize) {
+        self.under_way += calls;
     }
 
-    /// A call was not sent after all.
-    pub(super) fn take_back(&mut self) {
-        self.under_way = self.under_way.saturating_sub(1);
+    /// So many calls were not sent after all.
+    pub(super) fn take_back(&mut self, calls: usize) {
+        self.under_way = self.under_way.saturating_sub(calls);
     }
 
     /// A call ended in a way that may have counted.
     pub(super) fn lost(&mut self, now: Instant) {
-        self.take_back();
+        self.take_back(1);
         self.count(1, now + self.length, false);
     }
 
     /// A call was answered.
     pub(super) fn answered(&mut self, told: &Told, now: Instant) {
-        self.take_back();
+        self.take_back(1);
         self.pass(now);
         self.tells |= told.remaining.is_some();
         if told.status == 429 {
@@ -190,21 +190,21 @@ mod tests {
     }
 
     fn call(window: &mut Window, told: &Told, now: Instant) {
-        window.send();
+        window.send(1);
         window.answered(told, now);
     }
 
     #[tokio::test]
     async fn a_call_counts_from_its_sending_to_a_window_after_its_answer() {
         let (mut window, begun) = (Window::new(Quota::Fixed(2), LENGTH), Instant::now());
-        window.send();
+        window.send(1);
         assert_eq!((window.used(), window.opens(1, 2, begun)), (1, begun));
         let answered = begun + Duration::from_secs(3);
         window.answered(&Told { status: 200, ..Told::default() }, answered);
-        window.send();
+        window.send(1);
         assert_eq!(window.opens(1, 2, answered), answered + LENGTH);
         assert_eq!(window.opens(1, 3, answered), answered);
-        window.take_back();
+        window.take_back(1);
         window.pass(answered + LENGTH - Duration::from_millis(1));
         assert_eq!(window.used(), 1);
         window.pass(answered + LENGTH);

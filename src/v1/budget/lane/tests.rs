@@ -15,7 +15,7 @@ fn within(seconds: u64) -> Instant {
 }
 
 async fn call(lane: &Arc<Lane>, priority: Priority, seconds: u64) -> Result<(), Duration> {
-    lane.admit(priority, within(seconds)).await.map(|permit| permit.answered(&DONE))
+    lane.admit(priority, within(seconds), &Arc::default()).await.map(|permit| permit.answered(&DONE))
 }
 
 /// Makes calls until one would have to wait.
@@ -129,7 +129,7 @@ async fn whoever_cannot_be_served_in_time_is_told_at_once() {
 async fn a_429_of_v1_holds_everybody_back_for_as_long_as_v1_says() {
     let lane = lane(60, 6);
     let limited = Told { status: 429, retry_after: Some(9), ..DONE };
-    lane.admit(Priority::Read, within(0)).await.unwrap().answered(&limited);
+    lane.admit(Priority::Read, within(0), &Arc::default()).await.unwrap().answered(&limited);
     assert!(lane.is_short());
     assert_eq!(call(&lane, Priority::Write, 5).await, Err(Duration::from_secs(9)));
     advance(Duration::from_secs(9)).await;
@@ -139,8 +139,8 @@ async fn a_429_of_v1_holds_everybody_back_for_as_long_as_v1_says() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_was_not_sent_is_given_back_and_one_without_an_answer_is_not() {
     let lane = lane(1, 0);
-    lane.admit(Priority::Read, within(0)).await.unwrap().not_sent();
-    drop(lane.admit(Priority::Read, within(0)).await.unwrap());
+    lane.admit(Priority::Read, within(0), &Arc::default()).await.unwrap().not_sent();
+    drop(lane.admit(Priority::Read, within(0), &Arc::default()).await.unwrap());
     assert!(call(&lane, Priority::Read, 0).await.is_err());
     assert!(!lane.is_idle());
     advance(LENGTH).await;
@@ -158,7 +158,7 @@ async fn v1_never_counts_more_than_the_quota_in_any_window() {
         let priority = [Priority::Write, Priority::Read, Priority::Index][(number % 3) as usize];
         clients.push(tokio::spawn(async move {
             sleep(Duration::from_millis(number * 977 % 50_000)).await;
-            let permit = lane.admit(priority, within(3600)).await.unwrap();
+            let permit = lane.admit(priority, within(3600), &Arc::default()).await.unwrap();
             sleep(Duration::from_millis(number * 331 % 900)).await;
             counted.lock().unwrap().push(Instant::now());
             sleep(Duration::from_millis(number * 113 % 900)).await;
@@ -176,4 +176,44 @@ async fn v1_never_counts_more_than_the_quota_in_any_window() {
     }
     let whole = counted[299] - counted[0];
     assert!(whole < LENGTH * 6, "and hardly slower than that: {whole:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_request_has_kept_room_for_is_its_own() {
+    let (lane, meter) = (lane(5, 0), Arc::default());
+    call(&lane, Priority::Write, 0).await.unwrap();
+    let room = lane.keep(3, Priority::Write, within(0), &meter).await.unwrap().expect("room");
+    assert_eq!(use_up(&lane, Priority::Write).await, 1, "the others have what is left");
+    for _ in 0..2 {
+        lane.admit(Priority::Write, within(0), &meter).await.unwrap().answered(&DONE);
+    }
+    drop(room);
+    assert_eq!(use_up(&lane, Priority::Write).await, 1, "the third was not made and is anybody's");
+    assert_eq!(lane.admit(Priority::Write, within(59), &meter).await.map(drop), Err(LENGTH), "not theirs any more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn room_is_waited_for_as_a_whole_or_not_at_all() {
+    let (lane, meter) = (lane(5, 0), Arc::default());
+    call(&lane, Priority::Write, 0).await.unwrap();
+    advance(Duration::from_secs(10)).await;
+    call(&lane, Priority::Write, 0).await.unwrap();
+    let kept = |calls, seconds| lane.keep(calls, Priority::Write, within(seconds), &meter);
+    assert_eq!(kept(5, 30).await.map(drop), Err(LENGTH));
+    assert_eq!(kept(4, 30).await.map(drop), Err(Duration::from_secs(50)));
+    assert!(kept(6, 30).await.unwrap().is_none(), "so many can never be made at once");
+    assert_eq!(use_up(&lane, Priority::Write).await, 3, "who gives up keeps nothing");
+}
+
+#[tokio::test(start_paused = true)]
+async fn room_does_not_help_where_v1_itself_refuses() {
+    let (lane, meter) = (lane(5, 0), Arc::default());
+    let _room = lane.keep(3, Priority::Write, within(0), &meter).await.unwrap().expect("room");
+    let limited = Told { status: 429, retry_after: Some(7), ..DONE };
+    lane.admit(Priority::Write, within(0), &meter).await.unwrap().answered(&limited);
+    let wait = lane.admit(Priority::Write, within(5), &meter).await.map(drop);
+    assert_eq!(wait, Err(Duration::from_secs(7)));
+    let begun = Instant::now();
+    lane.admit(Priority::Write, within(8), &meter).await.unwrap().answered(&DONE);
+    assert_eq!(begun.elapsed(), Duration::from_secs(7));
 }
