@@ -2,9 +2,9 @@
 
 use super::job::Job;
 use super::shelf::Write;
-use super::write::{Members, created_but, id_of};
+use super::write::{Members, created_but, id_of, refusable};
 use super::{Collection, checks};
-use crate::plan::{Keep, Resource, WriteKind};
+use crate::plan::{Resource, WriteKind};
 use crate::refusal::Refusal;
 use crate::translate::{outgoing, refusal};
 use crate::v2::Reply;
@@ -64,8 +64,7 @@ pub(super) async fn post(
 
 /// How often v1 may have to be asked again because it refuses a field.
 pub(super) fn repeats(resource: &Resource, sent: &Members) -> usize {
-    let refusable = |key: &Option<String>| key.as_ref().is_some_and(|key| sent.contains_key(key));
-    usize::from(resource.fields.iter().any(|field| field.keep == Keep::OverlayIfRefused && refusable(&field.v1)))
+    usize::from(refusable(resource, sent).next().is_some())
 }
 
 /// The field (v2 and v1 name) that alone made v1 refuse, when the overlay can hold its value.
@@ -74,8 +73,6 @@ pub(super) fn refused_field(
     sent: &Members,
     answer: &crate::v1::V1Response,
 ) -> Option<(String, String)> {
-    let candidates = resource.fields.iter().filter(|field| field.keep == Keep::OverlayIfRefused);
-    candidates
-        .filter_map(|field| Some((field.name.clone(), field.v1.clone()?)))
-        .find(|(_, key)| sent.contains_key(key) && refusal::is_only_about(answer, key))
+    let refused = refusable(resource, sent).find(|(_, key)| refusal::is_only_about(answer, key))?;
+    Some((refused.0.to_owned(), refused.1.to_owned()))
 }

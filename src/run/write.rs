@@ -182,10 +182,15 @@ pub(super) fn created_but(id: Uuid) -> impl Fn(Refusal) -> Refusal {
 
 /// Fields that can be in the overlay but were stored by v1 this time; an old overlay value would return as soon
 /// as v1 shows the value seen back then again.
-fn taken_by_v1<'r>(resource: &'r Resource, written: &Outgoing) -> impl Iterator<Item = &'r str> {
+fn taken_by_v1<'r>(resource: &'r Resource, written: &'r Outgoing) -> impl Iterator<Item = &'r str> {
+    refusable(resource, &written.body).map(|(name, _)| name)
+}
+
+/// Fields in `sent` (v2 and v1 name) that the overlay can hold when v1 refuses them.
+pub(super) fn refusable<'r>(resource: &'r Resource, sent: &'r Members) -> impl Iterator<Item = (&'r str, &'r str)> {
     let candidates = resource.fields.iter().filter(|field| field.keep == Keep::OverlayIfRefused);
-    let sent = |key: &Option<String>| key.as_ref().is_some_and(|key| written.body.contains_key(key));
-    candidates.filter(move |field| sent(&field.v1)).map(|field| field.name.as_str())
+    let named = candidates.filter_map(|field| Some((field.name.as_str(), field.v1.as_deref()?)));
+    named.filter(|(_, key)| sent.contains_key(*key))
 }
 
 /// Members of a success.

@@ -20,6 +20,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let resource = job.resource();
     let write = job.begin_write().await?;
     let mut outgoing = outgoing::create(resource, &given);
+    // The post, once more without a pair that v1 refuses, and reading back.
     let _room = job.room_for(3).await?;
     let id = id_of(&post(job, &mut outgoing).await?)?;
     let failed = created_but(id);

@@ -17,17 +17,6 @@ use tokio::time::{Instant, sleep_until};
 /// Kinds of [`Priority`].
 const KINDS: usize = 3;
 
-/// How much of `quota` calls a priority may use, when `reserve` of them are for writes alone.
-fn share(priority: Priority, quota: usize, reserve: usize) -> usize {
-    let reads = quota - reserve.min(quota / 2);
-    match priority {
-        Priority::Write => quota,
-        Priority::Read => reads,
-        // A build never takes all: a sixth of the quota stays for those who wait.
-        Priority::Index => (reads - (quota / 6).min(reads)).max(1),
-    }
-}
-
 /// The lane of one key.
 #[derive(Debug)]
 pub(super) struct Lane {
@@ -54,16 +43,6 @@ fn request(meter: &Arc<Meter>) -> Request {
 impl State {
     fn first(&self) -> Option<&Arc<Notify>> {
         self.queues.iter().find_map(VecDeque::front)
-    }
-
-    /// Takes one of the calls kept for `request`.
-    fn take_kept(&mut self, request: Request) {
-        if let Some(kept) = self.kept.get_mut(&request) {
-            *kept -= 1;
-            if *kept == 0 {
-                self.kept.remove(&request);
-            }
-        }
     }
 
     /// How many go before the waiter, or would go before a newcomer.
@@ -98,7 +77,14 @@ impl Lane {
 
     /// How much of the quota a priority may use.
     fn share(&self, state: &State, priority: Priority) -> usize {
-        share(priority, state.window.quota(), self.reserve)
+        let quota = state.window.quota();
+        let reads = quota - self.reserve.min(quota / 2);
+        match priority {
+            Priority::Write => quota,
+            Priority::Read => reads,
+            // A build never takes all: a sixth of the quota stays for those who wait.
+            Priority::Index => (reads - (quota / 6).min(reads)).max(1),
+        }
     }
 
     /// Waits for a call; one that room was kept for has to wait only for what v1 itself refuses.
@@ -165,14 +151,13 @@ impl Lane {
     /// What to do about a call that room was kept for; none when there is no room for it.
     fn kept_turn(&self, request: Request, deadline: Instant) -> Option<Turn> {
         let (mut state, now) = (self.state(), Instant::now());
-        if !state.kept.contains_key(&request) {
-            return None;
-        }
-        Some(match state.window.closed() {
+        let closed = state.window.closed();
+        let kept = state.kept.get_mut(&request).filter(|kept| **kept > 0)?;
+        Some(match closed {
             Some(until) if until > deadline => Turn::GiveUp(until - now),
             Some(until) => Turn::Sleep(until),
             None => {
-                state.take_kept(request);
+                *kept -= 1;
                 Turn::Go
             }
         })
