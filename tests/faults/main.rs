@@ -1,0 +1,7 @@
+//! A v1 that fails: faults between the gateway and the embedded v1, a v1 that is away, collections that change
+//! while they are read.
+//!
+//! May use: the public interface of the crate and `tests/support`.
+
+#[path = "../support/mod.rs"]
+mod support;

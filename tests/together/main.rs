@@ -1,0 +1,7 @@
+//! Many clients at once: writers of the same records, of the same names and pairs, and what tells them of each
+//! other.
+//!
+//! May use: the public interface of the crate and `tests/support`.
+
+#[path = "../support/mod.rs"]
+mod support;
