@@ -9,6 +9,10 @@
 use std::fmt;
 use uuid::Uuid;
 
+/// What everybody is told whose write v1 may have carried out.
+pub const MAY_BE_DONE: &str = "The write may have been carried out. Look the record up (read it by its id, or search \
+                               the list for its name) before repeating the request.";
+
 /// A token or gateway key that was good once, for those who keep a record of its use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndedCredential {
@@ -135,6 +139,16 @@ pub enum Refusal {
         /// Prose: whether a write may have been carried out.
         detail: String,
     },
+    /// A write that v1 may have carried out: 504 `upstream_timeout` when v1 did not answer in time, else 502
+    /// `upstream_error`. The only refusal for such a write, and never one that invites to repeat it.
+    OutcomeUnknown {
+        /// Prose for the client: that the write may have been carried out, and how to find out.
+        detail: String,
+        /// For the log only.
+        cause: String,
+        /// Whether v1 did not answer in time.
+        timed_out: bool,
+    },
     /// 503 `overloaded`: more requests at once than configured.
     Overloaded,
     /// 504 `deadline_exceeded`: the request's own deadline passed.
@@ -197,6 +211,11 @@ impl Refusal {
         Self::UpstreamError { detail: detail.into(), cause: cause.to_string() }
     }
 
+    /// A write that v1 may have carried out. `what` says in a sentence what went wrong; how to find out is added.
+    pub fn outcome_unknown(what: impl fmt::Display, cause: impl fmt::Display, timed_out: bool) -> Self {
+        Self::OutcomeUnknown { detail: format!("{what} {MAY_BE_DONE}"), cause: cause.to_string(), timed_out }
+    }
+
     /// HTTP status of this refusal.
     pub fn status(&self) -> u16 {
         match self {
@@ -209,12 +228,14 @@ impl Refusal {
             Self::RateLimited { .. } => 429,
             Self::Internal { .. } => 500,
             Self::NotImplemented { .. } => 501,
-            Self::UpstreamError { .. } => 502,
+            Self::UpstreamError { .. } | Self::OutcomeUnknown { timed_out: false, .. } => 502,
             Self::UpstreamUnavailable { .. }
             | Self::Overloaded
             | Self::IndexBuilding { .. }
             | Self::StoreUnavailable { .. } => 503,
-            Self::UpstreamTimeout { .. } | Self::DeadlineExceeded => 504,
+            Self::UpstreamTimeout { .. }
+            | Self::OutcomeUnknown { timed_out: true, .. }
+            | Self::DeadlineExceeded => 504,
         }
     }
 
@@ -234,9 +255,9 @@ impl Refusal {
             Self::RateLimited { .. } => "rate_limited",
             Self::Internal { .. } => "internal_error",
             Self::NotImplemented { .. } => "not_implemented",
-            Self::UpstreamError { .. } => "upstream_error",
+            Self::UpstreamError { .. } | Self::OutcomeUnknown { timed_out: false, .. } => "upstream_error",
             Self::UpstreamUnavailable { .. } => "upstream_unavailable",
-            Self::UpstreamTimeout { .. } => "upstream_timeout",
+            Self::UpstreamTimeout { .. } | Self::OutcomeUnknown { timed_out: true, .. } => "upstream_timeout",
             Self::Overloaded => "overloaded",
             Self::DeadlineExceeded => "deadline_exceeded",
             Self::IndexBuilding { .. } => "index_building",

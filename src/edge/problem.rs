@@ -106,6 +106,9 @@ fn shown(refusal: &Refusal) -> Shown<'_> {
             again(SOON, plain("Upstream Unavailable", "The service behind the gateway could not be reached.")),
         ),
         Refusal::UpstreamTimeout { detail } => plain("Upstream Timeout", detail),
+        Refusal::OutcomeUnknown { detail, cause, timed_out } => {
+            because(cause, plain(if *timed_out { "Upstream Timeout" } else { "Upstream Error" }, detail))
+        }
         Refusal::Overloaded => {
             again(SOON, plain("Overloaded", "More requests are running than the gateway serves at once."))
         }
@@ -244,6 +247,8 @@ mod tests {
             Refusal::UpstreamError { detail: detail(), cause: cause() },
             Refusal::UpstreamUnavailable { cause: cause() },
             Refusal::UpstreamTimeout { detail: detail() },
+            Refusal::OutcomeUnknown { detail: detail(), cause: cause(), timed_out: false },
+            Refusal::OutcomeUnknown { detail: detail(), cause: cause(), timed_out: true },
             Refusal::Overloaded,
             Refusal::DeadlineExceeded,
             Refusal::IndexBuilding { detail: detail(), retry_after: 7 },
