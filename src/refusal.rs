@@ -53,6 +53,11 @@ pub enum Refusal {
         /// One entry per rejected field; may be empty when no field fits (O28).
         errors: Vec<FieldError>,
     },
+    /// 431 `validation_error`: the head of the request is larger than the gateway reads.
+    HeadTooLarge {
+        /// Prose with the limit.
+        detail: String,
+    },
     /// 400 `ordering_not_cursor_eligible`, with the ordering that was in effect.
     OrderingNotCursorEligible {
         /// The effective ordering, for example `sort_order`.
@@ -183,6 +188,11 @@ impl Refusal {
         Self::Validation { detail: detail.into(), errors: Vec::new() }
     }
 
+    /// A request whose head is larger than the gateway reads.
+    pub fn head_too_large(detail: impl Into<String>) -> Self {
+        Self::HeadTooLarge { detail: detail.into() }
+    }
+
     /// The 404 for records: the same words whether the record is absent or invisible.
     pub fn not_found() -> Self {
         Self::NotFound { detail: "No such record, or not visible to this credential.".into() }
@@ -226,6 +236,7 @@ impl Refusal {
             Self::MethodNotAllowed { .. } => 405,
             Self::Conflict { .. } | Self::ManagedAtWorkspace | Self::ManagedAtProject => 409,
             Self::RateLimited { .. } => 429,
+            Self::HeadTooLarge { .. } => 431,
             Self::Internal { .. } => 500,
             Self::NotImplemented { .. } => 501,
             Self::UpstreamError { .. } | Self::OutcomeUnknown { timed_out: false, .. } => 502,
@@ -242,7 +253,7 @@ impl Refusal {
     /// Stable machine-readable code of this refusal.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Validation { .. } => "validation_error",
+            Self::Validation { .. } | Self::HeadTooLarge { .. } => "validation_error",
             Self::OrderingNotCursorEligible { .. } => "ordering_not_cursor_eligible",
             Self::Unauthorized { .. } | Self::InvalidToken { .. } => "unauthorized",
             Self::InsufficientScope { .. } | Self::Forbidden { .. } => "forbidden",

@@ -6,6 +6,8 @@
 use super::PrincipalKind;
 use crate::refusal::Refusal;
 use crate::v1::{V1Key, invalid_key};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use futures_util::future::BoxFuture;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
@@ -24,6 +26,9 @@ pub const CODE: &str = "cwc_";
 pub const CLIENT_SECRET: &str = "cws_";
 /// How gateway keys begin.
 pub const GATEWAY_KEY: &str = "cwk_";
+
+/// Length of a whole secret: its beginning and 256 bits in base64.
+const OWN_LENGTH: usize = 47;
 
 const OWN: [&str; 5] = [ACCESS_TOKEN, REFRESH_TOKEN, CODE, CLIENT_SECRET, GATEWAY_KEY];
 
@@ -121,14 +126,28 @@ pub fn is_own(text: &str) -> bool {
     OWN.iter().any(|prefix| text.starts_with(prefix))
 }
 
-/// Whether any credential among the headers is the gateway's own; such are of no use at v1.
+/// Whether any credential among the headers is the gateway's own; such are of no use at v1. Where credentials belong,
+/// the beginning of one is enough, also as user or password of `Basic`; elsewhere it has to be whole, for other texts
+/// may begin so by chance.
 pub fn presents_own(headers: &HeaderMap) -> bool {
-    let holds = |value: &[u8]| {
-        let text = String::from_utf8_lossy(value);
-        text.split([' ', ',']).any(is_own)
-    };
-    let all = |name: &str| headers.get_all(name).iter().any(|value| holds(value.as_bytes()));
-    all(AUTHORIZATION.as_str()) || all("x-api-key")
+    headers.iter().any(|(name, value)| {
+        let text = String::from_utf8_lossy(value.as_bytes());
+        let belongs = *name == AUTHORIZATION || name == "x-api-key";
+        let basic = text.split(' ').next_back().filter(|_| *name == AUTHORIZATION).and_then(basic);
+        holds_own(&text, belongs) || basic.is_some_and(|basic| holds_own(&basic, true))
+    })
+}
+
+/// Whether one of the words of `text` is a secret of this gateway's own.
+fn holds_own(text: &str, beginning: bool) -> bool {
+    let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-');
+    words.any(|word| is_own(word) && (beginning || word.len() == OWN_LENGTH))
+}
+
+/// User and password of a `Basic` credential.
+fn basic(text: &str) -> Option<String> {
+    let bytes = STANDARD.decode(text).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// SHA-256 of whatever the headers present as a credential: a bearer token, else a key; none when they present

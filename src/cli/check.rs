@@ -10,6 +10,9 @@ use std::time::Duration;
 pub(super) fn run(args: &CheckArgs) -> Outcome {
     let settings = args.settings.load()?;
     println!("settings  fine");
+    for warning in settings.warnings() {
+        println!("warning   {warning}");
+    }
     let plan = app::compile_plan(settings.mappings.as_deref()).map_err(|fault| fault.to_string())?;
     let working = plan.operations.iter().filter(|operation| operation.works()).count();
     println!("mappings  fine: {} operations, {working} of them work in this version", plan.operations.len());

@@ -9,6 +9,9 @@ pub(super) fn run(args: &SettingArgs) -> Outcome {
     let settings = args.load()?;
     settings.upstream.needed_base_url().map_err(|fault| fault.to_string())?;
     telemetry::start(&settings.log).map_err(|fault| fault.to_string())?;
+    for warning in settings.warnings() {
+        tracing::warn!("{warning}");
+    }
     block_on(async move {
         let app = App::build(&settings).await.map_err(|fault| fault.to_string())?;
         let address = settings.listen.address;

@@ -1,5 +1,5 @@
-//! What of a message's head crosses the gateway (RFC 9110, 7.6): hop-by-hop headers stay, forwarding
-//! headers are added, everything else goes on as it is.
+//! What of a message's head crosses the gateway (RFC 9110, 7.6): hop-by-hop headers stay, those that say who asks
+//! and for what are written anew, everything else goes on as it is.
 //!
 //! May use: `settings`, `edge::connection`, `edge::public_base`.
 
@@ -7,7 +7,7 @@ use super::connection::Peer;
 use super::public_base::{host, scheme};
 use crate::settings::PublicSettings;
 use http::header::{
-    CONNECTION, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
+    CONNECTION, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -29,6 +29,46 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
+/// Headers by which a server behind may find another client, address, method, path or user than the gateway did.
+/// Neither strangers nor proxies send them on; what a trusted proxy says in `X-Forwarded-For`, `-Host` and `-Proto` is
+/// used to write the gateway's own.
+const SAID_OF_THE_CLIENT: [&str; 31] = [
+    "cf-connecting-ip",
+    "cf-connecting-ipv6",
+    "cf-pseudo-ipv4",
+    "client-ip",
+    "fastly-client-ip",
+    "forwarded",
+    "forwarded-for",
+    "front-end-https",
+    "path-info",
+    "proxy",
+    "remote-addr",
+    "remote-user",
+    "script-name",
+    "true-client-ip",
+    "x-appengine-user-ip",
+    "x-azure-clientip",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "x-envoy-external-address",
+    "x-host",
+    "x-http-host-override",
+    "x-http-method",
+    "x-http-method-override",
+    "x-method-override",
+    "x-originating-ip",
+    "x-real-ip",
+    "x-remote-addr",
+    "x-remote-ip",
+    "x-remote-user",
+    "x-scheme",
+    "x-script-name",
+];
+
+/// Beginnings of further such headers.
+const KINDS_OF_THE_CLIENT: [&str; 5] = ["x-forwarded", "x-original-", "x-rewrite-", "x-url-", "x-wsgi-"];
+
 /// Takes out what speaks about one connection, those headers included that `Connection` names.
 pub(super) fn strip_hop_by_hop(headers: &mut HeaderMap) {
     for name in named_in_connection(headers).into_iter().chain(HOP_BY_HOP) {
@@ -47,8 +87,10 @@ pub(super) fn request_headers(request: &Parts, settings: &PublicSettings) -> Hea
     let mut headers = request.headers.clone();
     let trailers = accepts_trailers(&headers);
     strip_hop_by_hop(&mut headers);
-    headers.remove(HOST);
-    headers.remove(EXPECT);
+    // Trailers are not sent on: nobody has looked at what they say.
+    for name in [HOST, EXPECT, TRAILER] {
+        headers.remove(name);
+    }
     if trailers {
         headers.insert(TE, HeaderValue::from_static("trailers"));
     }
@@ -65,18 +107,24 @@ fn accepts_trailers(headers: &HeaderMap) -> bool {
 /// only from trusted proxies.
 fn add_forwarding(headers: &mut HeaderMap, request: &Parts, settings: &PublicSettings) {
     let peer = request.extensions.get::<Peer>().map(|peer| peer.0.ip().to_canonical());
-    if !peer.is_some_and(|peer| settings.trusts(peer)) {
-        headers.remove(FORWARDED_FOR);
-    }
-    let before = headers.get_all(FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok().map(str::to_owned));
+    let trusted = peer.is_some_and(|peer| settings.trusts(peer));
+    let before = request.headers.get_all(FORWARDED_FOR).iter().filter(|_| trusted);
+    let before = before.filter_map(|value| value.to_str().ok().map(str::to_owned));
     let chain: Vec<String> = before.chain(peer.map(|peer| peer.to_string())).collect();
+    for name in headers.keys().filter(|name| is_said_of_the_client(name)).cloned().collect::<Vec<_>>() {
+        headers.remove(name);
+    }
     set(headers, FORWARDED_FOR, &chain.join(", "));
     set(headers, FORWARDED_HOST, &host(request, settings));
     set(headers, FORWARDED_PROTO, scheme(request, settings));
 }
 
+fn is_said_of_the_client(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    SAID_OF_THE_CLIENT.contains(&name) || KINDS_OF_THE_CLIENT.iter().any(|kind| name.starts_with(kind))
+}
+
 fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {
-    headers.remove(&name);
     if let Ok(value) = HeaderValue::from_str(value)
         && !value.is_empty()
     {

@@ -1,9 +1,10 @@
 //! Accepts connections (HTTP/1.1 and h2c) and lets running requests finish when told to stop.
 //!
-//! May use: `settings`, `telemetry`, `edge::connection`, `edge::leftover`, `edge::stack`.
+//! May use: `settings`, `telemetry`, `edge::connection`, `edge::door`, `edge::leftover`, `edge::stack`.
 
 use super::body::{Body, watched};
 use super::connection::{Clock, Peer, Timed};
+use super::door::{Gate, Limits, Unreadable, Verdicts};
 use super::leftover::read_on;
 use super::stack::Stack;
 use crate::settings::ListenSettings;
@@ -27,7 +28,12 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 /// Requests side by side on one HTTP/2 connection.
 const HTTP2_STREAMS: u32 = 128;
 
-type Server = auto::Builder<TokioExecutor>;
+/// How connections are served.
+#[derive(Clone)]
+struct Server {
+    http: auto::Builder<TokioExecutor>,
+    door: Limits,
+}
 
 /// Serves `stack` on `listener` until `shutdown` ends; then accepts nothing more, lets running requests
 /// finish for at most the drain time and closes what is left.
@@ -60,19 +66,17 @@ pub async fn serve(
 }
 
 fn server(settings: &ListenSettings) -> Server {
-    let mut server = Server::new(TokioExecutor::new());
-    server
-        .http1()
+    let mut http = auto::Builder::new(TokioExecutor::new());
+    http.http1()
         .timer(TokioTimer::new())
         .header_read_timeout(None)
         .max_buf_size(settings.max_header_size)
         .max_headers(settings.max_headers);
-    server
-        .http2()
+    http.http2()
         .timer(TokioTimer::new())
         .max_header_list_size(u32::try_from(settings.max_header_size).unwrap_or(u32::MAX))
         .max_concurrent_streams(HTTP2_STREAMS);
-    server
+    Server { http, door: Limits::of(settings) }
 }
 
 async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
@@ -99,10 +103,15 @@ async fn converse(
     if let Err(error) = socket.set_nodelay(true) {
         tracing::debug!({ field::CAUSE } = %error, "TCP_NODELAY could not be set");
     }
-    let requests = clock.clone();
-    let service = hyper::service::service_fn(move |request| answer(stack.clone(), request, peer, requests.clone()));
-    let io = TokioIo::new(Timed::new(socket, clock.clone()));
-    let connection = watcher.watch(server.serve_connection(io, service));
+    let (requests, verdicts) = (clock.clone(), Verdicts::default());
+    let gate = Gate::new(Timed::new(socket, clock.clone()), server.door, verdicts.clone());
+    let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
+        if let Some(refusal) = verdicts.of_next() {
+            request.extensions_mut().insert(Unreadable(refusal));
+        }
+        answer(stack.clone(), request, peer, requests.clone())
+    });
+    let connection = watcher.watch(server.http.serve_connection(TokioIo::new(gate), service));
     tokio::select! {
         ended = connection => {
             if let Err(error) = ended {

@@ -11,6 +11,7 @@ mod body;
 mod client_address;
 mod connection;
 pub mod dispatch;
+mod door;
 mod forwarding;
 mod layers;
 mod leftover;

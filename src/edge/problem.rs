@@ -71,6 +71,7 @@ fn shown(refusal: &Refusal) -> Shown<'_> {
         Refusal::Validation { detail, errors } => {
             Shown { errors: Some(errors), ..plain("Validation Error", detail) }
         }
+        Refusal::HeadTooLarge { detail } => Shown { errors: Some(&[]), ..plain("Validation Error", detail) },
         Refusal::OrderingNotCursorEligible { ordering } => plain(
             "Ordering Not Cursor Eligible",
             format!("Cursor pagination is not possible with order_by={ordering}."),
@@ -230,6 +231,7 @@ mod tests {
         vec![
             Refusal::field("options.1.name", "required"),
             Refusal::invalid("no field fits"),
+            Refusal::head_too_large("too much"),
             Refusal::OrderingNotCursorEligible { ordering: "sort_order".into() },
             Refusal::Unauthorized { detail: detail() },
             Refusal::invalid_token(),

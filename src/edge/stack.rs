@@ -24,7 +24,7 @@ pub fn stack(settings: &Settings, surface: Surface) -> Stack {
     let permits = Arc::new(Semaphore::new(limits.concurrency));
     let surface = Arc::new(surface);
     let readiness = surface.readiness.clone();
-    let deadline = limits.deadline;
+    let (deadline, edge) = (limits.deadline, settings.edge);
     let layered = ServiceBuilder::new()
         // First, because everything below logs, counts or answers under the request's id and address.
         .layer_fn(move |inner| layers::companion(inner, deadline, public.clone()))
@@ -39,6 +39,8 @@ pub fn stack(settings: &Settings, surface: Surface) -> Stack {
         .layer_fn(layers::answer)
         // Outside everything that runs other people's code.
         .layer_fn(layers::panics)
+        // Before anything that looks at path, host or headers to decide.
+        .layer_fn(move |inner| layers::door(inner, edge))
         // Before the load limit: a full gateway is alive, and says so.
         .layer_fn(move |inner| layers::health(inner, readiness.clone()))
         // Before the deadline: whoever is refused must not wait first.

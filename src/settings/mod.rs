@@ -10,6 +10,7 @@
 
 mod cache;
 mod cors;
+mod edge;
 mod error;
 mod index;
 mod limits;
@@ -29,6 +30,7 @@ mod workflow;
 
 pub use cache::CacheSettings;
 pub use cors::CorsSettings;
+pub use edge::{EdgeSettings, Underscores};
 pub use error::{SettingFault, SettingsError};
 pub use index::IndexSettings;
 pub use limits::LimitSettings;
@@ -57,6 +59,8 @@ pub const USUAL_FILES: [&str; 2] = ["causeway.toml", "config/causeway.toml"];
 pub struct Settings {
     /// The listener.
     pub listen: ListenSettings,
+    /// The strictness of the door.
+    pub edge: EdgeSettings,
     /// The public address.
     pub public: PublicSettings,
     /// The service behind.
@@ -113,9 +117,21 @@ impl Settings {
         reader.finish(settings)
     }
 
+    /// What is allowed and probably not wanted, a sentence each.
+    pub fn warnings(&self) -> Vec<String> {
+        let open = !self.listen.address.ip().to_canonical().is_loopback() && self.public.url.is_none();
+        let warning = format!(
+            "public_url is not set although {} can be reached from other machines: addresses in answers, and the \
+             issuer of OAuth, are then what each client says in its Host header; set public_url",
+            self.listen.address
+        );
+        open.then_some(warning).into_iter().collect()
+    }
+
     fn read(from: &mut Reader) -> Self {
         Self {
             listen: ListenSettings::read(from),
+            edge: EdgeSettings::read(from),
             public: PublicSettings::read(from),
             upstream: UpstreamSettings::read(from),
             store: StoreSettings::read(from),

@@ -63,6 +63,20 @@ fn the_defaults_are_the_documented_ones() {
 }
 
 #[test]
+fn a_listener_for_others_without_a_public_address_is_warned_of() {
+    let warnings = |file: &str| load(file, &[], &[]).unwrap().warnings();
+    for address in ["127.0.0.1:8080", "127.0.0.2:1", "[::1]:8080", "[::ffff:127.0.0.1]:8080"] {
+        assert!(warnings(&format!("[listen]\naddress = \"{address}\"")).is_empty(), "{address}");
+    }
+    for address in ["0.0.0.0:8080", "[::]:8080", "192.0.2.1:80"] {
+        let found = warnings(&format!("[listen]\naddress = \"{address}\""));
+        assert!(found.len() == 1 && found[0].contains("public_url") && found[0].contains(address), "{found:?}");
+        let set = format!("public_url = \"https://v2.example.com\"\n[listen]\naddress = \"{address}\"");
+        assert!(warnings(&set).is_empty(), "{address}");
+    }
+}
+
+#[test]
 fn flags_win_over_environment_over_file() {
     let file = "[limits]\nconcurrency = 1\nbody = 1\ndeadline = \"1s\"\n";
     let env = [("CAUSEWAY_LIMITS__CONCURRENCY", "2"), ("CAUSEWAY_LIMITS__BODY", "2KiB")];

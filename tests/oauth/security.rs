@@ -18,8 +18,8 @@ fn text(path: &str) -> String {
 fn tests() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut folders =
-        vec![root.join("tests/oauth"), root.join("src/oauth"), root.join("src/access"), root.join("src/edge")];
+    let folders = ["tests/oauth", "tests/hostile", "src/oauth", "src/access", "src/edge"];
+    let mut folders: Vec<_> = folders.iter().map(|folder| root.join(folder)).collect();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).expect("readable") {
             let path = entry.expect("readable").path();

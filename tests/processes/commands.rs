@@ -58,6 +58,18 @@ async fn explain_tells_and_sends_nothing_unless_told_to() {
 }
 
 #[tokio::test]
+async fn a_missing_public_address_is_a_warning_in_check_and_at_start() {
+    let (code, out, err) = run(&["check", "--set", "listen.address=0.0.0.0:8080"]).await;
+    assert!((code, err.as_str()) == (0, "") && out.contains("\nwarning   public_url is not set"), "{out}{err}");
+    let (code, out, _) = run(&["check", "--set", "listen.address=127.0.0.1:8080"]).await;
+    assert!(code == 0 && !out.contains("warning"), "{out}");
+    // A store that cannot be opened ends the start behind the warning.
+    let serve = ["serve", "--upstream", "http://127.0.0.1:1", "--set", "listen.address=0.0.0.0:0", "--set"];
+    let (code, _, err) = run(&[&serve[..], &["store.url=sqlite:/nonexistent/folder/x.db"]].concat()).await;
+    assert!(code != 0 && err.contains("WARN") && err.contains("public_url is not set"), "{err}");
+}
+
+#[tokio::test]
 async fn explain_says_on_standard_error_what_it_cannot_explain() {
     for (arguments, code, sentence) in [
         (vec!["explain", "GET", "/api/v2/nothing/"], 1, "no operation has this path"),

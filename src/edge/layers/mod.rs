@@ -3,7 +3,7 @@
 //! A layer is a function from the service inside to the service outside. Inside `answer` services fail
 //! with a `Refusal`, outside they never fail.
 //!
-//! May use: `context`, `limits`, `refusal`, `settings`, `telemetry`, `edge::body`, `edge::problem`,
+//! May use: `context`, `limits`, `refusal`, `settings`, `telemetry`, `edge::body`, `edge::door`, `edge::problem`,
 //! `edge::public_base`.
 
 mod access_log;
@@ -11,6 +11,7 @@ mod answer;
 mod companion;
 mod cors;
 mod deadline;
+mod door;
 mod head;
 mod health;
 mod overload;
@@ -21,6 +22,7 @@ pub(super) use answer::answer;
 pub(super) use companion::{REQUEST_ID, companion};
 pub(super) use cors::cors;
 pub(super) use deadline::deadline;
+pub(super) use door::door;
 pub(super) use head::head;
 pub(super) use health::health;
 pub(super) use overload::overload;

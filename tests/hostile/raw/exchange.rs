@@ -131,10 +131,10 @@ fn at_v1(case: &Case, received: &[Received]) -> Checked {
     }
     let heads = received.iter().map(|request| request.head.to_lowercase()).collect::<String>();
     if let Some(missing) = case.with.iter().find(|line| !heads.lines().any(|has| has == **line)) {
-        return Err(format!("v1 did not get {missing:?}: {heads}"));
+        return Err(format!("v1 did not get {missing:?}: {heads:?}"));
     }
     if let Some(found) = case.without.iter().find(|text| heads.contains(*text)) {
-        return Err(format!("v1 got {found:?}: {heads}"));
+        return Err(format!("v1 got {found:?}"));
     }
     match (&case.body, received.last()) {
         (Some(body), Some(last)) if *body != last.body => {

@@ -102,33 +102,60 @@ fn hop_by_hop() -> Vec<Case> {
 /// Whatever begins as the gateway's own secrets do never reaches v1.
 fn own_credentials() -> Vec<Case> {
     let cases = [
-        ("a gateway key", "X-Api-Key: cwk_0123456789abcdef\r\n"),
-        ("a gateway key under another letter case", "X-API-KEY: cwk_0123456789abcdef\r\n"),
-        ("a gateway key behind a key of v1", "X-Api-Key: key-of-v1\r\nX-Api-Key: cwk_0123456789abcdef\r\n"),
-        ("a gateway key before a key of v1", "X-Api-Key: cwk_0123456789abcdef\r\nX-Api-Key: key-of-v1\r\n"),
-        ("a gateway key in a list", "X-Api-Key: key-of-v1,cwk_0123456789abcdef\r\n"),
-        ("a gateway key behind a tab", "X-Api-Key: key-of-v1\tcwk_0123456789abcdef\r\n"),
-        ("a gateway key behind a semicolon", "X-Api-Key: key-of-v1;cwk_0123456789abcdef\r\n"),
-        ("a gateway key in quotes", "X-Api-Key: \"cwk_0123456789abcdef\"\r\n"),
-        ("a gateway key as a bearer token", "Authorization: Bearer cwk_0123456789abcdef\r\n"),
+        ("a gateway key", "X-Api-Key: cwk_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG\r\n"),
+        (
+            "a gateway key under another letter case",
+            "X-API-KEY: cwk_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG\r\n",
+        ),
+        (
+            "a gateway key behind a key of v1",
+            "X-Api-Key: key-of-v1\r\nX-Api-Key: cwk_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG\r\n",
+        ),
+        (
+            "a gateway key before a key of v1",
+            "X-Api-Key: cwk_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG\r\nX-Api-Key: key-of-v1\r\n",
+        ),
+        ("a gateway key in a list", "X-Api-Key: key-of-v1,cwk_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG\r\n"),
+        ("a gateway key behind a tab", "X-Api-Key: key-of-v1\tcwk_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG\r\n"),
+        (
+            "a gateway key behind a semicolon",
+            "X-Api-Key: key-of-v1;cwk_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG\r\n",
+        ),
+        ("a gateway key in quotes", "X-Api-Key: \"cwk_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG\"\r\n"),
+        (
+            "a gateway key as a bearer token",
+            "Authorization: Bearer cwk_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG\r\n",
+        ),
         (
             "a gateway key beside a key of v1",
-            "X-Api-Key: key-of-v1\r\nAuthorization: Bearer cwk_0123456789abcdef\r\n",
+            "X-Api-Key: key-of-v1\r\nAuthorization: Bearer cwk_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG\r\n",
         ),
-        ("an access token", "Authorization: Bearer cwa_0123456789abcdef\r\n"),
-        ("a refresh token without a scheme", "Authorization: cwr_0123456789abcdef\r\n"),
-        ("a gateway key as a Basic password", "Authorization: Basic dTpjd2tfMDEyMzQ1Njc4OWFiY2RlZg==\r\n"),
-        ("a gateway key as a Basic user", "Authorization: basic Y3drXzAxMjM0NTY3ODlhYmNkZWY6\r\n"),
-        ("a gateway key in a cookie", "Cookie: a=b; token=cwk_0123456789abcdef\r\n"),
-        ("a gateway key in another header", "X-Auth-Token: cwk_0123456789abcdef\r\n"),
-        ("a gateway key for a proxy", "Proxy-Authorization: Bearer cwk_0123456789abcdef\r\n"),
+        ("an access token", "Authorization: Bearer cwa_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG\r\n"),
+        ("a refresh token without a scheme", "Authorization: cwr_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG\r\n"),
+        (
+            "a gateway key as a Basic password",
+            "Authorization: Basic dTpjd2tfMDEyMzQ1Njc4OWFiY2RlZmdoaWprbG1ub3BxcnN0dXZ3eHl6QUJDREVGRw==\r\n",
+        ),
+        (
+            "a gateway key as a Basic user",
+            "Authorization: basic Y3drXzAxMjM0NTY3ODlhYmNkZWZnaGlqa2xtbm9wcXJzdHV2d3h5ekFCQ0RFRkc6\r\n",
+        ),
+        ("a gateway key in a cookie", "Cookie: a=b; token=cwk_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG\r\n"),
+        ("a gateway key in another header", "X-Auth-Token: cwk_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG\r\n"),
+        (
+            "a gateway key for a proxy",
+            "Proxy-Authorization: Bearer cwk_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG\r\n",
+        ),
     ];
     let refused = cases.map(|(name, lines)| case(name, get("/api/v1/x/", lines)).refused(401));
     let taken = [
         case("a Basic password of another kind", get("/api/v1/x/", "Authorization: Basic dTpw\r\n")).passes(LINE),
         case("a Basic password that is no base64", get("/api/v1/x/", "Authorization: Basic ???\r\n")).passes(LINE),
-        case("a word that holds the beginning of a key", get("/api/v1/x/", "X-Odd: xcwk_0123456789abcdef\r\n"))
-            .passes(LINE),
+        case(
+            "a word that holds the beginning of a key",
+            get("/api/v1/x/", "X-Odd: xcwk_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG\r\n"),
+        )
+        .passes(LINE),
     ];
     refused.into_iter().chain(taken).collect()
 }
@@ -139,7 +166,11 @@ pub fn dropping() -> Vec<Case> {
         |name: &str, lines: &str, gone: &[&str]| case(name, get("/api/v1/x/", lines)).passes(LINE).without(gone);
     vec![
         dropped("dropped: a header", "X_Odd: 1\r\n", &["x_odd"]),
-        dropped("dropped: a key", "X_Api_Key: cwk_0123456789abcdef\r\n", &["x_api_key", "cwk_"]),
+        dropped(
+            "dropped: a key",
+            "X_Api_Key: cwk_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG\r\n",
+            &["x_api_key", "cwk_"],
+        ),
         dropped("dropped: an address", "X_Forwarded_For: 6.6.6.6\r\n", &["x_forwarded_for", "6.6.6.6"]),
         dropped("dropped: two of one name", "X_Odd: 1\r\nX_Odd: 2\r\n", &["x_odd"]),
         case("dropped: the others stay", get("/api/v1/x/", "X-Odd: 1\r\nX_Odd: 2\r\n"))

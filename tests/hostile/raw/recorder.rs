@@ -90,7 +90,7 @@ fn framing(head: &str) -> Option<usize> {
 fn chunked(bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
     let (mut body, mut at) = (Vec::new(), 0);
     loop {
-        let line = bytes[at..].windows(2).position(|two| two == b"\r\n")?;
+        let line = bytes.get(at..)?.windows(2).position(|two| two == b"\r\n")?;
         let size = std::str::from_utf8(&bytes[at..at + line]).expect("a size");
         let size = usize::from_str_radix(size, 16).expect("a size");
         at += line + 2;

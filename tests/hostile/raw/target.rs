@@ -5,7 +5,7 @@ use super::{Case, case, everywhere, get};
 
 pub fn cases() -> Vec<Case> {
     let mut cases =
-        everywhere("dots behind the path", |path| get(&format!("{path}../x"), ""), |case| case.refused(400));
+        everywhere("dots behind the path", |path| get(&format!("{path}/../x"), ""), |case| case.refused(400));
     cases.extend(everywhere(
         "a NUL behind the path",
         |path| get(&format!("{path}%00"), ""),

@@ -1,0 +1,110 @@
+//! The head of one HTTP/1 request, with httparse, which hyper uses as well: what hyper would refuse without a word,
+//! and what it would tolerate in silence.
+//!
+//! May use: `refusal`, `edge::door`.
+
+use super::Limits;
+use super::length::{self, Body};
+use crate::refusal::Refusal;
+use http::{Method, Uri};
+
+/// A head that is not passed on.
+#[derive(Debug)]
+pub(super) struct Refused {
+    /// The answer.
+    pub(super) refusal: Refusal,
+    /// The head of a harmless request to be answered with it, after which the connection is closed.
+    pub(super) stand_in: Vec<u8>,
+}
+
+/// Looks for the end of heads in bytes that arrive one after the other, without looking at any byte twice.
+#[derive(Debug, Default)]
+pub(super) struct Search {
+    seen: usize,
+}
+
+impl Search {
+    /// The head at the beginning of `bytes`: its length and the body it announces; `None` while it is incomplete.
+    ///
+    /// # Errors
+    /// The head is malformed, too large, or announces a body whose end is not certain.
+    pub(super) fn head(&mut self, bytes: &[u8], limits: Limits) -> Result<Option<(usize, Body)>, Refused> {
+        let first_look = self.seen == 0;
+        let complete = self.ends(bytes);
+        if bytes.is_empty() || !complete && !first_look && bytes.len() <= limits.head {
+            return Ok(None);
+        }
+        let mut lines = vec![httparse::EMPTY_HEADER; limits.fields];
+        let mut request = httparse::Request::new(&mut lines);
+        let parsed = request.parse(bytes);
+        let judged = match parsed {
+            Err(error) => Err(malformed(error, limits)),
+            Ok(httparse::Status::Complete(length)) if length > limits.head => Err(too_large(limits)),
+            Ok(httparse::Status::Complete(length)) => {
+                judge(&bytes[..length], &request).map(|body| Some((length, body)))
+            }
+            Ok(httparse::Status::Partial) if complete => {
+                Err(Refusal::invalid("The head of the request is malformed."))
+            }
+            Ok(httparse::Status::Partial) if bytes.len() > limits.head => Err(too_large(limits)),
+            Ok(httparse::Status::Partial) => Ok(None),
+        };
+        if matches!(judged, Ok(Some(_))) {
+            self.seen = 0;
+        }
+        judged.map_err(|refusal| Refused { refusal, stand_in: stand_in(&request, parsed.is_ok()) })
+    }
+
+    /// Whether the end of a head is among `bytes`: an empty line, behind those that may come before it.
+    fn ends(&mut self, bytes: &[u8]) -> bool {
+        let begin = bytes.iter().position(|byte| !b"\r\n".contains(byte)).unwrap_or(bytes.len());
+        let from = self.seen.saturating_sub(3).max(begin).min(bytes.len());
+        self.seen = bytes.len();
+        let new = &bytes[from..];
+        memchr::memchr_iter(b'\n', new)
+            .any(|at| matches!(new.get(at + 1..), Some([b'\n', ..] | [b'\r', b'\n', ..])))
+    }
+}
+
+fn malformed(error: httparse::Error, limits: Limits) -> Refusal {
+    match error {
+        httparse::Error::TooManyHeaders => {
+            Refusal::head_too_large(format!("The request has more than {} header fields.", limits.fields))
+        }
+        error => Refusal::invalid(format!("The head of the request is malformed: {error}.")),
+    }
+}
+
+fn too_large(limits: Limits) -> Refusal {
+    Refusal::head_too_large(format!("The head of the request is larger than {} bytes.", limits.head))
+}
+
+/// What httparse takes and another server may read differently.
+fn judge(head: &[u8], request: &httparse::Request<'_, '_>) -> Result<Body, Refusal> {
+    if memchr::memchr_iter(b'\n', head).any(|at| at == 0 || head[at - 1] != b'\r') {
+        return Err(Refusal::invalid("A line of the head ends with a line feed alone."));
+    }
+    let path = request.path.unwrap_or_default();
+    if path.contains('#') {
+        return Err(Refusal::invalid("The address of a request has no fragment."));
+    }
+    if path.parse::<Uri>().is_err() {
+        return Err(Refusal::invalid("The address of the request is malformed."));
+    }
+    length::announced(request.headers, request.version == Some(0)).map_err(Refusal::invalid)
+}
+
+/// A request with the method (as far as that decides whether the answer has a body), the path and the host of the
+/// refused one, so that log and answer tell of them.
+fn stand_in(request: &httparse::Request<'_, '_>, complete: bool) -> Vec<u8> {
+    let method = if request.method == Some(Method::HEAD.as_str()) { Method::HEAD } else { Method::GET };
+    let path = request.path.filter(|path| path.starts_with('/') && path.parse::<Uri>().is_ok()).unwrap_or("/");
+    let mut head = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n").into_bytes();
+    let told = request.headers.iter().filter(|_| complete);
+    for line in told.filter(|line| ["host", "x-request-id"].iter().any(|name| line.name.eq_ignore_ascii_case(name)))
+    {
+        head.extend_from_slice(&[line.name.as_bytes(), b": ", line.value, b"\r\n"].concat());
+    }
+    head.extend_from_slice(b"\r\n");
+    head
+}

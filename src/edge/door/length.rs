@@ -1,0 +1,65 @@
+//! Where the body of a message ends (RFC 9112, 6): by one `Content-Length` or by chunks, never by both.
+//!
+//! May use: `refusal`.
+
+use crate::refusal::Refusal;
+use http::HeaderMap;
+use http::header::CONTENT_LENGTH;
+
+/// How a body ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Body {
+    /// There is none.
+    None,
+    /// After this many bytes.
+    Length(u64),
+    /// With its last chunk.
+    Chunked,
+}
+
+/// The body that the header lines of an HTTP/1 request announce.
+///
+/// # Errors
+/// What is wrong with them, in a sentence.
+pub(super) fn announced(lines: &[httparse::Header<'_>], http_10: bool) -> Result<Body, &'static str> {
+    let values = |name: &str| -> Vec<&[u8]> {
+        lines.iter().filter(|line| line.name.eq_ignore_ascii_case(name)).map(|line| line.value).collect()
+    };
+    let (encodings, lengths) = (values("transfer-encoding"), values("content-length"));
+    match (&encodings[..], &lengths[..]) {
+        ([], []) => Ok(Body::None),
+        ([], [length]) => Ok(number(length).filter(|length| *length > 0).map_or(Body::None, Body::Length)),
+        ([], _) => Err("The request has more than one Content-Length."),
+        (_, [_, ..]) => Err("The request has both a Content-Length and a Transfer-Encoding."),
+        (_, []) if http_10 => Err("HTTP/1.0 knows no Transfer-Encoding."),
+        ([encoding], []) if encoding.trim_ascii().eq_ignore_ascii_case(b"chunked") => Ok(Body::Chunked),
+        (_, []) => Err("No Transfer-Encoding but chunked alone is understood."),
+    }
+    .and_then(|body| match lengths[..] {
+        [length] if number(length).is_none() => Err(NO_NUMBER),
+        _ => Ok(body),
+    })
+}
+
+const NO_NUMBER: &str = "The Content-Length is not a number.";
+
+/// Digits alone; no sign, no list, and small enough to be counted.
+fn number(text: &[u8]) -> Option<u64> {
+    let text = text.trim_ascii();
+    let digits = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    let number = std::str::from_utf8(text).ok().filter(|_| digits)?.parse().ok()?;
+    (number <= i64::MAX as u64).then_some(number)
+}
+
+/// HTTP/2 frames its bodies itself, but a `Content-Length` goes on to v1.
+///
+/// # Errors
+/// 400 for several of them, or one that is not a number.
+pub(super) fn one_number(headers: &HeaderMap) -> Result<(), Refusal> {
+    let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
+    match (lengths.next(), lengths.next()) {
+        (_, Some(_)) => Err(Refusal::invalid("The request has more than one Content-Length.")),
+        (Some(length), None) if number(length.as_bytes()).is_none() => Err(Refusal::invalid(NO_NUMBER)),
+        _ => Ok(()),
+    }
+}

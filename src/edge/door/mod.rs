@@ -1,0 +1,65 @@
+//! The strict door: what two servers could read differently is refused before anything else looks at it.
+//!
+//! Purpose: a proxy before the gateway, the gateway and v1 have to agree where a request ends, what its path is and
+//! who sent it; each difference is a way for a stranger to hide a request from one of them. Requests come in two
+//! steps. [`Gate`] reads the bytes of HTTP/1 before hyper, because hyper hides some of what it tolerates (a
+//! `Content-Length` beside a `Transfer-Encoding`, lone line feeds) and answers what it refuses without a body;
+//! what the gate refuses becomes a request like any other, whose answer is the problem. [`admit`] looks at what
+//! every version of HTTP has: names of headers, method, host, path.
+//!
+//! May use: `refusal`, `settings`, `edge::dispatch`.
+
+mod chunks;
+mod gate;
+mod head;
+mod host;
+mod length;
+mod method;
+mod names;
+mod scan;
+mod target;
+
+pub(super) use gate::{Gate, Verdicts};
+
+use super::dispatch::is_pass_through;
+use crate::refusal::Refusal;
+use crate::settings::{EdgeSettings, ListenSettings};
+use http::Version;
+use http::request::Parts;
+
+/// How large a head may be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// Bytes of a head, or of the trailers of a body.
+    head: usize,
+    /// Header fields.
+    fields: usize,
+}
+
+impl Limits {
+    /// As `settings` say.
+    pub(super) fn of(settings: &ListenSettings) -> Self {
+        Self { head: settings.max_header_size, fields: settings.max_headers }
+    }
+}
+
+/// Why a request could not be read; among its extensions instead of what it said.
+#[derive(Debug, Clone)]
+pub(super) struct Unreadable(pub(super) Refusal);
+
+/// Lets a request in, or says why not. Headers with underscores are taken out when the settings say so.
+///
+/// # Errors
+/// 400 `validation_error`, 405 `method_not_allowed`, or what the gate had to say.
+pub(super) fn admit(request: &mut Parts, settings: EdgeSettings) -> Result<(), Refusal> {
+    if let Some(Unreadable(refusal)) = request.extensions.remove() {
+        return Err(refusal);
+    }
+    names::check(&mut request.headers, settings.underscores)?;
+    if request.version > Version::HTTP_11 {
+        length::one_number(&request.headers)?;
+    }
+    method::check(&request.method, is_pass_through(request.uri.path()))?;
+    target::check(&request.method, &request.uri)?;
+    host::check(request)
+}

@@ -1,0 +1,173 @@
+//! Follows the bytes of a connection from request to request.
+//!
+//! May use: `edge::door`.
+
+use super::Limits;
+use super::chunks::{Chunks, Step};
+use super::head::{Refused, Search};
+use super::length::Body;
+
+/// How HTTP/2 begins; what follows is hyper's business.
+const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// What the next bytes are part of.
+#[derive(Debug)]
+enum Part {
+    /// The beginning of the connection, which tells HTTP/2 from HTTP/1.
+    Beginning,
+    Http2,
+    Head(Search),
+    Length(u64),
+    Chunks(Chunks),
+}
+
+/// What is to be done behind the bytes that are good.
+#[derive(Debug)]
+pub(super) enum Then {
+    /// Wait for more.
+    More,
+    /// Answer this and read no further.
+    Refuse(Refused),
+    /// End the connection: a body is broken.
+    Break(&'static str),
+}
+
+/// Where in its requests a connection is.
+#[derive(Debug)]
+pub(super) struct Scan {
+    part: Part,
+    limits: Limits,
+    /// Heads that were good so far.
+    pub(super) heads: u64,
+}
+
+impl Scan {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self { part: Part::Beginning, limits, heads: 0 }
+    }
+
+    /// How many of `bytes` are good, and what to do then. What is not among those has to come again, with more.
+    pub(super) fn over(&mut self, bytes: &[u8]) -> (usize, Then) {
+        let mut good = 0;
+        loop {
+            match self.step(&bytes[good..]) {
+                Ok(0) => return (good, Then::More),
+                Ok(step) => good += step,
+                Err(then) => return (good, then),
+            }
+        }
+    }
+
+    /// How many bytes at the beginning of `bytes` are good, at least; 0 when more have to come.
+    fn step(&mut self, bytes: &[u8]) -> Result<usize, Then> {
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        match &mut self.part {
+            Part::Beginning if bytes.len() < HTTP2_PREFACE.len() && HTTP2_PREFACE.starts_with(bytes) => Ok(0),
+            Part::Beginning if bytes.starts_with(HTTP2_PREFACE) => {
+                self.part = Part::Http2;
+                Ok(bytes.len())
+            }
+            Part::Beginning => {
+                self.part = Part::Head(Search::default());
+                self.step(bytes)
+            }
+            Part::Http2 => Ok(bytes.len()),
+            Part::Head(search) => match search.head(bytes, self.limits).map_err(Then::Refuse)? {
+                None => Ok(0),
+                Some((length, body)) => {
+                    self.heads += 1;
+                    self.part = part_of(body);
+                    Ok(length)
+                }
+            },
+            Part::Length(left) => {
+                let here = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len());
+                *left -= here as u64;
+                if *left == 0 {
+                    self.part = Part::Head(Search::default());
+                }
+                Ok(here)
+            }
+            Part::Chunks(chunks) => match chunks.step(bytes, self.limits).map_err(Then::Break)? {
+                Step::More => Ok(0),
+                Step::Passed(here) => Ok(here),
+                Step::Ended(here) => {
+                    self.part = Part::Head(Search::default());
+                    Ok(here)
+                }
+            },
+        }
+    }
+}
+
+fn part_of(body: Body) -> Part {
+    match body {
+        Body::None => Part::Head(Search::default()),
+        Body::Length(length) => Part::Length(length),
+        Body::Chunked => Part::Chunks(Chunks::Size),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { head: 8192, fields: 20 };
+    const REQUESTS: &[u8] = b"\r\nGET /1 HTTP/1.1\r\nHost: a\r\n\r\nPOST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n\r\n\r\n\
+          POST /3 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n\r\n\r\n0\r\n\r\nGET /4 HTTP/1.1\r\n\r\n";
+
+    /// Good bytes and what comes behind them when `bytes` arrive in pieces of `piece`.
+    fn over(bytes: &[u8], piece: usize) -> (usize, u64, Then) {
+        let (mut scan, mut held, mut good) = (Scan::new(LIMITS), Vec::new(), 0);
+        for new in bytes.chunks(piece) {
+            held.extend_from_slice(new);
+            let (passed, then) = scan.over(&held);
+            held.drain(..passed);
+            good += passed;
+            if !matches!(then, Then::More) {
+                return (good, scan.heads, then);
+            }
+        }
+        (good, scan.heads, Then::More)
+    }
+
+    #[test]
+    fn requests_are_told_apart_however_their_bytes_arrive() {
+        for piece in 1..REQUESTS.len() {
+            let (good, heads, then) = over(REQUESTS, piece);
+            assert!(
+                good == REQUESTS.len() && heads == 4 && matches!(then, Then::More),
+                "{piece}: {good} {heads} {then:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_refused_is_refused_however_its_bytes_arrive() {
+        let bad = b"GET /5 HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\nmore";
+        let bytes = [REQUESTS, bad].concat();
+        for piece in 1..bytes.len() {
+            let (good, heads, then) = over(&bytes, piece);
+            let Then::Refuse(refused) = then else { panic!("{piece}: {then:?}") };
+            assert_eq!((good, heads, refused.refusal.status()), (REQUESTS.len(), 4, 400), "{piece}");
+            assert_eq!(refused.stand_in, b"GET /5 HTTP/1.1\r\nconnection: close\r\nHost: a\r\n\r\n");
+        }
+    }
+
+    #[test]
+    fn http2_is_left_alone() {
+        let bytes = [HTTP2_PREFACE, b"\0\0\0\x04\0\0\0\0\0GET / nonsense\n\n"].concat();
+        for piece in 1..bytes.len() {
+            let (good, heads, then) = over(&bytes, piece);
+            assert!(good == bytes.len() && heads == 0 && matches!(then, Then::More), "{piece}: {then:?}");
+        }
+    }
+
+    #[test]
+    fn a_head_without_an_end_is_too_large_at_some_time() {
+        let (good, _, then) = over(&[&b"GET / HTTP/1.1\r\nx: "[..], &[b'x'; 9000]].concat(), 100);
+        assert!(good == 0 && matches!(&then, Then::Refuse(refused) if refused.refusal.status() == 431), "{then:?}");
+    }
+}

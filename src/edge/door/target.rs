@@ -1,0 +1,62 @@
+//! Paths: what a server behind could resolve to another path than the one that was judged here. Everything else goes
+//! on byte for byte.
+//!
+//! May use: `refusal`, `edge::dispatch`.
+
+use crate::edge::dispatch::is_v2;
+use crate::refusal::Refusal;
+use http::{Method, Uri};
+use percent_encoding::percent_decode_str;
+
+/// Refuses every other form of a target than a path (or the address of one), and paths with dot segments, encoded
+/// slashes, backslashes or control characters. They are decoded once, as v1's server does.
+///
+/// # Errors
+/// 400.
+pub(super) fn check(method: &Method, uri: &Uri) -> Result<(), Refusal> {
+    if uri.path() == "*" && *method == Method::OPTIONS {
+        return Ok(());
+    }
+    if !uri.path().starts_with('/') || uri.authority().is_some() && uri.scheme().is_none() {
+        return Err(Refusal::invalid("The target of the request is not a path."));
+    }
+    if !matches!(uri.scheme_str(), None | Some("http" | "https")) {
+        return Err(Refusal::invalid("The address of the request is of another scheme than http."));
+    }
+    path(uri.path()).map_err(Refusal::invalid)?;
+    // What is NUL in a query of v2, its parameters judge themselves.
+    match uri.query() {
+        Some(query) if !is_v2(uri.path()) && percent_decode_str(query).any(|byte| byte == 0) => {
+            Err(Refusal::invalid("The query has a NUL character."))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn path(path: &str) -> Result<(), &'static str> {
+    if !whole_escapes(path) {
+        return Err("The path has a percent sign without two hexadecimal digits.");
+    }
+    let decoded: Vec<u8> = percent_decode_str(path).collect();
+    // Overlong forms of dots and slashes are no UTF-8.
+    let decoded = String::from_utf8(decoded).map_err(|_| "The path is not UTF-8.")?;
+    if decoded.chars().any(char::is_control) {
+        return Err("The path has a control character.");
+    }
+    if decoded.contains('\\') {
+        return Err("The path has a backslash.");
+    }
+    if decoded.matches('/').count() != path.matches('/').count() {
+        return Err("The path has an encoded slash.");
+    }
+    // Some servers drop what follows a semicolon before they resolve dots.
+    let dots = |segment: &str| matches!(segment.split(';').next(), Some("." | ".."));
+    if decoded.split('/').any(dots) { Err("The path has a dot segment.") } else { Ok(()) }
+}
+
+/// Whether each percent sign begins an escape.
+fn whole_escapes(path: &str) -> bool {
+    let digits =
+        |rest: &str| matches!(rest.as_bytes(), [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
+    path.split('%').skip(1).all(digits)
+}

@@ -1,0 +1,40 @@
+//! How strict the door is.
+
+use super::reader::Reader;
+use super::source::Raw;
+use super::value::Setting;
+
+/// What becomes of headers whose names have underscores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Underscores {
+    /// The request is refused.
+    #[default]
+    Refuse,
+    /// The request goes on without them.
+    Drop,
+}
+
+impl Setting for Underscores {
+    const FORM: &'static str = "\"refuse\" or \"drop\"";
+
+    fn from_raw(raw: &Raw) -> Option<Self> {
+        match String::from_raw(raw)?.as_str() {
+            "refuse" => Some(Self::Refuse),
+            "drop" => Some(Self::Drop),
+            _ => None,
+        }
+    }
+}
+
+/// The door (`[edge]`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EdgeSettings {
+    /// Headers whose names have underscores.
+    pub underscores: Underscores,
+}
+
+impl EdgeSettings {
+    pub(super) fn read(from: &mut Reader) -> Self {
+        Self { underscores: from.get("edge.underscores") }
+    }
+}
