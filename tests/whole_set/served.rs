@@ -136,6 +136,6 @@ async fn the_page_needs_no_credential_and_no_other_host() {
     let schema = asked(&world, SCHEMA, &[("x-api-key", "gil")]).await.expect(200);
     assert_eq!(document.bytes, schema.bytes);
     let absent: Value = asked(&world, "/api/v2/docs/../../etc/passwd", &[]).await.json;
-    assert_eq!(absent["status"], 404);
+    assert_eq!(absent["status"], 400);
     world.problem(asked(&world, "/api/v2/docs/nothing.js", &[]).await, 404, "resource_not_found");
 }
