@@ -134,10 +134,19 @@ pub enum Refusal {
         /// For the log only.
         cause: String,
     },
+    /// 502 `upstream_error`: v1 itself failed (5xx).
+    UpstreamFault {
+        /// Prose for the client.
+        detail: String,
+        /// For the log only.
+        cause: String,
+    },
     /// 503 `upstream_unavailable`: v1 could not be reached.
     UpstreamUnavailable {
         /// For the log only.
         cause: String,
+        /// Whole seconds until it is worth trying again, at least 1.
+        retry_after: u64,
     },
     /// 504 `upstream_timeout`: v1 did not answer in time.
     UpstreamTimeout {
@@ -226,6 +235,16 @@ impl Refusal {
         Self::OutcomeUnknown { detail: format!("{what} {MAY_BE_DONE}"), cause: cause.to_string(), timed_out }
     }
 
+    /// v1 could not be reached, with the cause for the log; worth another try soon.
+    pub fn unavailable(cause: impl fmt::Display) -> Self {
+        Self::UpstreamUnavailable { cause: cause.to_string(), retry_after: 1 }
+    }
+
+    /// Whether v1 is away or failing, so that this says nothing about what was asked.
+    pub fn is_trouble(&self) -> bool {
+        matches!(self, Self::UpstreamFault { .. } | Self::UpstreamUnavailable { .. } | Self::UpstreamTimeout { .. })
+    }
+
     /// HTTP status of this refusal.
     pub fn status(&self) -> u16 {
         match self {
@@ -239,7 +258,9 @@ impl Refusal {
             Self::HeadTooLarge { .. } => 431,
             Self::Internal { .. } => 500,
             Self::NotImplemented { .. } => 501,
-            Self::UpstreamError { .. } | Self::OutcomeUnknown { timed_out: false, .. } => 502,
+            Self::UpstreamError { .. }
+            | Self::UpstreamFault { .. }
+            | Self::OutcomeUnknown { timed_out: false, .. } => 502,
             Self::UpstreamUnavailable { .. }
             | Self::Overloaded
             | Self::IndexBuilding { .. }
@@ -266,7 +287,9 @@ impl Refusal {
             Self::RateLimited { .. } => "rate_limited",
             Self::Internal { .. } => "internal_error",
             Self::NotImplemented { .. } => "not_implemented",
-            Self::UpstreamError { .. } | Self::OutcomeUnknown { timed_out: false, .. } => "upstream_error",
+            Self::UpstreamError { .. }
+            | Self::UpstreamFault { .. }
+            | Self::OutcomeUnknown { timed_out: false, .. } => "upstream_error",
             Self::UpstreamUnavailable { .. } => "upstream_unavailable",
             Self::UpstreamTimeout { .. } | Self::OutcomeUnknown { timed_out: true, .. } => "upstream_timeout",
             Self::Overloaded => "overloaded",

@@ -319,7 +319,7 @@ fn no_answer() -> Refusal {
 
 fn refusal(error: &Error) -> Refusal {
     if error.is_connect() {
-        return Refusal::UpstreamUnavailable { cause: chain(error) };
+        return Refusal::unavailable(chain(error));
     }
     if of_the_client(error) {
         return Refusal::invalid("The request body could not be read to its end.");

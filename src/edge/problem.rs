@@ -15,7 +15,7 @@ use serde::Serialize;
 /// Media type of every error body.
 pub const MEDIA_TYPE: &str = "application/problem+json";
 
-/// Seconds after which it is worth trying again when v1 cannot be reached or the gateway is full.
+/// Seconds after which it is worth trying again when the gateway is full.
 const SOON: u64 = 1;
 /// Seconds after which it is worth trying again when the store is away.
 const LATER: u64 = 5;
@@ -101,10 +101,15 @@ fn shown(refusal: &Refusal) -> Shown<'_> {
         Refusal::NotImplemented { operation } => {
             plain("Not Implemented", format!("{operation} does not work in this version."))
         }
-        Refusal::UpstreamError { detail, cause } => because(cause, plain("Upstream Error", detail)),
-        Refusal::UpstreamUnavailable { cause } => because(
+        Refusal::UpstreamError { detail, cause } | Refusal::UpstreamFault { detail, cause } => {
+            because(cause, plain("Upstream Error", detail))
+        }
+        Refusal::UpstreamUnavailable { cause, retry_after } => because(
             cause,
-            again(SOON, plain("Upstream Unavailable", "The service behind the gateway could not be reached.")),
+            again(
+                *retry_after,
+                plain("Upstream Unavailable", "The service behind the gateway could not be reached."),
+            ),
         ),
         Refusal::UpstreamTimeout { detail } => plain("Upstream Timeout", detail),
         Refusal::OutcomeUnknown { detail, cause, timed_out } => {
@@ -247,7 +252,8 @@ mod tests {
             Refusal::Internal { cause: cause() },
             Refusal::NotImplemented { operation: "states.list".into() },
             Refusal::UpstreamError { detail: detail(), cause: cause() },
-            Refusal::UpstreamUnavailable { cause: cause() },
+            Refusal::UpstreamFault { detail: detail(), cause: cause() },
+            Refusal::UpstreamUnavailable { cause: cause(), retry_after: 3 },
             Refusal::UpstreamTimeout { detail: detail() },
             Refusal::OutcomeUnknown { detail: detail(), cause: cause(), timed_out: false },
             Refusal::OutcomeUnknown { detail: detail(), cause: cause(), timed_out: true },

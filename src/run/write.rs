@@ -170,7 +170,9 @@ pub(super) fn id_of(v1: &Members) -> Result<Uuid, Refusal> {
 pub(super) fn created_but(id: Uuid) -> impl Fn(Refusal) -> Refusal {
     move |refusal| {
         let what = match &refusal {
-            Refusal::Validation { detail, .. } | Refusal::UpstreamError { detail, .. } => detail.clone(),
+            Refusal::Validation { detail, .. }
+            | Refusal::UpstreamError { detail, .. }
+            | Refusal::UpstreamFault { detail, .. } => detail.clone(),
             other => other.code().to_owned(),
         };
         let detail = format!(

@@ -17,11 +17,11 @@ impl V1Error {
     pub fn refusal(&self, method: Method) -> Refusal {
         let write = method != Method::Get;
         match self {
-            Self::Unreachable(_) => Refusal::UpstreamUnavailable { cause: self.to_string() },
+            Self::Unreachable(_) => Refusal::unavailable(self),
             Self::Broken(_) if write => Refusal::UpstreamTimeout {
                 detail: format!("The connection to the service behind broke before it had answered. {LOOK_UP}"),
             },
-            Self::Broken(_) => Refusal::UpstreamUnavailable { cause: self.to_string() },
+            Self::Broken(_) => Refusal::unavailable(self),
             Self::Timeout { maybe_done: true } => {
                 Refusal::UpstreamTimeout { detail: format!("The service behind did not answer in time. {LOOK_UP}") }
             }
@@ -60,14 +60,14 @@ pub(super) fn refusal_of_failure(answer: &V1Response) -> Option<Refusal> {
             Some(not_v1(status, "a redirect; check the configured base URL of v1 (scheme, host, path)"))
         }
         status @ (406 | 413 | 415) => Some(not_v1(status, "a refusal of the form of the gateway's request")),
-        503 => Some(Refusal::UpstreamUnavailable { cause: "v1 answered 503".into() }),
+        503 => Some(Refusal::unavailable("v1 answered 503")),
         504 => Some(Refusal::UpstreamTimeout {
             detail: format!("The service behind did not answer in time. If this was a write: {LOOK_UP}"),
         }),
-        status @ 500..=599 => Some(Refusal::upstream(
-            format!("The service behind failed with status {status}. If this was a write: {LOOK_UP}"),
-            format!("v1 answered {status}: {}", excerpt(answer)),
-        )),
+        status @ 500..=599 => Some(Refusal::UpstreamFault {
+            detail: format!("The service behind failed with status {status}. If this was a write: {LOOK_UP}"),
+            cause: format!("v1 answered {status}: {}", excerpt(answer)),
+        }),
         status if !answer.is_json => Some(not_v1(status, "an answer that is not JSON")),
         _ => None,
     }

@@ -39,7 +39,7 @@ fn every_refusal_is_in_the_table_of_codes() {
         Refusal::internal(""),
         Refusal::NotImplemented { operation: text() },
         Refusal::upstream("", ""),
-        Refusal::UpstreamUnavailable { cause: text() },
+        Refusal::unavailable(""),
         Refusal::UpstreamTimeout { detail: text() },
         Refusal::Overloaded,
         Refusal::DeadlineExceeded,
