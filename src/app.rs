@@ -8,8 +8,8 @@ use crate::context::Context;
 use crate::describe::openapi::Document;
 use crate::docs::DocsPage;
 use crate::edge::{
-    Admission, Body, CallObserver, CallUnderWay, PassThrough, Readiness, Stack, Surface, V2Service, WriteObserver,
-    read_body, serve, stack,
+    Admission, Body, CallObserver, CallUnderWay, Condition, PassThrough, Readiness, Stack, Surface, V2Service,
+    WriteObserver, read_body, serve, stack,
 };
 use crate::index::{IndexSettings, Indexes};
 use crate::limits::Limits;
@@ -21,7 +21,9 @@ use crate::request::V2;
 use crate::run::{FUNCTIONS, Runner, RunnerSettings, keep_ahead, settle_left_open};
 use crate::settings::{HttpAddress, ListenSettings, Settings};
 use crate::store::Store;
-use crate::v1::{self, Budget, BudgetSettings, Client, ClientSettings, KeyId, Quota, V1Key};
+use crate::v1::{
+    self, Breaker, Budget, BudgetSettings, Client, ClientSettings, ConcurrencySettings, Health, KeyId, Quota, V1Key,
+};
 use crate::v2::Reply;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, Request};
@@ -126,6 +128,7 @@ impl App {
         let plan = compile_plan(settings.mappings.as_deref())?;
         let budget = Budget::new(budget_settings(settings));
         let client = Client::new(client_settings(settings, &upstream))?.paced_by(budget.clone());
+        let breaker = client.breaker().clone();
         let (oauth, access, store) = authorization(settings, &client, upstream.as_str()).await?;
         let indexes = Indexes::new(client.clone(), index_settings(settings));
         let document = Arc::new(Document::new(Arc::clone(&plan)));
@@ -143,7 +146,11 @@ impl App {
         let pass_through = PassThrough::new(&upstream, &settings.upstream, settings.public.clone())
             .map_err(StartError::PassThrough)?
             .observed_by(observer)
-            .counted_by(Arc::new(ForeignCalls(budget.clone())))
+            .counted_by(Arc::new(ForeignCalls {
+                budget: budget.clone(),
+                breaker: breaker.clone(),
+                access: access.clone(),
+            }))
             .admitting(Arc::new(KeysOfV1));
         let limits = Limits::new(&settings.limits.rate);
         let surface = Surface {
@@ -153,7 +160,7 @@ impl App {
             }),
             pages: vec![Arc::new(OAuthPages::new(oauth.clone())), Arc::new(DocsPage::new(document))],
             pass_through,
-            readiness: Arc::new(StoreReady(store.clone())),
+            readiness: Arc::new(Ready { store: store.clone(), breaker, needs_v1: settings.ready.needs_v1 }),
         };
         Ok(Self {
             stack: stack(settings, surface),
@@ -225,6 +232,10 @@ fn client_settings(settings: &Settings, upstream: &HttpAddress) -> ClientSetting
         response_cap: settings.upstream.max_response_size,
         pool_per_host: settings.upstream.pool_size,
         retry_jitter: RETRY_JITTER,
+        concurrency: ConcurrencySettings {
+            min: settings.upstream.concurrency_min,
+            max: settings.upstream.concurrency_max,
+        },
     }
 }
 
@@ -275,6 +286,7 @@ fn access_settings(settings: &Settings) -> AccessSettings {
         card_ttl: settings.cache.card,
         identity_ttl: settings.cache.identity,
         refused_identity_ttl: settings.cache.refused_identity,
+        outage_grace: settings.cache.outage_grace,
         capacity: PROOFS,
     }
 }
@@ -306,6 +318,7 @@ fn runner_settings(settings: &Settings) -> RunnerSettings {
         types: settings.types,
         late_write: settings.store.late_write,
         stretch: settings.cache.stretch,
+        stale_if_error: settings.cache.stale_if_error,
         service_key: service_key(settings),
     }
 }
@@ -335,34 +348,66 @@ impl Admission for KeysOfV1 {
     }
 }
 
-/// Ready means: the store can be read.
-struct StoreReady(Store);
+/// Ready means: the store can be read, and v1 used where that is asked for.
+struct Ready {
+    store: Store,
+    breaker: Breaker,
+    needs_v1: bool,
+}
 
-impl Readiness for StoreReady {
-    fn ready(&self) -> BoxFuture<'static, Result<(), Refusal>> {
-        let store = self.0.clone();
-        Box::pin(async move { Ok(store.ping().await?) })
+impl Readiness for Ready {
+    fn ready(&self) -> BoxFuture<'static, Result<Condition, Refusal>> {
+        let (store, health, needs_v1) = (self.store.clone(), self.breaker.health(), self.needs_v1);
+        Box::pin(async move {
+            store.ping().await?;
+            let (v1, since) = match health {
+                Health::Ok => ("ok", None),
+                Health::Unknown => ("unknown", None),
+                Health::Unreachable(_) if needs_v1 => return Err(Refusal::unavailable("v1 cannot be used")),
+                Health::Unreachable(since) => ("unreachable", Some(since.as_secs())),
+            };
+            Ok(Condition { status: "ready", store: Some("ok"), v1: Some(v1), v1_unreachable_seconds: since })
+        })
     }
 }
 
-/// Calls that pass through count in the budget of their key.
-struct ForeignCalls(Budget);
+/// Calls that pass through count in the budget of their key, and tell how v1 is.
+struct ForeignCalls {
+    budget: Budget,
+    breaker: Breaker,
+    access: Access,
+}
 
 impl CallObserver for ForeignCalls {
     fn sent(&self, headers: &HeaderMap) -> Box<dyn CallUnderWay> {
         // What v1 sees is the key in its own header; a bearer token is nothing to it.
         let key = headers.get("x-api-key").map(|key| KeyId::of(key.as_bytes().trim_ascii()));
-        Box::new(ForeignCall(key.map(|key| self.0.observe(key))))
+        let permit = key.map(|key| self.budget.observe(key));
+        Box::new(ForeignCall { permit, pass: self.breaker.observe(), key, access: self.access.clone() })
     }
 }
 
-struct ForeignCall(Option<v1::budget::Permit>);
+struct ForeignCall {
+    permit: Option<v1::budget::Permit>,
+    pass: v1::Pass,
+    key: Option<KeyId>,
+    access: Access,
+}
 
 impl CallUnderWay for ForeignCall {
     fn answered(self: Box<Self>, status: u16, headers: &HeaderMap) {
-        if let Some(permit) = self.0 {
+        if let Some(permit) = self.permit {
             permit.answered(&v1::told(status, headers));
         }
+        self.pass.ended(v1::Ended::of_status(status));
+        if let Some(key) = self.key.filter(|_| matches!(status, 401 | 403 | 404)) {
+            // It may be about what the key was allowed to see.
+            self.access.end_grace(key);
+        }
+    }
+
+    fn unreachable(self: Box<Self>) {
+        self.pass.ended(v1::Ended::Unreachable);
     }
 }
 

@@ -23,6 +23,12 @@ struct Told {
     standing: Option<Standing>,
 }
 
+impl Told {
+    fn is_stale(&self) -> bool {
+        self.notes.iter().any(|note| matches!(note, Note::Stale | Note::Outage))
+    }
+}
+
 /// Something about how an answer came about that its reader should know, for `Server-Timing`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note {
@@ -32,6 +38,8 @@ pub enum Note {
     Scan,
     /// Answered with older data than usual, because v1's quota is nearly used up.
     Stale,
+    /// Answered with older data than usual, because v1 is unreachable or failing.
+    Outage,
 }
 
 impl Note {
@@ -41,6 +49,7 @@ impl Note {
             Self::Index => "index",
             Self::Scan => "scan;desc=\"the project is too large for the index\"",
             Self::Stale => "stale;desc=\"the v1 budget is short\"",
+            Self::Outage => "stale;desc=\"v1 is not reachable\"",
         }
     }
 }
@@ -103,10 +112,21 @@ impl Meter {
         self.note(Note::Stale);
     }
 
+    /// The answer relies on what v1 showed at `read_at`, because v1 is unreachable or failing.
+    pub fn outlasted(&self, read_at: Instant) {
+        self.used(read_at);
+        self.note(Note::Outage);
+    }
+
+    /// Whether the answer relies on anything that is older than usual.
+    pub fn is_stale(&self) -> bool {
+        self.told().is_stale()
+    }
+
     /// Age of the oldest data used, when any is older than usual.
     pub fn stale_age(&self) -> Option<Duration> {
         let told = self.told();
-        told.oldest.filter(|_| told.notes.contains(&Note::Stale)).map(|oldest| oldest.elapsed())
+        told.oldest.filter(|_| told.is_stale()).map(|oldest| oldest.elapsed())
     }
 
     /// The credential of this request stands so with its limit.
@@ -161,6 +181,8 @@ pub struct Context {
     pub deadline: Instant,
     /// How urgent its v1 calls are.
     pub priority: Priority,
+    /// Whether it may rely on what v1 showed before, while v1 is unreachable or failing: a read for a client.
+    pub tolerant: bool,
     /// What it cost at v1.
     pub meter: Arc<Meter>,
 }
@@ -169,7 +191,8 @@ impl Context {
     /// A context that expires after `allowed`.
     pub fn new(request_id: impl Into<Arc<str>>, allowed: Duration) -> Self {
         let deadline = Instant::now() + allowed;
-        Self { request_id: request_id.into(), deadline, priority: Priority::default(), meter: Arc::default() }
+        let (priority, meter) = (Priority::default(), Arc::default());
+        Self { request_id: request_id.into(), deadline, priority, tolerant: false, meter }
     }
 
     /// The same accounting with a deadline of its own, for work that is shared with other requests and
@@ -182,6 +205,18 @@ impl Context {
     #[must_use]
     pub fn with_priority(self, priority: Priority) -> Self {
         Self { priority, ..self }
+    }
+
+    /// The same, relying on older data while v1 is away.
+    #[must_use]
+    pub fn tolerating(self, tolerant: bool) -> Self {
+        Self { tolerant, ..self }
+    }
+
+    /// Longest wait for v1 while something older is at hand: a third of the time left, so that what else has to be
+    /// asked for the answer finds time too.
+    pub fn patience(&self) -> Duration {
+        self.remaining() / 3
     }
 
     /// Time left until the deadline; zero when it has passed.

@@ -57,7 +57,8 @@ impl V2 {
         body: impl Future<Output = Result<Bytes, Refusal>>,
         ctx: Context,
     ) -> Result<Reply, Refusal> {
-        let ctx = ctx.with_priority(if head.method.is_safe() { Priority::Read } else { Priority::Write });
+        let read = head.method.is_safe();
+        let ctx = ctx.with_priority(if read { Priority::Read } else { Priority::Write }).tolerating(read);
         let plan = self.runner.plan();
         // Found before the credential is proven, because that costs a call already; judged after.
         let route = self.route(&head);

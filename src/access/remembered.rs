@@ -2,7 +2,8 @@
 //!
 //! An answer is used while it is young enough for the one who asks and not older than the last reason to
 //! forget it. Its age counts from before the question was sent. Faults (429, 5xx, time-outs) are never
-//! remembered. May use: `context`, `refusal`, `coalesce`, `v1` (for the key's id), `clock`.
+//! remembered. While v1 is unreachable or failing, a read may use a value that is older by a time of grace; a
+//! refusal is never used for longer, and v1's next verdict, whatever it is, replaces the value. May use: `context`, `refusal`, `coalesce`, `v1` (for the key's id), `clock`.
 
 use super::clock::Clock;
 use crate::coalesce::Coalesce;
@@ -13,6 +14,7 @@ use moka::future::Cache;
 use std::collections::HashMap;
 use std::future::Future;
 use std::hash::Hash;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
@@ -38,6 +40,8 @@ pub(super) struct Answer<V> {
 pub(super) struct Ages {
     pub(super) value: Duration,
     pub(super) refusal: Duration,
+    /// What a value may be older by while v1 is away.
+    pub(super) grace: Duration,
 }
 
 /// A reason to forget: everything that was asked for before it, under this mark, is void.
@@ -47,6 +51,8 @@ pub(super) enum Mark {
     Key(KeyId),
     Project(Uuid),
     Workspace(String),
+    /// Voids only what is used in a time of grace.
+    Grace(KeyId),
 }
 
 /// When something was last forgotten, by mark. Also voids answers that are still on their way.
@@ -102,6 +108,18 @@ impl Judge {
     }
 }
 
+impl Judge {
+    /// Whether a value may be used although v1 cannot be asked about it.
+    fn is_good_in_outage<V>(&self, answer: &Answer<V>, marks: &[Mark]) -> bool {
+        let allowed = self.ages.value + self.ages.grace;
+        answer.verdict.is_ok()
+            && !self.ages.grace.is_zero()
+            && self.clock.now().saturating_duration_since(answer.read_at) < allowed
+            && !self.forgotten.voids(answer.read_at, marks)
+            && !self.forgotten.voids(answer.read_at, &graces(marks))
+    }
+}
+
 impl<K, V> Remembered<K, V>
 where
     K: Hash + Eq + Clone + Send + Sync + 'static,
@@ -118,7 +136,7 @@ where
         let cache = Cache::builder()
             .max_capacity(capacity)
             .weigher(move |_, answer: &Answer<V>| answer.verdict.as_ref().map_or(1, weigh))
-            .time_to_live(ages.value.max(ages.refusal))
+            .time_to_live((ages.value + ages.grace).max(ages.refusal))
             .build();
         Self { cache, flights: Coalesce::default(), judge: Judge { forgotten, clock, ages } }
     }
@@ -144,15 +162,56 @@ where
         {
             return Ok(answer);
         }
+        let asking = self.ask(key.clone(), marks, (asked_at, oldest), ctx, &ask);
+        if !ctx.tolerant {
+            return asking.await;
+        }
+        let mut asking = pin!(asking);
+        let outcome = match tokio::time::timeout(ctx.patience(), &mut asking).await {
+            Ok(outcome) => outcome,
+            Err(_) if self.outlasting(&key, marks, max_age, ctx).await.is_some() => Err(no_answer()),
+            Err(_) => asking.await,
+        };
+        match outcome {
+            Err(refusal) if refusal.is_trouble() => {
+                // Looked for again, because it may have been forgotten or replaced meanwhile.
+                let older = self.outlasting(&key, marks, max_age, ctx).await.ok_or(refusal)?;
+                ctx.meter.outlasted(older.read_at);
+                Ok(older)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// What may be used under `key` should v1 turn out to be away. Whoever wants it asked now gets nothing else.
+    async fn outlasting(&self, key: &K, marks: &[Mark], max_age: Duration, ctx: &Context) -> Option<Answer<V>> {
+        if !ctx.tolerant || max_age.is_zero() {
+            return None;
+        }
+        let kept = self.cache.get(key).await?;
+        self.judge.is_good_in_outage(&kept, marks).then_some(kept)
+    }
+
+    async fn ask<F>(
+        &self,
+        key: K,
+        marks: &[Mark],
+        (asked_at, oldest): (Instant, Option<Instant>),
+        ctx: &Context,
+        ask: &impl Fn(Context) -> F,
+    ) -> Result<Answer<V>, Refusal>
+    where
+        F: Future<Output = Result<Verdict<V>, Refusal>> + Send + 'static,
+    {
         for _ in 1..ROUNDS {
-            let answer = self.ask_once(key.clone(), marks, oldest, ctx, &ask).await?;
+            let answer = self.ask_once(key.clone(), marks, oldest, ctx, ask).await?;
             // Work that was under way already may have begun before a change this request must see.
             let begun_for_us = answer.read_at >= asked_at && !self.judge.forgotten.voids(answer.read_at, marks);
             if begun_for_us || self.judge.is_good(&answer, marks, oldest) {
                 return Ok(answer);
             }
         }
-        self.ask_once(key, marks, oldest, ctx, &ask).await
+        self.ask_once(key, marks, oldest, ctx, ask).await
     }
 
     /// Remembers a value learned on the way to something else.
@@ -188,6 +247,20 @@ where
             }
         });
         let in_time = tokio::time::timeout(ctx.remaining(), flight).await;
-        in_time.unwrap_or_else(|_| Err(V1Error::Timeout { maybe_done: false }.refusal(Method::Get)))
+        in_time.unwrap_or_else(|_| Err(no_answer()))
     }
+}
+
+/// v1 has not answered in the time allowed.
+fn no_answer() -> Refusal {
+    V1Error::Timeout { maybe_done: false }.refusal(Method::Get)
+}
+
+/// The marks under which a time of grace is ended, of the keys in `marks`.
+fn graces(marks: &[Mark]) -> Vec<Mark> {
+    let key = |mark: &Mark| match mark {
+        Mark::Identity(key) | Mark::Key(key) => Some(Mark::Grace(*key)),
+        _ => None,
+    };
+    marks.iter().filter_map(key).collect()
 }

@@ -28,6 +28,8 @@ pub struct AccessSettings {
     pub identity_ttl: Duration,
     /// How long an invalid key is refused without asking v1; 5 s is a good value.
     pub refused_identity_ttl: Duration,
+    /// How much older all of these may be for a read while v1 is unreachable or failing.
+    pub outage_grace: Duration,
     /// Entries kept of each kind.
     pub capacity: u64,
 }
@@ -80,11 +82,12 @@ impl Access {
     /// With a clock of the caller's, which tests stop and push on.
     pub fn with_clock(client: Client, settings: AccessSettings, clock: Clock) -> Self {
         let card_ttl = settings.card_ttl.min(CARD_LIMIT);
-        let horizon = ID_TTL.max(settings.identity_ttl).max(settings.refused_identity_ttl);
+        let grace = settings.outage_grace;
+        let horizon = ID_TTL.max(settings.identity_ttl).max(settings.refused_identity_ttl) + grace;
         let forgotten = Arc::new(Forgotten::new(clock.clone(), horizon));
-        let identity_ages = Ages { value: settings.identity_ttl, refusal: settings.refused_identity_ttl };
-        let card_ages = Ages { value: card_ttl, refusal: REFUSED_CARD.min(card_ttl) };
-        let id_ages = Ages { value: ID_TTL, refusal: REFUSED_CARD };
+        let identity_ages = Ages { value: settings.identity_ttl, refusal: settings.refused_identity_ttl, grace };
+        let card_ages = Ages { value: card_ttl, refusal: REFUSED_CARD.min(card_ttl), grace };
+        let id_ages = Ages { value: ID_TTL, refusal: REFUSED_CARD, grace };
         let (capacity, marks) = (settings.capacity, || Arc::clone(&forgotten));
         let inner = Inner {
             identities: Remembered::new(capacity, |_| 1, identity_ages, marks(), clock.clone()),
@@ -297,6 +300,11 @@ impl Access {
     /// Forgets all cards obtained with a key.
     pub fn forget_key(&self, key: KeyId) {
         self.inner.forgotten.forget(Mark::Key(key));
+    }
+
+    /// v1 has refused something asked with a key: what is remembered of it is used within its usual age only.
+    pub fn end_grace(&self, key: KeyId) {
+        self.inner.forgotten.forget(Mark::Grace(key));
     }
 
     /// Forgets everybody's card of a project.

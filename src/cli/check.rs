@@ -4,7 +4,7 @@ use super::{CheckArgs, Outcome, block_on};
 use crate::app;
 use crate::context::Context;
 use crate::settings::Settings;
-use crate::v1::{Client, ClientSettings, V1Key, V1Request};
+use crate::v1::{Client, ClientSettings, ConcurrencySettings, V1Key, V1Request};
 use std::time::Duration;
 
 pub(super) fn run(args: &CheckArgs) -> Outcome {
@@ -35,6 +35,7 @@ async fn check_backend(settings: &Settings, base: String, key: Option<&str>) -> 
         response_cap: settings.upstream.max_response_size,
         pool_per_host: 1,
         retry_jitter: Duration::from_millis(50),
+        concurrency: ConcurrencySettings::default(),
     })
     .map_err(|fault| format!("upstream.base_url: {fault}"))?;
     expect_refusal(&client, &base, settings.limits.deadline).await?;

@@ -11,6 +11,7 @@ use crate::v2::Reply;
 use futures_util::future::BoxFuture;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, VARY};
 use http::{HeaderValue, Request, Response, StatusCode};
+use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,10 +39,26 @@ pub trait Pages: Send + Sync + 'static {
     ) -> BoxFuture<'static, Result<Response<Body>, Refusal>>;
 }
 
+/// How the gateway is, as `/readyz` tells strangers: words, and no addresses.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Condition {
+    /// `ready`.
+    pub status: &'static str,
+    /// `ok`, when there is a store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub store: Option<&'static str>,
+    /// `ok`, `unreachable`, or `unknown` when nobody has asked it lately.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub v1: Option<&'static str>,
+    /// For how long it has been unreachable, in whole seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub v1_unreachable_seconds: Option<u64>,
+}
+
 /// Whether the gateway can serve.
 pub trait Readiness: Send + Sync + 'static {
     /// Success when it can; else the refusal that requests would meet.
-    fn ready(&self) -> BoxFuture<'static, Result<(), Refusal>>;
+    fn ready(&self) -> BoxFuture<'static, Result<Condition, Refusal>>;
 }
 
 /// The readiness of something that is ready as soon as it runs.
@@ -49,8 +66,8 @@ pub trait Readiness: Send + Sync + 'static {
 pub struct AlwaysReady;
 
 impl Readiness for AlwaysReady {
-    fn ready(&self) -> BoxFuture<'static, Result<(), Refusal>> {
-        Box::pin(std::future::ready(Ok(())))
+    fn ready(&self) -> BoxFuture<'static, Result<Condition, Refusal>> {
+        Box::pin(std::future::ready(Ok(Condition { status: "ready", ..Condition::default() })))
     }
 }
 

@@ -76,6 +76,8 @@ pub trait CallObserver: Send + Sync + 'static {
 pub trait CallUnderWay: Send {
     /// v1 has answered.
     fn answered(self: Box<Self>, status: u16, headers: &HeaderMap);
+    /// No connection to v1 could be made. By default nobody wants to know.
+    fn unreachable(self: Box<Self>) {}
 }
 
 /// Decides whether a request may go through at all, by its headers.
@@ -166,8 +168,10 @@ impl PassThrough {
             answer = self.client.request(request) => answer.map_err(|error| refusal(&error)),
             () = progress.stalled(self.head_timeout) => Err(no_answer()),
         };
-        if let Ok(answer) = &answer {
-            call.answered(answer.status().as_u16(), answer.headers());
+        match &answer {
+            Ok(answer) => call.answered(answer.status().as_u16(), answer.headers()),
+            Err(Refusal::UpstreamUnavailable { .. }) => call.unreachable(),
+            Err(_) => {}
         }
         if let Some(write) = write {
             let path = write.path.clone();

@@ -5,6 +5,7 @@
 
 use super::collection::bad_data;
 use super::job::Job;
+use super::outage::Seen;
 use super::shelf::Audience;
 use crate::index::Scope;
 use crate::plan::Resource;
@@ -30,8 +31,11 @@ impl Job {
     pub(super) async fn read_item(&self, id: Uuid) -> Result<Item, Refusal> {
         let path = self.record_path(self.work_items()?, id)?;
         let request = V1Request::get(path, work_items::FIELDS);
-        let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await;
-        let answer = answer.map_err(|refusal| self.after_refused_read(refusal))?;
+        let seen = self.ask_item(request, id).await.map_err(|refusal| self.after_refused_read(refusal))?;
+        let answer = match seen {
+            Seen::Answer(answer) => answer,
+            Seen::Row(item) => return Box::pin(self.with_live_labels(*item)).await,
+        };
         match answer.status {
             200 => self.item_of(&answer.body),
             // The project is there, as its card said; the item is not (`items_get_random`, `archived_get`).

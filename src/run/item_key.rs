@@ -3,6 +3,7 @@
 //! v1's look-up knows no project in its path and hides what the caller cannot read behind 403 (trap 2,
 //! `items_key_private_project`); the key's form was checked before (trap 54).
 
+use super::answers::{Matter, Shown};
 use super::collection::bad_data;
 use super::job::Job;
 use crate::plan::PathTemplate;
@@ -10,7 +11,7 @@ use crate::refusal::Refusal;
 use crate::translate::Fault;
 use crate::translate::work_items::{self, Item};
 use crate::translate::work_items_key::HumanKey;
-use crate::v1::V1Request;
+use crate::v1::{V1Request, V1Response};
 use uuid::Uuid;
 
 const PATH: &str = "workspaces/{slug}/work-items/{identifier}/";
@@ -22,7 +23,7 @@ impl Job {
     /// 404 for whatever v1 does not show: unknown, archived, or in a project the caller cannot read.
     pub(super) async fn item_by_key(&self, key: &HumanKey) -> Result<(Item, Uuid), Refusal> {
         let request = self.request_by_key(&key.to_string())?;
-        let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await;
+        let answer = self.ask_kept(Shown::Key(self.key().id()), request, |answer| self.about_key(answer)).await;
         let answer = answer.map_err(|refusal| self.after_refused_read(refusal))?;
         match answer.status {
             200 => self.owned_item(&answer.body),
@@ -31,6 +32,16 @@ impl Job {
             status => Err(Refusal::upstream("The work item could not be read.", format!("status {status}"))),
         }
     }
+
+    /// What the answer to a look-up shows.
+    fn about_key(&self, answer: &V1Response) -> Vec<Matter> {
+        let mut about = vec![Matter::Workspace(self.slug().into())];
+        if let Ok((item, project)) = self.owned_item(&answer.body) {
+            about.extend([Matter::Project(project), Matter::Record(item.id)]);
+        }
+        about
+    }
+
     /// The call that looks `key` up in the workspace of this call.
     pub(super) fn request_by_key(&self, key: &str) -> Result<V1Request, Refusal> {
         let template = PathTemplate::parse(PATH).map_err(Refusal::internal)?;

@@ -52,7 +52,7 @@ pub(super) async fn read(job: &Job, call: &ListCall) -> Result<Option<DirectPage
     let Some((size, number)) = fit(window) else { return Ok(None) };
     let resource = job.work_items()?;
     let request = V1Request::get(job.collection_path(resource)?, query(&call.order, size, number));
-    let answer = job.runner.client.ask(job.key(), request, &job.call.ctx).await;
+    let answer = job.ask_project(request, None).await;
     let answer = answer.map_err(|refusal| job.after_refused_read(refusal))?;
     match answer.status {
         200 => Ok(cut(&answer.body, window, size * number, &call.order)?.map(|page| DirectPage {

@@ -1,5 +1,6 @@
 //! The parts that carry calls out, and one call on its way.
 
+use super::answers::Answers;
 use super::collection::Collection;
 use super::epochs::Epochs;
 use super::own::{self, KeptLists};
@@ -52,6 +53,8 @@ pub struct RunnerSettings {
     pub late_write: Duration,
     /// Age up to which collections and indices are used while v1's quota is short.
     pub stretch: Duration,
+    /// Age up to which whatever is kept is used while v1 is unreachable or failing.
+    pub stale_if_error: Duration,
     /// A key of the gateway's own that reads indices.
     pub service_key: Option<V1Key>,
 }
@@ -67,6 +70,7 @@ pub struct Runner {
     pub(super) collections: Shelf<Collection>,
     pub(super) rosters: Shelf<Vec<Person>>,
     pub(super) sets: Shelf<HashSet<Uuid>>,
+    pub(super) answers: Answers,
     pub(super) own_lists: KeptLists,
     /// Labels deleted a moment ago, which v1 may still show on items.
     pub(super) deleted_labels: Cache<Uuid, ()>,
@@ -98,6 +102,7 @@ impl Runner {
             collections: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
             rosters: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
             sets: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
+            answers: Answers::new(settings.stale_if_error),
             own_lists: KeptLists::default(),
             deleted_labels: Cache::builder().time_to_live(CLEANED_UP).max_capacity(DELETED).build(),
             compared: Cache::builder().time_to_live(indexes.sweep()).max_capacity(COMPARED).build(),
@@ -136,12 +141,14 @@ impl Runner {
     pub fn project_touched(&self, project: Uuid) {
         self.changes.in_project(project);
         self.indexes.touched(project);
+        self.void_project(project);
     }
 
     /// Something in this workspace was written to v1 past the plan.
     pub fn workspace_touched(&self, workspace: &str) {
         self.changes.in_workspace(workspace);
         self.indexes.touched_workspace(workspace);
+        self.void_workspace(workspace);
     }
 }
 
@@ -233,9 +240,10 @@ impl Job {
     /// Carries a write out, told to other gateway processes before and after when it goes to v1.
     async fn announced_step(self, project: Option<Uuid>) -> Result<Reply, Refusal> {
         let Some(project) = project else { return self.step().await };
-        let runner = Arc::clone(&self.runner);
+        let (runner, void) = (Arc::clone(&self.runner), self.voiding());
         runner.announce(project).await;
         let outcome = self.step().await;
+        void(&outcome);
         runner.announce(project).await;
         outcome
     }

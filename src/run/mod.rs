@@ -8,6 +8,7 @@
 //! `refusal`. May not use: `edge`, `cli`, `sandbox`.
 
 mod ahead;
+mod answers;
 pub mod audit;
 mod checks;
 mod collection;
@@ -25,6 +26,7 @@ mod item_sets;
 mod job;
 mod list;
 mod names;
+mod outage;
 pub mod outlook;
 mod own;
 mod parents;

@@ -140,16 +140,19 @@ impl<T: Send + Sync + 'static> Shelf<T> {
     }
 
     fn valid(&self, place: &Place, audience: Audience) -> Option<Kept<T>> {
+        self.unvoided(place, audience).filter(|kept| kept.read_at.elapsed() < self.time_to_live)
+    }
+
+    /// What is kept, however old, when nothing was written at its place since.
+    fn unvoided(&self, place: &Place, audience: Audience) -> Option<Kept<T>> {
         let kept = self.kept.get(&(place.clone(), audience))?;
-        let young = kept.read_at.elapsed() < self.time_to_live;
-        (young && kept.stamp > self.changes.last(place)).then_some(kept)
+        (kept.stamp > self.changes.last(place)).then_some(kept)
     }
 
     /// The thing kept for `place`, when it is younger than `age` and nothing was written there since.
     pub fn kept_within(&self, place: &Place, audience: Audience, age: Duration) -> Option<Loaded<T>> {
-        let kept = self.kept.get(&(place.clone(), audience))?;
-        let valid = kept.read_at.elapsed() < age && kept.stamp > self.changes.last(place);
-        valid.then_some(Loaded { thing: kept.thing, read_at: kept.read_at })
+        let kept = self.unvoided(place, audience).filter(|kept| kept.read_at.elapsed() < age)?;
+        Some(Loaded { thing: kept.thing, read_at: kept.read_at })
     }
 
     /// The thing at `place`, kept or read with `read`.
@@ -233,9 +236,10 @@ impl<T: Send + Sync + 'static> Shelf<T> {
     /// `touched` tells, when the write is given up, whether v1 may have carried out any of it.
     pub async fn begin_write(&self, place: &Place, audience: Audience, touched: Arc<AtomicBool>) -> Write<'_, T> {
         let guard = self.changes.lock(place).await;
-        let before = self.valid(place, audience);
+        let (before, older) = (self.valid(place, audience), self.unvoided(place, audience));
         let begun = self.changes.at(place);
-        Write { shelf: self, place: place.clone(), audience, before, begun, touched, done: false, _guard: guard }
+        let place = place.clone();
+        Write { shelf: self, place, audience, before, older, begun, touched, done: false, _guard: guard }
     }
 }
 
@@ -245,6 +249,8 @@ pub struct Write<'s, T: Send + Sync + 'static> {
     place: Place,
     audience: Audience,
     before: Option<Kept<T>>,
+    /// What was kept when the write began, too old to be used as long as v1 answers.
+    older: Option<Kept<T>>,
     begun: u64,
     touched: Arc<AtomicBool>,
     done: bool,
@@ -264,7 +270,7 @@ impl<T: Send + Sync + 'static> Write<'_, T> {
 
     /// Takes a part of the write that has happened into what is carried over.
     pub fn carry(&mut self, change: impl FnOnce(&T) -> T) {
-        if let Some(before) = &mut self.before {
+        if let Some(before) = self.before.as_mut().or(self.older.as_mut()) {
             before.thing = Arc::new(change(&before.thing));
         }
     }
@@ -278,7 +284,8 @@ impl<T: Send + Sync + 'static> Write<'_, T> {
     fn put_back(&mut self, change: impl FnOnce(&Arc<T>) -> Arc<T>) {
         let undisturbed = self.shelf.changes.last(&self.place) == self.begun;
         self.shelf.changes.at(&self.place);
-        if let Some(before) = self.before.take().filter(|_| undisturbed) {
+        let before = self.before.take().or_else(|| self.older.take());
+        if let Some(before) = before.filter(|_| undisturbed) {
             let entry =
                 Kept { thing: change(&before.thing), read_at: before.read_at, stamp: self.shelf.changes.tick() };
             self.shelf.kept.insert((self.place.clone(), self.audience), entry);
@@ -342,6 +349,25 @@ mod tests {
         assert_eq!(kept(Duration::ZERO), None);
         shelf.changes.in_project(Uuid::nil());
         assert_eq!(kept(Duration::from_secs(60)), None, "something was written since");
+    }
+
+    #[tokio::test]
+    async fn a_thing_too_old_to_serve_outlasts_writes_that_are_carried_over_or_never_happened() {
+        let shelf = Shelf::new(Duration::ZERO, Arc::<Changes>::default());
+        let kept = || {
+            let kept = shelf.kept_within(&place(), Audience::Members, Duration::from_secs(60));
+            kept.map(|loaded| (*loaded.thing, loaded.read_at))
+        };
+        read(&shelf, 1).await;
+        let (_, read_at) = kept().unwrap();
+        drop(write(&shelf, false).await);
+        assert_eq!(kept(), Some((1, read_at)), "v1 carried out nothing");
+        let begun = write(&shelf, false).await;
+        assert!(begun.before().is_none(), "the write itself does not rely on it");
+        begun.finish(|n| n + 10);
+        assert_eq!(kept(), Some((11, read_at)), "no younger than it was");
+        drop(write(&shelf, true).await);
+        assert_eq!(kept(), None);
     }
 
     #[tokio::test]

@@ -37,7 +37,9 @@ impl Job {
     pub(super) fn uses(&self, read_at: Instant, asked: Instant, usual: Duration) {
         let meter = &self.call.ctx.meter;
         let older = read_at < asked && asked - read_at >= usual;
-        if older { meter.stretched(read_at) } else { meter.used(read_at) }
+        // What is used because v1 is away has been told already.
+        let told = meter.notes().contains(&Note::Outage);
+        if older && !told { meter.stretched(read_at) } else { meter.used(read_at) }
     }
 
     /// Age up to which collections are used now.
@@ -58,15 +60,27 @@ impl Job {
         F: Future<Output = Result<T, Refusal>> + Send + 'static,
     {
         let (audience, asked) = (self.audience()?, Instant::now());
-        let kept = || shelf.kept_within(place, audience, self.runner.settings.stretch);
+        let settings = &self.runner.settings;
+        if let Some(kept) = shelf.kept_within(place, audience, settings.collection_ttl) {
+            self.uses(kept.read_at, asked, settings.collection_ttl);
+            return Ok(kept);
+        }
+        let kept = || shelf.kept_within(place, audience, settings.stretch);
         let loaded = match self.is_short().then(kept).flatten() {
             Some(kept) => kept,
-            None => match shelf.load(place, audience, read).await {
-                Err(refusal @ Refusal::RateLimited { .. }) if self.may_stretch() => kept().ok_or(refusal)?,
-                outcome => outcome?,
-            },
+            None => {
+                let older = || {
+                    let kept = shelf.kept_within(place, audience, settings.stale_if_error)?;
+                    let read_at = kept.read_at;
+                    Some((kept, read_at))
+                };
+                match self.or_older(older, shelf.load(place, audience, read)).await {
+                    Err(refusal @ Refusal::RateLimited { .. }) if self.may_stretch() => kept().ok_or(refusal)?,
+                    outcome => outcome?,
+                }
+            }
         };
-        self.uses(loaded.read_at, asked, self.runner.settings.collection_ttl);
+        self.uses(loaded.read_at, asked, settings.collection_ttl);
         Ok(loaded)
     }
 
@@ -80,11 +94,15 @@ impl Job {
         {
             return Ok(index);
         }
-        let mut outcome = indexes.fresh(scope, &key, ctx).await;
-        if key.id() != self.key().id() && outcome.is_err() && !ctx.remaining().is_zero() {
-            // What is wrong with the gateway's own key is not this caller's business.
-            outcome = indexes.fresh(scope, self.key(), ctx).await;
-        }
+        let fresh = async {
+            let mut outcome = indexes.fresh(scope, &key, ctx).await;
+            if key.id() != self.key().id() && outcome.is_err() && !ctx.remaining().is_zero() {
+                // What is wrong with the gateway's own key is not this caller's business.
+                outcome = indexes.fresh(scope, self.key(), ctx).await;
+            }
+            outcome
+        };
+        let outcome = self.or_older(|| self.older_index(scope), fresh).await;
         match outcome {
             Err(refusal @ (Refusal::RateLimited { .. } | Refusal::IndexBuilding { .. })) if self.may_stretch() => {
                 self.kept_index(scope).ok_or(refusal)

@@ -5,6 +5,9 @@ use std::time::Duration;
 
 /// Oldest project card the visibility rules allow.
 const OLDEST_CARD: Duration = Duration::from_secs(30);
+/// What is kept for an outage may not be older.
+const LONGEST_OUTAGE: Duration = Duration::from_secs(24 * 3600);
+const TOLERABLE: &str = "a duration of at most \"24h\"";
 
 /// Ages up to which cached answers are used (`[cache]`); zero means never.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +22,10 @@ pub struct CacheSettings {
     pub refused_identity: Duration,
     /// Collections and indices while v1's quota is short.
     pub stretch: Duration,
+    /// Whatever is kept, while v1 is unreachable or failing.
+    pub stale_if_error: Duration,
+    /// What is added to the ages of proofs of access while v1 is unreachable or failing.
+    pub outage_grace: Duration,
 }
 
 impl CacheSettings {
@@ -30,6 +37,9 @@ impl CacheSettings {
             identity: from.get("cache.identity"),
             refused_identity: from.get("cache.refused_identity"),
             stretch: from.get("cache.stretch"),
+            stale_if_error: from
+                .get_where("cache.stale_if_error", TOLERABLE, |age: &Duration| *age <= LONGEST_OUTAGE),
+            outage_grace: from.get_where("cache.outage_grace", TOLERABLE, |age: &Duration| *age <= LONGEST_OUTAGE),
         }
     }
 }

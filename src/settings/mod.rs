@@ -20,6 +20,7 @@ mod oauth;
 mod public;
 mod rate;
 mod reader;
+mod ready;
 mod secrets;
 mod source;
 mod store;
@@ -39,6 +40,7 @@ pub use log::{LogFormat, LogSettings};
 pub use oauth::OAuthSettings;
 pub use public::PublicSettings;
 pub use rate::RateSettings;
+pub use ready::ReadySettings;
 pub use secrets::SecretSettings;
 pub use source::{DEFAULTS, ENVIRONMENT_PREFIX, FILE_VARIABLE, Origin};
 pub use store::StoreSettings;
@@ -79,6 +81,8 @@ pub struct Settings {
     pub oauth: OAuthSettings,
     /// The secrets under which v1 keys are kept.
     pub secrets: SecretSettings,
+    /// When it is ready.
+    pub ready: ReadySettings,
     /// Cross-origin access.
     pub cors: CorsSettings,
     /// The log.
@@ -141,6 +145,7 @@ impl Settings {
             strict_query: from.get("strict_query"),
             oauth: OAuthSettings::read(from),
             secrets: SecretSettings::read(from),
+            ready: ReadySettings::read(from),
             cors: CorsSettings::read(from),
             log: LogSettings::read(from),
             types: TypeSettings::read(from),

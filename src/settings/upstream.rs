@@ -18,6 +18,10 @@ pub struct UpstreamSettings {
     pub max_response_size: usize,
     /// Idle connections kept for reuse.
     pub pool_size: usize,
+    /// Least and most calls under way at once; how many it is in between is found out.
+    pub concurrency_min: usize,
+    /// See [`UpstreamSettings::concurrency_min`].
+    pub concurrency_max: usize,
     /// Time until the head of a pass-through answer, counted from the last piece of the request.
     pub pass_through_timeout: Duration,
     /// A v1 key of the gateway's own, for work ahead of requests; none does no such work.
@@ -37,6 +41,8 @@ impl UpstreamSettings {
             connect_timeout: positive(from, "upstream.connect_timeout"),
             max_response_size: from.get_where("upstream.max_response_size", "a size above zero", not_nothing).0,
             pool_size: from.get("upstream.pool_size"),
+            concurrency_min: at_once(from, "upstream.concurrency_min"),
+            concurrency_max: at_once(from, "upstream.concurrency_max"),
             pass_through_timeout: positive(from, "upstream.pass_through_timeout"),
             service_key: from.optional("upstream.service_key"),
             quota: a_minute(from, "upstream.quota"),
@@ -65,6 +71,10 @@ fn a_minute(from: &mut Reader, key: &str) -> Option<usize> {
     from.optional_where(key, "a whole number of requests a minute up to 1000000, 0 for no limit", |rate| {
         *rate <= 1_000_000_usize
     })
+}
+
+fn at_once(from: &mut Reader, key: &str) -> usize {
+    from.get_where(key, "a whole number of calls from 1 to 100000", |calls| (1..=100_000_usize).contains(calls))
 }
 
 fn not_nothing(size: &Size) -> bool {

@@ -5,7 +5,9 @@
 //! `refusal` and the rest of this folder.
 
 use super::base_url::{BaseUrl, BaseUrlError};
+use super::breaker::{Breaker, Ended, SILENCE};
 use super::budget::{Budget, Permit, Told};
+use super::concurrency::{Concurrency, ConcurrencySettings, Slot};
 use super::message::{Method, V1Error, V1Request, V1Response};
 use super::{V1Key, refusals, retry};
 use crate::context::Context;
@@ -13,6 +15,8 @@ use crate::refusal::Refusal;
 use bytes::{Bytes, BytesMut};
 use reqwest::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use std::error::Error;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How the client reaches v1.
@@ -28,6 +32,8 @@ pub struct ClientSettings {
     pub pool_per_host: usize,
     /// Longest random wait before a repetition.
     pub retry_jitter: Duration,
+    /// Calls under way at once.
+    pub concurrency: ConcurrencySettings,
 }
 
 /// Why no client could be made of its settings.
@@ -44,6 +50,10 @@ pub enum ClientError {
 /// Idle connections are closed by us well before common servers close them, so that a write seldom meets
 /// a connection that is just being closed (which would leave it unknown whether it was carried out).
 const IDLE: Duration = Duration::from_secs(15);
+/// A call that ended by its deadline before this says nothing about v1.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// When to try again while nobody knows how long v1 will be silent.
+const SOON: Duration = Duration::from_secs(1);
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
@@ -58,6 +68,9 @@ pub struct Client {
     response_cap: usize,
     retry_jitter: Duration,
     budget: Budget,
+    breaker: Breaker,
+    concurrency: Concurrency,
+    retries: Arc<retry::Retries>,
 }
 
 impl Client {
@@ -85,7 +98,16 @@ impl Client {
         }
         let http = builder.build().map_err(|cause| ClientError::SetUp(chain(&cause)))?;
         let (response_cap, retry_jitter) = (settings.response_cap, settings.retry_jitter);
-        Ok(Self { http, base, response_cap, retry_jitter, budget: Budget::unlimited() })
+        Ok(Self {
+            http,
+            base,
+            response_cap,
+            retry_jitter,
+            budget: Budget::unlimited(),
+            breaker: Breaker::default(),
+            concurrency: Concurrency::new(settings.concurrency),
+            retries: Arc::default(),
+        })
     }
 
     /// The same, with its calls paced by `budget`.
@@ -97,6 +119,11 @@ impl Client {
     /// What paces the calls.
     pub fn budget(&self) -> &Budget {
         &self.budget
+    }
+
+    /// What is known of v1, and what keeps calls from it while it is in trouble.
+    pub fn breaker(&self) -> &Breaker {
+        &self.breaker
     }
 
     /// The deployment this client talks to.
@@ -112,6 +139,7 @@ impl Client {
     /// [`V1Error`] when there is no complete answer. Any complete answer is `Ok`, whatever its status.
     pub async fn call(&self, key: &V1Key, request: V1Request, ctx: &Context) -> Result<V1Response, V1Error> {
         let mut left = retry::ATTEMPTS;
+        self.retries.earn();
         loop {
             let outcome = self.measured_attempt(key, &request, ctx).await;
             if self.budget.paces(key.id()) && outcome.as_ref().is_ok_and(|answer| answer.status == 429) {
@@ -122,7 +150,7 @@ impl Client {
                 return outcome;
             }
             let pause = retry::jitter(self.retry_jitter);
-            if ctx.remaining() <= pause {
+            if ctx.remaining() <= pause || !self.retries.take() {
                 return outcome;
             }
             tracing::debug!(method = %request.method, path = %request.path, "repeating a v1 call");
@@ -151,17 +179,76 @@ impl Client {
         if ctx.remaining().is_zero() {
             return Err(V1Error::Timeout { maybe_done: false });
         }
-        let permit = self.budget.admit(key.id(), ctx).await.map_err(V1Error::Limited)?;
-        let left = ctx.remaining();
-        if left.is_zero() {
-            permit.not_sent();
-            return Err(V1Error::Timeout { maybe_done: false });
+        let path = of_path(&request.path);
+        if let Some(wait) = self.breaker.closed_for().filter(|wait| !wait.is_zero()) {
+            return Err(V1Error::Paused(wait));
         }
+        let permit = self.budget.admit(key.id(), ctx).await.map_err(V1Error::Limited)?;
+        let slot = match self.enter(ctx).await {
+            Ok(slot) => slot,
+            Err(refused) => {
+                permit.not_sent();
+                return Err(refused);
+            }
+        };
+        let pass = match self.breaker.admit(path) {
+            Ok(pass) => pass,
+            Err(wait) => {
+                permit.not_sent();
+                return Err(V1Error::Paused(wait));
+            }
+        };
         let begun = Instant::now();
-        let outcome = tokio::time::timeout(left, self.attempt(prepared, permit)).await;
-        ctx.meter.record(begun.elapsed());
-        let outcome = outcome.unwrap_or(Err(V1Error::Timeout { maybe_done: request.method != Method::Get }));
+        let outcome = self.in_time(self.attempt(prepared, permit), request.method, pass.is_probe(), ctx).await;
+        let took = begun.elapsed();
+        ctx.meter.record(took);
+        let ended = ended(&outcome, took);
+        slot.ended(took, matches!(ended, Some(Ended::Failed | Ended::Unreachable)));
+        if let Some(ended) = ended {
+            pass.ended(ended);
+        }
         outcome.map(|answer| without_echo(answer, key))
+    }
+
+    /// Waits for a place among the calls under way.
+    async fn enter(&self, ctx: &Context) -> Result<Slot, V1Error> {
+        let mut entering = std::pin::pin!(self.concurrency.enter(ctx.priority));
+        loop {
+            let left = ctx.remaining();
+            if left.is_zero() {
+                return Err(V1Error::Timeout { maybe_done: false });
+            }
+            match tokio::time::timeout(left.min(SILENCE), &mut entering).await {
+                Ok(slot) => return Ok(slot),
+                Err(_) if self.breaker.is_hopeless() => return Err(V1Error::Paused(SOON)),
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// The outcome of `attempt` before the deadline. A read also ends when v1 has fallen silent meanwhile.
+    async fn in_time(
+        &self,
+        attempt: impl Future<Output = Result<V1Response, V1Error>>,
+        method: Method,
+        probe: bool,
+        ctx: &Context,
+    ) -> Result<V1Response, V1Error> {
+        let mut attempt = std::pin::pin!(attempt);
+        let read = method == Method::Get;
+        loop {
+            let left = ctx.remaining();
+            if left.is_zero() {
+                return Err(V1Error::Timeout { maybe_done: !read });
+            }
+            match tokio::time::timeout(left.min(SILENCE), &mut attempt).await {
+                Ok(outcome) => return outcome,
+                Err(_) if read && (probe || self.breaker.is_hopeless()) => {
+                    return Err(V1Error::Timeout { maybe_done: false });
+                }
+                Err(_) => {}
+            }
+        }
     }
 
     fn prepare(&self, key: &V1Key, request: &V1Request, ctx: &Context) -> Result<reqwest::Request, V1Error> {
@@ -217,6 +304,26 @@ impl Client {
         }
         Ok(body.freeze())
     }
+}
+
+/// What an attempt that took so long tells about v1; none when it tells nothing.
+fn ended(outcome: &Result<V1Response, V1Error>, took: Duration) -> Option<Ended> {
+    match outcome {
+        Ok(answer) => Some(Ended::of_status(answer.status)),
+        Err(V1Error::Unreachable(_)) => Some(Ended::Unreachable),
+        Err(V1Error::Broken(_)) => Some(Ended::Failed),
+        // Who had little time left cannot complain of v1.
+        Err(V1Error::Timeout { .. }) => (took >= PATIENCE).then_some(Ended::Failed),
+        Err(V1Error::TooLarge(_)) => Some(Ended::Answered),
+        Err(_) => None,
+    }
+}
+
+/// A number that stands for a path.
+fn of_path(path: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    hasher.finish().max(1)
 }
 
 /// Takes the key out of the body of a fault, of which an excerpt is logged: error pages of a v1 in debug mode

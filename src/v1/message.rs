@@ -102,6 +102,9 @@ pub enum V1Error {
     /// gateway. Nothing was sent.
     #[error("the request to v1 cannot be sent: {0}")]
     Unsendable(String),
+    /// v1 has failed so much that it is not asked before this time has passed. Nothing was sent.
+    #[error("v1 is not asked for {0:?}, because it could not be used")]
+    Paused(Duration),
     /// The budget of the key allows no call before the deadline, only after this time. Nothing was sent.
     #[error("the quota at v1 allows the call in {0:?}")]
     Limited(Duration),

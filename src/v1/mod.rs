@@ -6,8 +6,10 @@
 //! May use: `context`, `refusal`, `settings`. May not use: `v2`, `translate`, `plan`, `run`, `edge`.
 
 mod base_url;
+mod breaker;
 pub mod budget;
 mod client;
+mod concurrency;
 mod key;
 mod message;
 mod paged;
@@ -15,9 +17,11 @@ mod refusals;
 mod retry;
 
 pub use base_url::{BaseUrl, BaseUrlError};
+pub use breaker::{Breaker, Ended, Health, Pass};
 pub use budget::{Budget, BudgetSettings, Quota, Room};
 pub(crate) use client::told;
 pub use client::{Client, ClientError, ClientSettings};
+pub use concurrency::ConcurrencySettings;
 pub use key::{KeyId, V1Key};
 pub use message::{Method, V1Error, V1Request, V1Response};
 pub use paged::ReadFailure;

@@ -31,6 +31,10 @@ impl V1Error {
             }
             Self::TooLarge(_) => Refusal::upstream("The answer of the service behind is too large.", self),
             Self::Unsendable(_) => Refusal::internal(self),
+            Self::Paused(wait) => Refusal::UpstreamUnavailable {
+                cause: self.to_string(),
+                retry_after: (wait.as_secs_f64().ceil() as u64).max(1),
+            },
             Self::Limited(wait) => quota_used_up(wait.as_secs_f64().ceil() as u64),
         }
     }

@@ -14,7 +14,7 @@ use causeway::index::{Index, IndexSettings, Indexes, Scope};
 use causeway::refusal::Refusal;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::translate::work_items::Item;
-use causeway::v1::{Client, ClientSettings, Method, V1Key, V1Request};
+use causeway::v1::{Client, ClientSettings, ConcurrencySettings, Method, V1Key, V1Request};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +31,7 @@ fn client_of(base_url: &str) -> Client {
         response_cap: 16 * 1024 * 1024,
         pool_per_host: 8,
         retry_jitter: Duration::from_millis(2),
+        concurrency: ConcurrencySettings::default(),
     })
     .expect("a client")
 }

@@ -13,3 +13,4 @@ pub mod postgres;
 pub mod recorded;
 pub mod schema;
 pub mod scripted;
+pub mod switch;

@@ -4,7 +4,7 @@ use crate::support::scripted::{Exchange, Gate, ScriptedV1, nobody};
 use crate::{LONG, client_of, context};
 use causeway::context::Context;
 use causeway::refusal::Refusal;
-use causeway::v1::{Client, ClientSettings, Method, V1Error, V1Key, V1Request};
+use causeway::v1::{Client, ClientSettings, ConcurrencySettings, Method, V1Error, V1Key, V1Request};
 use serde_json::json;
 use std::time::Duration;
 
@@ -249,6 +249,7 @@ fn a_base_url_that_cannot_be_used_is_an_error_at_the_start() {
         response_cap: 1,
         pool_per_host: 1,
         retry_jitter: Duration::ZERO,
+        concurrency: ConcurrencySettings::default(),
     };
     assert!(Client::new(settings.clone()).is_err());
     assert!(Client::new(ClientSettings { base_url: "https://tracker.example".into(), ..settings }).is_ok());

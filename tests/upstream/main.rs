@@ -16,7 +16,7 @@ mod support;
 
 use causeway::access::{Access, AccessSettings, Caller, Clock, PrincipalKind, User};
 use causeway::context::Context;
-use causeway::v1::{Client, ClientSettings, V1Key};
+use causeway::v1::{Client, ClientSettings, ConcurrencySettings, V1Key};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,6 +37,7 @@ fn client_of(base_url: &str) -> Client {
         response_cap: 64 * 1024,
         pool_per_host: 8,
         retry_jitter: Duration::from_millis(2),
+        concurrency: ConcurrencySettings::default(),
     })
     .expect("a client")
 }
@@ -48,6 +49,7 @@ fn access_to(v1: &ScriptedV1) -> (Access, Clock) {
         card_ttl: Duration::from_secs(30),
         identity_ttl: Duration::from_secs(60),
         refused_identity_ttl: Duration::from_secs(5),
+        outage_grace: Duration::ZERO,
         capacity: 1000,
     };
     (Access::with_clock(client_of(v1.base_url()), settings, clock.clone()), clock)

@@ -2,7 +2,7 @@
 //! the credential stands with its limit.
 
 use super::{Layered, context};
-use crate::context::Context;
+use crate::context::{Context, Note};
 use crate::edge::body::Body;
 use crate::edge::dispatch::is_v2;
 use crate::edge::problem;
@@ -20,6 +20,10 @@ use tower::service_fn;
 const V1_CALLS: HeaderName = HeaderName::from_static("causeway-v1-calls");
 /// Header with the times an answer took, readable in browsers.
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
+/// Header that tells how a cache came to its answer (RFC 9211).
+const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
+/// v1 would have been asked, because what is kept is too old, and what is kept is the answer all the same.
+const STALE: HeaderValue = HeaderValue::from_static("causeway; fwd=stale");
 
 /// Turns refusals into problems and adds the cost to v2 answers, problems included.
 pub(in crate::edge) fn answer<S: Layered<Refusal>>(inner: S) -> impl Layered<Infallible> {
@@ -54,6 +58,9 @@ fn add_cost(response: &mut Response<Body>, context: &Context, total: Duration) {
     if let Some(age) = context.meter.stale_age().filter(|_| response.status().is_success()) {
         // Rounded up, so that nothing is said to be younger than it is.
         response.headers_mut().insert(AGE, (age.as_secs_f64().ceil() as u64).into());
+    }
+    if response.status().is_success() && context.meter.notes().contains(&Note::Outage) {
+        response.headers_mut().insert(CACHE_STATUS, STALE);
     }
     response.headers_mut().insert(V1_CALLS, calls.into());
     if let Ok(timing) = HeaderValue::from_str(&timing) {

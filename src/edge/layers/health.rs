@@ -2,7 +2,7 @@
 
 use super::{Layered, context};
 use crate::edge::body::{self, Body};
-use crate::edge::dispatch::Readiness;
+use crate::edge::dispatch::{Condition, Readiness};
 use crate::refusal::Refusal;
 use futures_util::FutureExt;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -24,12 +24,12 @@ async fn examined<S: Layered<Refusal>>(
     readiness: Arc<dyn Readiness>,
 ) -> Result<Response<Body>, Refusal> {
     match request.uri().path() {
-        "/healthz" => only_get(&request).map(|()| said("alive")),
+        "/healthz" => only_get(&request).map(|()| said(&Condition { status: "alive", ..Condition::default() })),
         "/readyz" => {
             only_get(&request)?;
             let allowed = context(request.extensions()).remaining();
             let ready = tokio::time::timeout(allowed, readiness.ready()).await;
-            ready.unwrap_or(Err(Refusal::DeadlineExceeded)).map(|()| said("ready"))
+            ready.unwrap_or(Err(Refusal::DeadlineExceeded)).map(|condition| said(&condition))
         }
         _ => inner.call(request).await,
     }
@@ -40,8 +40,9 @@ fn only_get(request: &Request<Body>) -> Result<(), Refusal> {
     if get { Ok(()) } else { Err(Refusal::MethodNotAllowed { allow: vec!["GET"] }) }
 }
 
-fn said(status: &str) -> Response<Body> {
-    let mut response = Response::new(body::full(format!("{{\"status\":\"{status}\"}}")));
+fn said(condition: &Condition) -> Response<Body> {
+    let written = serde_json::to_vec(condition).unwrap_or_default();
+    let mut response = Response::new(body::full(written));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response

@@ -18,7 +18,7 @@ const YOUNG: i64 = 60_000_000;
 pub(in crate::run) fn compare(job: &Job, index: &Arc<Index>) {
     let Ok(card) = job.card() else { return };
     let is_due = || job.runner.compared.get(&card.id).is_none();
-    if job.audience() != Ok(Audience::Members) || !is_due() {
+    if job.audience() != Ok(Audience::Members) || job.call.ctx.meter.is_stale() || !is_due() {
         return;
     }
     job.runner.compared.insert(card.id, ());

@@ -67,6 +67,10 @@ pub(in crate::run) async fn recorded(job: &Job, items: &[Item], looking: Looking
         let recorded = store.project_items(project).await?;
         let open: Vec<&Intent> =
             recorded.open.iter().filter(|intent| concerns(job, intent, items, &recorded)).collect();
+        if job.call.ctx.meter.is_stale() {
+            // Older data decide nothing.
+            return if open.is_empty() { Ok(recorded) } else { Err(unsettled()) };
+        }
         if open.is_empty() {
             returned(job, items, &recorded).await?;
             return Ok(recorded);

@@ -25,8 +25,9 @@ pub(super) async fn read(job: &Job) -> Result<Held, Refusal> {
 
 /// v1 answers 404 for a comment of another work item (`comments_get_through_other_item`).
 async fn record(job: &Job) -> Result<Held, Refusal> {
-    let path = job.record_path(job.resource(), job.pk()?)?;
-    let answer = job.runner.client.ask(job.key(), V1Request::get(path, ""), &job.call.ctx).await;
+    let id = job.pk()?;
+    let path = job.record_path(job.resource(), id)?;
+    let answer = job.ask_project(V1Request::get(path, ""), Some(id)).await;
     let answer = answer.map_err(|refusal| job.after_refused_read(refusal))?;
     match answer.status {
         200 => job.translate_record(job.resource(), &answer.body).await,

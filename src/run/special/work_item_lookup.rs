@@ -4,6 +4,7 @@
 //! same 404, never 403. v1's answer names the project; the caller's own card of it decides whether it may be
 //! shown, and an archived project is not there (trap 58).
 
+use crate::index::Index;
 use crate::refusal::Refusal;
 use crate::run::fields::{Looking, recorded};
 use crate::run::job::Call;
@@ -17,10 +18,18 @@ use uuid::Uuid;
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let key = job.variable("identifier").and_then(HumanKey::parse).ok_or_else(Refusal::not_found)?;
-    if let Some((item, within)) = in_shortage(job, &key).await? {
+    if job.is_short()
+        && let Some((item, within)) = in_index(job, &key, Because::Short).await?
+    {
         return shown(&within, &item).await;
     }
-    let (item, project) = job.item_by_key(&key).await?;
+    let (item, project) = match job.item_by_key(&key).await {
+        Err(refusal) if refusal.is_trouble() && job.call.ctx.tolerant => {
+            let (item, within) = in_index(job, &key, Because::Trouble).await?.ok_or(refusal)?;
+            return shown(&within, &item).await;
+        }
+        outcome => outcome?,
+    };
     let within = in_project(job, project).await?;
     job.runner.learn_identifier(job.slug(), within.card()?);
     shown(&within, &item).await
@@ -32,16 +41,27 @@ async fn shown(within: &Job, item: &Item) -> Result<Reply, Refusal> {
     expansions::reply(within, item, &recorded).await
 }
 
-/// While v1's quota is short: the item in the index of the project that had this identifier when it was last seen,
-/// if its card, which is never old, still says so.
-async fn in_shortage(job: &Job, key: &HumanKey) -> Result<Option<(Item, Job)>, Refusal> {
-    let known = job.runner.project_with(job.slug(), &key.project).filter(|_| job.is_short());
-    let Some(project) = known else { return Ok(None) };
+/// Why v1 is not asked, or cannot be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Because {
+    /// Its quota is short.
+    Short,
+    /// It is unreachable or failing.
+    Trouble,
+}
+
+/// The item in the index of the project that had this identifier when it was last seen, if its card still says so.
+async fn in_index(job: &Job, key: &HumanKey, because: Because) -> Result<Option<(Item, Job)>, Refusal> {
+    let Some(project) = job.runner.project_with(job.slug(), &key.project) else { return Ok(None) };
     let within = in_project(job, project).await?;
     if within.card()?.identifier != key.project {
         return Ok(None);
     }
-    let item = within.item_in_shortage(|index| index.only_by_sequence(key.number.into())).await?;
+    let find = |index: &Index| index.only_by_sequence(key.number.into());
+    let item = match because {
+        Because::Short => within.item_in_shortage(find).await?,
+        Because::Trouble => within.item_in_outage(find).await?,
+    };
     Ok(item.map(|item| (item, within)))
 }
 

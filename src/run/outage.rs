@@ -1,0 +1,222 @@
+//! What reads make do with while v1 is unreachable, does not answer or answers 5xx: whatever is kept, up to
+//! `cache.stale_if_error`, said in `Age`, `Cache-Status` and `Server-Timing`.
+//!
+//! Only what is there is taken from older data. That something is *not* there is never concluded from it, nor is
+//! anything settled by it, and what a write has voided is not used. Proofs of access follow a rule of their own
+//! (`access::remembered`). Writes never look at older data. May use: what `run` may use.
+
+use super::answers::{Matter, Question, Shown};
+use super::job::{Job, Runner};
+use crate::context::Note;
+use crate::index::{Index, Scope};
+use crate::plan::Source;
+use crate::refusal::Refusal;
+use crate::translate::work_items::Item;
+use crate::v1::{Method, V1Error, V1Request, V1Response};
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+use uuid::Uuid;
+
+/// What is known of one item.
+pub(super) enum Seen {
+    /// v1's answer, of now or, in trouble, the last one.
+    Answer(V1Response),
+    /// A row of the index, in trouble.
+    Row(Box<Item>),
+}
+
+impl Job {
+    /// What `work` answers; when v1 is in trouble, or takes longer than a third of the time left, what `older` has.
+    pub(super) async fn or_older<T>(
+        &self,
+        older: impl Fn() -> Option<(T, Instant)>,
+        work: impl Future<Output = Result<T, Refusal>>,
+    ) -> Result<T, Refusal> {
+        let ctx = &self.call.ctx;
+        if !ctx.tolerant {
+            return work.await;
+        }
+        let mut work = pin!(work);
+        let outcome = match tokio::time::timeout(ctx.patience(), &mut work).await {
+            Ok(outcome) => outcome,
+            Err(_) if older().is_some() => Err(no_answer()),
+            Err(_) => work.await,
+        };
+        match outcome {
+            Err(refusal) if refusal.is_trouble() => {
+                // Looked for again: it may have been voided meanwhile.
+                let (thing, read_at) = older().ok_or(refusal)?;
+                ctx.meter.outlasted(read_at);
+                Ok(thing)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// The index as it is, for a time of trouble, and when it was read.
+    pub(super) fn older_index(&self, scope: &Scope) -> Option<(Arc<Index>, Instant)> {
+        let runner = &self.runner;
+        let (index, read_at) = runner.indexes.kept_within(scope, runner.settings.stale_if_error)?;
+        let void = runner.answers.is_void(&Matter::Project(scope.project), read_at);
+        (!void).then_some((index, read_at))
+    }
+
+    /// A read of v1 that is made anew for every request, with what it shows of this project: one record, or a page.
+    /// In trouble, the last answer to the same.
+    ///
+    /// # Errors
+    /// As `Client::ask`.
+    pub(super) async fn ask_project(
+        &self,
+        request: V1Request,
+        record: Option<Uuid>,
+    ) -> Result<V1Response, Refusal> {
+        let (shown, about) = (Shown::Class(self.audience()?), self.about(record)?);
+        self.ask_kept(shown, request, move |_| about).await
+    }
+
+    /// [`Job::ask_project`] for reads whose place is known only from their answer; `about` tells it.
+    pub(super) async fn ask_kept(
+        &self,
+        shown: Shown,
+        request: V1Request,
+        about: impl FnOnce(&V1Response) -> Vec<Matter>,
+    ) -> Result<V1Response, Refusal> {
+        let question = Question::new(shown, &request);
+        let older = || self.runner.answers.kept(&question);
+        self.or_older(older, self.ask_and_keep(&question, request, about)).await
+    }
+
+    /// The record of the work item `id`: v1's answer, or in trouble whatever was read last, its row of the index or
+    /// v1's last answer.
+    ///
+    /// # Errors
+    /// As `Client::ask`.
+    pub(super) async fn ask_item(&self, request: V1Request, id: Uuid) -> Result<Seen, Refusal> {
+        let (question, about) = (Question::new(Shown::Class(self.audience()?), &request), self.about(Some(id))?);
+        let scope = self.index_scope()?;
+        let older = || {
+            let answer = self.runner.answers.kept(&question);
+            match (answer, self.older_index(&scope)) {
+                // What the newer one does not show is not there to be shown, although it may be on v1.
+                (Some((_, read_at)), Some((index, newer))) if newer > read_at => Some((index, newer)),
+                (Some((answer, read_at)), _) => return Some((Seen::Answer(answer), read_at)),
+                (None, index) => index,
+            }
+            .and_then(|(index, read_at)| Some((Seen::Row(Box::new(index.get(id)?)), read_at)))
+        };
+        let asking = self.ask_and_keep(&question, request, move |_| about);
+        self.or_older(older, async { asking.await.map(Seen::Answer) }).await
+    }
+
+    fn about(&self, record: Option<Uuid>) -> Result<Vec<Matter>, Refusal> {
+        let project = self.card()?.id;
+        let matter = record.map_or(Matter::Pages(project), Matter::Record);
+        Ok(vec![matter, Matter::Project(project), Matter::Workspace(self.slug().into())])
+    }
+
+    async fn ask_and_keep(
+        &self,
+        question: &Question,
+        request: V1Request,
+        about: impl FnOnce(&V1Response) -> Vec<Matter>,
+    ) -> Result<V1Response, Refusal> {
+        let (runner, ctx) = (&self.runner, &self.call.ctx);
+        if !ctx.tolerant {
+            return runner.client.ask(self.key(), request, ctx).await;
+        }
+        let asking = async {
+            if runner.client.breaker().is_troubled() {
+                match runner.answers.share(question, || asking(runner, self, request.clone())).await {
+                    Ok(answer) if answer.status == 200 => return Ok(answer),
+                    Err(refusal) if refusal.is_trouble() => return Err(refusal),
+                    // It may be about the key of the one who asked.
+                    _ => {}
+                }
+            }
+            runner.client.ask(self.key(), request.clone(), ctx).await
+        };
+        runner.answers.read(question, asking, about).await
+    }
+
+    /// The item that `find` finds in the index, for a time of trouble; none says nothing about v1.
+    pub(super) async fn item_in_outage(
+        &self,
+        find: impl Fn(&Index) -> Option<Item>,
+    ) -> Result<Option<Item>, Refusal> {
+        let kept = self.index_scope().ok().filter(|_| self.call.ctx.tolerant);
+        let kept = kept.and_then(|scope| self.older_index(&scope));
+        let Some((item, read_at)) = kept.and_then(|(index, read_at)| Some((find(&index)?, read_at))) else {
+            return Ok(None);
+        };
+        let item = self.with_live_labels(item).await?;
+        self.call.ctx.meter.outlasted(read_at);
+        self.call.ctx.meter.note(Note::Index);
+        Ok(Some(item))
+    }
+
+    /// What a write of this operation can change in what is kept for a time of trouble, beside what it carries
+    /// over itself.
+    fn can_change(&self) -> Vec<Matter> {
+        let Some(project) = self.call.card.as_ref().map(|card| card.id) else { return Vec::new() };
+        let (resource, pk) = (self.resource(), self.pk().ok());
+        if resource.source != Source::V1 {
+            return Vec::new();
+        }
+        match (resource.name.as_str(), pk) {
+            // What is deleted may take others with it.
+            _ if self.operation().method == crate::plan::Method::Delete => vec![Matter::Project(project)],
+            ("work_items", Some(id)) => vec![Matter::Pages(project), Matter::Record(id)],
+            ("work_items", None) => vec![Matter::Pages(project)],
+            ("work_item_comments", Some(id)) => vec![Matter::Record(id)],
+            ("work_item_comments", None) => Vec::new(),
+            _ => vec![Matter::Project(project)],
+        }
+    }
+
+    /// To be called before the write is begun; what is returned is called with its outcome.
+    pub(super) fn voiding<T>(&self) -> impl FnOnce(&Result<T, Refusal>) + use<T> {
+        let (runner, touched, matters) = (Arc::clone(&self.runner), Arc::clone(&self.touched), self.can_change());
+        let project = self.call.card.as_ref().map(|card| card.id);
+        move |outcome| {
+            if !touched.load(Ordering::SeqCst) {
+                return;
+            }
+            matters.into_iter().for_each(|matter| runner.answers.written(matter));
+            // Nobody knows what v1 did, so nothing of the project is vouched for.
+            if let (Err(_), Some(project)) = (outcome, project) {
+                runner.answers.written(Matter::Project(project));
+            }
+        }
+    }
+}
+
+impl Runner {
+    /// Something in this project was written past the plan.
+    pub(super) fn void_project(&self, project: Uuid) {
+        self.answers.written(Matter::Project(project));
+    }
+
+    /// Something in this workspace was written past the plan.
+    pub(super) fn void_workspace(&self, workspace: &str) {
+        self.answers.written(Matter::Workspace(workspace.into()));
+    }
+}
+
+/// A read that outlives the one who asked.
+fn asking(
+    runner: &Arc<Runner>,
+    job: &Job,
+    request: V1Request,
+) -> impl Future<Output = Result<V1Response, Refusal>> + Send + 'static {
+    let (runner, key, ctx) = (Arc::clone(runner), job.key().clone(), job.shared_ctx());
+    async move { runner.client.ask(&key, request, &ctx).await }
+}
+
+/// v1 has not answered while something older was at hand.
+fn no_answer() -> Refusal {
+    V1Error::Timeout { maybe_done: false }.refusal(Method::Get)
+}

@@ -1,0 +1,16 @@
+//! When the gateway counts as ready.
+
+use super::reader::Reader;
+
+/// Readiness (`[ready]`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadySettings {
+    /// Whether it is not ready while v1 cannot be used.
+    pub needs_v1: bool,
+}
+
+impl ReadySettings {
+    pub(super) fn read(from: &mut Reader) -> Self {
+        Self { needs_v1: from.get("ready.needs_v1") }
+    }
+}

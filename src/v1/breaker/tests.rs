@@ -1,0 +1,145 @@
+//! The breaker under a stopped clock.
+
+use super::*;
+use tokio::time::advance;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn end(breaker: &Breaker, path: u64, how: Ended) -> bool {
+    breaker.admit(path).map(|pass| pass.ended(how)).is_ok()
+}
+
+/// A breaker that v1 was unreachable for.
+fn opened() -> Breaker {
+    let breaker = Breaker::default();
+    while breaker.closed_for().is_none() {
+        assert!(end(&breaker, 1, Ended::Unreachable));
+    }
+    breaker
+}
+
+#[tokio::test(start_paused = true)]
+async fn connections_that_cannot_be_made_open_it_soon() {
+    let breaker = Breaker::default();
+    assert_eq!(breaker.health(), Health::Unknown);
+    assert!(end(&breaker, 1, Ended::Answered));
+    assert_eq!(breaker.health(), Health::Ok);
+    for _ in 0..UNREACHABLE {
+        assert!(end(&breaker, 1, Ended::Unreachable));
+    }
+    assert_eq!(breaker.admit(1).unwrap_err(), PAUSE);
+    advance(SECOND / 2).await;
+    assert_eq!(breaker.admit(2).unwrap_err(), PAUSE / 2);
+    assert_eq!(breaker.health(), Health::Unreachable(SECOND / 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_poisonous_request_opens_nothing_however_often_it_comes() {
+    for how in [Ended::Failed, Ended::Faulty] {
+        let breaker = Breaker::default();
+        for _ in 0..1000 {
+            assert!(end(&breaker, 7, how), "{how:?}");
+        }
+    }
+    // Nor do many paths that fail so, while v1 answers others.
+    let breaker = Breaker::default();
+    assert!(end(&breaker, 1, Ended::Faulty) && end(&breaker, 0, Ended::Answered));
+    for path in 0..1000 {
+        assert!(end(&breaker, path, Ended::Faulty));
+    }
+    // What passes through is one path.
+    let breaker = Breaker::default();
+    for _ in 0..1000 {
+        breaker.observe().ended(Ended::Failed);
+        breaker.observe().ended(Ended::Faulty);
+    }
+    assert_eq!(breaker.closed_for(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn failures_on_several_paths_open_it_when_they_outweigh_the_rest() {
+    for how in [Ended::Failed, Ended::Faulty] {
+        let breaker = Breaker::default();
+        for path in 0..FAILURES as u64 {
+            assert!(end(&breaker, path, how));
+        }
+        assert!(breaker.closed_for().is_some(), "{how:?}");
+    }
+    let breaker = Breaker::default();
+    for path in 0..100 {
+        assert!(end(&breaker, path, Ended::Failed));
+        assert!(end(&breaker, path, Ended::Answered) && end(&breaker, path, Ended::Answered));
+    }
+    // Failures that lie long apart are no trouble.
+    let breaker = Breaker::default();
+    for path in 0..100 {
+        assert!(end(&breaker, path, Ended::Failed));
+        advance(WINDOW / 3).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_call_at_a_time_finds_out_and_a_good_answer_closes_it() {
+    let breaker = opened();
+    advance(PAUSE).await;
+    let probe = breaker.admit(1).unwrap();
+    assert!(probe.is_probe() && breaker.admit(2).is_err());
+    probe.ended(Ended::Unreachable);
+    assert_eq!(breaker.admit(1).unwrap_err(), 2 * PAUSE, "the pause grows");
+    advance(2 * PAUSE).await;
+    // A probe that is given up makes room for another.
+    drop(breaker.admit(1).unwrap());
+    let probe = breaker.admit(1).unwrap();
+    probe.ended(Ended::Answered);
+    assert!(!breaker.admit(1).unwrap().is_probe());
+    assert_eq!(breaker.health(), Health::Ok);
+    for _ in 0..20 {
+        advance(LONGEST).await;
+        if let Ok(pass) = breaker.admit(1) {
+            pass.ended(Ended::Unreachable);
+        }
+    }
+    assert!(breaker.admit(1).unwrap_err() <= LONGEST, "and never beyond the longest");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_passes_through_is_never_held_back_and_closes_it_too() {
+    let breaker = opened();
+    breaker.observe().ended(Ended::Answered);
+    assert!(breaker.admit(1).is_err(), "it may have begun before");
+    advance(PAUSE).await;
+    breaker.observe().ended(Ended::Answered);
+    assert!(!breaker.admit(1).unwrap().is_probe());
+    // It tells of connections that cannot be made.
+    for _ in 0..UNREACHABLE {
+        breaker.observe().ended(Ended::Unreachable);
+    }
+    assert!(breaker.admit(1).is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_opens_it_only_when_several_wait() {
+    let breaker = Breaker::default();
+    let slow: Vec<Pass> = (1..WAITING).map(|path| breaker.admit(path).unwrap()).collect();
+    advance(10 * SILENCE).await;
+    assert!(!breaker.is_hopeless(), "few that wait may have asked for much");
+    let more = breaker.admit(9).unwrap();
+    more.ended(Ended::Answered);
+    let more = breaker.admit(9).unwrap();
+    advance(SILENCE - SECOND).await;
+    assert!(!breaker.is_hopeless());
+    advance(SECOND).await;
+    assert!(breaker.is_hopeless() && breaker.admit(1).is_err());
+    drop((slow, more));
+}
+
+#[tokio::test(start_paused = true)]
+async fn trouble_is_remembered_for_a_moment() {
+    let breaker = Breaker::default();
+    assert!(end(&breaker, 1, Ended::Answered) && !breaker.is_troubled());
+    assert!(end(&breaker, 1, Ended::Failed) && breaker.is_troubled());
+    advance(WINDOW).await;
+    assert!(!breaker.is_troubled());
+    advance(FORGOTTEN).await;
+    assert_eq!(breaker.health(), Health::Unknown);
+}

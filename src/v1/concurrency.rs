@@ -1,0 +1,298 @@
+//! How many calls may be under way to v1 at once, found out by how v1 takes them.
+//!
+//! The limit grows by one whenever it was used well, and shrinks by a tenth when calls fail or take much longer
+//! than they usually do while the limit is in use (additive increase, multiplicative decrease). Waiting calls
+//! go by priority, among equals in order; a part of the limit is never given to index work.
+//!
+//! May use: `context`.
+
+use crate::context::Priority;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// Kinds of [`Priority`].
+const KINDS: usize = 3;
+/// Calls after which the limit is thought about.
+const ROUND: u32 = 20;
+/// How much longer than usual the calls of a round may take, on average.
+const TOLERANCE: f64 = 3.0;
+/// How much one round weighs in what is usual.
+const WEIGHT: f64 = 0.05;
+/// What is left of the limit when v1 is strained.
+const LESS: f64 = 0.9;
+
+/// Between which bounds the limit moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConcurrencySettings {
+    /// Least calls at once, at least 1.
+    pub min: usize,
+    /// Most calls at once.
+    pub max: usize,
+}
+
+impl Default for ConcurrencySettings {
+    fn default() -> Self {
+        Self { min: 4, max: 256 }
+    }
+}
+
+/// The limit of one deployment; cheap to clone, all clones are the same.
+#[derive(Debug, Clone)]
+pub struct Concurrency(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    settings: ConcurrencySettings,
+    limit: usize,
+    under_way: usize,
+    index_under_way: usize,
+    queues: [VecDeque<oneshot::Sender<Slot>>; KINDS],
+    round: Round,
+    /// What a call usually takes, in seconds.
+    usual: Option<f64>,
+}
+
+/// What was seen since the limit was thought about last.
+#[derive(Debug, Default)]
+struct Round {
+    calls: u32,
+    failed: u32,
+    seconds: f64,
+    most: usize,
+}
+
+/// A call under way; its place is free again when this is dropped.
+#[derive(Debug)]
+pub struct Slot {
+    state: Arc<Mutex<State>>,
+    priority: Priority,
+}
+
+impl Concurrency {
+    /// A limit between the bounds, which begins at a quarter of the upper one.
+    pub fn new(settings: ConcurrencySettings) -> Self {
+        let min = settings.min.max(1);
+        let settings = ConcurrencySettings { min, max: settings.max.max(min) };
+        let limit = (settings.max / 4).clamp(settings.min, settings.max);
+        Self(Arc::new(Mutex::new(State {
+            settings,
+            limit,
+            under_way: 0,
+            index_under_way: 0,
+            queues: Default::default(),
+            round: Round::default(),
+            usual: None,
+        })))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a place; dropping the future gives the place in the queue up.
+    pub async fn enter(&self, priority: Priority) -> Slot {
+        loop {
+            let waiting = {
+                let mut state = self.state();
+                let ahead = state.queues[..=priority as usize].iter().any(|queue| !queue.is_empty());
+                if !ahead && state.has_room_for(priority) {
+                    state.enter(priority);
+                    return Slot { state: Arc::clone(&self.0), priority };
+                }
+                let (sender, receiver) = oneshot::channel();
+                state.queues[priority as usize].push_back(sender);
+                receiver
+            };
+            if let Ok(slot) = waiting.await {
+                return slot;
+            }
+        }
+    }
+
+    #[cfg(test)]
+    fn limit(&self) -> usize {
+        self.state().limit
+    }
+}
+
+impl State {
+    fn has_room_for(&self, priority: Priority) -> bool {
+        let index = self.limit - self.limit / 4;
+        self.under_way < self.limit && (priority != Priority::Index || self.index_under_way < index)
+    }
+
+    fn enter(&mut self, priority: Priority) {
+        self.under_way += 1;
+        self.index_under_way += usize::from(priority == Priority::Index);
+        self.round.most = self.round.most.max(self.under_way);
+    }
+
+    fn leave(&mut self, priority: Priority) {
+        self.under_way -= 1;
+        self.index_under_way -= usize::from(priority == Priority::Index);
+    }
+
+    /// Those who may go now; they are told after the lock is given back, because whoever has left gives its place
+    /// back at once.
+    fn next(&mut self, own: &Arc<Mutex<State>>) -> Vec<(oneshot::Sender<Slot>, Slot)> {
+        let mut going = Vec::new();
+        for priority in [Priority::Write, Priority::Read, Priority::Index] {
+            while self.has_room_for(priority) {
+                let Some(sender) = self.queues[priority as usize].pop_front() else { break };
+                if !sender.is_closed() {
+                    self.enter(priority);
+                    going.push((sender, Slot { state: Arc::clone(own), priority }));
+                }
+            }
+        }
+        going
+    }
+
+    fn note(&mut self, took: Duration, failed: bool) {
+        let round = &mut self.round;
+        round.calls += 1;
+        round.failed += u32::from(failed);
+        round.seconds += took.as_secs_f64();
+        if round.calls < ROUND {
+            return;
+        }
+        let round = std::mem::take(&mut self.round);
+        self.round.most = self.under_way;
+        let average = round.seconds / f64::from(round.calls);
+        let usual = *self.usual.get_or_insert(average);
+        // How long calls take says something about the limit only while it is used.
+        let used = round.most * 2 >= self.limit;
+        let slow = used && average > usual * TOLERANCE;
+        if round.failed * 10 > round.calls || slow {
+            self.limit = ((self.limit as f64 * LESS) as usize).clamp(self.settings.min, self.settings.max);
+        } else if used {
+            self.limit = (self.limit + 1).min(self.settings.max);
+        }
+        if !slow {
+            self.usual = Some(usual + WEIGHT * (average - usual));
+        } else {
+            // What is slow for good becomes usual in the end.
+            self.usual = Some(usual * (1.0 + WEIGHT));
+        }
+    }
+}
+
+impl Slot {
+    /// The call has taken so long; `failed` when v1 gave no answer, or one that tells of strain.
+    pub fn ended(self, took: Duration, failed: bool) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).note(took, failed);
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let going = {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.leave(self.priority);
+            state.next(&self.state)
+        };
+        for (sender, slot) in going {
+            // Nobody waits there any more: dropped with the answer, the place goes to the next.
+            drop(sender.send(slot));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(10);
+
+    fn of(min: usize, max: usize) -> Concurrency {
+        Concurrency::new(ConcurrencySettings { min, max })
+    }
+
+    /// A round of calls that use the limit.
+    async fn round(limit: &Concurrency, took: Duration, failed: bool) {
+        for _ in 0..ROUND {
+            let mut slots = Vec::new();
+            while slots.len() < limit.limit() {
+                slots.push(limit.enter(Priority::Write).await);
+            }
+            slots.pop().unwrap().ended(took, failed);
+        }
+    }
+
+    #[tokio::test]
+    async fn the_limit_grows_while_it_is_used_and_v1_keeps_up() {
+        let limit = of(2, 40);
+        assert_eq!(limit.limit(), 10);
+        for _ in 0..5 {
+            round(&limit, MS, false).await;
+        }
+        assert_eq!(limit.limit(), 15);
+        for _ in 0..ROUND {
+            limit.enter(Priority::Read).await.ended(MS, false);
+        }
+        assert!(limit.limit() <= 16, "one call at a time asks for no more");
+        for _ in 0..100 {
+            round(&limit, MS, false).await;
+        }
+        assert_eq!(limit.limit(), 40);
+    }
+
+    #[tokio::test]
+    async fn it_shrinks_when_calls_fail_or_slow_down_and_keeps_its_bounds() {
+        for (took, failed) in [(MS, true), (MS * 10, false)] {
+            let limit = of(4, 400);
+            round(&limit, MS, false).await;
+            let before = limit.limit();
+            round(&limit, took, failed).await;
+            assert!(limit.limit() < before, "{failed}");
+            for _ in 0..60 {
+                round(&limit, Duration::from_secs(5), true).await;
+            }
+            assert_eq!(limit.limit(), 4);
+        }
+    }
+
+    #[tokio::test]
+    async fn the_most_urgent_go_first_and_index_work_leaves_room() {
+        let limit = of(4, 4);
+        let mut held = Vec::new();
+        for priority in [Priority::Index, Priority::Index, Priority::Index, Priority::Read] {
+            held.push(limit.enter(priority).await);
+        }
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let mut waiting = Vec::new();
+        for priority in [Priority::Index, Priority::Read, Priority::Write] {
+            let (limit, order) = (limit.clone(), Arc::clone(&order));
+            waiting.push(tokio::spawn(async move {
+                let slot = limit.enter(priority).await;
+                order.lock().unwrap().push(priority);
+                drop(slot);
+            }));
+            tokio::task::yield_now().await;
+        }
+        assert!(order.lock().unwrap().is_empty());
+        drop(held);
+        for one in waiting {
+            one.await.unwrap();
+        }
+        assert_eq!(*order.lock().unwrap(), [Priority::Write, Priority::Read, Priority::Index]);
+    }
+
+    #[tokio::test]
+    async fn who_leaves_the_queue_loses_nobody_a_place() {
+        let limit = of(1, 1);
+        let held = limit.enter(Priority::Read).await;
+        let gone = tokio::time::timeout(MS, limit.enter(Priority::Write)).await;
+        assert!(gone.is_err());
+        let next = tokio::spawn({
+            let limit = limit.clone();
+            async move { drop(limit.enter(Priority::Read).await) }
+        });
+        tokio::task::yield_now().await;
+        drop(held);
+        next.await.unwrap();
+        drop(limit.enter(Priority::Index).await);
+    }
+}
