@@ -2,14 +2,15 @@
 //!
 //! May use: everything but `cli` and `sandbox`.
 
+mod trouble;
+
 use crate::access::credential::presents_own;
 use crate::access::{Access, AccessSettings};
 use crate::context::Context;
 use crate::describe::openapi::Document;
 use crate::docs::DocsPage;
 use crate::edge::{
-    Admission, Body, CallObserver, CallUnderWay, Condition, PassThrough, Readiness, Stack, Surface, V2Service,
-    WriteObserver, read_body, serve, stack,
+    Admission, Body, PassThrough, Stack, Surface, V2Service, WriteObserver, read_body, serve, stack,
 };
 use crate::index::{IndexSettings, Indexes};
 use crate::limits::Limits;
@@ -21,9 +22,7 @@ use crate::request::V2;
 use crate::run::{FUNCTIONS, Runner, RunnerSettings, keep_ahead, settle_left_open};
 use crate::settings::{HttpAddress, ListenSettings, Settings};
 use crate::store::Store;
-use crate::v1::{
-    self, Breaker, Budget, BudgetSettings, Client, ClientSettings, ConcurrencySettings, Health, KeyId, Quota, V1Key,
-};
+use crate::v1::{Budget, BudgetSettings, Client, ClientSettings, ConcurrencySettings, Quota, V1Key};
 use crate::v2::Reply;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, Request};
@@ -34,6 +33,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::net::TcpListener;
+use trouble::{ForeignCalls, Ready};
 use uuid::Uuid;
 
 /// Longest random wait before a read is repeated.
@@ -345,69 +345,6 @@ struct KeysOfV1;
 impl Admission for KeysOfV1 {
     fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         if presents_own(headers) { Err(Refusal::invalid_token()) } else { Ok(()) }
-    }
-}
-
-/// Ready means: the store can be read, and v1 used where that is asked for.
-struct Ready {
-    store: Store,
-    breaker: Breaker,
-    needs_v1: bool,
-}
-
-impl Readiness for Ready {
-    fn ready(&self) -> BoxFuture<'static, Result<Condition, Refusal>> {
-        let (store, health, needs_v1) = (self.store.clone(), self.breaker.health(), self.needs_v1);
-        Box::pin(async move {
-            store.ping().await?;
-            let (v1, since) = match health {
-                Health::Ok => ("ok", None),
-                Health::Unknown => ("unknown", None),
-                Health::Unreachable(_) if needs_v1 => return Err(Refusal::unavailable("v1 cannot be used")),
-                Health::Unreachable(since) => ("unreachable", Some(since.as_secs())),
-            };
-            Ok(Condition { status: "ready", store: Some("ok"), v1: Some(v1), v1_unreachable_seconds: since })
-        })
-    }
-}
-
-/// Calls that pass through count in the budget of their key, and tell how v1 is.
-struct ForeignCalls {
-    budget: Budget,
-    breaker: Breaker,
-    access: Access,
-}
-
-impl CallObserver for ForeignCalls {
-    fn sent(&self, headers: &HeaderMap) -> Box<dyn CallUnderWay> {
-        // What v1 sees is the key in its own header; a bearer token is nothing to it.
-        let key = headers.get("x-api-key").map(|key| KeyId::of(key.as_bytes().trim_ascii()));
-        let permit = key.map(|key| self.budget.observe(key));
-        Box::new(ForeignCall { permit, pass: self.breaker.observe(), key, access: self.access.clone() })
-    }
-}
-
-struct ForeignCall {
-    permit: Option<v1::budget::Permit>,
-    pass: v1::Pass,
-    key: Option<KeyId>,
-    access: Access,
-}
-
-impl CallUnderWay for ForeignCall {
-    fn answered(self: Box<Self>, status: u16, headers: &HeaderMap) {
-        if let Some(permit) = self.permit {
-            permit.answered(&v1::told(status, headers));
-        }
-        self.pass.ended(v1::Ended::of_status(status));
-        if let Some(key) = self.key.filter(|_| matches!(status, 401 | 403 | 404)) {
-            // It may be about what the key was allowed to see.
-            self.access.end_grace(key);
-        }
-    }
-
-    fn unreachable(self: Box<Self>) {
-        self.pass.ended(v1::Ended::Unreachable);
     }
 }
 

@@ -14,7 +14,6 @@ use moka::future::Cache;
 use std::collections::HashMap;
 use std::future::Future;
 use std::hash::Hash;
-use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
@@ -162,11 +161,10 @@ where
         {
             return Ok(answer);
         }
-        let asking = self.ask(key.clone(), marks, (asked_at, oldest), ctx, &ask);
+        let mut asking = Box::pin(self.ask(key.clone(), marks, (asked_at, oldest), ctx, &ask));
         if !ctx.tolerant {
             return asking.await;
         }
-        let mut asking = pin!(asking);
         let outcome = match tokio::time::timeout(ctx.patience(), &mut asking).await {
             Ok(outcome) => outcome,
             Err(_) if self.outlasting(&key, marks, max_age, ctx).await.is_some() => Err(no_answer()),

@@ -99,9 +99,27 @@ impl Indexes {
     /// # Errors
     /// [`Refusal::IndexBuilding`] when the read outlasts the deadline (it goes on), else what v1 refuses.
     pub async fn fresh(&self, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<Arc<Index>, Refusal> {
+        self.within(self.inner.settings.freshness, scope, key, ctx).await
+    }
+
+    /// The index of `scope` as a read shows it that begins after now.
+    ///
+    /// # Errors
+    /// As [`Indexes::fresh`].
+    pub async fn newest(&self, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<Arc<Index>, Refusal> {
+        self.within(Duration::ZERO, scope, key, ctx).await
+    }
+
+    async fn within(
+        &self,
+        age: Duration,
+        scope: &Scope,
+        key: &V1Key,
+        ctx: &Context,
+    ) -> Result<Arc<Index>, Refusal> {
         let entry = self.inner.entry(scope);
         entry.asked();
-        let need = entry.need(self.inner.settings.freshness);
+        let need = entry.need(age);
         let mut last = None;
         for _ in 0..READS {
             if let Some(index) = entry.meeting(&need, self.inner.tick()) {

@@ -121,8 +121,7 @@ impl Job {
             return self.walk_for_children(id).await;
         }
         // Being a few seconds old is not enough here: a child that is missed dies with its parent (trap 39).
-        self.runner.indexes.touched(scope.project);
-        let index = self.runner.indexes.fresh(&scope, self.key(), &self.call.ctx).await;
+        let index = self.runner.indexes.newest(&scope, self.key(), &self.call.ctx).await;
         Ok(index
             .map_err(|refusal| self.after_refused_read(refusal))?
             .children(id)

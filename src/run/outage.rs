@@ -14,7 +14,6 @@ use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
 use crate::v1::{Method, V1Error, V1Request, V1Response};
 use std::future::Future;
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -33,13 +32,12 @@ impl Job {
     pub(super) async fn or_older<T>(
         &self,
         older: impl Fn() -> Option<(T, Instant)>,
-        work: impl Future<Output = Result<T, Refusal>>,
+        mut work: impl Future<Output = Result<T, Refusal>> + Unpin,
     ) -> Result<T, Refusal> {
         let ctx = &self.call.ctx;
         if !ctx.tolerant {
             return work.await;
         }
-        let mut work = pin!(work);
         let outcome = match tokio::time::timeout(ctx.patience(), &mut work).await {
             Ok(outcome) => outcome,
             Err(_) if older().is_some() => Err(no_answer()),
@@ -87,7 +85,7 @@ impl Job {
     ) -> Result<V1Response, Refusal> {
         let question = Question::new(shown, &request);
         let older = || self.runner.answers.kept(&question);
-        self.or_older(older, self.ask_and_keep(&question, request, about)).await
+        self.or_older(older, Box::pin(self.ask_and_keep(&question, request, about))).await
     }
 
     /// The record of the work item `id`: v1's answer, or in trouble whatever was read last, its row of the index or
@@ -109,7 +107,7 @@ impl Job {
             .and_then(|(index, read_at)| Some((Seen::Row(Box::new(index.get(id)?)), read_at)))
         };
         let asking = self.ask_and_keep(&question, request, move |_| about);
-        self.or_older(older, async { asking.await.map(Seen::Answer) }).await
+        self.or_older(older, Box::pin(async { asking.await.map(Seen::Answer) })).await
     }
 
     fn about(&self, record: Option<Uuid>) -> Result<Vec<Matter>, Refusal> {
@@ -130,7 +128,7 @@ impl Job {
         }
         let asking = async {
             if runner.client.breaker().is_troubled() {
-                match runner.answers.share(question, || asking(runner, self, request.clone())).await {
+                match Box::pin(runner.answers.share(question, || asking(runner, self, request.clone()))).await {
                     Ok(answer) if answer.status == 200 => return Ok(answer),
                     Err(refusal) if refusal.is_trouble() => return Err(refusal),
                     // It may be about the key of the one who asked.

@@ -74,7 +74,7 @@ impl Job {
                     let read_at = kept.read_at;
                     Some((kept, read_at))
                 };
-                match self.or_older(older, shelf.load(place, audience, read)).await {
+                match self.or_older(older, Box::pin(shelf.load(place, audience, read))).await {
                     Err(refusal @ Refusal::RateLimited { .. }) if self.may_stretch() => kept().ok_or(refusal)?,
                     outcome => outcome?,
                 }
@@ -102,7 +102,7 @@ impl Job {
             }
             outcome
         };
-        let outcome = self.or_older(|| self.older_index(scope), fresh).await;
+        let outcome = self.or_older(|| self.older_index(scope), Box::pin(fresh)).await;
         match outcome {
             Err(refusal @ (Refusal::RateLimited { .. } | Refusal::IndexBuilding { .. })) if self.may_stretch() => {
                 self.kept_index(scope).ok_or(refusal)

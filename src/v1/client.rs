@@ -141,7 +141,7 @@ impl Client {
         let mut left = retry::ATTEMPTS;
         self.retries.earn();
         loop {
-            let outcome = self.measured_attempt(key, &request, ctx).await;
+            let outcome = Box::pin(self.measured_attempt(key, &request, ctx)).await;
             if self.budget.paces(key.id()) && outcome.as_ref().is_ok_and(|answer| answer.status == 429) {
                 continue;
             }

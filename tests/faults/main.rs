@@ -3,5 +3,7 @@
 //!
 //! May use: the public interface of the crate and `tests/support`.
 
+mod outage;
+mod outage_long;
 #[path = "../support/mod.rs"]
 mod support;

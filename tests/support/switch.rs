@@ -42,8 +42,7 @@ impl Switch {
         let address = listener.local_addr().expect("an address");
         let behind = base_url.trim_start_matches("http://").to_owned();
         let (line, _) = watch::channel(Line::Up);
-        let switch =
-            Self { address, line, serving: std::sync::Mutex::default(), behind, asked: Arc::default() };
+        let switch = Self { address, line, serving: std::sync::Mutex::default(), behind, asked: Arc::default() };
         switch.serve(listener);
         switch
     }
@@ -125,7 +124,8 @@ async fn connection(
 
 async fn fail(client: &mut TcpStream, status: u16) -> Option<()> {
     let page = "<html><body><h1>Service Unavailable</h1></body></html>";
-    let head = format!("HTTP/1.1 {status} Away\r\ncontent-type: text/html\r\ncontent-length: {}\r\n\r\n", page.len());
+    let head =
+        format!("HTTP/1.1 {status} Away\r\ncontent-type: text/html\r\ncontent-length: {}\r\n\r\n", page.len());
     client.write_all(format!("{head}{page}").as_bytes()).await.ok()
 }
 
@@ -140,7 +140,8 @@ async fn ask(behind: &str, head: &str, request: &[u8]) -> Option<Vec<u8>> {
     // The connection to the gateway stays open, whatever v1 says of its own.
     let end = answer.windows(4).position(|window| window == b"\r\n\r\n")?;
     let head = String::from_utf8_lossy(&answer[..end]);
-    let lines: Vec<&str> = head.lines().filter(|line| !line.to_ascii_lowercase().starts_with("connection:")).collect();
+    let lines: Vec<&str> =
+        head.lines().filter(|line| !line.to_ascii_lowercase().starts_with("connection:")).collect();
     let mut kept = lines.join("\r\n").into_bytes();
     kept.extend_from_slice(&answer[end..]);
     Some(kept)

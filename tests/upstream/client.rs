@@ -119,8 +119,8 @@ async fn a_write_that_was_sent_is_never_repeated() {
 
 #[tokio::test]
 async fn a_write_without_a_connection_may_be_tried_again() {
-    let client = client_of(&nobody().await);
     for request in [read(), write()] {
+        let client = client_of(&nobody().await);
         let (ctx, method) = (context(), request.method);
         let lost = client.call(&key(), request, &ctx).await.unwrap_err();
         assert!(matches!(lost, V1Error::Unreachable(_)), "{lost:?}");

@@ -1,0 +1,74 @@
+//! What is known of v1, told to `/readyz`, and learned from what passes through.
+//!
+//! May use: `access`, `edge`, `store`, `v1`; it is composition.
+
+use crate::access::Access;
+use crate::edge::{CallObserver, CallUnderWay, Condition, Readiness};
+use crate::refusal::Refusal;
+use crate::store::Store;
+use crate::v1::{self, Breaker, Budget, Health, KeyId};
+use futures_util::future::BoxFuture;
+use http::HeaderMap;
+
+/// Ready means: the store can be read, and v1 used where that is asked for.
+pub(super) struct Ready {
+    pub store: Store,
+    pub breaker: Breaker,
+    pub needs_v1: bool,
+}
+
+impl Readiness for Ready {
+    fn ready(&self) -> BoxFuture<'static, Result<Condition, Refusal>> {
+        let (store, health, needs_v1) = (self.store.clone(), self.breaker.health(), self.needs_v1);
+        Box::pin(async move {
+            store.ping().await?;
+            let (v1, since) = match health {
+                Health::Ok => ("ok", None),
+                Health::Unknown => ("unknown", None),
+                Health::Unreachable(_) if needs_v1 => return Err(Refusal::unavailable("v1 cannot be used")),
+                Health::Unreachable(since) => ("unreachable", Some(since.as_secs())),
+            };
+            Ok(Condition { status: "ready", store: Some("ok"), v1: Some(v1), v1_unreachable_seconds: since })
+        })
+    }
+}
+
+/// Calls that pass through count in the budget of their key, and tell how v1 is.
+pub(super) struct ForeignCalls {
+    pub budget: Budget,
+    pub breaker: Breaker,
+    pub access: Access,
+}
+
+impl CallObserver for ForeignCalls {
+    fn sent(&self, headers: &HeaderMap) -> Box<dyn CallUnderWay> {
+        // What v1 sees is the key in its own header; a bearer token is nothing to it.
+        let key = headers.get("x-api-key").map(|key| KeyId::of(key.as_bytes().trim_ascii()));
+        let permit = key.map(|key| self.budget.observe(key));
+        Box::new(ForeignCall { permit, pass: self.breaker.observe(), key, access: self.access.clone() })
+    }
+}
+
+struct ForeignCall {
+    permit: Option<v1::budget::Permit>,
+    pass: v1::Pass,
+    key: Option<KeyId>,
+    access: Access,
+}
+
+impl CallUnderWay for ForeignCall {
+    fn answered(self: Box<Self>, status: u16, headers: &HeaderMap) {
+        if let Some(permit) = self.permit {
+            permit.answered(&v1::told(status, headers));
+        }
+        self.pass.ended(v1::Ended::of_status(status));
+        if let Some(key) = self.key.filter(|_| matches!(status, 401 | 403 | 404)) {
+            // It may be about what the key was allowed to see.
+            self.access.end_grace(key);
+        }
+    }
+
+    fn unreachable(self: Box<Self>) {
+        self.pass.ended(v1::Ended::Unreachable);
+    }
+}

@@ -1,0 +1,412 @@
+//! A v1 that goes away and comes back: what is answered meanwhile and how old it is, what is not, and what v1 is
+//! asked when it is back. On a short scale: what is seconds and minutes by default is fractions of a second here.
+
+use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
+use crate::support::switch::{Line, Switch, until};
+use bytes::Bytes;
+use causeway::context::Context;
+use causeway::oauth::Minting;
+use causeway::sandbox::{Config, Sandbox, Seed};
+use http::Request;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+const ITEM: &str = "work-items/00000000-0000-4000-e000-000000000001/";
+const WORKSPACE: &str = "/api/v2/workspaces/acme";
+/// What is usually as fresh as this.
+const USUAL: Duration = Duration::from_millis(100);
+const SHORT: [(&str, &str); 5] = [
+    ("cache.card", "100ms"),
+    ("cache.identity", "100ms"),
+    ("cache.collection", "100ms"),
+    ("cache.refused_identity", "100ms"),
+    ("index.freshness", "100ms"),
+];
+
+struct Stage {
+    sandbox: Sandbox,
+    switch: Switch,
+    gateway: Gateway,
+}
+
+impl Stage {
+    async fn with(settings: &[(&str, &str)]) -> Self {
+        let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+        let switch = Switch::before(&serve_sandbox(&sandbox).await).await;
+        let mut all = SHORT.to_vec();
+        all.extend_from_slice(settings);
+        let gateway = Gateway::with(&switch.base_url(), &all).await;
+        Self { sandbox, switch, gateway }
+    }
+
+    /// Reads all of `paths` and lets what was read grow older than usual.
+    async fn warm(&self, key: &str, paths: &[String]) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        for path in paths {
+            let answer = self.gateway.get(key, path).await.expect(200);
+            assert_eq!(outlasted(&answer), None, "{path}");
+            answers.push(answer);
+        }
+        tokio::time::sleep(USUAL + USUAL / 2).await;
+        answers
+    }
+
+    /// Asks v1 past the gateway.
+    fn at_v1(&self, method: &str, path: &str) -> u16 {
+        let request = Request::builder().method(method).uri(path).header("X-Api-Key", "ada").body(Bytes::new());
+        self.sandbox.handle(request.expect("a request")).status().as_u16()
+    }
+
+    async fn readiness(&self) -> Answer {
+        self.gateway.send(None, "GET", "/readyz", None).await
+    }
+
+    /// Waits until v1 is asked again.
+    async fn recovered(&self, path: &str) {
+        until("v1 is asked again", async || {
+            let answer = self.gateway.get("ada", path).await;
+            answer.status == 200 && outlasted(&answer).is_none()
+        })
+        .await;
+    }
+}
+
+/// The age of an answer that relies on older data because v1 is away.
+fn outlasted(answer: &Answer) -> Option<u64> {
+    let told = answer.headers["server-timing"].contains("stale;desc=\"v1 is not reachable\"");
+    let status = answer.headers.get("cache-status").map(String::as_str);
+    assert_eq!(told && answer.status == 200, status == Some("causeway; fwd=stale"), "{:?}", answer.headers);
+    let age = answer.headers.get("age").map(|age| age.parse().expect("whole seconds"));
+    assert_eq!(status.is_some(), age.is_some(), "{:?}", answer.headers);
+    age
+}
+
+/// Reads that an index and kept collections answer.
+fn reads() -> Vec<String> {
+    let within = [
+        "states/",
+        "labels/",
+        "cycles/",
+        "modules/",
+        "members/",
+        "work-items/?priority__in=urgent,high,medium,low,none",
+        "work-items/",
+        ITEM,
+        "work-items/00000000-0000-4000-e000-000000000001/?expand=state,labels,assignees",
+        "work-items/00000000-0000-4000-e000-000000000001/comments/",
+    ];
+    let mut paths: Vec<String> = within.iter().map(|path| format!("{WEB}/{path}")).collect();
+    paths.extend(["/members/", "/work-items/WEB-1/"].map(|path| format!("{WORKSPACE}{path}")));
+    paths.push("/api/v2/users/me/".into());
+    paths
+}
+
+#[tokio::test]
+async fn reads_go_on_while_v1_is_away_and_say_how_old_they_are() {
+    for line in [Line::Refusing, Line::Failing(502), Line::Failing(503), Line::Failing(500)] {
+        let stage = Stage::with(&[]).await;
+        let begun = Instant::now();
+        let before = stage.warm("ada", &reads()).await;
+        stage.switch.set(line).await;
+        for (path, before) in reads().iter().zip(&before) {
+            let answer = stage.gateway.get("ada", path).await.expect(200);
+            let age = outlasted(&answer).unwrap_or_else(|| panic!("{line:?} {path}: {:?}", answer.headers));
+            assert!(age <= begun.elapsed().as_secs() + 1, "{line:?} {path}: {age}");
+            assert_eq!(answer.bytes, before.bytes, "{line:?} {path}");
+        }
+        // That something is missing is never concluded from what is kept.
+        for path in
+            ["work-items/00000000-0000-4000-e000-0000000fffff/", "states/00000000-0000-4000-e000-0000000fffff/"]
+        {
+            let answer = stage.gateway.get("ada", &format!("{WEB}/{path}")).await;
+            assert!((500..=504).contains(&answer.status), "{line:?} {path}: {} {}", answer.status, answer.json);
+        }
+        // Nobody gets what is kept for others.
+        for (key, path) in [("eve", format!("{WEB}/states/")), ("nobody", "/api/v2/users/me/".into())] {
+            let answer = stage.gateway.get(key, &path).await;
+            assert!((500..=504).contains(&answer.status), "{line:?} {key}: {}", answer.json);
+        }
+        stage.switch.set(Line::Up).await;
+        stage.recovered(&format!("{WEB}/states/")).await;
+        stage.gateway.get("eve", &format!("{WEB}/states/")).await.expect_problem(404, "resource_not_found");
+        stage.gateway.get("nobody", "/api/v2/users/me/").await.expect_problem(401, "unauthorized");
+    }
+}
+
+#[tokio::test]
+async fn a_v1_that_hangs_delays_reads_by_a_part_of_their_time() {
+    let stage = Stage::with(&[("limits.deadline", "6s")]).await;
+    stage.warm("ada", &reads()).await;
+    stage.switch.set(Line::Hanging).await;
+    let asked = reads();
+    let begun = Instant::now();
+    let answers = futures_util::future::join_all(asked.iter().map(|path| stage.gateway.get("ada", path))).await;
+    for (path, answer) in asked.iter().zip(answers) {
+        assert!(outlasted(&answer.expect(200)).is_some(), "{path}");
+    }
+    assert!(begun.elapsed() < Duration::from_secs(6));
+    stage.switch.set(Line::Up).await;
+    stage.recovered(&format!("{WEB}/states/")).await;
+}
+
+#[tokio::test]
+async fn items_and_pages_that_no_index_holds_are_answered_as_they_were_read_last() {
+    let stage = Stage::with(&[]).await;
+    let paths = [
+        format!("{WEB}/work-items/?order_by=-created_at&per_page=3"),
+        format!("{WEB}/{ITEM}"),
+        format!("{WORKSPACE}/work-items/WEB-1/"),
+    ];
+    let before = stage.warm("ada", &paths).await;
+    stage.switch.set(Line::Failing(503)).await;
+    for (path, before) in paths.iter().zip(&before) {
+        let answer = stage.gateway.get("ada", path).await.expect(200);
+        assert!(outlasted(&answer).is_some() && answer.bytes == before.bytes, "{path}");
+    }
+    let other = format!("{WEB}/work-items/?order_by=-created_at&per_page=4");
+    stage.gateway.get("ada", &other).await.expect_problem(503, "upstream_unavailable");
+}
+
+#[tokio::test]
+async fn nothing_is_older_than_allowed() {
+    // Data: however long proofs may be used.
+    let stage = Stage::with(&[("cache.stale_if_error", "700ms"), ("cache.outage_grace", "1h")]).await;
+    stage.warm("ada", &reads()).await;
+    stage.switch.set(Line::Refusing).await;
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    for path in reads() {
+        let answer = stage.gateway.get("ada", &path).await;
+        // Who the caller is, and what the roster of the workspace says, are proofs of access themselves.
+        let proof = path.ends_with("/users/me/") || path == format!("{WORKSPACE}/members/");
+        assert_eq!(answer.status, if proof { 200 } else { 503 }, "{path}: {}", answer.json);
+    }
+    // Proofs: however long data may be used.
+    let stage = Stage::with(&[("cache.stale_if_error", "1h"), ("cache.outage_grace", "700ms")]).await;
+    stage.warm("ada", &reads()).await;
+    stage.switch.set(Line::Refusing).await;
+    tokio::time::sleep(Duration::from_millis(800)).await;
+    for path in reads() {
+        stage.gateway.get("ada", &path).await.expect_problem(503, "upstream_unavailable");
+    }
+    // Neither.
+    for settings in [
+        [("cache.stale_if_error", "0s"), ("cache.card", "1s")],
+        [("cache.outage_grace", "0s"), ("cache.card", "100ms")],
+    ] {
+        let stage = Stage::with(&settings).await;
+        stage.warm("ada", &[format!("{WEB}/states/")]).await;
+        stage.switch.set(Line::Refusing).await;
+        let answer = stage.gateway.get("ada", &format!("{WEB}/states/")).await;
+        answer.expect_problem(503, "upstream_unavailable");
+    }
+}
+
+#[tokio::test]
+async fn a_membership_that_ended_during_the_outage_ends_with_the_first_word_of_v1() {
+    let stage = Stage::with(&[]).await;
+    let paths: Vec<String> =
+        ["states/", "work-items/?priority=none", ITEM].map(|path| format!("{WEB}/{path}")).into();
+    for key in ["ada", "bob"] {
+        stage.warm(key, &paths).await;
+    }
+    stage.switch.set(Line::Failing(503)).await;
+    assert!(outlasted(&stage.gateway.get("bob", &paths[0]).await.expect(200)).is_some());
+    let membership = WEB.replace("/v2/", "/v1/") + "/project-members/00000000-0000-4000-9000-000000000102/";
+    assert_eq!(stage.at_v1("DELETE", &membership), 204);
+    assert!(outlasted(&stage.gateway.get("bob", &paths[0]).await.expect(200)).is_some(), "v1 has said nothing");
+    stage.switch.set(Line::Up).await;
+    until("v1 is asked about bob", async || {
+        let answer = stage.gateway.get("bob", &paths[0]).await;
+        assert!(answer.status == 403 || outlasted(&answer).is_some(), "{} {:?}", answer.json, answer.headers);
+        answer.status == 403
+    })
+    .await;
+    stage.switch.set(Line::Failing(503)).await;
+    tokio::time::sleep(USUAL * 2).await;
+    for path in &paths {
+        let answer = stage.gateway.get("bob", path).await;
+        assert!([403, 503].contains(&answer.status), "{path}: {}", answer.json);
+        assert!(outlasted(&stage.gateway.get("ada", path).await.expect(200)).is_some(), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_v1_refuses_on_the_pass_through_is_proven_anew() {
+    let stage = Stage::with(&[]).await;
+    let states = format!("{WEB}/states/");
+    stage.warm("bob", std::slice::from_ref(&states)).await;
+    stage.switch.set(Line::Poisoned("/users/me/")).await;
+    assert!(
+        outlasted(&stage.gateway.get("bob", &states).await.expect(200)).is_some(),
+        "the identity is not proven"
+    );
+    stage.gateway.get("bob", "/api/v1/workspaces/other/members/").await.expect(403);
+    stage.gateway.get("bob", &states).await.expect_problem(502, "upstream_error");
+}
+
+#[tokio::test]
+async fn a_gateway_key_that_is_revoked_during_the_outage_is_dead_at_once() {
+    let stage = Stage::with(&[("secrets.key", "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")]).await;
+    let wanted = Minting { title: "report".into(), scopes: "read".into(), ..Minting::default() };
+    let ctx = Context::new("test", Duration::from_secs(30));
+    let (row, key) = stage.gateway.oauth().mint("ada", wanted, &ctx).await.expect("a key");
+    let states = format!("{WEB}/states/");
+    stage.warm(&key, std::slice::from_ref(&states)).await;
+    stage.switch.set(Line::Refusing).await;
+    assert!(outlasted(&stage.gateway.get(&key, &states).await.expect(200)).is_some());
+    assert!(stage.gateway.oauth().revoke_key(row.id, None).await.expect("a store"));
+    stage.gateway.get(&key, &states).await.expect_problem(401, "unauthorized");
+    // Nor is a new one given for a key that v1 cannot be asked about.
+    let again = Minting { title: "again".into(), scopes: "read".into(), ..Minting::default() };
+    let ctx = Context::new("test", Duration::from_secs(30));
+    assert!(stage.gateway.oauth().mint("ada", again, &ctx).await.is_err());
+}
+
+#[tokio::test]
+async fn own_writes_are_in_what_is_kept_or_void_it() {
+    let stage = Stage::with(&[]).await;
+    let (labels, item) = (format!("{WEB}/labels/"), format!("{WEB}/{ITEM}"));
+    let list = format!("{WEB}/work-items/?priority__in=urgent,high,medium,low,none");
+    stage.warm("ada", &[labels.clone(), list.clone(), item.clone()]).await;
+    let label = stage.gateway.post("ada", &labels, json!({"name": "just made"})).await.expect(201).text("id");
+    stage.gateway.patch("ada", &item, json!({"name": "renamed"})).await.expect(200);
+    stage.switch.set(Line::Failing(503)).await;
+    tokio::time::sleep(USUAL * 2).await;
+    let seen = async || {
+        let answer = stage.gateway.get("ada", &labels).await.expect(200);
+        assert!(outlasted(&answer).is_some());
+        answer.column("name").contains(&json!("just made"))
+    };
+    assert!(seen().await);
+    for path in [&item, &list] {
+        let answer = stage.gateway.get("ada", path).await;
+        // Carried into the index, or gone; never as it was before.
+        assert!(answer.status == 503 || answer.bytes.windows(7).any(|name| name == b"renamed"), "{}", answer.json);
+    }
+    // A write that v1 certainly did not carry out leaves everything as it is.
+    until("nothing is sent any more", async || {
+        stage.gateway.get("ada", &item).await;
+        stage.readiness().await.json["v1"] == "unreachable"
+    })
+    .await;
+    for _ in 0..3 {
+        let refused = stage.gateway.delete("ada", &format!("{labels}{label}/")).await;
+        refused.expect_problem(503, "upstream_unavailable");
+    }
+    assert!(seen().await);
+}
+
+#[tokio::test]
+async fn what_was_written_on_the_pass_through_is_not_answered_from_before() {
+    let stage = Stage::with(&[]).await;
+    stage.warm("ada", &reads()).await;
+    let path = format!("{}/labels/", WEB.replace("/v2/", "/v1/"));
+    stage.gateway.post("ada", &path, json!({"name": "past the plan"})).await.expect(201);
+    stage.switch.set(Line::Refusing).await;
+    for path in ["labels/", "states/", "work-items/?priority__in=urgent,high,medium,low,none", ITEM] {
+        let answer = stage.gateway.get("ada", &format!("{WEB}/{path}")).await;
+        answer.expect_problem(503, "upstream_unavailable");
+    }
+}
+
+#[tokio::test]
+async fn writes_never_rely_on_what_was_before() {
+    let stage = Stage::with(&[]).await;
+    let types = format!("{WEB}/work-item-types/");
+    stage.warm("ada", &[types.clone(), format!("{WEB}/labels/")]).await;
+    stage.switch.set(Line::Refusing).await;
+    stage.gateway.get("ada", &types).await.expect(200);
+    for path in [types, format!("{WEB}/labels/")] {
+        let refused = stage.gateway.post("ada", &path, json!({"name": "x"})).await;
+        let refused = refused.expect_problem(503, "upstream_unavailable");
+        assert!(refused.headers["retry-after"].parse::<u64>().is_ok_and(|seconds| (1..=10).contains(&seconds)));
+    }
+}
+
+#[tokio::test]
+async fn a_paused_v1_gets_one_call_at_a_time_and_what_passes_through() {
+    let stage = Stage::with(&[]).await;
+    stage.warm("ada", &reads()).await;
+    assert_eq!(stage.readiness().await.json, json!({"status": "ready", "store": "ok", "v1": "ok"}));
+    stage.switch.set(Line::Failing(503)).await;
+    until("calls are paused", async || {
+        stage.gateway.get("ada", &format!("{WEB}/states/")).await;
+        stage.gateway.get("ada", &format!("{WEB}/{ITEM}")).await;
+        stage.readiness().await.json["v1"] == "unreachable"
+    })
+    .await;
+    let ready = stage.readiness().await.expect(200);
+    assert!(ready.json["v1_unreachable_seconds"].is_u64() && ready.json["status"] == "ready", "{}", ready.json);
+    let (before, begun) = (stage.switch.asked(), Instant::now());
+    for path in reads().iter().cycle().take(60) {
+        assert!(outlasted(&stage.gateway.get("ada", path).await.expect(200)).is_some(), "{path}");
+    }
+    let asked = stage.switch.asked() - before;
+    assert!(u64::from(asked) <= begun.elapsed().as_secs() + 2, "{asked} calls in {:?}", begun.elapsed());
+    let passed = stage.gateway.get("ada", "/api/v1/users/me/").await.expect(503);
+    assert!(passed.bytes.starts_with(b"<html>"), "as v1's proxy said it");
+    stage.switch.set(Line::Up).await;
+    stage.gateway.get("ada", "/api/v1/users/me/").await.expect(200);
+    stage.recovered(&format!("{WEB}/states/")).await;
+    assert_eq!(stage.readiness().await.json["v1"], "ok");
+}
+
+#[tokio::test]
+async fn readiness_fails_without_v1_when_it_is_asked_to() {
+    let stage = Stage::with(&[("ready.needs_v1", "true")]).await;
+    assert_eq!(stage.readiness().await.expect(200).json["v1"], "unknown");
+    stage.switch.set(Line::Refusing).await;
+    until("it is known that v1 is away", async || {
+        stage.gateway.get("ada", "/api/v2/users/me/").await;
+        stage.readiness().await.status == 503
+    })
+    .await;
+    let told = stage.readiness().await;
+    let address = stage.switch.base_url();
+    assert!(!String::from_utf8_lossy(&told.bytes).contains(address.trim_start_matches("http://")), "{}", told.json);
+    stage.switch.set(Line::Up).await;
+    stage.recovered("/api/v2/users/me/").await;
+    stage.readiness().await.expect(200);
+}
+
+#[tokio::test]
+async fn one_path_that_always_fails_closes_nothing_else() {
+    let stage = Stage::with(&[]).await;
+    stage.gateway.get("ada", &format!("{WEB}/states/")).await.expect(200);
+    stage.switch.set(Line::Poisoned("/labels/")).await;
+    for _ in 0..30 {
+        stage.gateway.get("ada", &format!("{WEB}/labels/")).await.expect_problem(502, "upstream_error");
+    }
+    tokio::time::sleep(USUAL * 2).await;
+    let answer = stage.gateway.get("ada", &format!("{WEB}/states/")).await.expect(200);
+    assert_eq!(outlasted(&answer), None);
+}
+
+/// Clients that are told 503 come back together, as soon as they are told to.
+#[tokio::test]
+async fn recovery_reads_each_thing_once() {
+    let long = [("cache.card", "20s"), ("cache.identity", "20s"), ("cache.collection", "20s")];
+    let stage = Stage::with(&long).await;
+    stage.switch.set(Line::Failing(503)).await;
+    let paths: Vec<String> = ["states/", "labels/", "members/", ITEM].map(|path| format!("{WEB}/{path}")).into();
+    let clients = 78;
+    let everybody = async || {
+        let asking = (0..clients).flat_map(|_| &paths).map(|path| stage.gateway.get("ada", path));
+        futures_util::future::join_all(asking).await
+    };
+    for answer in everybody().await {
+        assert_eq!(answer.status, 503, "{}", answer.json);
+    }
+    stage.sandbox.clear_journal();
+    stage.switch.set(Line::Up).await;
+    until("everybody is answered", async || everybody().await.iter().all(|answer| answer.status == 200)).await;
+    let mut asked = BTreeMap::<String, usize>::new();
+    for call in stage.sandbox.journal() {
+        *asked.entry(call.path.split('?').next().unwrap_or_default().to_owned()).or_default() += 1;
+    }
+    let rounds = asked.remove(&format!("{}/{ITEM}", WEB.replace("/v2/", "/v1/"))).expect("the item was read");
+    // An item is read anew in every round; those who ask at once share two reads.
+    assert!(rounds <= 4, "{rounds} reads of one item for {clients} clients");
+    assert!(asked.values().all(|calls| *calls == 1), "{asked:#?}");
+}
