@@ -95,13 +95,11 @@ async fn connection(
 ) -> Option<()> {
     let mut buffer = Vec::new();
     loop {
-        let Some((head, request)) = (tokio::select! {
+        let (head, request) = tokio::select! {
             request = one_request(&mut client, &mut buffer) => request,
             // A deployment that stops closes its connections.
             _ = line.wait_for(|line| *line == Line::Refusing) => None,
-        }) else {
-            return None;
-        };
+        }?;
         asked.fetch_add(1, Ordering::SeqCst);
         let now = *line.borrow_and_update();
         let path = head.split(' ').nth(1).unwrap_or_default();
