@@ -320,6 +320,7 @@ fn runner_settings(settings: &Settings) -> RunnerSettings {
         stretch: settings.cache.stretch,
         stale_if_error: settings.cache.stale_if_error,
         service_key: service_key(settings),
+        writers_waiting: settings.limits.writers_waiting,
     }
 }
 

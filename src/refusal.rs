@@ -165,6 +165,11 @@ pub enum Refusal {
     },
     /// 503 `overloaded`: more requests at once than configured.
     Overloaded,
+    /// 503 `overloaded`: a write that waited behind others of the same record or rule. Nothing was carried out.
+    TurnNotReached {
+        /// Prose: what it waited for.
+        detail: String,
+    },
     /// 504 `deadline_exceeded`: the request's own deadline passed.
     DeadlineExceeded,
     /// 503 `index_building`.
@@ -263,6 +268,7 @@ impl Refusal {
             | Self::OutcomeUnknown { timed_out: false, .. } => 502,
             Self::UpstreamUnavailable { .. }
             | Self::Overloaded
+            | Self::TurnNotReached { .. }
             | Self::IndexBuilding { .. }
             | Self::StoreUnavailable { .. } => 503,
             Self::UpstreamTimeout { .. }
@@ -292,7 +298,7 @@ impl Refusal {
             | Self::OutcomeUnknown { timed_out: false, .. } => "upstream_error",
             Self::UpstreamUnavailable { .. } => "upstream_unavailable",
             Self::UpstreamTimeout { .. } | Self::OutcomeUnknown { timed_out: true, .. } => "upstream_timeout",
-            Self::Overloaded => "overloaded",
+            Self::Overloaded | Self::TurnNotReached { .. } => "overloaded",
             Self::DeadlineExceeded => "deadline_exceeded",
             Self::IndexBuilding { .. } => "index_building",
             Self::StoreUnavailable { .. } => "store_unavailable",

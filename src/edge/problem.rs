@@ -118,6 +118,7 @@ fn shown(refusal: &Refusal) -> Shown<'_> {
         Refusal::Overloaded => {
             again(SOON, plain("Overloaded", "More requests are running than the gateway serves at once."))
         }
+        Refusal::TurnNotReached { detail } => again(SOON, plain("Overloaded", detail)),
         Refusal::DeadlineExceeded => plain(
             "Deadline Exceeded",
             "The request was not answered in the time allowed; a write may have been carried out.",
@@ -258,6 +259,7 @@ mod tests {
             Refusal::OutcomeUnknown { detail: detail(), cause: cause(), timed_out: false },
             Refusal::OutcomeUnknown { detail: detail(), cause: cause(), timed_out: true },
             Refusal::Overloaded,
+            Refusal::TurnNotReached { detail: detail() },
             Refusal::DeadlineExceeded,
             Refusal::IndexBuilding { detail: detail(), retry_after: 7 },
             Refusal::StoreUnavailable { cause: cause() },

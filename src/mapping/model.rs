@@ -256,6 +256,8 @@ pub struct OperationHead {
     pub body_ignored: bool,
     /// Calls of v1 that only the function of the step knows.
     pub v1: Vec<String>,
+    /// What a write must have to itself.
+    pub turns: Vec<String>,
 }
 
 /// `order = { … }`.

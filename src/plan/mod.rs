@@ -13,6 +13,7 @@ mod resource;
 pub mod routes;
 pub mod scopes;
 mod shape;
+mod turn;
 
 pub use compile::{Functions, compile};
 pub use operation::{
@@ -22,6 +23,7 @@ pub use operation::{
 pub use path::{PathTemplate, Segment};
 pub use resource::{Field, Keep, OnCreate, Resource, Rows, Source, V1Refusal, V1Source, WriteKind};
 pub use shape::Shape;
+pub use turn::{Turn, TurnOf};
 
 use indexmap::IndexMap;
 use serde_json::Value;

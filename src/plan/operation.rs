@@ -1,6 +1,6 @@
 //! One operation of v2.
 
-use super::{Constant, Method, PathTemplate, ValueType};
+use super::{Constant, Method, PathTemplate, Turn, ValueType};
 
 /// What part of the service a path belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -248,6 +248,8 @@ pub struct Operation {
     /// The calls behind the cost with nothing kept: those of the plain steps follow from the step, those of
     /// functions are declared.
     pub v1: Vec<PlannedCall>,
+    /// What it must have to itself while it runs, when it writes.
+    pub turns: Vec<Turn>,
     /// Line of the mapping file where it is declared.
     pub line: usize,
 }

@@ -3,6 +3,7 @@
 use super::answers::Answers;
 use super::collection::Collection;
 use super::epochs::Epochs;
+use super::losses::Losses;
 use super::own::{self, KeptLists};
 use super::shelf::{Audience, Changes, Place, Shelf, Write};
 use super::{create, delete, list, special, update};
@@ -13,7 +14,7 @@ use crate::index::Indexes;
 use crate::plan::{Operation, PathTemplate, Plan, Resource, Source, Step, TypeMode};
 use crate::refusal::{FieldError, Refusal};
 use crate::settings::{TypeSettings, WorkflowSettings};
-use crate::store::{AuditActor, Store};
+use crate::store::{AuditActor, Store, Turn};
 use crate::translate::ReadShape;
 use crate::translate::members::Person;
 use crate::v1::{Client, V1Key};
@@ -26,6 +27,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use tokio::sync::Mutex;
 use uuid::Uuid;
 
 /// Projects remembered as compared.
@@ -57,6 +59,8 @@ pub struct RunnerSettings {
     pub stale_if_error: Duration,
     /// A key of the gateway's own that reads indices.
     pub service_key: Option<V1Key>,
+    /// Most writes that wait for the same record or rule.
+    pub writers_waiting: usize,
 }
 
 /// Everything calls are carried out with.
@@ -78,6 +82,7 @@ pub struct Runner {
     pub(super) compared: Cache<Uuid, ()>,
     pub(super) changes: Arc<Changes>,
     pub(super) epochs: Epochs,
+    pub(super) losses: Losses,
     pub(super) settings: RunnerSettings,
     /// Which project had an identifier when it was last seen, by workspace.
     identifiers: Cache<(Box<str>, Box<str>), Uuid>,
@@ -113,6 +118,7 @@ impl Runner {
             indexes,
             changes,
             epochs: Epochs::default(),
+            losses: Losses::default(),
             settings,
             identifiers: Cache::new(IDENTIFIERS),
         }
@@ -189,12 +195,14 @@ pub struct Job {
     pub(super) call: Call,
     /// Whether v1 may have carried out a write of this call.
     pub(super) touched: Arc<AtomicBool>,
+    /// What this write has to itself, from before its first step until after its last.
+    pub(super) turn: Arc<Mutex<Option<Turn>>>,
 }
 
 impl Job {
     /// Takes a call on.
     pub fn new(runner: Arc<Runner>, call: Call) -> Self {
-        Self { runner, call, touched: Arc::default() }
+        Self { runner, call, touched: Arc::default(), turn: Arc::default() }
     }
 
     /// The same call for work beside it, which may take longer than the call.
@@ -214,22 +222,37 @@ impl Job {
         Self::new(Arc::clone(&self.runner), call)
     }
 
-    /// Carries the call out. Writes run as tasks of their own, so that a client that leaves, or a deadline
-    /// that passes, never stops them half-way.
+    /// Carries the call out. Writes wait for their turn with the client, and then run as tasks of their own, so that
+    /// a client that leaves, or a deadline that passes, never stops them half-way.
     ///
     /// # Errors
     /// Any refusal.
     pub async fn run(self) -> Result<Reply, Refusal> {
-        let project = self.call.card.as_ref().map(|card| card.id);
-        if let Some(project) = project {
-            self.runner.catch_up(project).await;
-        }
         if !self.operation().method.writes() {
+            self.catch_up().await;
             return self.step().await;
         }
-        let announced = project.filter(|_| self.resource().source == Source::V1);
-        let task = tokio::spawn(async move { self.outlasting_the_client().announced_step(announced).await });
+        let turn = self.wait_for_turn().await?;
+        let task = tokio::spawn(async move { self.outlasting_the_client().in_turn(turn).await });
         task.await.unwrap_or_else(|gone| Err(Refusal::internal(format!("a write ended: {gone}"))))
+    }
+
+    async fn catch_up(&self) {
+        if let Some(card) = &self.call.card {
+            self.runner.catch_up(card.id).await;
+        }
+    }
+
+    /// A write whose turn it is: nothing read before this counts, and the turn ends when all of it is done and told.
+    async fn in_turn(self, turn: Turn) -> Result<Reply, Refusal> {
+        let held = Arc::clone(&self.turn);
+        *held.lock().await = Some(turn);
+        self.catch_up().await;
+        let project = self.call.card.as_ref().map(|card| card.id);
+        let announced = project.filter(|_| self.resource().source == Source::V1);
+        let outcome = self.announced_step(announced).await;
+        drop(held.lock().await.take());
+        outcome
     }
 
     fn outlasting_the_client(mut self) -> Self {

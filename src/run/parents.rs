@@ -61,7 +61,8 @@ fn if_live<T>(read: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
     }
 }
 
-/// Whether going up from `start` one meets `own`. Ancestors that v1 hides end the walk.
+/// Whether going up from `start` one meets `own`, as parents are now: the write has the rule to itself. The walk leads
+/// on over what was archived through the gateway, whose parent is noted, and ends at others that v1 hides.
 async fn leads_to(job: &Job, start: &Item, own: Uuid) -> Result<bool, Refusal> {
     let mut seen = HashSet::from([start.id]);
     let (mut id, mut above) = (start.id, start.parent);
@@ -72,7 +73,7 @@ async fn leads_to(job: &Job, start: &Item, own: Uuid) -> Result<bool, Refusal> {
         let Some(next) = above.filter(|next| seen.insert(*next)) else { return Ok(false) };
         match if_live(job.live_item(next).await)? {
             Some(item) => (id, above) = (item.id, item.parent),
-            None => return Ok(false),
+            None => (id, above) = (next, job.runner.store.archived_parent(next).await?),
         }
     }
     Err(Refusal::invalid(format!("The parent is more than {DEEPEST} levels deep.")))

@@ -49,6 +49,7 @@ impl Job {
     pub(super) async fn delete(&self, resource: &Resource, id: Uuid) -> Result<(), Refusal> {
         let answer = self.ask(V1Request::delete(self.record_path(resource, id)?)).await?;
         if answer.is_success() {
+            self.runner.losses.forget(id);
             return Ok(());
         }
         Err(self.refused(resource, WriteKind::Delete, &answer).await)
@@ -109,8 +110,18 @@ impl Job {
             return Err(self.refused(resource, on, &answer).await);
         }
         let shown = members(&answer)?;
+        if on == WriteKind::Update {
+            self.note_written(sent, &shown);
+        }
         intent::confirm(resource, sent, &shown)?;
         Ok(shown)
+    }
+
+    /// Remembers what an update has set, and looks whether what the one before had set is still there.
+    pub(super) fn note_written(&self, sent: &Members, shown: &Members) {
+        if let Ok(id) = id_of(shown) {
+            self.runner.losses.wrote(id, sent, shown);
+        }
     }
 
     /// What a refused write means. A 403 is a role problem only while the project is still visible (trap 2).

@@ -39,6 +39,7 @@ mod projects;
 mod records;
 mod relations;
 mod route;
+mod saving;
 mod seed;
 mod server;
 mod states;
@@ -50,7 +51,7 @@ mod values;
 
 use std::collections::VecDeque;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use ::http::{Request, Response};
@@ -58,6 +59,7 @@ use bytes::Bytes;
 use jiff::Timestamp;
 
 use clock::Clock;
+use saving::{Held, Pace};
 use store::World;
 use throttle::Throttle;
 
@@ -137,6 +139,8 @@ struct Inner {
     clock: Clock,
     throttle: Throttle,
     journal: Mutex<VecDeque<JournalEntry>>,
+    /// How long writes take, when they save whole rows; none when they change a row at once.
+    pace: OnceLock<Pace>,
 }
 
 impl Sandbox {
@@ -166,19 +170,62 @@ impl Sandbox {
                 clock,
                 throttle: Throttle::new(config.quota_per_minute),
                 journal: Mutex::new(VecDeque::new()),
+                pace: OnceLock::new(),
             }),
         }
+    }
+
+    /// From now on writes of states, labels, cycles, modules, work items and comments do what those of the real v1 do:
+    /// they load a row, are at work for a time up to `longest` that `seed` decides, and then save every column of
+    /// the row as it was loaded, with their change over it. Of two at once, one is lost.
+    #[must_use]
+    pub fn saving_whole_rows(self, seed: u64, longest: Duration) -> Self {
+        let _ = self.inner.pace.set(Pace::new(seed, longest));
+        self
     }
 
     /// Answers one request, in memory, without a network.
     #[must_use]
     pub fn handle(&self, request: Request<Bytes>) -> Response<Bytes> {
-        let response = pipeline::answer(&self.inner, &request);
+        let (response, held) = pipeline::answer(&self.inner, &request);
+        if let Some(held) = held {
+            std::thread::sleep(self.time_of_a_write());
+            self.save(held);
+        }
+        self.note(&request, response.status().as_u16());
+        response
+    }
+
+    /// As [`Sandbox::handle`], without holding up a thread. A write goes on when nobody waits for its answer any more.
+    async fn handle_served(&self, request: Request<Bytes>) -> Response<Bytes> {
+        let (response, held) = pipeline::answer(&self.inner, &request);
+        if let Some(held) = held {
+            let (sandbox, time) = (self.clone(), self.time_of_a_write());
+            let saved = tokio::spawn(async move {
+                tokio::time::sleep(time).await;
+                sandbox.save(held);
+            });
+            let _ = saved.await;
+        }
+        self.note(&request, response.status().as_u16());
+        response
+    }
+
+    fn time_of_a_write(&self) -> Duration {
+        self.inner.pace.get().map_or(Duration::ZERO, Pace::next)
+    }
+
+    fn save(&self, held: Box<dyn Held>) {
+        let mut world = self.inner.world.write().unwrap_or_else(PoisonError::into_inner);
+        held.save(&mut world, self.inner.clock.now());
+    }
+
+    fn note(&self, request: &Request<Bytes>, status: u16) {
         let path = request.uri().path_and_query();
         let entry = JournalEntry {
             method: request.method().to_string(),
             path: path.map_or_else(|| "/".to_owned(), ToString::to_string),
-            status: response.status().as_u16(),
+            status,
             key: request.headers().get("X-Api-Key").and_then(|key| key.to_str().ok()).map(str::to_owned),
         };
         let mut journal = self.inner.journal.lock().unwrap_or_else(PoisonError::into_inner);
@@ -186,7 +233,6 @@ impl Sandbox {
             journal.pop_front();
         }
         journal.push_back(entry);
-        response
     }
 
     /// Serves until `shutdown` resolves, then lets open connections finish.

@@ -15,6 +15,7 @@ use super::call::Call;
 use super::gzip;
 use super::http::{Answer, Payload, Query, Reply};
 use super::route::{Place, Target, resolve};
+use super::saving::{self, Held};
 use super::store::World;
 use super::throttle::Rate;
 use super::{
@@ -36,24 +37,28 @@ struct Finished {
     location: Option<String>,
     /// Whether `Vary` names the cookie; it does not when the key failed or the body was too large.
     cookie: bool,
+    /// What is saved later, if writes take their time.
+    held: Option<Box<dyn Held>>,
 }
 
 impl From<Reply> for Finished {
     fn from(reply: Reply) -> Self {
-        Self { reply, allow: None, rate: None, retry_after: None, location: None, cookie: true }
+        Self { reply, allow: None, rate: None, retry_after: None, location: None, cookie: true, held: None }
     }
 }
 
-/// Answers one request.
-pub(super) fn answer(inner: &Inner, request: &Request<Bytes>) -> Response<Bytes> {
+/// Answers one request; with what is to be saved before the answer is sent.
+pub(super) fn answer(inner: &Inner, request: &Request<Bytes>) -> (Response<Bytes>, Option<Box<dyn Held>>) {
     let headers = request.headers();
     if request.method() == Method::OPTIONS
         && headers.contains_key(header::ORIGIN)
         && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
     {
-        return preflight(headers);
+        return (preflight(headers), None);
     }
-    respond(finish(inner, request), request)
+    let mut finished = finish(inner, request);
+    let held = finished.held.take();
+    (respond(finished, request), held)
 }
 
 /// The checks and the view.
@@ -99,7 +104,7 @@ fn routed(inner: &Inner, request: &Request<Bytes>, target: Target, place: Place,
     }
     let method = request.method();
     let reading = method == Method::GET || !target.has(method.as_str());
-    let mut rate = None;
+    let (mut rate, mut held) = (None, None);
     let reply = if reading {
         let world = inner.world.read().unwrap_or_else(PoisonError::into_inner);
         match admit(inner, request, &world, target, place, query, &mut rate) {
@@ -112,7 +117,12 @@ fn routed(inner: &Inner, request: &Request<Bytes>, target: Target, place: Place,
             Err(finished) => return *finished,
             Ok(call) => {
                 world.revision += 1;
-                seal(&call, write_view(target, method, &call, &mut world))
+                let watched = inner.pace.get().and_then(|_| saving::watch(target, method, &call.place, &mut world));
+                let answer = write_view(target, method, &call, &mut world);
+                if answer.is_ok() {
+                    held = watched.and_then(|row| row.hold(&mut world));
+                }
+                seal(&call, answer)
             }
         }
     };
@@ -120,7 +130,7 @@ fn routed(inner: &Inner, request: &Request<Bytes>, target: Target, place: Place,
         Payload::Html(_) => None,
         _ => rate,
     };
-    Finished { rate, ..reply.into() }
+    Finished { rate, held, ..reply.into() }
 }
 
 /// Key, permission, throttle and method.

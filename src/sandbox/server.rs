@@ -74,6 +74,6 @@ async fn answer(sandbox: Sandbox, request: Request<Incoming>) -> Result<Response
             return Ok(response);
         }
     };
-    let response = sandbox.handle(Request::from_parts(head, body.to_bytes()));
+    let response = sandbox.handle_served(Request::from_parts(head, body.to_bytes())).await;
     Ok(response.map(Full::new))
 }

@@ -48,6 +48,28 @@ impl<T: Row> Table<T> {
         self.rows.push(row);
     }
 
+    /// Number of all records, deleted ones included.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Puts a record in the place of the one with its id.
+    pub(super) fn put(&mut self, row: T) {
+        if let Some(&index) = self.by_id.get(&row.id()) {
+            self.rows[index] = row;
+        }
+    }
+
+    /// Takes the youngest record away, as if it had never been added.
+    pub(super) fn take_last(&mut self) -> Option<T> {
+        let row = self.rows.pop()?;
+        self.by_id.remove(&row.id());
+        if let Some(indexes) = self.by_owner.get_mut(&row.owner()) {
+            indexes.pop();
+        }
+        Some(row)
+    }
+
     /// The record, deleted or not.
     pub(super) fn any(&self, id: Id) -> Option<&T> {
         self.by_id.get(&id).map(|&i| &self.rows[i])

@@ -17,6 +17,8 @@ pub struct LimitSettings {
     pub body: usize,
     /// Longest pause between two pieces of a v2 request body.
     pub body_pause: Duration,
+    /// Most writes that wait for the same record or rule.
+    pub writers_waiting: usize,
     /// Requests a minute.
     pub rate: RateSettings,
 }
@@ -29,6 +31,7 @@ impl LimitSettings {
             concurrency: from.get_where("limits.concurrency", "a whole number from 1 to 1000000", at_once),
             body: from.get_where("limits.body", "a size above zero", |size: &Size| size.0 > 0).0,
             body_pause: positive(from, "limits.body_pause"),
+            writers_waiting: from.get_where("limits.writers_waiting", "a whole number from 1 to 1000000", at_once),
             rate: RateSettings::read(from),
         }
     }

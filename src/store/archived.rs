@@ -82,6 +82,19 @@ impl Store {
         rows.iter().map(|row| read_id(row.try_get(0)?)).collect()
     }
 
+    /// The item that was above an item when that was archived through the gateway; none too when it is not archived.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn archived_parent(&self, item: Uuid) -> Result<Option<Uuid>, StoreError> {
+        let row = sqlx::query("SELECT archived_parent_id FROM work_item WHERE id = $1 AND archived_at IS NOT NULL")
+            .bind(item.to_string())
+            .fetch_optional(self.engine.pool())
+            .await?;
+        let parent: Option<String> = row.map(|row| row.try_get(0)).transpose()?.flatten();
+        parent.as_deref().map(read_id).transpose()
+    }
+
     /// Titles and numbers of those of `items` that were archived through the gateway.
     ///
     /// # Errors

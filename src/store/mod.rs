@@ -14,18 +14,20 @@ mod audit_search;
 mod definitions;
 mod dump;
 mod engine;
+mod epochs;
 mod error;
 mod gone;
 mod grouped;
 mod intents;
 mod items;
-mod locks;
+mod lines;
 pub mod oauth;
 mod overlay;
 mod overlays;
 mod repeated;
 mod rows;
 mod tables;
+mod turns;
 mod upkeep;
 
 pub use archived::{ArchivedItem, ArchivedNames};
@@ -36,8 +38,8 @@ pub use engine::{Engine, Kind, Writing};
 pub use error::StoreError;
 pub use intents::{Intent, IntentKind, IntentState, RunningIntent, Settled};
 pub use items::{Element, ItemValues, OwnWrite, ProjectItems, TypeChange};
-pub use locks::Turn;
 pub use overlay::{OverlayValue, overlay_wins};
+pub use turns::{NoTurn, Patience, Turn, Wanted};
 pub use upkeep::Swept;
 
 use crate::v1::BaseUrl;
@@ -61,7 +63,7 @@ pub struct Store {
     versions: Grouped<Option<i64>>,
     /// Writes of all processes, by project.
     epochs: Grouped<i64>,
-    turns: locks::Turns,
+    turns: turns::Turns,
     repeated: repeated::Repeated,
 }
 

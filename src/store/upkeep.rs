@@ -8,7 +8,7 @@ use super::error::StoreError;
 use super::grouped::Grouped;
 use super::repeated::Repeated;
 use super::rows::Cells;
-use super::{Store, definitions, locks};
+use super::{Store, definitions, turns};
 use sqlx::Row;
 use std::path::Path;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Store {
             memory: definitions::Memory::new(),
             versions: Grouped::new(),
             epochs: Grouped::new(),
-            turns: locks::Turns::new(),
+            turns: turns::Turns::new(),
             items: Arc::default(),
             running: Arc::default(),
             repeated: Repeated::default(),

@@ -1,28 +1,59 @@
 //! Turns and epochs: what processes on one store tell each other.
 
 use crate::place::{PROJECT, Place, is_sqlite};
+use causeway::store::{NoTurn, Patience, Store, Turn, Wanted};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-on_both_engines![one_has_the_turn_at_a_time, many_turns_leave_connections_for_the_work, epochs_grow_for_everybody];
+on_both_engines![
+    one_has_the_turn_at_a_time,
+    many_turns_leave_connections_for_the_work,
+    sets_of_names_never_wait_for_each_other,
+    who_shares_a_name_waits_only_for_those_who_want_it_alone,
+    a_turn_that_is_not_reached_in_time_leaves_nothing_behind,
+    a_full_line_refuses_at_once,
+    a_turn_can_grow,
+    a_store_that_is_gone_holds_nothing,
+    epochs_grow_for_everybody,
+];
+
+fn alone(name: &str) -> Wanted {
+    Wanted { name: name.to_owned(), shared: false }
+}
+
+fn shared(name: &str) -> Wanted {
+    Wanted { name: name.to_owned(), shared: true }
+}
+
+fn within(time: Duration) -> Patience {
+    Patience { waiting: 1_000, until: Instant::now() + time }
+}
+
+async fn turn(store: &Store, wanted: Vec<Wanted>) -> Turn {
+    store.turn(wanted, within(Duration::from_secs(60))).await.unwrap()
+}
+
+/// The store as another process has it; where there can be none, the same.
+async fn other_process(place: &Place, store: &Store) -> Store {
+    if is_sqlite(store) { store.clone() } else { place.open().await }
+}
 
 async fn one_has_the_turn_at_a_time(place: Place) {
     let store = place.open().await;
-    // On PostgreSQL also between processes.
-    let second = if is_sqlite(&store) { store.clone() } else { place.open().await };
+    let second = other_process(&place, &store).await;
     let (inside, entered) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let tasks: Vec<_> = (0..12)
         .map(|number| {
             let store = if number % 2 == 0 { store.clone() } else { second.clone() };
             let (inside, entered) = (Arc::clone(&inside), Arc::clone(&entered));
             tokio::spawn(async move {
-                let turn = store.advisory("cycle names").await.unwrap();
+                let inside_now = turn(&store, vec![alone("cycle names")]).await;
                 assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two at a time");
                 tokio::time::sleep(Duration::from_millis(5)).await;
                 inside.fetch_sub(1, Ordering::SeqCst);
                 entered.fetch_add(1, Ordering::SeqCst);
-                drop(turn);
+                drop(inside_now);
             })
         })
         .collect();
@@ -30,9 +61,115 @@ async fn one_has_the_turn_at_a_time(place: Place) {
         task.await.unwrap();
     }
     assert_eq!(entered.load(Ordering::SeqCst), 12);
-    let _one = store.advisory("one").await.unwrap();
-    let other = tokio::time::timeout(Duration::from_secs(3), store.advisory("other")).await;
-    let _other = other.expect("another name").unwrap();
+    let _one = turn(&store, vec![alone("one")]).await;
+    let _other = turn(&second, vec![alone("other")]).await;
+}
+
+/// Callers that want overlapping sets, in any order, alone and shared, through two processes.
+async fn sets_of_names_never_wait_for_each_other(place: Place) {
+    let store = place.open().await;
+    let second = other_process(&place, &store).await;
+    let inside: Arc<Vec<AtomicUsize>> = Arc::new((0..5).map(|_| AtomicUsize::new(0)).collect());
+    let tasks: Vec<_> = (0..40_usize)
+        .map(|number| {
+            let store = if number % 2 == 0 { store.clone() } else { second.clone() };
+            let inside = Arc::clone(&inside);
+            tokio::spawn(async move {
+                let names = [number % 5, (number * 3 + 1) % 5, (number * 2 + 2) % 5];
+                let shares = |name: usize| (number + name).is_multiple_of(3);
+                let wanted = |name: &usize| Wanted { name: format!("name {name}"), shared: shares(*name) };
+                let held = turn(&store, names.iter().map(wanted).collect()).await;
+                for name in names.iter().filter(|name| !shares(**name)) {
+                    inside[*name].fetch_add(1, Ordering::SeqCst);
+                }
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                for name in names.iter().filter(|name| !shares(**name)) {
+                    let alone = names.iter().filter(|other| *other == name).count();
+                    assert!(inside[*name].load(Ordering::SeqCst) <= alone, "two at a time");
+                }
+                for name in names.iter().filter(|name| !shares(**name)) {
+                    inside[*name].fetch_sub(1, Ordering::SeqCst);
+                }
+                drop(held);
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+}
+
+async fn who_shares_a_name_waits_only_for_those_who_want_it_alone(place: Place) {
+    let store = place.open().await;
+    let second = other_process(&place, &store).await;
+    let one = turn(&store, vec![shared("states")]).await;
+    let other = turn(&second, vec![shared("states")]).await;
+    let soon = || within(Duration::from_millis(100));
+    for store in [&store, &second] {
+        assert!(matches!(store.turn(vec![alone("states")], soon()).await, Err(NoTurn::TooLate)));
+    }
+    drop((one, other));
+    let _alone = turn(&store, vec![alone("states"), shared("states")]).await;
+    assert!(matches!(second.turn(vec![shared("states")], soon()).await, Err(NoTurn::TooLate)));
+}
+
+async fn a_turn_that_is_not_reached_in_time_leaves_nothing_behind(place: Place) {
+    let store = place.open().await;
+    let second = other_process(&place, &store).await;
+    let first = turn(&store, vec![alone("b")]).await;
+    for _ in 0..20 {
+        let late = second.turn(vec![alone("a"), alone("b")], within(Duration::from_millis(20))).await;
+        assert!(matches!(late, Err(NoTurn::TooLate)));
+        // A client that leaves while it waits.
+        let waiting = second.turn(vec![alone("a"), alone("b")], within(Duration::from_secs(1)));
+        assert!(tokio::time::timeout(Duration::from_millis(5), waiting).await.is_err());
+    }
+    let free = turn(&store, vec![alone("a")]).await;
+    drop((first, free));
+    let _all = turn(&second, vec![alone("a"), alone("b")]).await;
+    store.ping().await.unwrap();
+}
+
+async fn a_full_line_refuses_at_once(place: Place) {
+    let store = place.open().await;
+    let inside = turn(&store, vec![alone("a")]).await;
+    let few = Patience { waiting: 0, until: Instant::now() + Duration::from_secs(60) };
+    assert!(matches!(store.turn(vec![alone("a")], few).await, Err(NoTurn::Full)));
+    drop(inside);
+    let _inside = store.turn(vec![alone("a")], few).await.unwrap();
+}
+
+async fn a_turn_can_grow(place: Place) {
+    let store = place.open().await;
+    let second = other_process(&place, &store).await;
+    let soon = || within(Duration::from_millis(50));
+    let mut growing = turn(&store, vec![alone("rule")]).await;
+    growing.also(vec![alone("child 1"), alone("child 2"), alone("rule")], soon()).await.unwrap();
+    for name in ["rule", "child 1", "child 2"] {
+        assert!(matches!(second.turn(vec![alone(name)], soon()).await, Err(NoTurn::TooLate)), "{name}");
+    }
+    drop(growing);
+    let _all = turn(&second, vec![alone("rule"), alone("child 1"), alone("child 2")]).await;
+}
+
+/// As when a process dies: its connections end, and with them what it held.
+async fn a_store_that_is_gone_holds_nothing(place: Place) {
+    let store = place.open().await;
+    if is_sqlite(&store) {
+        // Nobody else has the file.
+        return;
+    }
+    let dying = place.open().await;
+    let held = turn(&dying, vec![alone("a")]).await;
+    sqlx::query(
+        "SELECT pg_terminate_backend(pid)::text FROM pg_locks WHERE locktype = 'advisory' AND granted AND \
+                 database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+    )
+    .fetch_all(store.engine().pool())
+    .await
+    .unwrap();
+    let _next = turn(&store, vec![alone("a")]).await;
+    drop(held);
 }
 
 async fn many_turns_leave_connections_for_the_work(place: Place) {
@@ -41,7 +178,7 @@ async fn many_turns_leave_connections_for_the_work(place: Place) {
         .map(|number| {
             let store = store.clone();
             tokio::spawn(async move {
-                let _turn = store.advisory(&format!("name {number}")).await.unwrap();
+                let _turn = turn(&store, vec![alone(&format!("name {number}"))]).await;
                 store.ping().await.unwrap();
                 store.bump_epoch(PROJECT).await.unwrap();
             })

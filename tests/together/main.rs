@@ -5,3 +5,8 @@
 
 #[path = "../support/mod.rs"]
 mod support;
+
+mod races;
+mod scene;
+
+use support::gateway::WEB;

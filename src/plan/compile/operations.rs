@@ -1,6 +1,6 @@
 //! Stage 2: operations.
 
-use super::{Draft, Origin, bodies, params, planned};
+use super::{Draft, Origin, bodies, params, planned, turns};
 use crate::mapping::{
     AnswerWord, Common, ErrorSpec, Faults, MethodWord, ModeWord, OperationSpec, ResourceFile, StepWord,
     SurfaceWord, Trail,
@@ -57,6 +57,7 @@ impl Builder<'_> {
             id: head.id.clone(),
             resource,
             method: method(head.method),
+            turns: turns::build(self, method(head.method), path.as_ref()),
             path: path.unwrap_or_else(|| PathTemplate::parse(NO_PATH).expect("a valid template")),
             surface: surface(head.surface.or(self.file.head.value.surface)),
             summary: head.summary.clone(),

@@ -8,7 +8,6 @@
 use crate::refusal::Refusal;
 use crate::run::write::{created_but, id_of};
 use crate::run::{Collection, Job, checks, create};
-use crate::store::Turn;
 use crate::translate::{cycles, outgoing};
 use crate::v2::Reply;
 use serde_json::Value;
@@ -23,7 +22,6 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         return Err(Refusal::Conflict { detail: "Cycles are switched off in this project.".into() });
     }
     let resource = job.resource();
-    let _turn = job.cycle_names().await?;
     let mut write = job.begin_write().await?;
     let all = job.load(resource).await?;
     write.found(&all);
@@ -54,14 +52,6 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
 async fn take_back(job: &Job, id: Uuid, refusal: Refusal) -> Refusal {
     let refused = matches!(refusal, Refusal::Validation { .. });
     if refused && job.delete(job.resource(), id).await.is_ok() { refusal } else { created_but(id)(refusal) }
-}
-
-impl Job {
-    /// The turn to look for a name and take it, among all gateway processes: v1 would give it twice (trap 5).
-    pub(super) async fn cycle_names(&self) -> Result<Turn, Refusal> {
-        let turn = self.runner.store.advisory(&format!("cycle names of {}", self.card()?.id)).await?;
-        Ok(turn)
-    }
 }
 
 /// Names are compared exactly, after trimming (O55).

@@ -14,7 +14,6 @@ use serde_json::Value;
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let resource = job.resource();
-    let _turn = job.cycle_names().await?;
     let mut write = job.begin_write().await?;
     let stored = update::refresh(job, &mut write, job.pk()?).await?;
     let id = stored.record.id;

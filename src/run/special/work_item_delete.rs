@@ -22,6 +22,8 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let children = job.children_of(id).await?;
     let item = job.live_item(id).await?;
     let archived = job.runner.store.archived_below(job.card()?.id, id).await?;
+    // v1 loads and saves the children as well, so nobody else writes them meanwhile.
+    job.wait_for_records(children.iter().chain(&archived).copied()).await?;
     let is_parent = !children.is_empty() || !archived.is_empty();
     if is_parent && !may_delete(job, &item)? {
         return Err(Refusal::Forbidden { detail: "Only admin or creator can delete the work item.".into() });

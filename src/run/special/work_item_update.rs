@@ -96,6 +96,9 @@ async fn patch(job: &Job, given: &Given, stored: &Item, body: &Members, begun: B
         }
     };
     let shown = crate::run::write::members(&answer);
+    if let Ok(shown) = &shown {
+        job.note_written(body, shown);
+    }
     if let Ok(shown) = &shown
         && !decides(given)
         && let Some(refusal) = put_back(job, given, stored, body, shown).await

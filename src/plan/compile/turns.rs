@@ -1,0 +1,76 @@
+//! Stage 2, turns: what a write must have to itself, and the rules about it.
+//!
+//! Declared as `NAME`, with ` shared` behind what others may share and ` with MEMBER, MEMBER` where only those members
+//! of a body matter. What is not declared is the whole collection for a write to v1, and the record for one to the own
+//! store: never too little.
+
+use super::operations::Builder;
+use super::{Case, Draft};
+use crate::mapping::{Faults, SourceWord};
+use crate::plan::{BodyRule, Method, PathTemplate, Turn, TurnOf};
+
+const COLLECTION_OF: &str = "collection of ";
+const RECORD: &str = "{pk}";
+
+pub(super) fn build(builder: &Builder, method: Method, path: Option<&PathTemplate>) -> Vec<Turn> {
+    let declared = &builder.spec.head.value.turns;
+    let resource = builder.file.head.value.resource.as_str();
+    if !method.writes() || !declared.is_empty() {
+        return declared.iter().map(|text| turn(text, resource)).collect();
+    }
+    let own = builder.file.head.value.source == Some(SourceWord::Own);
+    let names_a_record = path.is_some_and(|path| path.to_string().contains(RECORD));
+    let of = match (own, names_a_record) {
+        (true, true) => TurnOf::Record,
+        (true, false) => return Vec::new(),
+        (false, _) => TurnOf::Collection(resource.to_owned()),
+    };
+    vec![Turn { of, shared: false, members: Vec::new() }]
+}
+
+fn turn(text: &str, resource: &str) -> Turn {
+    let (what, members) = text.split_once(" with ").unwrap_or((text, ""));
+    let (name, shared) = what.strip_suffix(" shared").map_or((what, false), |name| (name, true));
+    let of = match name {
+        "record" => TurnOf::Record,
+        "collection" => TurnOf::Collection(resource.to_owned()),
+        _ => match name.strip_prefix(COLLECTION_OF) {
+            Some(other) => TurnOf::Collection(other.to_owned()),
+            None => TurnOf::Rule(name.to_owned()),
+        },
+    };
+    let members = members.split(',').map(str::trim).filter(|member| !member.is_empty());
+    Turn { of, shared, members: members.map(str::to_owned).collect() }
+}
+
+pub(super) fn check(draft: &Draft, faults: &mut Faults) {
+    for case in draft.cases() {
+        if !case.spec.head.value.turns.is_empty() && !case.operation.method.writes() {
+            faults.add(&case.trail().then("turns"), "only writes wait for each other");
+        }
+        case.operation.turns.iter().for_each(|turn| turn_fits(draft, case, turn, faults));
+    }
+}
+
+fn turn_fits(draft: &Draft, case: Case, turn: &Turn, faults: &mut Faults) {
+    let trail = case.trail().then("turns");
+    match &turn.of {
+        TurnOf::Record if !case.operation.path.to_string().contains(RECORD) => {
+            faults.add(&trail, format!("the path names no record: it lacks {RECORD}"));
+        }
+        TurnOf::Collection(name) if !draft.resources.iter().any(|resource| resource.name == *name) => {
+            faults.add(&trail, format!("there is no resource `{name}`"));
+        }
+        TurnOf::Rule(name) if name.is_empty() || name.contains(char::is_whitespace) => {
+            faults.add(&trail, format!("`{name}` is no name of a rule: it is one word"));
+        }
+        _ => {}
+    }
+    let inputs = match &case.operation.body {
+        BodyRule::Members(inputs) => inputs.as_slice(),
+        _ => &[],
+    };
+    for member in turn.members.iter().filter(|member| !inputs.iter().any(|input| input.name == **member)) {
+        faults.add(&trail, format!("the operation takes no member `{member}`"));
+    }
+}

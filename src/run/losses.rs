@@ -1,0 +1,102 @@
+//! Noticing what writers past the gateway have undone.
+//!
+//! v1 saves whole rows, so a client that writes to v1 directly beside the gateway can put an older value back over
+//! one that was acknowledged here. Nobody can prevent that, but it shows: the answer to the next write of the record
+//! through the gateway has another value in a field that the write before had set and this one did not send. It may
+//! also be somebody's intent, so it is said in the log and counted, and never written again. May use: nothing else.
+
+use moka::sync::Cache;
+use serde_json::{Map, Value};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use uuid::Uuid;
+
+/// How long a write is remembered; v1 is done with whatever ran beside it long before.
+const REMEMBERED: Duration = Duration::from_secs(10);
+/// Records remembered.
+const RECORDS: u64 = 10_000;
+
+/// The values that writes set a moment ago, by record, as v1 showed them.
+pub(super) struct Losses {
+    written: Cache<Uuid, Map<String, Value>>,
+    suspected: AtomicU64,
+}
+
+impl Default for Losses {
+    fn default() -> Self {
+        let written = Cache::builder().time_to_live(REMEMBERED).max_capacity(RECORDS).build();
+        Self { written, suspected: AtomicU64::new(0) }
+    }
+}
+
+impl Losses {
+    /// Takes note of a write of `sent` after which v1 shows the record as `shown`; names of fields that have lost what
+    /// the write before had set.
+    pub(super) fn wrote(&self, id: Uuid, sent: &Map<String, Value>, shown: &Map<String, Value>) -> Vec<String> {
+        let before = self.written.get(&id).unwrap_or_default();
+        let now = |name: &str| shown.get(name).filter(|_| !sent.contains_key(name));
+        let other = |(name, value): &(&String, &Value)| now(name).is_some_and(|now| now != *value);
+        let lost: Vec<String> = before.iter().filter(other).map(|(name, _)| name.clone()).collect();
+        let mut written = before;
+        written.retain(|name, _| !lost.contains(name));
+        let set = sent.keys().filter_map(|name| Some((name.clone(), shown.get(name)?.clone())));
+        written.extend(set);
+        self.written.insert(id, written);
+        if !lost.is_empty() {
+            let total = self.suspected.fetch_add(1, Ordering::Relaxed) + 1;
+            tracing::warn!(
+                record = %id, fields = lost.join(","), total,
+                "suspected lost update: a writer past the gateway has put older values back"
+            );
+        }
+        lost
+    }
+
+    /// The record is gone, or was made anew.
+    pub(super) fn forget(&self, id: Uuid) {
+        self.written.invalidate(&id);
+    }
+
+    /// Writes after which a loss was suspected, since the start.
+    #[cfg(test)]
+    fn total(&self) -> u64 {
+        self.suspected.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn members(value: Value) -> Map<String, Value> {
+        value.as_object().cloned().unwrap_or_default()
+    }
+
+    #[test]
+    fn a_value_that_is_gone_though_nobody_sent_another_is_suspected_once() {
+        let (losses, id) = (Losses::default(), Uuid::new_v4());
+        let wrote = |sent: Value, shown: Value| losses.wrote(id, &members(sent), &members(shown));
+        let none = Vec::<String>::new();
+        assert_eq!(wrote(json!({"name": "new"}), json!({"name": "new", "color": "red"})), none);
+        assert_eq!(wrote(json!({"color": "blue"}), json!({"name": "new", "color": "blue"})), none);
+        assert_eq!(wrote(json!({"name": "newer"}), json!({"name": "newer", "color": "red"})), ["color"]);
+        assert_eq!(losses.total(), 1);
+        assert_eq!(wrote(json!({"name": "last"}), json!({"name": "last", "color": "red"})), none, "told once");
+        // What an answer does not show tells nothing.
+        assert_eq!(wrote(json!({"color": "green"}), json!({"color": "green"})), none);
+        losses.forget(id);
+        assert_eq!(wrote(json!({"color": "red"}), json!({"name": "x", "color": "red"})), none);
+        assert_eq!(losses.total(), 1);
+    }
+
+    #[test]
+    fn one_record_tells_nothing_about_another() {
+        let losses = Losses::default();
+        let (sent, shown) = (members(json!({"name": "a"})), members(json!({"name": "a"})));
+        assert!(losses.wrote(Uuid::new_v4(), &sent, &shown).is_empty());
+        let other = members(json!({"name": "b", "color": "red"}));
+        assert!(losses.wrote(Uuid::new_v4(), &members(json!({"color": "red"})), &other).is_empty());
+        assert_eq!(losses.total(), 0);
+    }
+}

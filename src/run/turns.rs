@@ -1,0 +1,96 @@
+//! When it is a write's turn.
+//!
+//! v1 loads a row, changes it and saves all of it, and checks rules that span rows before it saves: of two writes at
+//! once one is lost, or both pass the check. So each write first gets what its operation declares (`turns` in the
+//! mapping): the record, all records of a resource in the project, or a rule that spans records. Everything the write
+//! reads, decides, sends and compares lies inside, and whatever was read before counts for nothing.
+//!
+//! A write waits for a part of the time its request has, so that what begins is also answered, and not at all behind a
+//! long line; a client that leaves while it waits takes its place along. May use: what `run` may use.
+
+use super::job::Job;
+use crate::plan::{BodyRule, Turn as Declared, TurnOf};
+use crate::refusal::Refusal;
+use crate::store::{NoTurn, Patience, Turn, Wanted};
+use serde::de::IgnoredAny;
+use std::collections::BTreeMap;
+use std::time::Instant;
+use uuid::Uuid;
+
+/// Share of the time left that may go by in line; the rest is for the write itself.
+const IN_LINE: f64 = 0.75;
+
+impl Job {
+    /// Waits until everything the operation must have to itself is this write's.
+    ///
+    /// # Errors
+    /// `overloaded` when too many wait or others take too long; `store_unavailable` when processes share a store that
+    /// cannot be asked. Nothing was carried out then.
+    pub(super) async fn wait_for_turn(&self) -> Result<Turn, Refusal> {
+        let store = &self.runner.store;
+        Ok(store.turn(self.wanted(), self.patience()).await.map_err(refusal)?)
+    }
+
+    /// Waits for further records within this write's turn. Only a write that has the project's rule of parents to
+    /// itself may do so: whoever holds one of these records then waits for nothing this write has.
+    ///
+    /// # Errors
+    /// As [`Job::wait_for_turn`].
+    pub(super) async fn wait_for_records(&self, ids: impl IntoIterator<Item = Uuid>) -> Result<(), Refusal> {
+        let wanted = ids.into_iter().map(|id| Wanted { name: record(&id.to_string()), shared: false }).collect();
+        match self.turn.lock().await.as_mut() {
+            Some(turn) => turn.also(wanted, self.patience()).await.map_err(refusal),
+            None => Err(Refusal::internal("a write without its turn")),
+        }
+    }
+
+    fn patience(&self) -> Patience {
+        let until = Instant::now() + self.call.ctx.remaining().mul_f64(IN_LINE);
+        Patience { waiting: self.runner.settings.writers_waiting, until }
+    }
+
+    fn wanted(&self) -> Vec<Wanted> {
+        let sent = self.members_sent();
+        let touched = |turn: &&Declared| match &sent {
+            Some(sent) => turn.members.is_empty() || turn.members.iter().any(|member| sent.contains_key(member)),
+            // A body that cannot be read is refused; until then it might touch anything.
+            None => true,
+        };
+        let turns = self.operation().turns.iter().filter(touched);
+        turns.map(|turn| Wanted { name: self.name_of(&turn.of), shared: turn.shared }).collect()
+    }
+
+    /// Names of the members of the body; none for a body that is no object.
+    fn members_sent(&self) -> Option<BTreeMap<String, IgnoredAny>> {
+        match (&self.operation().body, &self.call.body) {
+            (BodyRule::Members(_), Ok(bytes)) if !bytes.is_empty() => serde_json::from_slice(bytes).ok(),
+            _ => Some(BTreeMap::new()),
+        }
+    }
+
+    /// Names are taken in the order of their texts, so what spans records (`0`) comes before records (`1`).
+    fn name_of(&self, what: &TurnOf) -> String {
+        let place = match &self.call.card {
+            Some(card) => card.id.to_string(),
+            None => self.slug().to_owned(),
+        };
+        match what {
+            TurnOf::Collection(resource) => format!("0/{place}/{resource}"),
+            TurnOf::Rule(rule) => format!("0/{place}/{}/{rule}", self.resource().name),
+            TurnOf::Record => record(self.variable("pk").unwrap_or_default()),
+        }
+    }
+}
+
+fn record(id: &str) -> String {
+    format!("1/{id}")
+}
+
+fn refusal(no_turn: NoTurn) -> Refusal {
+    let detail = match no_turn {
+        NoTurn::Full => "Too many writes wait for the same record or rule already; nothing was carried out.",
+        NoTurn::TooLate => "Other writes of the same record or rule took all the time; nothing was carried out.",
+        NoTurn::Store(fault) => return fault.into(),
+    };
+    Refusal::TurnNotReached { detail: detail.into() }
+}

@@ -1,0 +1,159 @@
+//! Whose turn it is: a write to v1 has what it must not share to itself, in order of arrival.
+//!
+//! One interface for one process and for several: the writers of this process stand in line here, and where
+//! several processes share a store (PostgreSQL), the first of each line then takes the same names as advisory locks
+//! of one transaction. So a process holds one connection for a write, not one for each that waits, and a
+//! process that dies loses its connection and with it what it held. A SQLite file belongs to one process, where
+//! standing in line is enough.
+//!
+//! Whoever wants several names takes them in the order of their texts, so that no two wait for each other.
+//! May use: this folder.
+
+use super::Store;
+use super::engine::Kind;
+use super::error::StoreError;
+use super::lines::{Inside, Lines};
+use sqlx::{Any, Transaction};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout_at;
+
+/// Turns held on the database at once: fewer than connections, because whoever has a turn goes on to read and
+/// write.
+const HELD: usize = 8;
+
+/// The lines of this process, and how many turns it may hold on the database.
+#[derive(Debug, Clone)]
+pub(super) struct Turns {
+    lines: Lines,
+    connections: Arc<Semaphore>,
+}
+
+/// Something a writer must have to itself, or may share with others that only share it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its name; names are taken in the order of their texts.
+    pub name: String,
+    /// Others that share it may have it at the same time.
+    pub shared: bool,
+}
+
+/// How long a writer stands in line.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// Most writers that may wait for one name in this process before this one.
+    pub waiting: usize,
+    /// When it gives up.
+    pub until: Instant,
+}
+
+/// Why it did not become a writer's turn. Nothing was done.
+#[derive(Debug, thiserror::Error)]
+pub enum NoTurn {
+    /// Too many wait already.
+    #[error("too many writers wait for the same")]
+    Full,
+    /// Others took all the time there was.
+    #[error("other writers took too long")]
+    TooLate,
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A turn; it ends when this is dropped.
+#[must_use = "the turn ends when this is dropped"]
+pub struct Turn {
+    // Dropped in this order: other processes first, then who waits in this one.
+    held: Option<Transaction<'static, Any>>,
+    connection: Option<OwnedSemaphorePermit>,
+    here: BTreeMap<String, Inside>,
+    store: Store,
+}
+
+impl Turns {
+    pub(super) fn new() -> Self {
+        Self { lines: Lines::default(), connections: Arc::new(Semaphore::new(HELD)) }
+    }
+}
+
+impl Store {
+    /// Waits until it is this writer's turn for everything `wanted`, among all gateway processes. A future that is
+    /// dropped gives its places up.
+    ///
+    /// # Errors
+    /// [`NoTurn`]; then nothing is held.
+    pub async fn turn(&self, wanted: Vec<Wanted>, patience: Patience) -> Result<Turn, NoTurn> {
+        let mut turn = Turn { held: None, connection: None, here: BTreeMap::new(), store: self.clone() };
+        turn.also(wanted, patience).await?;
+        Ok(turn)
+    }
+}
+
+impl Turn {
+    /// Waits for more, within the same turn. Who calls this says why nobody can hold these and wait for what is held
+    /// already.
+    ///
+    /// # Errors
+    /// [`NoTurn`]; then what was held before is held still, but a turn shared by several processes is of no use any
+    /// more.
+    pub async fn also(&mut self, wanted: Vec<Wanted>, patience: Patience) -> Result<(), NoTurn> {
+        let mut modes: BTreeMap<String, bool> = BTreeMap::new();
+        for Wanted { name, shared } in wanted.into_iter().filter(|one| !self.here.contains_key(&one.name)) {
+            let both = modes.entry(name).or_insert(shared);
+            *both = *both && shared;
+        }
+        for (name, shared) in &modes {
+            let entering = self.store.turns.lines.enter(name, *shared, patience.waiting);
+            let inside = timeout_at(patience.until.into(), entering).await.map_err(|_| NoTurn::TooLate)?;
+            self.here.insert(name.clone(), inside.map_err(|_| NoTurn::Full)?);
+        }
+        if self.store.engine.kind() == Kind::Sqlite || modes.is_empty() {
+            return Ok(());
+        }
+        self.among_processes(&modes, patience.until).await
+    }
+
+    async fn among_processes(&mut self, modes: &BTreeMap<String, bool>, until: Instant) -> Result<(), NoTurn> {
+        if self.connection.is_none() {
+            let free = Arc::clone(&self.store.turns.connections).acquire_owned();
+            // Closed never, so this fails by the time alone.
+            self.connection = timeout_at(until.into(), free).await.map_err(|_| NoTurn::TooLate)?.ok();
+        }
+        let mut held = match self.held.take() {
+            Some(held) => held,
+            None => self.store.engine.pool().begin().await.map_err(StoreError::from)?,
+        };
+        let left = until.saturating_duration_since(Instant::now()).as_millis().max(1);
+        // The database itself must neither wait longer nor end a transaction that waits for v1.
+        sqlx::query(
+            "SELECT set_config('lock_timeout', $1, true), \
+             set_config('idle_in_transaction_session_timeout', '0', true)",
+        )
+        .bind(left.to_string())
+        .fetch_one(&mut *held)
+        .await
+        .map_err(StoreError::from)?;
+        for (name, shared) in modes {
+            // As text, because nothing reads the type that says nothing.
+            let lock = match shared {
+                true => "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))::text",
+                false => "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))::text",
+            };
+            sqlx::query(lock).bind(name).fetch_one(&mut *held).await.map_err(no_turn)?;
+        }
+        self.held = Some(held);
+        Ok(())
+    }
+}
+
+/// `lock_not_available`: the time set above has passed.
+fn no_turn(error: sqlx::Error) -> NoTurn {
+    let code = error.as_database_error().and_then(|cause| cause.code().map(|code| code.into_owned()));
+    match code.as_deref() {
+        Some("55P03") => NoTurn::TooLate,
+        _ => NoTurn::Store(error.into()),
+    }
+}

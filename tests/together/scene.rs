@@ -1,0 +1,84 @@
+//! A gateway in front of a v1 that loses updates as the real one does, and what several writers at once are told.
+
+use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
+use causeway::sandbox::{Config, Sandbox, Seed};
+use serde_json::{Value, json};
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Longest time a write is at work at v1; long beside the time two requests are apart.
+const LONGEST: Duration = Duration::from_millis(20);
+
+/// The recorded situation behind a v1 that saves whole rows, and a gateway in front of it.
+pub struct Scene {
+    /// The gateway.
+    pub gateway: Arc<Gateway>,
+    v1: String,
+}
+
+impl Scene {
+    /// A scene; `seed` decides how long each write takes.
+    pub async fn new(seed: u64) -> Self {
+        Self::with(seed, LONGEST, &[]).await
+    }
+
+    /// With times up to `longest` and further settings of the gateway.
+    pub async fn with(seed: u64, longest: Duration, settings: &[(&str, &str)]) -> Self {
+        let config = Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 };
+        let sandbox = Sandbox::new(config).saving_whole_rows(seed, longest);
+        let v1 = serve_sandbox(&sandbox).await;
+        Self { gateway: Arc::new(Gateway::with(&v1, settings).await), v1 }
+    }
+
+    /// Another gateway process in front of the same v1, with a store of its own.
+    #[allow(dead_code)]
+    pub async fn another_gateway(&self) -> Gateway {
+        Gateway::before(&self.v1).await
+    }
+
+    /// A new record of the collection `kind` of `WEB`.
+    pub async fn made(&self, kind: &str, body: Value) -> String {
+        self.gateway.post("ada", &format!("{WEB}/{kind}/"), body).await.expect(201).text("id")
+    }
+
+    /// A new work item.
+    pub async fn item(&self, name: &str) -> String {
+        self.made("work-items", json!({"name": name})).await
+    }
+
+    /// The record as v2 shows it.
+    pub async fn shown(&self, kind: &str, id: &str) -> Value {
+        self.gateway.get("ada", &format!("{WEB}/{kind}/{id}/")).await.expect(200).json
+    }
+
+    /// The record as v1 holds it.
+    pub async fn stored(&self, kind: &str, id: &str) -> Answer {
+        let project = WEB.replace("/api/v2/", "/api/v1/");
+        self.gateway.get("ada", &format!("{project}/{kind}/{id}/")).await
+    }
+}
+
+/// Sends all requests (method, path below `WEB`, body) at once; their answers in the same order.
+pub async fn at_once(gateway: &Arc<Gateway>, requests: Vec<(&str, String, Value)>) -> Vec<Answer> {
+    let sent = requests.into_iter().map(|(method, path, body)| {
+        let (gateway, method, path) = (Arc::clone(gateway), method.to_owned(), format!("{WEB}/{path}"));
+        tokio::spawn(async move { gateway.send(Some("ada"), &method, &path, Some(&body)).await })
+    });
+    all(sent.collect::<Vec<_>>()).await
+}
+
+async fn all<T>(tasks: Vec<impl Future<Output = Result<T, tokio::task::JoinError>>>) -> Vec<T> {
+    let mut done = Vec::new();
+    for task in tasks {
+        done.push(task.await.expect("no panic"));
+    }
+    done
+}
+
+/// Statuses in order of size.
+pub fn statuses(answers: &[Answer]) -> Vec<u16> {
+    let mut statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
+    statuses.sort_unstable();
+    statuses
+}
