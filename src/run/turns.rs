@@ -28,7 +28,7 @@ impl Job {
     /// cannot be asked. Nothing was carried out then.
     pub(super) async fn wait_for_turn(&self) -> Result<Turn, Refusal> {
         let store = &self.runner.store;
-        Ok(store.turn(self.wanted(), self.patience()).await.map_err(refusal)?)
+        store.turn(self.wanted(), self.patience()).await.map_err(refusal)
     }
 
     /// Waits for further records within this write's turn. Only a write that has the project's rule of parents to

@@ -6,6 +6,9 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod histories;
+mod items;
+mod linear;
 mod races;
 mod scene;
 

@@ -31,10 +31,9 @@ impl Scene {
         Self { gateway: Arc::new(Gateway::with(&v1, settings).await), v1 }
     }
 
-    /// Another gateway process in front of the same v1, with a store of its own.
-    #[allow(dead_code)]
-    pub async fn another_gateway(&self) -> Gateway {
-        Gateway::before(&self.v1).await
+    /// Another gateway in front of the same v1, with a store of its own.
+    pub async fn another_gateway(&self, settings: &[(&str, &str)]) -> Gateway {
+        Gateway::with(&self.v1, settings).await
     }
 
     /// A new record of the collection `kind` of `WEB`.
