@@ -5,7 +5,8 @@
 //! "Lists, index, cursors"). A thing is served while it is younger than the time to live and nothing was
 //! written at its place since its read began. Concurrent readers share one read, which runs as its own task.
 //!
-//! Own writes are serialised per place. What a write changes is carried into the kept thing when nothing
+//! Own writes are serialised per place, for the sake of what is kept here: two at once could not both be carried over. What
+//! v1 holds is guarded by `turns`, which every write has before it comes here, among all processes. What a write changes is carried into the kept thing when nothing
 //! else happened meanwhile; otherwise the thing is dropped. May use: `coalesce`, `refusal`.
 
 use crate::coalesce::Coalesce;
