@@ -425,9 +425,9 @@ async fn every_history_through_two_gateways_on_one_store_has_an_order() {
 /// Two gateways with a store each have no lock in common, so this is the test without the lock; it must fail.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_lock_in_common_the_same_histories_have_none() {
-    let scene = Scene::with(4, Duration::from_millis(3), &[("index.freshness", "0s")]).await;
+    let scene = Scene::with(4, Duration::from_millis(20), &[("index.freshness", "0s")]).await;
     let other = Arc::new(scene.another_gateway(&[("index.freshness", "0s")]).await);
-    let size = Size { writers: 16, operations: operations(500, 5_000), seed: 4 };
+    let size = Size { writers: 16, operations: operations(600, 5_000), seed: 4 };
     let gateways = [Arc::clone(&scene.gateway), other];
     let found = history("two gateways that do not know of each other", &gateways, size).await;
     assert!(!found.disorder.is_empty(), "the search finds no lost update where there must be many");
