@@ -21,6 +21,8 @@ pub(super) struct Refused {
 #[derive(Debug, Default)]
 pub(super) struct Search {
     seen: usize,
+    /// Bytes of empty lines before the head.
+    blank: usize,
 }
 
 impl Search {
@@ -49,16 +51,13 @@ impl Search {
             Ok(httparse::Status::Partial) if bytes.len() > limits.head => Err(too_large(limits)),
             Ok(httparse::Status::Partial) => Ok(None),
         };
-        if matches!(judged, Ok(Some(_))) {
-            self.seen = 0;
-        }
         judged.map_err(|refusal| Refused { refusal, stand_in: stand_in(&request, parsed.is_ok()) })
     }
 
     /// Whether the end of a head is among `bytes`: an empty line, behind those that may come before it.
     fn ends(&mut self, bytes: &[u8]) -> bool {
-        let begin = bytes.iter().position(|byte| !b"\r\n".contains(byte)).unwrap_or(bytes.len());
-        let from = self.seen.saturating_sub(3).max(begin).min(bytes.len());
+        self.blank += bytes[self.blank..].iter().take_while(|byte| b"\r\n".contains(byte)).count();
+        let from = self.seen.saturating_sub(3).max(self.blank);
         self.seen = bytes.len();
         let new = &bytes[from..];
         memchr::memchr_iter(b'\n', new)

@@ -113,6 +113,7 @@ fn part_of(body: Body) -> Part {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const LIMITS: Limits = Limits { head: 8192, fields: 20 };
     const REQUESTS: &[u8] = b"\r\nGET /1 HTTP/1.1\r\nHost: a\r\n\r\nPOST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n\r\n\r\n\
@@ -169,5 +170,48 @@ mod tests {
     fn a_head_without_an_end_is_too_large_at_some_time() {
         let (good, _, then) = over(&[&b"GET / HTTP/1.1\r\nx: "[..], &[b'x'; 9000]].concat(), 100);
         assert!(good == 0 && matches!(&then, Then::Refuse(refused) if refused.refusal.status() == 431), "{then:?}");
+    }
+
+    #[test]
+    fn empty_lines_before_a_head_cost_their_length_alone() {
+        let (good, _, then) = over(&b"\r\n".repeat(LIMITS.head), 1);
+        assert!(good == 0 && matches!(&then, Then::Refuse(refused) if refused.refusal.status() == 431), "{then:?}");
+    }
+
+    /// What requests, good and bad, are made of.
+    fn stream() -> impl Strategy<Value = Vec<u8>> {
+        const PIECES: [&str; 16] = [
+            "GET / HTTP/1.1\r\n",
+            "POST /x HTTP/1.0\r\n",
+            "Host: a\r\n",
+            "Content-Length: 5\r\n",
+            "Transfer-Encoding: chunked\r\n",
+            "Transfer-Encoding: x\r\n",
+            "\r\n",
+            "\n",
+            "\r",
+            "5\r\n",
+            "0\r\n",
+            "hello",
+            "a: b\r\n",
+            " ",
+            "\0",
+            ";",
+        ];
+        proptest::collection::vec(proptest::sample::select(&PIECES[..]), 0..24)
+            .prop_map(|some| some.concat().into_bytes())
+    }
+
+    proptest! {
+        /// A stranger chooses how the bytes arrive; what is passed on must not depend on it.
+        #[test]
+        fn the_same_bytes_have_the_same_fate_in_any_pieces(bytes in stream(), piece in 1_usize..40) {
+            let (whole, parts) = (over(&bytes, bytes.len().max(1)), over(&bytes, piece));
+            prop_assert_eq!((whole.0, whole.1), (parts.0, parts.1), "{:?}", (&whole.2, &parts.2));
+            // What comes at once is looked at at once; a head that drips is judged when it is complete.
+            let waits = matches!((&whole.2, &parts.2), (Then::Refuse(_), Then::More));
+            let same = std::mem::discriminant(&whole.2) == std::mem::discriminant(&parts.2);
+            prop_assert!(same || waits, "{:?}", (&whole.2, &parts.2));
+        }
     }
 }
