@@ -6,13 +6,16 @@
 //!
 //! May use: nothing of this crate.
 
+mod breaks;
+mod work;
+
 use ammonia::Builder;
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{
     BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
 };
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::sync::LazyLock;
 
 /// Largest text that is sanitised (O48).
@@ -21,8 +24,6 @@ pub const MAX_BYTES: usize = 1024 * 1024;
 const MAX_TAGS: usize = 10_000;
 /// Most elements times styled formatting elements: HTML opens the latter again in every paragraph.
 const MAX_REOPENED: usize = 100_000;
-/// Longest tag: attributes take time with the square of their number.
-const MAX_TAG_BYTES: usize = 128 * 1024;
 /// How often the result is sanitised again until it stays as it is.
 const MAX_PASSES: usize = 6;
 
@@ -58,19 +59,23 @@ static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
 /// elements than any text written by people has.
 pub fn sanitise(html: &str) -> Result<String, String> {
     check(html)?;
-    if has_long_tag(html) {
-        return Err("cannot be sanitised: it holds a tag longer than 128 KiB".into());
-    }
-    let mut clean = CLEANER.clean(html).to_string();
+    let mut clean = pass(html)?;
     for _ in 0..MAX_PASSES {
         check(&clean)?;
-        let again = CLEANER.clean(&clean).to_string();
+        let again = pass(&clean)?;
         if again == clean {
             return Ok(clean);
         }
         clean = again;
     }
     Err("cannot be sanitised: its elements are nested in contradictory ways".into())
+}
+
+/// One pass of the sanitiser, of a cost that grows with the length of `html` and no faster.
+fn pass(html: &str) -> Result<String, String> {
+    work::steps(html).map_err(|why| format!("cannot be sanitised: it {why}"))?;
+    let broken = breaks::put(html).map_err(|why| format!("cannot be sanitised: it {why}"))?;
+    Ok(broken.take_out(CLEANER.clean(&broken.text).to_string()))
 }
 
 fn check(html: &str) -> Result<(), String> {
@@ -101,45 +106,6 @@ fn count(html: &str) -> (usize, usize) {
         counted.1 += usize::from(formats && !rest[name.len()..].starts_with('>'));
     }
     counted
-}
-
-/// Whether a tag (or comment) is longer than [`MAX_TAG_BYTES`]: the text is read in pieces, and one of that
-/// length ends without anything having been recognised since.
-fn has_long_tag(html: &str) -> bool {
-    if html.len() <= MAX_TAG_BYTES {
-        return false;
-    }
-    let tokenizer = Tokenizer::new(Progress::default(), TokenizerOpts::default());
-    let input = BufferQueue::default();
-    let mut rest = html;
-    let mut since = 0;
-    while !rest.is_empty() {
-        let (piece, after) = rest.split_at(rest.ceil_char_boundary(PIECE));
-        rest = after;
-        input.push_back(StrTendril::from_slice(piece));
-        let _ = tokenizer.feed(&input);
-        since = if tokenizer.sink.0.take() { 0 } else { since + piece.len() };
-        if since > MAX_TAG_BYTES {
-            return true;
-        }
-    }
-    false
-}
-
-/// How much is read at once when looking for long tags.
-const PIECE: usize = 8 * 1024;
-
-/// Whether anything was recognised since the last look.
-#[derive(Default)]
-struct Progress(Cell<bool>);
-
-impl TokenSink for Progress {
-    type Handle = ();
-
-    fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
-        self.0.set(self.0.get() || !matches!(token, Token::ParseError(_)));
-        TokenSinkResult::Continue
-    }
 }
 
 /// The text without its markup: entities decoded, whitespace as a reader sees it (one space at most, also

@@ -42,8 +42,10 @@ fn what_cannot_be_sanitised_is_said_to_the_client() {
     for (sent, why) in [
         ("a\0b".to_owned(), "NUL byte"),
         ("x".repeat(MAX_BYTES + 1), "1 MiB"),
+        (format!("a<p title=\"{}\">", "x".repeat(200_000)), "128 KiB"),
+        (format!("{}{}", "<div>".repeat(3_000), "</h1>".repeat(20_000)), "nests too many"),
         ("<b>".repeat(MAX_TAGS + 1), "too many elements"),
-        (format!("a<p {}>", "a b c d ".repeat(MAX_TAG_BYTES / 6)), "128 KiB"),
+        (format!("a<p {}>", "a b c d ".repeat(20_000)), "too many attributes"),
         (format!("{}{}", "<b title=x>".repeat(200), "<p>x</p>".repeat(9_000)), "too many elements"),
     ] {
         let told = sanitise(&sent).unwrap_err();
@@ -62,6 +64,75 @@ fn nesting_costs_no_time() {
     let _ = sanitise(&styled);
     let _ = strip(&"<div>".repeat(MAX_TAGS));
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+}
+
+/// Beginnings that make what follows costly, and what may follow.
+const BEGINNINGS: [&str; 14] = [
+    "",
+    "<table>",
+    "<div>",
+    "<b>",
+    "<b><i><u>",
+    "<svg>",
+    "<select>",
+    "<xmp>",
+    "<template>",
+    "<a href=x>",
+    "<ul><li>",
+    "<math><mi>",
+    "<button>",
+    "<p title='",
+];
+const UNITS: [&str; 30] = [
+    "&",
+    "a&",
+    "a",
+    "°",
+    "<",
+    "</p>",
+    "</br>",
+    "</b>",
+    "</x>",
+    "<p>",
+    "<b>",
+    "<b></p>",
+    "<i><p></i>",
+    "</a>",
+    "<a>",
+    "<!---->",
+    "<!x>",
+    "</div>",
+    "&nbsp;",
+    "&#13;",
+    "\r\n",
+    "<tr>",
+    "<option>",
+    "<a b>",
+    "</form>",
+    "<nobr>",
+    "</h1>",
+    "<body a>",
+    "x=y ",
+    "]]>",
+];
+
+#[test]
+fn the_work_of_reading_doubles_with_the_length_or_is_refused() {
+    let doubled = if std::env::var_os("LONG_TESTS").is_some() { 6 } else { 2 };
+    for beginning in BEGINNINGS {
+        for unit in UNITS {
+            let mut before = None;
+            for size in (0..doubled).map(|times| (4 * 1024) << times) {
+                let html = format!("{beginning}{}", unit.repeat(size / unit.len()));
+                let steps = work::steps(&html).ok();
+                assert!(steps.is_none_or(|steps| steps <= 100_000 + 45 * html.len()), "{beginning} {unit}");
+                if let (Some(before), Some(now)) = (before, steps) {
+                    assert!(now <= before * 5 / 2 + 100_000, "{beginning} {unit}: {before} then {now}");
+                }
+                before = steps;
+            }
+        }
+    }
 }
 
 #[test]
@@ -176,7 +247,50 @@ fn markup() -> impl Strategy<Value = String> {
     proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
+/// Pieces between which marks may be put anywhere.
+fn texts_and_tags() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("&"),
+        Just("&amp;"),
+        Just("&lt"),
+        Just("&nbsp;"),
+        Just("°"),
+        Just("é"),
+        Just("a"),
+        Just("&#38;"),
+        Just("<p>"),
+        Just("</p>"),
+        Just("<b>"),
+        Just("</b>"),
+        Just("<table>"),
+        Just("<td>"),
+        Just("</table>"),
+        Just("<a href='/x?a&b'>"),
+        Just("</a>"),
+        Just("<!-- & -->"),
+        Just("< "),
+        Just("<i>"),
+        Just("<li>"),
+        Just("<h1>"),
+        Just("&notit;"),
+    ];
+    proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
 proptest! {
+    #[test]
+    fn marks_against_costly_texts_leave_no_trace(html in texts_and_tags(), stretch in 0_usize..3) {
+        let broken = breaks::put_every(&html, stretch).unwrap();
+        let clean = broken.take_out(CLEANER.clean(&broken.text).to_string());
+        prop_assert_eq!(clean, CLEANER.clean(&html).to_string());
+    }
+
+    #[test]
+    fn marks_put_into_anything_at_all_are_harmless(html in markup(), stretch in 0_usize..3) {
+        let broken = breaks::put_every(&html, stretch).unwrap();
+        assert_harmless(&broken.take_out(CLEANER.clean(&broken.text).to_string()));
+    }
+
     #[test]
     fn sanitised_markup_is_harmless_and_stays_as_it_is(html in markup()) {
         if let Ok(clean) = sanitise(&html) {

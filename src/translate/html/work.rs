@@ -1,0 +1,225 @@
+//! How much work reading a text as HTML is, counted before the sanitiser does it.
+//!
+//! The rules of HTML look through all open elements for many tags and pieces of text, so nesting makes reading take
+//! time with the square of the length, and a tag's attributes are compared with each other. Here the text is read
+//! by the same parser into an outline that holds no content and counts the steps; reading stops as soon as there
+//! are more than a fixed number for each byte. So the cost of sanitising grows with the length and no faster.
+//!
+//! May use: nothing of this crate.
+
+use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
+use html5ever::tendril::{StrTendril, TendrilSink};
+use html5ever::tokenizer::{BufferQueue, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
+use html5ever::{Attribute, ExpandedName, ParseOpts, QualName, local_name, ns, parse_fragment};
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::rc::{Rc, Weak};
+
+/// Shorter texts are read without counting first: the worst of them take a few milliseconds.
+const SHORT: usize = 2 * 1024;
+/// Steps allowed whatever the length.
+const STEPS: usize = 100_000;
+/// Further steps for each byte; texts written by people need less than five.
+const STEPS_PER_BYTE: usize = 40;
+/// How much is read at once between two looks at the count.
+const PIECE: usize = 1024;
+/// Longest tag or comment.
+const MAX_TAG_BYTES: usize = 128 * 1024;
+/// Most places in one tag where an attribute may begin.
+const MAX_TAG_PARTS: usize = 4096;
+
+/// Steps taken to read `html`; those of a short text are not counted.
+///
+/// # Errors
+/// The end of a sentence: why reading it would cost more than its length allows.
+pub(super) fn steps(html: &str) -> Result<usize, &'static str> {
+    if html.len() <= SHORT {
+        return Ok(0);
+    }
+    look_at_tags(html)?;
+    let context = QualName::new(None, ns!(html), local_name!("div"));
+    let mut parser = parse_fragment(Outline::default(), ParseOpts::default(), context, Vec::new(), false);
+    let allowed = STEPS + html.len() * STEPS_PER_BYTE;
+    let mut rest = html;
+    loop {
+        let taken = parser.tokenizer.sink.sink.steps.get();
+        if taken > allowed {
+            return Err("nests too many elements");
+        }
+        if rest.is_empty() {
+            return Ok(taken);
+        }
+        let (piece, after) = rest.split_at(rest.ceil_char_boundary(PIECE));
+        rest = after;
+        parser.process(StrTendril::from_slice(piece));
+    }
+}
+
+/// Refuses a tag (or comment) that is too long or has too many attributes: the text is read in pieces, and one of
+/// that size ends without anything having been recognised since.
+fn look_at_tags(html: &str) -> Result<(), &'static str> {
+    let tokenizer = Tokenizer::new(Progress::default(), TokenizerOpts::default());
+    let input = BufferQueue::default();
+    let (mut rest, mut bytes, mut parts) = (html, 0, 0);
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(rest.ceil_char_boundary(PIECE));
+        rest = after;
+        input.push_back(StrTendril::from_slice(piece));
+        let _ = tokenizer.feed(&input);
+        if tokenizer.sink.0.take() {
+            (bytes, parts) = (0, 0);
+        }
+        bytes += piece.len();
+        parts += piece.bytes().filter(|byte| byte.is_ascii_whitespace() || b"/\"'".contains(byte)).count();
+        if bytes > MAX_TAG_BYTES {
+            return Err("holds a tag longer than 128 KiB");
+        }
+        if parts > MAX_TAG_PARTS && bytes > 2 * PIECE {
+            return Err("holds a tag with too many attributes");
+        }
+    }
+    Ok(())
+}
+
+/// Whether anything was recognised since the last look.
+#[derive(Default)]
+struct Progress(Cell<bool>);
+
+impl TokenSink for Progress {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
+        self.0.set(self.0.get() || !matches!(token, Token::ParseError(_)));
+        TokenSinkResult::Continue
+    }
+}
+
+/// An element (or comment) without its content.
+struct Node {
+    name: QualName,
+    parent: Cell<Option<Weak<Node>>>,
+    /// How many children it has or had: where they are looked for one by one, this many are looked at.
+    children: Cell<usize>,
+}
+
+type Handle = Rc<Node>;
+
+impl Node {
+    fn new(name: QualName) -> Handle {
+        Rc::new(Self { name, parent: Cell::default(), children: Cell::default() })
+    }
+
+    fn parent(&self) -> Option<Handle> {
+        let parent = self.parent.take();
+        self.parent.set(parent.clone());
+        parent.as_ref().and_then(Weak::upgrade)
+    }
+}
+
+/// The elements as they stand in each other, and a count of what was asked about them.
+struct Outline {
+    root: Handle,
+    steps: Cell<usize>,
+}
+
+impl Default for Outline {
+    fn default() -> Self {
+        Self { root: Node::new(QualName::new(None, ns!(html), local_name!("html"))), steps: Cell::default() }
+    }
+}
+
+impl Outline {
+    fn step(&self, steps: usize) {
+        self.steps.set(self.steps.get().saturating_add(steps));
+    }
+
+    fn put(&self, parent: &Handle, child: NodeOrText<Handle>) {
+        let NodeOrText::AppendNode(child) = child else { return };
+        child.parent.set(Some(Rc::downgrade(parent)));
+        parent.children.set(parent.children.get() + 1);
+    }
+}
+
+impl TreeSink for Outline {
+    type Handle = Handle;
+    type Output = ();
+    type ElemName<'a> = ExpandedName<'a>;
+
+    fn finish(self) {}
+
+    fn parse_error(&self, _message: Cow<'static, str>) {}
+
+    fn get_document(&self) -> Handle {
+        self.root.clone()
+    }
+
+    fn elem_name<'a>(&'a self, target: &'a Handle) -> ExpandedName<'a> {
+        self.step(1);
+        target.name.expanded()
+    }
+
+    fn create_element(&self, name: QualName, attributes: Vec<Attribute>, _flags: ElementFlags) -> Handle {
+        // Making, judging and writing an element cost far more than a look at its name.
+        self.step(20 + 5 * attributes.len());
+        Node::new(name)
+    }
+
+    fn create_comment(&self, _text: StrTendril) -> Handle {
+        self.step(20);
+        Node::new(QualName::new(None, ns!(), local_name!("")))
+    }
+
+    fn create_pi(&self, _target: StrTendril, data: StrTendril) -> Handle {
+        self.create_comment(data)
+    }
+
+    fn append(&self, parent: &Handle, child: NodeOrText<Handle>) {
+        self.step(1);
+        self.put(parent, child);
+    }
+
+    fn append_based_on_parent_node(&self, element: &Handle, previous: &Handle, child: NodeOrText<Handle>) {
+        match element.parent() {
+            Some(_) => self.append_before_sibling(element, child),
+            None => self.append(previous, child),
+        }
+    }
+
+    fn append_doctype_to_document(&self, _name: StrTendril, _public: StrTendril, _system: StrTendril) {}
+
+    fn get_template_contents(&self, target: &Handle) -> Handle {
+        target.clone()
+    }
+
+    fn same_node(&self, one: &Handle, other: &Handle) -> bool {
+        self.step(1);
+        Rc::ptr_eq(one, other)
+    }
+
+    fn set_quirks_mode(&self, _mode: QuirksMode) {}
+
+    fn append_before_sibling(&self, sibling: &Handle, child: NodeOrText<Handle>) {
+        let parent = sibling.parent().unwrap_or_else(|| self.root.clone());
+        // The sibling is looked for, and what follows moves up.
+        self.step(1 + parent.children.get());
+        self.put(&parent, child);
+    }
+
+    fn add_attrs_if_missing(&self, _target: &Handle, attributes: Vec<Attribute>) {
+        self.step(5 * attributes.len());
+    }
+
+    fn remove_from_parent(&self, target: &Handle) {
+        if let Some(parent) = target.parent() {
+            self.step(1 + parent.children.get());
+            parent.children.set(parent.children.get().saturating_sub(1));
+        }
+        target.parent.set(None);
+    }
+
+    fn reparent_children(&self, node: &Handle, new_parent: &Handle) {
+        let moved = node.children.take();
+        self.step(1 + moved);
+        new_parent.children.set(new_parent.children.get() + moved);
+    }
+}
