@@ -24,6 +24,7 @@ pub mod describe;
 pub mod docs;
 pub mod edge;
 pub mod explain;
+pub mod heavy;
 pub mod index;
 pub mod limits;
 pub mod mapping;

@@ -6,6 +6,10 @@
 //!
 //! May use: nothing of this crate. May be used by every folder but `sandbox`.
 
+mod fields;
+
+pub use fields::{FieldError, FieldErrors};
+
 use std::fmt;
 use uuid::Uuid;
 
@@ -26,31 +30,15 @@ pub struct EndedCredential {
     pub workspace: Option<(Uuid, String)>,
 }
 
-/// One rejected field of a request, in v2 names (`errors[]` of a `validation_error`).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FieldError {
-    /// v2 name of the field or parameter; nested fields are dotted with an index (`options.1.name`).
-    pub field: String,
-    /// What is wrong with it, in a sentence for people.
-    pub message: String,
-}
-
-impl FieldError {
-    /// An entry for `field`.
-    pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { field: field.into(), message: message.into() }
-    }
-}
-
 /// Why a v2 request is not answered with success. Codes and titles: contract chapter 9 and the closed
 /// list of additional codes in the rulings.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Refusal {
     /// 400 `validation_error`.
     Validation {
-        /// Prose about the whole request.
+        /// Prose: the first fault in words, or what is wrong with the whole request.
         detail: String,
-        /// One entry per rejected field; may be empty when no field fits (O28).
+        /// One entry per rejected field, at most 100; may be empty when no field fits (O28).
         errors: Vec<FieldError>,
     },
     /// 431 `validation_error`: the head of the request is larger than the gateway reads.
@@ -192,9 +180,10 @@ impl Refusal {
         Self::fields(vec![FieldError::new(field, message)])
     }
 
-    /// A `validation_error` about several fields.
-    pub fn fields(errors: Vec<FieldError>) -> Self {
-        Self::Validation { detail: "The request is not valid; see errors.".into(), errors }
+    /// A `validation_error` about several fields; `detail` is the first fault in words.
+    pub fn fields(errors: impl Into<FieldErrors>) -> Self {
+        let errors = errors.into();
+        Self::Validation { detail: errors.in_words(), errors: errors.into_kept() }
     }
 
     /// A `validation_error` that fits no single field.

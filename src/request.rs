@@ -27,6 +27,9 @@ use std::sync::Arc;
 /// Longest client agent kept, in characters; headers may be far longer, and audit entries are forever.
 const LONGEST_AGENT: usize = 512;
 
+/// Most parameters of a query string: each is compared with all that an operation knows.
+const MOST_PARAMETERS: usize = 500;
+
 /// An operation of the plan and the variables of its path.
 type Route = (usize, Vec<(String, String)>);
 
@@ -96,6 +99,9 @@ impl V2 {
         let card = gate::check_visible(&self.access, operation, &caller, &variables, &ctx).await?;
         let parameters = Parameters::parse(head.uri.query().unwrap_or_default())
             .ok_or_else(|| Refusal::invalid("The query string is not valid UTF-8."))?;
+        if parameters.names().count() > MOST_PARAMETERS {
+            return Err(Refusal::invalid(format!("The query string has more than {MOST_PARAMETERS} parameters.")));
+        }
         let body = if takes_body(operation) { body.await } else { Ok(Bytes::new()) };
         let content_type = text_of(&head, CONTENT_TYPE.as_str());
         let origin = origin(&head);

@@ -18,12 +18,13 @@ enum Rule {
 use Rule::{AllBut, Only};
 
 /// What each folder or file below `src/` may import from the others.
-const RULES: [(&str, Rule); 28] = [
+const RULES: [(&str, Rule); 29] = [
     // Words everybody shares.
     ("refusal", Only(&[])),
     ("context", Only(&[])),
     ("settings", Only(&[])),
     ("coalesce", Only(&["refusal"])),
+    ("heavy", Only(&["context", "refusal"])),
     ("telemetry", Only(&["settings"])),
     ("limits", Only(&["context", "refusal", "settings"])),
     // What exists.

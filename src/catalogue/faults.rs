@@ -3,10 +3,11 @@
 //! What an operation declares with a kind arrives checked; `options`, `default_value` and the free objects
 //! arrive as sent and are judged here, with dotted names (O28).
 
-use crate::refusal::{FieldError, Refusal};
+use crate::refusal::{FieldErrors, Refusal};
 use crate::v2::body::Given;
 use crate::v2::value::{read_uuid, trimmed};
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 use uuid::Uuid;
 
 /// Longest name, external id and external source.
@@ -14,16 +15,16 @@ pub(super) const LONGEST: usize = 255;
 
 /// Faults found so far.
 #[derive(Debug, Default)]
-pub(super) struct Faults(Vec<FieldError>);
+pub(super) struct Faults(FieldErrors);
 
 impl Faults {
     pub(super) fn add(&mut self, field: impl Into<String>, message: impl Into<String>) {
-        self.0.push(FieldError::new(field, message));
+        self.0.add(field, message);
     }
 
     /// Refuses when there was any fault.
     pub(super) fn finish(self) -> Result<(), Refusal> {
-        if self.0.is_empty() { Ok(()) } else { Err(Refusal::fields(self.0)) }
+        self.0.or(())
     }
 
     /// Adds the fault and goes on without the value.
@@ -35,7 +36,7 @@ impl Faults {
 
 /// What is wrong inside the members of a body that are no single values, each looked at alone: for an answer
 /// about other faulty members, so that it has all (O29). `form` says what `options` may hold.
-pub fn faults_inside(given: &Given, form: EntryForm) -> Vec<FieldError> {
+pub fn faults_inside(given: &Given, form: EntryForm) -> FieldErrors {
     let mut faults = Faults::default();
     strings(given, "default_value", &mut faults);
     entries(given, form, &mut faults);
@@ -122,27 +123,37 @@ pub(super) fn entries(given: &Given, form: EntryForm, faults: &mut Faults) -> Op
         _ => return faults.none("options", "must be an array of objects"),
     };
     let mut read: Vec<Entry> = Vec::with_capacity(elements.len());
+    let mut earlier = Earlier::default();
     for (index, element) in elements.iter().enumerate() {
         let Some(members) = element.as_object() else {
             faults.add(format!("options.{index}"), "must be an object");
             continue;
         };
         let entry = entry(index, members, form, faults);
-        repeated(&read, &entry, faults);
+        earlier.note(&entry, faults);
         read.push(entry);
     }
     Some(read)
 }
 
-/// An option named twice, by id or by name ignoring case.
-fn repeated(earlier: &[Entry], entry: &Entry, faults: &mut Faults) {
-    let index = entry.index;
-    if entry.id.is_some() && earlier.iter().any(|other| other.id == entry.id) {
-        faults.add(format!("options.{index}.id"), "is given more than once");
-    }
-    let Some(name) = entry.name.as_ref().map(|name| name.to_lowercase()) else { return };
-    if earlier.iter().filter_map(|other| other.name.as_ref()).any(|other| other.to_lowercase() == name) {
-        faults.add(format!("options.{index}.name"), "is given more than once, ignoring case");
+/// Options named so far: by id, and by name ignoring case.
+#[derive(Default)]
+struct Earlier {
+    ids: HashSet<Uuid>,
+    names: HashSet<String>,
+}
+
+impl Earlier {
+    /// Blames an option that is named twice.
+    fn note(&mut self, entry: &Entry, faults: &mut Faults) {
+        let index = entry.index;
+        if entry.id.is_some_and(|id| !self.ids.insert(id)) {
+            faults.add(format!("options.{index}.id"), "is given more than once");
+        }
+        let name = entry.name.as_ref().map(|name| name.to_lowercase());
+        if name.is_some_and(|name| !self.names.insert(name)) {
+            faults.add(format!("options.{index}.name"), "is given more than once, ignoring case");
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::v2::record::Cell;
 use crate::v2::time::Micros;
 use memchr::memmem::Finder;
 use std::cmp::Ordering;
+use std::collections::HashSet;
 use uuid::Uuid;
 
 /// All conditions and the search of a call.
@@ -41,7 +42,9 @@ enum Check<'f> {
     /// Bounds of the target.
     Target(u32, u32),
     /// One of these parents.
-    Parents(Vec<Uuid>),
+    Parents(HashSet<Uuid>),
+    /// One of these types.
+    Types(HashSet<Uuid>),
     /// Passing positions.
     Positions(Vec<u64>),
     /// Any other.
@@ -76,20 +79,29 @@ impl<'f> Filter<'f> {
 
 impl<'f> Check<'f> {
     fn of(column: Column, test: &'f Test, rows: &Rows, view: View<'_>) -> Self {
+        // Lists of ids may be long, and rows are many.
+        let wanted = ids(test);
         let sets = |cell: &dyn Fn(&[Uuid]) -> Cell| {
-            view.pools.sets().iter().map(|set| satisfies(&cell(set), test)).collect()
+            let passes = |set: &[Uuid]| match (test, cell(set)) {
+                (Test::AnyOf(_), Cell::Ids(held)) => held.iter().any(|id| wanted.contains(id)),
+                (_, cell) => satisfies(&cell, test),
+            };
+            view.pools.sets().iter().map(|set| passes(set)).collect()
         };
         match column {
             Column::Priority => Self::Priority(priorities(test)),
             Column::StateId => {
-                Self::States(view.pools.ids().iter().map(|id| satisfies(&Cell::Id(*id), test)).collect())
+                let any = matches!(test, Test::AnyOf(_));
+                let passes = |id: &Uuid| if any { wanted.contains(id) } else { satisfies(&Cell::Id(*id), test) };
+                Self::States(view.pools.ids().iter().map(passes).collect())
             }
             Column::StateGroup => Self::States(groups(test, view)),
             Column::AssigneeId => Self::Assignees(sets(&|set| Cell::Ids(set.into()))),
             Column::LabelId => Self::Labels(sets(&|set| Cell::Ids(view.live(set).into()))),
             Column::CycleId => Self::members(column, test, &view.lookups.cycles, rows),
             Column::ModuleId => Self::members(column, test, &view.lookups.modules, rows),
-            Column::ParentId if matches!(test, Test::AnyOf(_)) => Self::Parents(ids(test)),
+            Column::ParentId if matches!(test, Test::AnyOf(_)) => Self::Parents(wanted),
+            Column::TypeId if matches!(test, Test::AnyOf(_)) => Self::Types(wanted),
             Column::CreatedAt | Column::UpdatedAt => instants(column, test),
             Column::StartDate | Column::TargetDate => days(column, test),
             _ => Self::Plain(column, test),
@@ -117,7 +129,7 @@ impl<'f> Check<'f> {
             Self::Never => 0,
             Self::Positions(_) => 1,
             Self::Priority(_) | Self::States(_) | Self::Assignees(_) | Self::Labels(_) => 2,
-            Self::Parents(_) | Self::Outside(_) => 3,
+            Self::Parents(_) | Self::Types(_) | Self::Outside(_) => 3,
             Self::Created(..) | Self::Updated(..) | Self::Start(..) | Self::Target(..) => 4,
             Self::Plain(..) => 5,
         }
@@ -137,6 +149,7 @@ impl<'f> Check<'f> {
             Self::Start(from, to) => day(row.start_number(), *from, *to, || row.start_date()),
             Self::Target(from, to) => day(row.target_number(), *from, *to, || row.target_date()),
             Self::Parents(parents) => row.parent().is_some_and(|parent| parents.contains(&parent)),
+            Self::Types(types) => view.lookups.type_of.get(&row.id).is_some_and(|kind| types.contains(kind)),
             Self::Positions(bits) => bit(bits),
             Self::Outside(bits) => !bit(bits),
             Self::Plain(column, test) => satisfies(&view.cell(*column, chunk, row), test),
@@ -154,8 +167,8 @@ fn satisfies(cell: &Cell, test: &Test) -> bool {
     }
 }
 
-fn ids(test: &Test) -> Vec<Uuid> {
-    let Test::AnyOf(wanted) = test else { return Vec::new() };
+fn ids(test: &Test) -> HashSet<Uuid> {
+    let Test::AnyOf(wanted) = test else { return HashSet::new() };
     wanted.iter().filter_map(|cell| if let Cell::Id(id) = cell { Some(*id) } else { None }).collect()
 }
 

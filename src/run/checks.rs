@@ -7,7 +7,7 @@ use super::collection::Collection;
 use super::job::Job;
 use super::list;
 use crate::plan::{BodyRule, Input, Resource};
-use crate::refusal::{FieldError, Refusal};
+use crate::refusal::{FieldErrors, Refusal};
 use crate::translate::Held;
 use crate::v2::body::Given;
 use crate::v2::time;
@@ -20,7 +20,7 @@ use uuid::Uuid;
 /// `validation_error` naming each member that does not.
 pub(super) async fn references(job: &Job, given: &Given, own: Option<Uuid>) -> Result<(), Refusal> {
     let BodyRule::Members(inputs) = &job.operation().body else { return Ok(()) };
-    let mut errors = Vec::new();
+    let mut errors = FieldErrors::default();
     for input in inputs {
         let Some(target) = &input.references else { continue };
         let Some(id) = given.get(&input.name).and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok())
@@ -28,10 +28,10 @@ pub(super) async fn references(job: &Job, given: &Given, own: Option<Uuid>) -> R
             continue;
         };
         if let Some(message) = reference(job, input, target, id, own).await? {
-            errors.push(FieldError::new(&input.name, message));
+            errors.add(&input.name, message);
         }
     }
-    if errors.is_empty() { Ok(()) } else { Err(Refusal::fields(errors)) }
+    errors.or(())
 }
 
 async fn reference(
@@ -83,7 +83,7 @@ pub(super) fn order_of_dates(
     given: &Given,
     stored: Option<&Map<String, Value>>,
 ) -> Result<(), Refusal> {
-    let mut errors = Vec::new();
+    let mut errors = FieldErrors::default();
     for field in &resource.fields {
         let Some(earlier) = field.not_before.map(|index| &resource.fields[index]) else { continue };
         if !given.contains_key(&field.name) && !given.contains_key(&earlier.name) {
@@ -93,10 +93,10 @@ pub(super) fn order_of_dates(
             |name: &str| given.get(name).or_else(|| stored?.get(name)).and_then(Value::as_str).map(str::to_owned);
         let (Some(end), Some(start)) = (value(&field.name), value(&earlier.name)) else { continue };
         if is_before(&end, &start) {
-            errors.push(FieldError::new(&field.name, format!("must not be before {}", earlier.name)));
+            errors.add(&field.name, format!("must not be before {}", earlier.name));
         }
     }
-    if errors.is_empty() { Ok(()) } else { Err(Refusal::fields(errors)) }
+    errors.or(())
 }
 
 /// Whether one of two ordered dates is sent without the other, so that the stored one decides.

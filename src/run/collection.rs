@@ -1,7 +1,9 @@
 //! The complete v1 collection of a resource, translated, with the overlay applied.
 
-use super::job::Job;
+use super::job::{Job, Runner};
 use super::shelf::Loaded;
+use crate::context::Context;
+use crate::heavy::Input;
 use crate::plan::{Keep, Resource, Rows};
 use crate::refusal::Refusal;
 use crate::store::OverlayValue;
@@ -90,12 +92,13 @@ impl Job {
         async move {
             let index = runner.plan.resources.iter().position(|known| known.name == resource);
             let index = index.ok_or_else(|| Refusal::internal("an unknown resource"))?;
-            let (resource, shape) = (&runner.plan.resources[index], &runner.shapes[index]);
+            let resource = &runner.plan.resources[index];
             let path = path.ok_or_else(|| Refusal::internal("no path"))??;
             let v1 = resource.v1.as_ref().ok_or_else(|| Refusal::internal("a read without v1"))?;
             let pages = runner.client.read_all(&key, &path, &v1.list_query, &ctx).await.map_err(refused_read)?;
             let workspace = card.map_or(Uuid::nil(), |card| card.workspace_id);
-            let mut rows = translate(shape, v1.rows, &pages).map_err(|fault| bad_data(&fault))?;
+            let mut rows = translated(&runner, index, v1.rows, pages, &ctx).await?;
+            let shape = &runner.shapes[index];
             let ids: Vec<Uuid> = rows.iter().map(|held| held.record.id).collect();
             let overlays = overlays_of(&runner.store, resource, workspace, &ids).await?;
             for held in &mut rows {
@@ -144,6 +147,20 @@ pub(super) async fn overlays_of(
         return Ok(Overlays::new());
     }
     Ok(store.overlay_of_records(workspace, &resource.name, records).await?)
+}
+
+/// The records of all pages, translated on the pool for heavy work when the pages are not small.
+async fn translated(
+    runner: &Arc<Runner>,
+    resource: usize,
+    form: Rows,
+    pages: Vec<Bytes>,
+    ctx: &Context,
+) -> Result<Vec<Held>, Refusal> {
+    let size = pages.iter().map(Bytes::len).sum();
+    let shapes = Arc::clone(runner);
+    let translate = move || translate(&shapes.shapes[resource], form, &pages);
+    runner.heavy.run(Input::Own, size, ctx, translate).await?.map_err(|fault| bad_data(&fault))
 }
 
 fn translate(shape: &ReadShape, form: Rows, pages: &[Bytes]) -> Result<Vec<Held>, Fault> {

@@ -10,9 +10,10 @@ use super::{create, delete, list, special, update};
 use crate::access::{Access, Caller, ProjectCard};
 use crate::catalogue::Catalogue;
 use crate::context::Context;
+use crate::heavy::{self, Heavy, Input};
 use crate::index::Indexes;
 use crate::plan::{Operation, PathTemplate, Plan, Resource, Source, Step, TypeMode};
-use crate::refusal::{FieldError, Refusal};
+use crate::refusal::{FieldErrors, Refusal};
 use crate::settings::{TypeSettings, WorkflowSettings};
 use crate::store::{AuditActor, Store, Turn};
 use crate::translate::ReadShape;
@@ -71,6 +72,7 @@ pub struct Runner {
     pub(super) access: Access,
     pub(super) store: Store,
     pub(super) indexes: Indexes,
+    pub(super) heavy: Heavy,
     pub(super) collections: Shelf<Collection>,
     pub(super) rosters: Shelf<Vec<Person>>,
     pub(super) sets: Shelf<HashSet<Uuid>>,
@@ -116,6 +118,7 @@ impl Runner {
             access,
             store,
             indexes,
+            heavy: Heavy::for_this_machine(),
             changes,
             epochs: Epochs::default(),
             losses: Losses::default(),
@@ -197,12 +200,14 @@ pub struct Job {
     pub(super) touched: Arc<AtomicBool>,
     /// What this write has to itself, from before its first step until after its last.
     pub(super) turn: Arc<Mutex<Option<Turn>>>,
+    /// A large body as JSON, read on the pool for heavy work.
+    parsed: Option<Result<Given, Refusal>>,
 }
 
 impl Job {
     /// Takes a call on.
     pub fn new(runner: Arc<Runner>, call: Call) -> Self {
-        Self { runner, call, touched: Arc::default(), turn: Arc::default() }
+        Self { runner, call, touched: Arc::default(), turn: Arc::default(), parsed: None }
     }
 
     /// The same call for work beside it, which may take longer than the call.
@@ -227,7 +232,8 @@ impl Job {
     ///
     /// # Errors
     /// Any refusal.
-    pub async fn run(self) -> Result<Reply, Refusal> {
+    pub async fn run(mut self) -> Result<Reply, Refusal> {
+        self.parse_large_body().await?;
         if !self.operation().method.writes() {
             self.catch_up().await;
             return self.step().await;
@@ -384,15 +390,46 @@ impl Job {
 
     /// The body, validated against the operation's members.
     pub(super) fn given(&self) -> Result<Given, Refusal> {
-        self.given_with(|_| Vec::new())
+        self.given_with(|_| FieldErrors::default())
     }
 
     /// The body, validated against the operation's members; a refusal also tells what `more` finds in others.
-    pub(super) fn given_with(&self, more: impl FnOnce(&Given) -> Vec<FieldError>) -> Result<Given, Refusal> {
+    pub(super) fn given_with(&self, more: impl FnOnce(&Given) -> FieldErrors) -> Result<Given, Refusal> {
         crate::v2::query::read_single(self.operation(), &self.call.parameters)?;
         let bytes = self.call.body.as_ref().map_err(Clone::clone)?;
-        let members = body::parse(self.call.content_type.as_deref(), bytes)?;
-        body::check_with(self.operation(), &members, more)
+        match &self.parsed {
+            Some(parsed) => body::check_with(self.operation(), parsed.as_ref().map_err(Clone::clone)?, more),
+            None => {
+                let members = body::parse(self.call.content_type.as_deref(), bytes)?;
+                body::check_with(self.operation(), &members, more)
+            }
+        }
+    }
+
+    /// Reads a body that is not small as JSON, where that holds nobody up; it is judged when its turn comes.
+    async fn parse_large_body(&mut self) -> Result<(), Refusal> {
+        let Ok(bytes) = self.call.body.clone() else { return Ok(()) };
+        if bytes.len() > heavy::SMALL {
+            let content_type = self.call.content_type.clone();
+            let parse = move || body::parse(content_type.as_deref(), &bytes);
+            self.parsed = Some(self.heavily(self.body_size(), parse).await?);
+        }
+        Ok(())
+    }
+
+    /// Carries out work over a body (or a part of it) of `size` bytes, on the pool for heavy work when it is not
+    /// small.
+    pub(super) async fn heavily<T: Send + 'static>(
+        &self,
+        size: usize,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        self.runner.heavy.run(Input::Body, size, &self.call.ctx, work).await
+    }
+
+    /// Bytes of the body.
+    pub(super) fn body_size(&self) -> usize {
+        self.call.body.as_ref().map_or(0, Bytes::len)
     }
 
     /// The reply of a success with one record.

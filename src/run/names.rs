@@ -17,7 +17,7 @@ use crate::translate::work_items::Item;
 use crate::translate::work_items_write;
 use crate::v2::body::Given;
 use serde_json::Value;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
 /// A member that was looked up: its v1 value, or what is wrong with it.
@@ -34,7 +34,8 @@ pub(super) async fn resolve(
     stored: Option<(&Item, Option<Uuid>)>,
 ) -> Result<(Members, OwnWrite), Refusal> {
     let (stored, type_id) = (stored.map(|(item, _)| item), stored.map(|(_, type_id)| type_id));
-    let mut body = work_items_write::plain(given)?;
+    let sent = given.clone();
+    let mut body = job.heavily(job.body_size(), move || work_items_write::plain(&sent)).await??;
     let looked_up = [
         ("state", state(job, given).await?),
         ("parent", parents::resolve(job, given, stored).await?),
@@ -84,9 +85,9 @@ async fn labels(job: &Job, given: &Given) -> Result<Option<Found>, Refusal> {
         return Ok(Some(all_or(ids, "label_ids", "names no labels of this project", &unknown)));
     }
     let Some(names) = given.get("labels").map(texts) else { return Ok(None) };
-    let complete = |all: &Collection| names.iter().all(|name| by_name(all, name).len() == 1);
+    let complete = |all: &Collection| one_each(&names, &by_names(all)).1.is_empty();
     let all = list::load_with(job, labels, complete).await?;
-    let (found, failed) = one_each(&names, |name| by_name(&all, name));
+    let (found, failed) = one_each(&names, &by_names(&all));
     Ok(Some(all_or(found, "labels", "must each name exactly one label of this project; use label_ids", &failed)))
 }
 
@@ -97,9 +98,9 @@ async fn assignees(job: &Job, given: &Given, update: bool) -> Result<Option<Foun
         let unknown: Vec<String> = ids.iter().filter(|id| !known(&people, id)).map(Uuid::to_string).collect();
         ("assignee_ids", ids, unknown, "must be members of this project")
     } else if let Some(emails) = given.get("assignees").map(texts) {
-        let complete = |people: &[Person]| emails.iter().all(|email| by_email(people, email).len() == 1);
+        let complete = |people: &[Person]| one_each(&emails, &by_emails(people)).1.is_empty();
         let people = roster_for(job, &emails, complete).await?;
-        let (found, failed) = one_each(&emails, |email| by_email(&people, email));
+        let (found, failed) = one_each(&emails, &by_emails(&people));
         (
             "assignees",
             found,
@@ -148,29 +149,46 @@ fn all_or(found: Vec<Uuid>, member: &str, what: &str, failed: &[String]) -> Foun
 }
 
 /// The one hit of each name, and the names with none or several.
-fn one_each(names: &[String], hits: impl Fn(&str) -> Vec<Uuid>) -> (Vec<Uuid>, Vec<String>) {
+fn one_each(names: &[String], known: &Named) -> (Vec<Uuid>, Vec<String>) {
     let (mut found, mut failed) = (Vec::new(), Vec::new());
     for name in names {
-        match hits(name).as_slice() {
-            [id] => found.push(*id),
+        match known.get(&folded(name)).map(Vec::as_slice) {
+            Some([id]) => found.push(*id),
             _ => failed.push(name.clone()),
         }
     }
     (found, failed)
 }
 
-fn by_name(all: &Collection, name: &str) -> Vec<Uuid> {
-    let wanted = name.trim().to_lowercase();
-    let is_named = |members: Members| {
-        members.get("name").and_then(Value::as_str).is_some_and(|name| name.trim().to_lowercase() == wanted)
-    };
-    all.rows().iter().filter(|held| is_named(held.v1_members())).map(|held| held.record.id).collect()
+/// Records by their names as they are compared: a body may name many, so each record is looked at once.
+type Named = HashMap<String, Vec<Uuid>>;
+
+fn folded(name: &str) -> String {
+    name.trim().to_lowercase()
 }
 
-fn by_email(people: &[Person], email: &str) -> Vec<Uuid> {
-    let wanted = email.trim().to_lowercase();
-    let has = |person: &&Person| person.email.as_ref().is_some_and(|email| email.to_lowercase() == wanted);
-    people.iter().filter(has).map(|person| person.id).collect()
+fn by_name(all: &Collection, name: &str) -> Vec<Uuid> {
+    by_names(all).remove(&folded(name)).unwrap_or_default()
+}
+
+fn by_names(all: &Collection) -> Named {
+    let mut named = Named::new();
+    for held in all.rows() {
+        if let Some(name) = held.v1_members().get("name").and_then(Value::as_str) {
+            named.entry(folded(name)).or_default().push(held.record.id);
+        }
+    }
+    named
+}
+
+fn by_emails(people: &[Person]) -> Named {
+    let mut named = Named::new();
+    for person in people {
+        if let Some(email) = &person.email {
+            named.entry(email.to_lowercase()).or_default().push(person.id);
+        }
+    }
+    named
 }
 
 fn as_id(value: &Value) -> Option<Uuid> {

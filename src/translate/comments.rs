@@ -23,8 +23,8 @@ const PAIR: [&str; 2] = ["external_id", "external_source"];
 ///
 /// # Errors
 /// `validation_error` on `comment_html` when it cannot be sanitised or nothing is left of it.
-pub fn sanitise(given: &mut Given) -> Result<(), Refusal> {
-    let Some(Value::String(sent)) = given.get("comment_html") else { return Ok(()) };
+pub fn sanitise(mut given: Given) -> Result<Given, Refusal> {
+    let Some(Value::String(sent)) = given.get("comment_html") else { return Ok(given) };
     let clean = html::sanitise(sent).map_err(|why| Refusal::field("comment_html", why))?;
     let clean = clean.trim();
     if clean.is_empty() {
@@ -32,7 +32,7 @@ pub fn sanitise(given: &mut Given) -> Result<(), Refusal> {
     }
     let clean = clean.to_owned();
     given.insert("comment_html".to_owned(), clean.into());
-    Ok(())
+    Ok(given)
 }
 
 /// What an update sends: only what differs from what v2 shows. Whatever it sends, it is an edit at `now`.
@@ -75,14 +75,14 @@ mod tests {
 
     #[test]
     fn html_is_made_harmless_or_refused() {
-        let mut body = given(json!({"comment_html": "<p>a</p><script>x</script> ", "access": "INTERNAL"}));
-        sanitise(&mut body).unwrap();
+        let body =
+            sanitise(given(json!({"comment_html": "<p>a</p><script>x</script> ", "access": "INTERNAL"}))).unwrap();
         assert_eq!(body["comment_html"], "<p>a</p>");
         for bad in ["<script>x</script>", "a\u{0}b"] {
-            let refusal = sanitise(&mut given(json!({"comment_html": bad}))).unwrap_err();
+            let refusal = sanitise(given(json!({"comment_html": bad}))).unwrap_err();
             assert_eq!(refusal.status(), 400, "{bad}");
         }
-        assert_eq!(sanitise(&mut given(json!({}))), Ok(()));
+        assert_eq!(sanitise(given(json!({}))), Ok(given(json!({}))));
     }
 
     #[test]

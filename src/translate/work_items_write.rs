@@ -160,7 +160,7 @@ pub fn refusal(given: &Given, refusal: Refusal) -> Refusal {
         };
     }
     let renamed = errors.into_iter().map(|error| FieldError::new(as_sent(given, &error.field), error.message));
-    Refusal::Validation { detail, errors: renamed.collect() }
+    Refusal::fields(renamed.collect::<Vec<_>>())
 }
 
 /// The member the client sent for `field`, which may carry an index.

@@ -7,8 +7,11 @@
 
 use super::value;
 use crate::plan::{BodyRule, Input, Operation, ValueType};
-use crate::refusal::{FieldError, Refusal};
+use crate::refusal::{FieldError, FieldErrors, Refusal};
 use serde_json::{Map, Value};
+
+/// Most entries of one array, and members of one object, anywhere in a body.
+pub const MOST_ENTRIES: usize = 1000;
 
 /// Members of a body that passed, by v2 name, in canonical form.
 pub type Given = Map<String, Value>;
@@ -26,9 +29,23 @@ pub fn parse(content_type: Option<&str>, bytes: &[u8]) -> Result<Map<String, Val
         return Err(Refusal::invalid("The body must be JSON, sent with Content-Type: application/json."));
     }
     match serde_json::from_slice::<Value>(bytes) {
-        Ok(Value::Object(members)) => Ok(members),
+        Ok(Value::Object(members)) => match members.iter().find_map(|(name, value)| crowded(value).then_some(name))
+        {
+            Some(name) => Err(Refusal::field(name, format!("must not hold more than {MOST_ENTRIES} entries"))),
+            None => Ok(members),
+        },
         Ok(_) => Err(Refusal::invalid("The body must be a JSON object.")),
         Err(fault) => Err(Refusal::invalid(format!("The body is not valid JSON: {fault}."))),
+    }
+}
+
+/// Whether an array or object in `value` has more entries than anything needs; what a write costs the gateway may
+/// grow with the square of their number.
+fn crowded(value: &Value) -> bool {
+    match value {
+        Value::Array(elements) => elements.len() > MOST_ENTRIES || elements.iter().any(crowded),
+        Value::Object(members) => members.len() > MOST_ENTRIES || members.values().any(crowded),
+        _ => false,
     }
 }
 
@@ -37,7 +54,7 @@ pub fn parse(content_type: Option<&str>, bytes: &[u8]) -> Result<Map<String, Val
 /// # Errors
 /// `validation_error` with every faulty member.
 pub fn check(operation: &Operation, members: &Map<String, Value>) -> Result<Given, Refusal> {
-    check_with(operation, members, |_| Vec::new())
+    check_with(operation, members, |_| FieldErrors::default())
 }
 
 /// [`check`], where a refusal also tells what `more` finds wrong inside the members that passed. Who calls this
@@ -48,20 +65,20 @@ pub fn check(operation: &Operation, members: &Map<String, Value>) -> Result<Give
 pub fn check_with(
     operation: &Operation,
     members: &Map<String, Value>,
-    more: impl FnOnce(&Given) -> Vec<FieldError>,
+    more: impl FnOnce(&Given) -> FieldErrors,
 ) -> Result<Given, Refusal> {
     let BodyRule::Members(inputs) = &operation.body else { return Ok(Given::new()) };
     let mut given = Given::new();
-    let mut errors = Vec::new();
+    let mut errors = FieldErrors::default();
     for input in inputs {
         match members.get(&input.name) {
             Some(value) => match check_member(input, value) {
                 Ok(value) => {
                     given.insert(input.name.clone(), value);
                 }
-                Err(mut faults) => errors.append(&mut faults),
+                Err(faults) => errors.append(faults),
             },
-            None if input.required => errors.push(FieldError::new(&input.name, "is required")),
+            None if input.required => errors.add(&input.name, "is required"),
             None => {
                 if let Some(default) = &input.default {
                     given.insert(input.name.clone(), default.clone());
@@ -72,12 +89,12 @@ pub fn check_with(
     if errors.is_empty() {
         return Ok(given);
     }
-    errors.append(&mut more(&given));
+    errors.append(more(&given));
     Err(Refusal::fields(errors))
 }
 
-fn check_member(input: &Input, value: &Value) -> Result<Value, Vec<FieldError>> {
-    let refuse = |message: String| vec![FieldError::new(&input.name, message)];
+fn check_member(input: &Input, value: &Value) -> Result<Value, FieldErrors> {
+    let refuse = |message: String| FieldErrors::from(vec![FieldError::new(&input.name, message)]);
     if value.is_null() && !matches!(input.value, ValueType::One(crate::plan::Kind::Any)) {
         let null = input.nullable.then_some(Value::Null);
         return null.ok_or_else(|| refuse("must not be null".into()));
@@ -91,17 +108,17 @@ fn check_member(input: &Input, value: &Value) -> Result<Value, Vec<FieldError>> 
     }
 }
 
-fn check_array(input: &Input, kind: Option<crate::plan::Kind>, value: &Value) -> Result<Value, Vec<FieldError>> {
+fn check_array(input: &Input, kind: Option<crate::plan::Kind>, value: &Value) -> Result<Value, FieldErrors> {
     let Some(elements) = value.as_array() else {
-        return Err(vec![FieldError::new(&input.name, "must be an array")]);
+        return Err(vec![FieldError::new(&input.name, "must be an array")].into());
     };
     let Some(kind) = kind else { return Ok(value.clone()) };
     let mut checked = Vec::with_capacity(elements.len());
-    let mut errors = Vec::new();
+    let mut errors = FieldErrors::default();
     for (index, element) in elements.iter().enumerate() {
         match value::read_json(kind, element) {
             Ok(element) => checked.push(element),
-            Err(message) => errors.push(FieldError::new(format!("{}.{index}", input.name), message)),
+            Err(message) => errors.add(format!("{}.{index}", input.name), message),
         }
     }
     if errors.is_empty() { Ok(Value::Array(checked)) } else { Err(errors) }

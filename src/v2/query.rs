@@ -10,7 +10,7 @@ use super::parameters::Parameters;
 use super::record::Cell;
 use super::value;
 use crate::plan::{FilterTest, Kind, Operation, Order, Param, ParamRole, Resource, ValueType};
-use crate::refusal::{FieldError, Refusal};
+use crate::refusal::{FieldErrors, Refusal};
 
 /// A list request that is valid.
 #[derive(Debug, Clone, PartialEq)]
@@ -102,7 +102,7 @@ pub fn read_list(
     parameters: &Parameters,
     strict: bool,
 ) -> Result<ListCall, Refusal> {
-    let mut reader = Reader { operation, resource, parameters, errors: Vec::new() };
+    let mut reader = Reader { operation, resource, parameters, errors: FieldErrors::default() };
     if strict {
         reader.refuse_unknown();
     }
@@ -124,9 +124,9 @@ pub fn read_list(
 /// # Errors
 /// `validation_error` on `expand` for any value the operation does not declare (O25).
 pub fn read_single(operation: &Operation, parameters: &Parameters) -> Result<Vec<usize>, Refusal> {
-    let mut errors = Vec::new();
+    let mut errors = FieldErrors::default();
     let expand = read_expand(operation, parameters, &mut errors);
-    if errors.is_empty() { Ok(expand) } else { Err(Refusal::fields(errors)) }
+    errors.or(expand)
 }
 
 /// Reads a parameter that the operation itself reads: comma-separated words of its list, each once.
@@ -136,16 +136,16 @@ pub fn read_single(operation: &Operation, parameters: &Parameters) -> Result<Vec
 pub fn read_words(operation: &Operation, parameters: &Parameters, name: &str) -> Result<Vec<String>, Refusal> {
     let param = operation.params.iter().find(|param| param.name == name);
     let param = param.ok_or_else(|| Refusal::internal(format!("{} takes no {name}", operation.id)))?;
-    let (mut words, mut errors) = (Vec::new(), Vec::new());
+    let (mut words, mut errors) = (Vec::new(), FieldErrors::default());
     let text = parameters.given(name).unwrap_or_default();
     for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
         if !param.allowed.iter().any(|known| known == word) {
-            errors.push(FieldError::new(name, format!("`{word}` is not one of: {}", param.allowed.join(", "))));
+            errors.add(name, format!("`{word}` is not one of: {}", param.allowed.join(", ")));
         } else if !words.iter().any(|known| known == word) {
             words.push(word.to_owned());
         }
     }
-    if errors.is_empty() { Ok(words) } else { Err(Refusal::fields(errors)) }
+    errors.or(words)
 }
 
 fn check_eligible(
@@ -179,14 +179,14 @@ fn carries_key(cursor: &Cursor, resource: &Resource, field: &str) -> bool {
     }
 }
 
-fn read_expand(operation: &Operation, parameters: &Parameters, errors: &mut Vec<FieldError>) -> Vec<usize> {
+fn read_expand(operation: &Operation, parameters: &Parameters, errors: &mut FieldErrors) -> Vec<usize> {
     let mut wanted = Vec::new();
     let Some(text) = parameters.given("expand") else { return wanted };
     for element in text.split(',').map(str::trim).filter(|element| !element.is_empty()) {
         match operation.expand.iter().position(|known| known == element) {
             Some(index) if !wanted.contains(&index) => wanted.push(index),
             Some(_) => {}
-            None => errors.push(FieldError::new("expand", unknown_expand(operation, element))),
+            None => errors.add("expand", unknown_expand(operation, element)),
         }
     }
     wanted
@@ -203,7 +203,7 @@ struct Reader<'a> {
     operation: &'a Operation,
     resource: &'a Resource,
     parameters: &'a Parameters,
-    errors: Vec<FieldError>,
+    errors: FieldErrors,
 }
 
 impl Reader<'_> {
@@ -216,7 +216,7 @@ impl Reader<'_> {
             }
             let nearest = nearest(name, self.operation.params.iter().map(|param| param.name.as_str()));
             let hint = nearest.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            self.errors.push(FieldError::new(name, format!("is not a parameter of this list{hint}")));
+            self.errors.add(name, format!("is not a parameter of this list{hint}"));
         }
     }
 
@@ -233,7 +233,7 @@ impl Reader<'_> {
             match read_test(param, filter.test, text) {
                 Ok(Some(test)) => conditions.push(Condition { cell, test }),
                 Ok(None) => {}
-                Err(message) => self.errors.push(FieldError::new(&param.name, message)),
+                Err(message) => self.errors.add(&param.name, message),
             }
         }
         conditions
@@ -270,7 +270,7 @@ impl Reader<'_> {
         let after = token.filter(|token| !token.is_empty()).and_then(|token| {
             let cursor = Cursor::decode(token);
             if cursor.is_none() {
-                self.errors.push(FieldError::new("cursor", "is not a token of this list"));
+                self.errors.add("cursor", "is not a token of this list");
             }
             cursor
         });
@@ -318,7 +318,7 @@ impl Reader<'_> {
     }
 
     fn reject(&mut self, field: &str, message: &str, instead: u64) -> usize {
-        self.errors.push(FieldError::new(field, message));
+        self.errors.add(field, message);
         instead as usize
     }
 }

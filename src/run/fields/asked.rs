@@ -140,7 +140,9 @@ async fn keep(job: &Job, wished: Vec<Wished>, asked: &mut Asked) -> Result<(), R
             let found = match wish {
                 Wish::Plain(value) => Ok(Some(Element { value, option: None })),
                 Wish::Option(id) => Ok(Some(of(id, Some(id)))),
-                Wish::Html(text) => html::sanitise(&text)
+                Wish::Html(text) => job
+                    .heavily(text.len(), move || html::sanitise(&text))
+                    .await?
                     .map(|kept| (!kept.trim().is_empty()).then(|| Element { value: kept.into(), option: None })),
                 Wish::Person(named) => match records::person(&people, &named) {
                     Some(person) => Ok(Some(of(person.id, None))),

@@ -15,8 +15,8 @@ use crate::v2::Reply;
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     job.live_item(item_id(job)?).await?;
-    let mut given = job.given()?;
-    comments::sanitise(&mut given)?;
+    let given = job.given()?;
+    let given = job.heavily(job.body_size(), || comments::sanitise(given)).await??;
     let resource = job.resource();
     let write = job.begin_write().await?;
     let mut outgoing = outgoing::create(resource, &given);

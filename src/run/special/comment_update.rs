@@ -18,11 +18,11 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let write = job.begin_write().await?;
     let stored = comment::read(job).await?;
     comment::require_author_or_admin(job, &stored)?;
-    let mut given = job.given()?;
+    let given = job.given()?;
     if given.is_empty() {
         return Ok(job.record_reply(stored.record.json));
     }
-    comments::sanitise(&mut given)?;
+    let given = job.heavily(job.body_size(), || comments::sanitise(given)).await??;
     let (resource, id) = (job.resource(), stored.record.id);
     let now = Timestamp::now().as_microsecond();
     let mut outgoing = comments::update(resource, given, &stored, now);

@@ -6,7 +6,8 @@
 //! warm, comes from the index.
 
 use crate::context::Note;
-use crate::index::{Columns, Index, Lookups, Memberships, Needs, SetNeeds};
+use crate::heavy::Input;
+use crate::index::{Columns, Index, Lookups, Memberships, Needs, Selection, SetNeeds};
 use crate::refusal::Refusal;
 use crate::run::fields::{Looking, compare, recorded, settle_all, unsettled};
 use crate::run::item_lookup::{self, Direct};
@@ -24,6 +25,9 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 use uuid::Uuid;
+
+/// Items from which on looking through the index of a project is heavy work.
+const LARGE: usize = 20_000;
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let strict = job.runner.settings.strict_query;
@@ -121,13 +125,27 @@ async fn indexed(job: &Job, call: &ListCall) -> Result<Reply, Refusal> {
         tokio::try_join!(job.index(&scope), lookups(job, &needs)).map_err(|gone| job.after_refused_read(gone))?;
     job.call.ctx.meter.note(note(&index));
     compare(job, &index);
-    let mut selection = index.select(call, &columns, &lookups);
+    let mut selection = select(job, index, call.clone(), columns, lookups).await?;
     let recorded = recorded(job, &selection.rows, Looking::Indexed).await?;
     if !needs.labels && selection.rows.iter().any(|item| !item.labels.is_empty()) {
         let live = job.live_labels().await.map_err(|gone| job.after_refused_read(gone))?;
         selection.rows.iter_mut().for_each(|item| item.labels.retain(|id| live.contains(id)));
     }
     envelope(job, call, &selection.rows, &recorded, selection.total, selection.next).await
+}
+
+/// The page, looked for on the pool for heavy work when the project is large.
+async fn select(
+    job: &Job,
+    index: Arc<Index>,
+    call: ListCall,
+    columns: Columns,
+    lookups: Lookups,
+) -> Result<Selection, Refusal> {
+    // A row and what is compared with it are about 16 bytes.
+    let size = if index.len() < LARGE { 0 } else { index.len() * 16 };
+    let select = move || index.select(&call, &columns, &lookups);
+    job.runner.heavy.run(Input::Own, size, &job.call.ctx, select).await
 }
 
 fn note(index: &Index) -> Note {

@@ -1,0 +1,149 @@
+//! Work that takes the processor for long, kept off the threads that serve connections.
+//!
+//! A few threads carry it out, first come first served, so that however much of it there is, every other request
+//! goes on. What clients sent is counted in bytes while it waits and runs: above the bound the request is refused
+//! before anything is done. Small inputs are worked on at once, for the way to another thread costs more.
+//!
+//! May use: `context`, `refusal`.
+
+use crate::context::Context;
+use crate::refusal::Refusal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Inputs up to this size in bytes are worked on where they are: the worst take a few milliseconds.
+pub const SMALL: usize = 16 * 1024;
+/// Bytes of request bodies that wait or are worked on at any time.
+pub const MOST_BYTES: usize = 32 * 1024 * 1024;
+/// Bytes one permit of the bound stands for.
+const UNIT: usize = 1024;
+
+/// What the input is, which says whether it may be refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Input {
+    /// A body that a client sent: refused when too much of the kind waits already.
+    Body,
+    /// What the gateway holds or has read itself, bounded elsewhere: it waits.
+    Own,
+}
+
+/// The pool; cheap to clone, all clones are the same.
+#[derive(Debug, Clone)]
+pub struct Heavy {
+    threads: Arc<Semaphore>,
+    bytes: Arc<Semaphore>,
+    carried_out: Arc<AtomicU64>,
+}
+
+impl Heavy {
+    /// A pool that works on `threads` inputs at a time and lets `bytes` of bodies wait.
+    pub fn new(threads: usize, bytes: usize) -> Self {
+        Self {
+            threads: Arc::new(Semaphore::new(threads.max(1))),
+            bytes: Arc::new(Semaphore::new(bytes / UNIT)),
+            carried_out: Arc::default(),
+        }
+    }
+
+    /// A pool for this machine: half of its processors, so that the others answer.
+    pub fn for_this_machine() -> Self {
+        let processors = std::thread::available_parallelism().map_or(2, usize::from);
+        Self::new(processors / 2, MOST_BYTES)
+    }
+
+    /// Carries out `work` over an input of `size` bytes, on a thread of the pool when it is not small.
+    ///
+    /// # Errors
+    /// [`Refusal::Overloaded`] when too many bytes of bodies wait, [`Refusal::DeadlineExceeded`] when the
+    /// request's time ends before a thread is free; nothing was done then.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        input: Input,
+        size: usize,
+        ctx: &Context,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        if size <= SMALL {
+            return Ok(work());
+        }
+        let bytes = match input {
+            Input::Body => Some(self.take_bytes(size)?),
+            Input::Own => None,
+        };
+        let thread = tokio::time::timeout(ctx.remaining(), Arc::clone(&self.threads).acquire_owned()).await;
+        let thread = thread.map_err(|_| Refusal::DeadlineExceeded)?.map_err(Refusal::internal)?;
+        self.carried_out.fetch_add(1, Ordering::Relaxed);
+        // The permits go with the work: whoever stops waiting for it does not end it.
+        let carried_out = tokio::task::spawn_blocking(move || {
+            let _held = (thread, bytes);
+            work()
+        });
+        carried_out.await.map_err(|fault| Refusal::internal(format!("heavy work ended: {fault}")))
+    }
+
+    fn take_bytes(&self, size: usize) -> Result<OwnedSemaphorePermit, Refusal> {
+        let units = u32::try_from(size.div_ceil(UNIT)).unwrap_or(u32::MAX);
+        Arc::clone(&self.bytes).try_acquire_many_owned(units).map_err(|_| Refusal::Overloaded)
+    }
+
+    /// How often work was carried out on a thread of the pool.
+    pub fn carried_out(&self) -> u64 {
+        self.carried_out.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    const LARGE: usize = 64 * 1024;
+
+    fn context(allowed: Duration) -> Context {
+        Context::new("r", allowed)
+    }
+
+    #[tokio::test]
+    async fn small_inputs_stay_and_large_ones_go_to_another_thread() {
+        let (heavy, here) = (Heavy::new(1, 1 << 20), std::thread::current().id());
+        let ctx = context(Duration::from_secs(60));
+        let at = async |size| heavy.run(Input::Body, size, &ctx, || std::thread::current().id()).await.unwrap();
+        assert_eq!(at(SMALL).await, here);
+        assert_eq!(heavy.carried_out(), 0);
+        assert_ne!(at(SMALL + 1).await, here);
+        assert_eq!(heavy.carried_out(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_full_pool_refuses_bodies_at_once_and_lets_own_work_wait_until_the_deadline() {
+        let heavy = Heavy::new(1, 2 * LARGE);
+        let (release, wait) = mpsc::channel::<()>();
+        let patient = context(Duration::from_secs(60));
+        let running = {
+            let (heavy, ctx) = (heavy.clone(), patient.clone());
+            tokio::spawn(async move { heavy.run(Input::Body, LARGE, &ctx, move || wait.recv()).await })
+        };
+        while heavy.carried_out() == 0 {
+            tokio::task::yield_now().await;
+        }
+        let hasty = context(Duration::from_millis(1));
+        let never = || unreachable!("nothing is done without a thread");
+        assert_eq!(heavy.run(Input::Own, LARGE, &hasty, never).await, Err::<(), _>(Refusal::DeadlineExceeded));
+        assert_eq!(heavy.run(Input::Body, LARGE, &hasty, never).await, Err::<(), _>(Refusal::DeadlineExceeded));
+        let too_much = heavy.run(Input::Body, LARGE + 2 * UNIT, &patient, never).await;
+        assert_eq!(too_much, Err::<(), _>(Refusal::Overloaded));
+        release.send(()).unwrap();
+        assert!(running.await.unwrap().is_ok());
+        assert_eq!(heavy.run(Input::Body, 2 * LARGE, &patient, || 7).await, Ok(7));
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_is_a_fault_of_the_gateway_and_frees_its_place() {
+        let (heavy, ctx) = (Heavy::new(1, LARGE), context(Duration::from_secs(60)));
+        let ended = heavy.run(Input::Body, LARGE, &ctx, || panic!("on purpose")).await;
+        assert!(matches!(ended, Err::<(), _>(Refusal::Internal { .. })));
+        assert_eq!(heavy.run(Input::Body, LARGE, &ctx, || 1).await, Ok(1));
+    }
+}
