@@ -83,7 +83,7 @@ fn named_in_connection(headers: &HeaderMap) -> Vec<HeaderName> {
 
 /// Headers of `request` as v1 gets them: without `Host`, which follows from v1's address, and without
 /// `Expect`, which this server has met itself.
-pub(super) fn request_headers(request: &Parts, settings: &PublicSettings) -> HeaderMap {
+pub fn request_headers(request: &Parts, settings: &PublicSettings) -> HeaderMap {
     let mut headers = request.headers.clone();
     let trailers = accepts_trailers(&headers);
     strip_hop_by_hop(&mut headers);

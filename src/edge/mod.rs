@@ -25,6 +25,7 @@ pub use body::{Body, BodyError, empty, full, read_body};
 pub use client_address::ClientAddress;
 pub use connection::Peer;
 pub use dispatch::{AlwaysReady, Condition, Pages, Readiness, Surface, V2Service};
+pub use forwarding::request_headers as forwarded_headers;
 pub use listen::serve;
 pub use pass_through::{Admission, AdmitAll, CallObserver, CallUnderWay, PassThrough, Unobserved, WriteObserver};
 pub use public_base::PublicBase;

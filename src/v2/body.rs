@@ -144,6 +144,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_array_or_object_holds_a_thousand_entries_at_most() {
+        let array = |count: usize| format!("{{\"a\":{{\"b\":[{}1]}}}}", "1,".repeat(count - 1));
+        assert!(parse(None, array(MOST_ENTRIES).as_bytes()).is_ok());
+        let Err(Refusal::Validation { errors, .. }) = parse(None, array(MOST_ENTRIES + 1).as_bytes()) else {
+            panic!("taken")
+        };
+        assert_eq!(errors[0].field, "a");
+        let members: Vec<String> = (0..=MOST_ENTRIES).map(|n| format!("\"{n}\":1")).collect();
+        assert!(parse(None, format!("{{\"a\":{{{}}}}}", members.join(",")).as_bytes()).is_err());
+    }
+
+    #[test]
     fn bodies_that_are_not_json_objects_are_refused() {
         let json = Some("application/json; charset=utf-8");
         assert!(parse(json, b"{\"a\": 1}").is_ok());

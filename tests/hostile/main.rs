@@ -7,3 +7,6 @@ mod raw;
 
 #[path = "../support/mod.rs"]
 mod support;
+
+mod corpora;
+mod costly;

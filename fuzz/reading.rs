@@ -1,0 +1,175 @@
+//! What has to hold for whatever is read of a v2 request, an answer of v1 or a mapping file: one function a target,
+//! called by the fuzzer with what it makes up and by `tests/hostile/corpora.rs` with the corpora. A property that
+//! does not hold panics.
+//!
+//! May use: the public interface of the crate.
+
+use causeway::app::compile_plan;
+use causeway::edge::{Peer, forwarded_headers};
+use causeway::mapping::{Files, Texts};
+use causeway::plan::{self, BodyRule, Operation, Plan, Rows};
+use causeway::refusal::Refusal;
+use causeway::run::FUNCTIONS;
+use causeway::settings::PublicSettings;
+use causeway::translate::work_items::{self, CustomFields};
+use causeway::translate::{ReadShape, html, incoming};
+use causeway::v2::cursor::{Cursor, MAX_TOKEN};
+use causeway::v2::query::{PageCall, read_list, read_single};
+use causeway::v2::{Parameters, body};
+use std::sync::{Arc, LazyLock};
+
+static PLAN: LazyLock<Arc<Plan>> = LazyLock::new(|| compile_plan(None).expect("the embedded mappings compile"));
+
+/// Resources whose v1 records go through the general translation.
+const TRANSLATED: [&str; 5] = ["states", "labels", "cycles", "modules", "work_item_comments"];
+
+/// The first byte chooses one of `all`, the others are the input.
+fn chosen<'a, 'd, T>(all: &'a [T], data: &'d [u8]) -> Option<(&'a T, &'d [u8])> {
+    let (first, rest) = data.split_first()?;
+    (!all.is_empty()).then(|| (&all[usize::from(*first) % all.len()], rest))
+}
+
+/// A refusal of what a client sent is a 400 that does not grow with it.
+fn is_small(refusal: &Refusal) {
+    assert_eq!(refusal.status(), 400, "{refusal:?}");
+    if let Refusal::Validation { detail, errors } = refusal {
+        assert!(errors.len() <= 100 && detail.chars().count() < 1_500, "{refusal:?}");
+        for error in errors {
+            assert!(error.field.chars().count() <= 301 && error.message.chars().count() <= 1_001);
+        }
+    }
+}
+
+/// The query string of an operation: what is read of it is within the bounds the contract names.
+pub fn query_string(data: &[u8]) {
+    let Some((operation, rest)) = chosen(&PLAN.operations, data) else { return };
+    let Some(parameters) = std::str::from_utf8(rest).ok().and_then(Parameters::parse) else { return };
+    if operation.order.is_none() {
+        let read = read_single(operation, &parameters);
+        return read
+            .map_or_else(|refusal| is_small(&refusal), |expand| assert!(expand.len() <= operation.expand.len()));
+    }
+    let resource = PLAN.resource_of(operation);
+    match read_list(operation, resource, &parameters, true) {
+        Err(refusal) => is_small(&refusal),
+        Ok(call) => {
+            let (PageCall::Offset { per_page, .. } | PageCall::Cursor { per_page, .. }) = call.page;
+            assert!((1..=1000).contains(&per_page));
+            assert!(call.order.cell < resource.cells.len() && call.expand.len() <= operation.expand.len());
+            assert!(call.conditions.iter().all(|condition| condition.cell < resource.cells.len()));
+            let lax = read_list(operation, resource, &parameters, false);
+            assert_eq!(lax.as_ref(), Ok(&call), "what passes the strict reading passes the lax one");
+        }
+    }
+}
+
+/// The body of a write: only declared members pass, in a form that passes again as it is.
+pub fn request_body(data: &[u8]) {
+    let writes: Vec<&Operation> =
+        PLAN.operations.iter().filter(|operation| matches!(operation.body, BodyRule::Members(_))).collect();
+    let Some((operation, rest)) = chosen(&writes, data) else { return };
+    let BodyRule::Members(inputs) = &operation.body else { return };
+    let members = match body::parse(Some("application/json"), rest) {
+        Ok(members) => members,
+        Err(refusal) => return is_small(&refusal),
+    };
+    match body::check(operation, &members) {
+        Err(refusal) => is_small(&refusal),
+        Ok(given) => {
+            assert!(given.keys().all(|name| inputs.iter().any(|input| input.name == *name)));
+            assert_eq!(body::check(operation, &given).as_ref(), Ok(&given), "what passed, passes as it is");
+        }
+    }
+}
+
+/// A cursor is a position, or no token.
+pub fn cursor(data: &[u8]) {
+    let Some(position) = std::str::from_utf8(data).ok().and_then(Cursor::decode) else { return };
+    assert!(data.len() <= MAX_TOKEN);
+    assert_eq!(Cursor::decode(&position.encode()), Some(position));
+}
+
+/// An answer of v1, as a page, a list and a record: what is taken for a record is one with an id, written as JSON.
+pub fn v1_answer(data: &[u8]) {
+    let Some((name, rest)) = chosen(&TRANSLATED, data) else { return };
+    let Some(resource) = PLAN.resource(name) else { return };
+    let shape = ReadShape::of(resource);
+    for form in [Rows::Paged, Rows::Array] {
+        for row in incoming::rows(form, rest).unwrap_or_default() {
+            read_row(&shape, row.get());
+        }
+    }
+    if let Ok(row) = std::str::from_utf8(rest) {
+        read_row(&shape, row);
+    }
+}
+
+fn read_row(shape: &ReadShape, row: &str) {
+    if let Ok(held) = shape.read(row, &[]) {
+        let written: serde_json::Value = serde_json::from_slice(&held.record.json).expect("a record is JSON");
+        let id = held.record.id.to_string();
+        assert_eq!(written["id"].as_str(), Some(id.as_str()), "{row}");
+        assert!(written.as_object().expect("an object").values().all(|value| value.as_str() != Some("\0")));
+    }
+    if let Ok(item) = work_items::read(row) {
+        let written = work_items::write(&item, "WEB", None, CustomFields::Hidden);
+        assert_eq!(written["sequence_id"], item.sequence_id);
+    }
+}
+
+/// HTML of a client: what is kept is harmless, stays as it is, and costs no more steps than its length allows.
+pub fn sanitised_html(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let _ = html::strip(text);
+    let clean = match html::sanitise(text) {
+        Ok(clean) => clean,
+        Err(why) => return assert!(why.starts_with("cannot be sanitised: ") && why.len() < 200, "{why}"),
+    };
+    let steps = html::steps(&clean).expect("what was sanitised can be read again");
+    assert!(steps <= 100_000 + 45 * (clean.len() + 1024), "{steps} steps for {} bytes", clean.len());
+    assert_eq!(html::sanitise(&clean).as_ref(), Ok(&clean), "sanitising again changes nothing");
+    let lower = clean.to_ascii_lowercase();
+    for tag in
+        ["script", "style", "iframe", "object", "embed", "form", "svg", "math", "template", "base", "link", "meta"]
+    {
+        for (at, _) in lower.match_indices(&format!("<{tag}")) {
+            let next = lower.as_bytes().get(at + 1 + tag.len());
+            assert!(next.is_some_and(u8::is_ascii_alphanumeric), "{clean}");
+        }
+    }
+    let plain = html::strip(&clean);
+    assert_eq!(plain.trim(), plain);
+}
+
+/// A mapping file that an operator laid over an embedded one: it compiles, or every fault is told.
+pub fn mapping_file(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let (name, text) = text.split_once('\n').unwrap_or(("states.toml", text));
+    let mut texts = Texts::embedded();
+    let known: Vec<String> = texts.sorted().iter().map(|(name, _)| (*name).to_owned()).collect();
+    let name = known.iter().find(|known| known.as_str() == name).map_or("states.toml", String::as_str);
+    texts.insert(name, text);
+    if let Err(faults) = plan::compile(&Files::read(&texts), &FUNCTIONS) {
+        assert!(!faults.to_string().is_empty(), "a refusal says why");
+    }
+}
+
+/// The head of a request that passes through: nothing that speaks of one connection goes on, and what a stranger
+/// says of where it came from does not either.
+pub fn pass_through_head(data: &[u8]) {
+    let mut request = http::Request::builder().uri("/api/v1/users/me/");
+    for line in data.split(|byte| *byte == b'\n').take(100) {
+        let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
+        request = request.header(&line[..colon], &line[colon + 1..]);
+    }
+    let Ok(request) = request.body(()) else { return };
+    let (mut head, ()) = request.into_parts();
+    head.extensions.insert(Peer("203.0.113.9:5".parse().expect("an address")));
+    let headers = forwarded_headers(&head, &PublicSettings::default());
+    for name in ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "host", "expect"] {
+        assert!(!headers.contains_key(name), "{name} went on");
+    }
+    let told: Vec<_> = headers.get_all("x-forwarded-for").iter().collect();
+    assert_eq!(told, ["203.0.113.9"]);
+    assert!(headers.get_all("te").iter().all(|value| value == "trailers"));
+}

@@ -1,0 +1,59 @@
+//! The corpora of the fuzz targets that read requests, answers of v1 and mapping files, through the same properties.
+
+use std::path::Path;
+
+#[path = "../../fuzz/reading.rs"]
+mod reading;
+
+/// Every input of a corpus, and so many of its beginnings.
+#[track_caller]
+fn replay(target: &str, beginnings: usize, holds: fn(&[u8])) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
+    let mut inputs = 0;
+    for file in std::fs::read_dir(&folder).expect("a corpus") {
+        let path = file.expect("a file").path();
+        let input = std::fs::read(&path).expect("an input");
+        let step = (input.len() / beginnings).max(1);
+        for end in (0..input.len()).step_by(step).chain([input.len()]) {
+            let outcome = std::panic::catch_unwind(|| holds(&input[..end]));
+            assert!(outcome.is_ok(), "{} up to byte {end}", path.display());
+        }
+        inputs += 1;
+    }
+    assert!(inputs >= 8, "{target} has {inputs} inputs");
+}
+
+#[test]
+fn query_strings_hold() {
+    replay("query_string", 200, reading::query_string);
+}
+
+#[test]
+fn request_bodies_hold() {
+    replay("request_body", 200, reading::request_body);
+}
+
+#[test]
+fn cursors_hold() {
+    replay("cursor", 200, reading::cursor);
+}
+
+#[test]
+fn answers_of_v1_hold() {
+    replay("v1_answer", 100, reading::v1_answer);
+}
+
+#[test]
+fn sanitised_html_holds() {
+    replay("sanitised_html", 40, reading::sanitised_html);
+}
+
+#[test]
+fn mapping_files_hold() {
+    replay("mapping_file", 3, reading::mapping_file);
+}
+
+#[test]
+fn heads_that_pass_through_hold() {
+    replay("pass_through_head", 100, reading::pass_through_head);
+}
