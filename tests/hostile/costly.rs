@@ -157,7 +157,7 @@ fn corpus(plan: &Plan) -> Vec<Hostile> {
             "project_id" => Some("00000000-0000-4000-c000-000000000001"),
             _ => Some(ITEM),
         });
-        let path = path.expect("all variables are known");
+        let path = format!("/{}", path.expect("all variables are known").trim_start_matches('/'));
         let method = operation.method.as_str();
         let texts: Vec<String> = (0..1_000).map(|n| format!("\"{n}\"")).collect();
         let hostile = ["\"\"", "{\"name\":\"\"}"].map(|unit| filled(&format!("{unit},")));
