@@ -3,10 +3,9 @@
 //!
 //! May use: the public interface of the crate and `tests/support`.
 
-mod raw;
-
 #[path = "../support/mod.rs"]
 mod support;
 
 mod corpora;
 mod costly;
+mod raw;
