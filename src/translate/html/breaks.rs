@@ -133,7 +133,7 @@ mod tests {
         for unit in ["&", "a&", "°", "&nbsp;", "text &amp; more text ", "a&a°", "&amp</x>", "& < &"] {
             let costs: Vec<usize> = (0..3)
                 .map(|doubled| {
-                    let html = unit.repeat((128 * 1024 << doubled) / unit.len());
+                    let html = unit.repeat(((128 * 1024) << doubled) / unit.len());
                     cost(&put(&html).unwrap().text)
                 })
                 .collect();
