@@ -241,7 +241,7 @@ async fn costly_requests_hold_no_worker_and_are_answered_in_few_bytes() {
         assert!(status < 400 || bytes <= 256 * 1024, "{}: a refusal of {bytes} bytes", hostile.name);
         measured.push((spent, status, bytes, hostile.name));
     }
-    measured.sort_by(|a, b| b.0.cmp(&a.0));
+    measured.sort_by_key(|one| std::cmp::Reverse(one.0));
     if !is_long() {
         return;
     }
