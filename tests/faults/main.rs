@@ -5,5 +5,9 @@
 
 mod outage;
 mod outage_long;
+mod outcomes;
+#[allow(dead_code)]
+#[path = "../traps/scene.rs"]
+mod scene;
 #[path = "../support/mod.rs"]
 mod support;
