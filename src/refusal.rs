@@ -159,7 +159,10 @@ pub enum Refusal {
         detail: String,
     },
     /// 504 `deadline_exceeded`: the request's own deadline passed.
-    DeadlineExceeded,
+    DeadlineExceeded {
+        /// Whether it was a write, which may have been carried out.
+        maybe_done: bool,
+    },
     /// 503 `index_building`.
     IndexBuilding {
         /// Progress in prose.
@@ -262,7 +265,7 @@ impl Refusal {
             | Self::StoreUnavailable { .. } => 503,
             Self::UpstreamTimeout { .. }
             | Self::OutcomeUnknown { timed_out: true, .. }
-            | Self::DeadlineExceeded => 504,
+            | Self::DeadlineExceeded { .. } => 504,
         }
     }
 
@@ -288,7 +291,7 @@ impl Refusal {
             Self::UpstreamUnavailable { .. } => "upstream_unavailable",
             Self::UpstreamTimeout { .. } | Self::OutcomeUnknown { timed_out: true, .. } => "upstream_timeout",
             Self::Overloaded | Self::TurnNotReached { .. } => "overloaded",
-            Self::DeadlineExceeded => "deadline_exceeded",
+            Self::DeadlineExceeded { .. } => "deadline_exceeded",
             Self::IndexBuilding { .. } => "index_building",
             Self::StoreUnavailable { .. } => "store_unavailable",
         }

@@ -96,12 +96,12 @@ fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(given: D) -> Result<O
 pub(super) async fn ask(
     client: Client,
     key: V1Key,
-    path: String,
+    (project, path): (Uuid, String),
     ctx: Context,
 ) -> Result<Verdict<Arc<ProjectCard>>, Refusal> {
     let answer = client.ask(&key, V1Request::get(path, FIELDS), &ctx).await?;
     match answer.status {
-        200 => read(&answer.body),
+        200 => read(&answer.body, project),
         // 404 for a private project (`projects_get_private_by_non_member`), 403 for other workspaces,
         // unknown slugs and removed members (`projects_get_outsider`).
         403 | 404 => Ok(Err(Refusal::not_found())),
@@ -109,8 +109,11 @@ pub(super) async fn ask(
     }
 }
 
-fn read(body: &[u8]) -> Result<Verdict<Arc<ProjectCard>>, Refusal> {
+fn read(body: &[u8], project: Uuid) -> Result<Verdict<Arc<ProjectCard>>, Refusal> {
     let detail: Detail = serde_json::from_slice(body).map_err(no_card)?;
+    if detail.id != project {
+        return Err(no_card(format!("v1 answered {project} with {}", detail.id)));
+    }
     if detail.is_member && detail.member_role.is_none() {
         return Err(no_card("a member without a role"));
     }
@@ -155,7 +158,7 @@ mod tests {
     }
 
     fn card(detail: &Value) -> Verdict<Arc<ProjectCard>> {
-        read(detail.to_string().as_bytes()).unwrap()
+        read(detail.to_string().as_bytes(), Uuid::from_u128(1)).unwrap()
     }
 
     #[test]
@@ -180,13 +183,23 @@ mod tests {
     }
 
     #[test]
+    fn the_card_of_another_project_is_a_fault() {
+        let other = read(detail().to_string().as_bytes(), Uuid::from_u128(9));
+        assert_eq!(other.unwrap_err().code(), "upstream_error");
+    }
+
+    #[test]
     fn a_card_without_an_expected_key_is_a_fault_of_the_service_behind() {
         for key in detail().as_object().unwrap().keys() {
             let mut lacking = detail();
             lacking.as_object_mut().unwrap().shift_remove(key);
-            assert_eq!(read(lacking.to_string().as_bytes()).unwrap_err().code(), "upstream_error", "{key}");
+            assert_eq!(
+                read(lacking.to_string().as_bytes(), Uuid::from_u128(1)).unwrap_err().code(),
+                "upstream_error",
+                "{key}"
+            );
         }
         let without_role = with("member_role", Value::Null).to_string();
-        assert_eq!(read(without_role.as_bytes()).unwrap_err().code(), "upstream_error");
+        assert_eq!(read(without_role.as_bytes(), Uuid::from_u128(1)).unwrap_err().code(), "upstream_error");
     }
 }

@@ -9,7 +9,7 @@ use super::clock::Clock;
 use crate::coalesce::Coalesce;
 use crate::context::Context;
 use crate::refusal::Refusal;
-use crate::v1::{KeyId, Method, V1Error};
+use crate::v1::{KeyId, V1Error};
 use moka::future::Cache;
 use std::collections::HashMap;
 use std::future::Future;
@@ -251,7 +251,7 @@ where
 
 /// v1 has not answered in the time allowed.
 fn no_answer() -> Refusal {
-    V1Error::Timeout { maybe_done: false }.refusal(Method::Get)
+    V1Error::Timeout { maybe_done: false }.refusal()
 }
 
 /// The marks under which a time of grace is ended, of the keys in `marks`.

@@ -173,7 +173,7 @@ impl Access {
             let (path, place) = (path.clone(), (id, Arc::clone(&slug)));
             async move {
                 let read_at = inner.clock.now();
-                let verdict = project_card::ask(inner.client.clone(), key, path, ctx).await?;
+                let verdict = project_card::ask(inner.client.clone(), key, (project, path), ctx).await?;
                 if let Ok(card) = &verdict {
                     let known = KnownId { id: card.workspace_id, derived: false };
                     inner.ids.learn(place, known, read_at).await;

@@ -94,6 +94,10 @@ fn own_row(roster: Bytes, user: Uuid) -> Result<Verdict<Seen>, Refusal> {
         role: i64,
     }
     let rows: Vec<Row> = serde_json::from_slice(&roster).map_err(no_card)?;
+    if rows.is_empty() {
+        // v1 shows a roster only to those who are on one.
+        return Err(no_card("an empty roster"));
+    }
     let own = rows.iter().find(|row| row.id == user);
     Ok(own.map_or_else(
         || Err(Refusal::not_found()),

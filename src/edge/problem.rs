@@ -6,7 +6,7 @@
 
 use super::body::{self, Body};
 use super::public_base::PublicBase;
-use crate::refusal::{FieldError, Refusal};
+use crate::refusal::{FieldError, MAY_BE_DONE, Refusal};
 use crate::telemetry::field;
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, Response, StatusCode};
@@ -119,9 +119,12 @@ fn shown(refusal: &Refusal) -> Shown<'_> {
             again(SOON, plain("Overloaded", "More requests are running than the gateway serves at once."))
         }
         Refusal::TurnNotReached { detail } => again(SOON, plain("Overloaded", detail)),
-        Refusal::DeadlineExceeded => plain(
+        Refusal::DeadlineExceeded { maybe_done } => plain(
             "Deadline Exceeded",
-            "The request was not answered in the time allowed; a write may have been carried out.",
+            match maybe_done {
+                true => format!("The request was not answered in the time allowed. {MAY_BE_DONE}"),
+                false => "The request was not answered in the time allowed.".to_owned(),
+            },
         ),
         Refusal::IndexBuilding { detail, retry_after } => again(*retry_after, plain("Index Building", detail)),
         Refusal::StoreUnavailable { cause } => {
@@ -260,7 +263,8 @@ mod tests {
             Refusal::OutcomeUnknown { detail: detail(), cause: cause(), timed_out: true },
             Refusal::Overloaded,
             Refusal::TurnNotReached { detail: detail() },
-            Refusal::DeadlineExceeded,
+            Refusal::DeadlineExceeded { maybe_done: true },
+            Refusal::DeadlineExceeded { maybe_done: false },
             Refusal::IndexBuilding { detail: detail(), retry_after: 7 },
             Refusal::StoreUnavailable { cause: cause() },
         ]

@@ -107,7 +107,10 @@ impl Source for V1Source {
         let answer = self.client.ask(&self.key, V1Request::get(path, FIELDS), &ctx).await?;
         let text = std::str::from_utf8(&answer.body).map_err(damaged)?;
         match answer.status {
-            200 => work_items::read(text).map(Some).map_err(|fault| damaged(fault.0)),
+            200 => match work_items::read(text).map_err(|fault| damaged(fault.0))? {
+                item if item.id == id => Ok(Some(item)),
+                other => Err(damaged(format!("{id} was answered with {}", other.id))),
+            },
             403 | 404 => Ok(None),
             status => Err(Refusal::upstream("A work item could not be read.", format!("status {status}"))),
         }

@@ -6,7 +6,7 @@ use super::write::{Members, created_but, id_of, refusable};
 use super::{Collection, checks};
 use crate::plan::{Resource, WriteKind};
 use crate::refusal::Refusal;
-use crate::translate::{outgoing, refusal};
+use crate::translate::{intent, outgoing, refusal};
 use crate::v2::Reply;
 use crate::v2::body::Given;
 use serde_json::Value;
@@ -34,6 +34,7 @@ pub(super) async fn create_given(job: &Job, write: Write<'_, Collection>, given:
         // v1 ignores these in a create (trap 22); the answer to the PATCH is the stored record.
         job.patch(resource, id, &outgoing.after_create).await.map_err(&failed)?
     };
+    intent::compare(resource, &outgoing.body, &v1).confirm(resource).map_err(&failed)?;
     job.keep(resource, id, &outgoing, &v1).await.map_err(&failed)?;
     finish(job, write, &v1).await.map_err(failed)
 }

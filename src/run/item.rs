@@ -7,11 +7,12 @@ use super::collection::bad_data;
 use super::job::Job;
 use super::outage::Seen;
 use super::shelf::Audience;
+use super::write::same_record;
 use crate::index::Scope;
 use crate::plan::Resource;
 use crate::refusal::Refusal;
 use crate::translate::work_items::{self, Item};
-use crate::v1::V1Request;
+use crate::v1::{Doubt, V1Request};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::time::Instant;
@@ -37,7 +38,11 @@ impl Job {
             Seen::Row(item) => return Box::pin(self.with_live_labels(*item)).await,
         };
         match answer.status {
-            200 => self.item_of(&answer.body),
+            200 => {
+                let item = self.item_of(&answer.body)?;
+                same_record(item.id, id)?;
+                Ok(item)
+            }
             // The project is there, as its card said; the item is not (`items_get_random`, `archived_get`).
             404 => {
                 super::fields::gone(self, id).await;
@@ -94,6 +99,19 @@ impl Job {
         Ok(self.without_deleted_labels(item))
     }
 
+    /// The item after an update, from v1's answer; read again when that is no whole item.
+    ///
+    /// # Errors
+    /// [`Refusal::OutcomeUnknown`] when it cannot be read.
+    pub(super) async fn item_after(&self, id: Uuid, answer: &Map<String, Value>) -> Result<Item, Refusal> {
+        if let Ok(item) = self.item_from(answer) {
+            return Ok(item);
+        }
+        let doubt = Doubt::answered("The service behind answered the update with half a record.", "no work item");
+        let record = self.read_record(self.work_items()?, id).await.map_err(|_| doubt.refusal())?;
+        self.item_from(&record)
+    }
+
     /// The item as it is once v1 has cleaned up behind labels deleted through the gateway.
     pub(super) fn without_deleted_labels(&self, mut item: Item) -> Item {
         item.labels.retain(|label| !self.runner.deleted_labels.contains_key(label));
@@ -134,6 +152,7 @@ impl Job {
         #[derive(Deserialize)]
         struct Row {
             id: Uuid,
+            #[serde(deserialize_with = "work_items::present")]
             parent: Option<Uuid>,
         }
         let resource = self.work_items()?;

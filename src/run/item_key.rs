@@ -16,6 +16,11 @@ use uuid::Uuid;
 
 const PATH: &str = "workspaces/{slug}/work-items/{identifier}/";
 
+/// v1 answered a look-up with an item that it does not name.
+pub(super) fn another(cause: String) -> Refusal {
+    Refusal::upstream("The service behind answered with another work item than the one asked for.", cause)
+}
+
 impl Job {
     /// The live item with a human key, and the id of its project.
     ///
@@ -26,7 +31,14 @@ impl Job {
         let answer = self.ask_kept(Shown::Key(self.key().id()), request, |answer| self.about_key(answer)).await;
         let answer = answer.map_err(|refusal| self.after_refused_read(refusal))?;
         match answer.status {
-            200 => self.owned_item(&answer.body),
+            200 => {
+                let (item, project) = self.owned_item(&answer.body)?;
+                if item.sequence_id != i64::from(key.number) {
+                    let cause = format!("v1 answered {key} with number {}", item.sequence_id);
+                    return Err(another(cause));
+                }
+                Ok((item, project))
+            }
             // An unknown or unreachable project is 403 here (`items_key_unknown_project`).
             403 | 404 => Err(Refusal::not_found()),
             status => Err(Refusal::upstream("The work item could not be read.", format!("status {status}"))),

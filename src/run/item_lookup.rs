@@ -3,6 +3,7 @@
 //!
 //! May use: what `run` may use.
 
+use super::item_key::another;
 use super::job::Job;
 use crate::plan::Resource;
 use crate::refusal::Refusal;
@@ -48,7 +49,7 @@ pub(super) async fn find(job: &Job, direct: &Direct) -> Result<Result<Option<Ite
         Direct::Number(number) => job.request_by_key(&format!("{}-{number}", job.card()?.identifier))?,
     };
     let answer = job.runner.client.call(job.key(), request, &job.call.ctx).await;
-    let answer = answer.map_err(|lost| lost.refusal(crate::v1::Method::Get))?;
+    let answer = answer.map_err(|lost| lost.refusal())?;
     // Two items that share the pair or the number are a 500 (traps 18 and 47,
     // `items_find_by_shared_external_pair`, `items_key_of_shared_number`).
     if answer.status == 500 {
@@ -58,16 +59,34 @@ pub(super) async fn find(job: &Job, direct: &Direct) -> Result<Result<Option<Ite
         return Err(job.after_refused_read(refusal));
     }
     match answer.status {
-        200 => match direct {
-            Direct::Pair(..) => live(job, &answer.body).await.map(Ok),
-            // The look-up by number shows live items only (trap 53).
-            Direct::Number(_) => of_this_project(job, &answer.body).map(Ok),
-        },
+        200 => of_direct(job, direct, &answer.body).await,
         404 => Ok(Ok(None)),
         // An identifier that changed meanwhile is refused like an unknown one (`updated_old_key_after_identifier_change`),
         // and so is a right that was withdrawn: the index asks without an identifier and tells them apart.
         403 => Ok(Err(Ambiguous)),
         status => Err(Refusal::upstream("The work item could not be looked up.", format!("status {status}"))),
+    }
+}
+
+/// The item v1 found, when it is the one that was asked for.
+async fn of_direct(job: &Job, direct: &Direct, body: &[u8]) -> Result<Result<Option<Item>, Ambiguous>, Refusal> {
+    let found = match direct {
+        Direct::Pair(..) => live(job, body).await?,
+        // The look-up by number shows live items only (trap 53).
+        Direct::Number(_) => of_this_project(job, body)?,
+    };
+    let is_meant = |item: &Item| match direct {
+        Direct::Pair(id, source) => {
+            let same = |shown: &Option<String>, asked: &str| {
+                shown.as_deref().is_some_and(|text| text.trim() == asked.trim())
+            };
+            same(&item.external_id, id) && same(&item.external_source, source)
+        }
+        Direct::Number(number) => u64::try_from(item.sequence_id) == Ok(*number),
+    };
+    match found {
+        Some(item) if !is_meant(&item) => Err(another(format!("v1 answered {direct:?} with {}", item.id))),
+        found => Ok(Ok(found)),
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) async fn read(job: &Job, call: &ListCall) -> Result<Option<DirectPage
     let answer = job.ask_project(request, None).await;
     let answer = answer.map_err(|refusal| job.after_refused_read(refusal))?;
     match answer.status {
-        200 => Ok(cut(&answer.body, window, size * number, &call.order)?.map(|page| DirectPage {
+        200 => Ok(cut(&answer.body, window, (size, size * number), &call.order)?.map(|page| DirectPage {
             items: page.items.into_iter().map(|item| job.without_deleted_labels(item)).collect(),
             ..page
         })),
@@ -85,7 +85,13 @@ fn query(order: &OrderBy, size: usize, number: usize) -> String {
     if number == 0 { page } else { format!("cursor={size}:{number}:0&{page}") }
 }
 
-fn cut(body: &[u8], window: Window, skipped: usize, order: &OrderBy) -> Result<Option<DirectPage>, Refusal> {
+/// The window of a page of `size` rows before which `skipped` are.
+fn cut(
+    body: &[u8],
+    window: Window,
+    (size, skipped): (usize, usize),
+    order: &OrderBy,
+) -> Result<Option<DirectPage>, Refusal> {
     #[derive(Deserialize)]
     struct Envelope {
         total_count: usize,
@@ -94,6 +100,10 @@ fn cut(body: &[u8], window: Window, skipped: usize, order: &OrderBy) -> Result<O
     let rows = incoming::rows(crate::plan::Rows::Paged, body).map_err(|fault| bad_data(&fault))?;
     let items: Result<Vec<Item>, Fault> = rows.iter().map(|row| work_items::read(row.get())).collect();
     let items = items.map_err(|fault| bad_data(&fault))?;
+    if rows.len() != envelope.total_count.saturating_sub(skipped).min(size) {
+        // Rows came or went while v1 answered, or some are missing.
+        return Ok(None);
+    }
     let start = (window.start - skipped).min(items.len());
     let end = (start + window.rows).min(items.len());
     let ties = |at: usize| at > 0 && at < items.len() && key_order(&items[at - 1], &items[at], order).is_eq();

@@ -26,7 +26,7 @@ use moka::sync::Cache;
 use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::Mutex;
 use uuid::Uuid;
@@ -36,6 +36,10 @@ const COMPARED: u64 = 100_000;
 
 /// Deleted labels remembered.
 const DELETED: u64 = 100_000;
+/// New records remembered.
+const MADE: u64 = 1_000_000;
+/// Least time for which a new record is remembered as such.
+const REMEMBERED: Duration = Duration::from_secs(60);
 /// Time after which v1 has cleaned up behind a delete; it does so within a fraction of a second (trap 39).
 const CLEANED_UP: Duration = Duration::from_secs(60);
 
@@ -80,6 +84,8 @@ pub struct Runner {
     pub(super) own_lists: KeptLists,
     /// Labels deleted a moment ago, which v1 may still show on items.
     pub(super) deleted_labels: Cache<Uuid, ()>,
+    /// Records made a moment ago by requests of this process, each the answer of one request only.
+    made: Cache<Uuid, ()>,
     /// Projects whose recorded items were held against an index lately.
     pub(super) compared: Cache<Uuid, ()>,
     pub(super) changes: Arc<Changes>,
@@ -112,6 +118,7 @@ impl Runner {
             answers: Answers::new(settings.stale_if_error),
             own_lists: KeptLists::default(),
             deleted_labels: Cache::builder().time_to_live(CLEANED_UP).max_capacity(DELETED).build(),
+            made: Cache::builder().time_to_live(settings.late_write * 2 + REMEMBERED).max_capacity(MADE).build(),
             compared: Cache::builder().time_to_live(indexes.sweep()).max_capacity(COMPARED).build(),
             plan,
             client,
@@ -125,6 +132,11 @@ impl Runner {
             settings,
             identifiers: Cache::new(IDENTIFIERS),
         }
+    }
+
+    /// Takes a new record for the one that a create has made; false when another create was told of it.
+    pub(super) fn claim_new(&self, id: Uuid) -> bool {
+        self.made.entry(id).or_insert(()).is_fresh()
     }
 
     /// Remembers which project an identifier belongs to.
@@ -159,6 +171,23 @@ impl Runner {
         self.indexes.touched_workspace(workspace);
         self.void_workspace(workspace);
     }
+}
+
+/// A refusal of a write of which v1 has, or may have, carried out a part. What is wrong with the request itself, and
+/// what says already how far the write came, stays as it is.
+fn told(refusal: Refusal) -> Refusal {
+    let what = match &refusal {
+        Refusal::OutcomeUnknown { .. } => return refusal,
+        Refusal::UpstreamError { detail, .. } | Refusal::UpstreamFault { detail, .. } => detail.clone(),
+        other if other.status() >= 500 || other.status() == 429 => format!("It then failed ({}).", other.code()),
+        _ => return refusal,
+    };
+    let timed_out = refusal.status() == 504;
+    Refusal::outcome_unknown(
+        format!("The service behind was written to. {what}"),
+        format!("{refusal:?}"),
+        timed_out,
+    )
 }
 
 /// A request that passed the gate.
@@ -268,13 +297,24 @@ impl Job {
 
     /// Carries a write out, told to other gateway processes before and after when it goes to v1.
     async fn announced_step(self, project: Option<Uuid>) -> Result<Reply, Refusal> {
-        let Some(project) = project else { return self.step().await };
+        let Some(project) = project else { return self.told_step().await };
         let (runner, void) = (Arc::clone(&self.runner), self.voiding());
         runner.announce(project).await;
-        let outcome = self.step().await;
+        let outcome = self.told_step().await;
         void(&outcome);
         runner.announce(project).await;
         outcome
+    }
+
+    /// Carries the call out; what fails after v1 has, or may have, carried out a part of it says so, and never
+    /// invites to repeat it.
+    async fn told_step(self) -> Result<Reply, Refusal> {
+        let touched = Arc::clone(&self.touched);
+        let outcome = self.step().await;
+        match outcome {
+            Err(refusal) if touched.load(Ordering::SeqCst) => Err(told(refusal)),
+            outcome => outcome,
+        }
     }
 
     async fn step(self) -> Result<Reply, Refusal> {

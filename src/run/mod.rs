@@ -18,6 +18,7 @@ mod epochs;
 mod estimates;
 mod expansions;
 mod fields;
+mod find_out;
 mod item;
 mod item_key;
 mod item_lookup;

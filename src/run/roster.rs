@@ -1,8 +1,10 @@
 //! Rosters: people as v1 lists them, kept like collections.
 
+use super::collection::bad_data;
 use super::job::Job;
 use super::shelf::Loaded;
 use crate::refusal::Refusal;
+use crate::translate::Fault;
 use crate::translate::members::{self, Person};
 use crate::v1::V1Request;
 use std::sync::Arc;
@@ -27,7 +29,7 @@ impl Job {
             async move {
                 let answer = runner.client.ask(&key, V1Request::get(path, ""), &ctx).await?;
                 match answer.status {
-                    200 => members::read(&answer.body).map_err(|fault| super::collection::bad_data(&fault)),
+                    200 => people(&answer.body),
                     403 | 404 => Err(Refusal::not_found()),
                     status => Err(Refusal::upstream("The roster could not be read.", format!("status {status}"))),
                 }
@@ -59,4 +61,10 @@ impl Job {
         let listed = |people: &[Person]| people.iter().any(|known| known.id == person);
         Ok(listed(&self.project_people_with(listed).await?))
     }
+}
+
+/// The people of a roster; v1 shows one only to those who are on one.
+fn people(body: &[u8]) -> Result<Vec<Person>, Refusal> {
+    let people = members::read(body).map_err(|fault| bad_data(&fault))?;
+    if people.is_empty() { Err(bad_data(&Fault("an empty roster".into()))) } else { Ok(people) }
 }

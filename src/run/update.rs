@@ -7,8 +7,8 @@ use super::write::Members;
 use super::{Collection, checks};
 use crate::plan::{Resource, WriteKind};
 use crate::refusal::Refusal;
+use crate::translate::Held;
 use crate::translate::outgoing::{self, Outgoing};
-use crate::translate::{Held, modules};
 use crate::v2::Reply;
 use crate::v2::body::Given;
 use serde_json::Value;
@@ -33,15 +33,15 @@ pub(super) async fn update_given(
     stored: &Held,
     given: &Given,
 ) -> Result<Reply, Refusal> {
-    let resource = job.resource();
+    let (resource, id) = (job.resource(), stored.record.id);
     checks::order_of_dates(resource, given, Some(&stored.v2_members()))?;
     let mut outgoing = outgoing::update(resource, given);
     let mut v1 = stored.v1_members();
     if !outgoing.body.is_empty() {
-        let answer = patch(job, resource, stored.record.id, &mut outgoing).await?;
-        v1 = modules::merge(&v1, &answer);
+        let answer = patch(job, resource, id, &mut outgoing).await?;
+        v1 = job.merged(resource, id, &v1, &outgoing.body, &answer).await?;
     }
-    job.keep(resource, stored.record.id, &outgoing, &v1).await?;
+    job.keep(resource, id, &outgoing, &v1).await?;
     finish(job, write, &v1).await
 }
 

@@ -1,13 +1,14 @@
 //! Single writes to v1 and what their answers mean.
 
 use super::collection::bad_data;
+use super::find_out;
 use super::job::Job;
 use crate::plan::{Keep, Resource, WriteKind};
 use crate::refusal::Refusal;
 use crate::store::OverlayValue;
 use crate::translate::outgoing::Outgoing;
 use crate::translate::{Fault, Held, intent, refusal};
-use crate::v1::{Method, Room, V1Error, V1Request, V1Response};
+use crate::v1::{Doubt, Method, NotDone, Outcome, Room, V1Error, V1Request, V1Response};
 use serde_json::{Map, Value};
 use std::sync::atomic::Ordering;
 use uuid::Uuid;
@@ -22,10 +23,24 @@ impl Job {
         self.accept(resource, WriteKind::Create, body, answer).await
     }
 
-    /// POST on the collection; the answer as it came, a 4xx included.
+    /// POST on the collection: v1's answer with the id of the new record, a 4xx that proves that there is none, or
+    /// what looking for a record finds that v1 may have made.
     pub(super) async fn post_raw(&self, resource: &Resource, body: &Members) -> Result<V1Response, Refusal> {
         let path = self.collection_path(resource)?;
-        self.ask(V1Request::write(Method::Post, path, json(body))).await
+        let began = find_out::now();
+        let doubt = match self.write(V1Request::write(Method::Post, path, json(body))).await {
+            Outcome::Done(answer) => match id_of(&members(&answer)?) {
+                Ok(id) if self.runner.claim_new(id) => return Ok(answer),
+                _ => Doubt::answered(
+                    "The service behind answered the create without the id of a new record.",
+                    "a create without a new id",
+                ),
+            },
+            Outcome::NotDone(NotDone::Answered(answer)) => return Ok(answer),
+            Outcome::NotDone(NotDone::Refused(refusal)) => return Err(refusal),
+            Outcome::Unknown(doubt) => doubt,
+        };
+        self.find_created(resource, body, began, &doubt).await
     }
 
     /// PATCH of one record; the answer's members.
@@ -34,7 +49,8 @@ impl Job {
         self.accept(resource, WriteKind::Update, body, answer).await
     }
 
-    /// PATCH of one record; the answer as it came, a 4xx included.
+    /// PATCH of one record: v1's answer about this record with everything that was sent, a 4xx that proves that
+    /// nothing was changed, or the record as it is read when the answer proves nothing.
     pub(super) async fn patch_raw(
         &self,
         resource: &Resource,
@@ -42,17 +58,48 @@ impl Job {
         body: &Members,
     ) -> Result<V1Response, Refusal> {
         let path = self.record_path(resource, id)?;
-        self.ask(V1Request::write(Method::Patch, path, json(body))).await
+        let doubt = match self.write(V1Request::write(Method::Patch, path, json(body))).await {
+            Outcome::Done(answer) => {
+                let shown = members(&answer)?;
+                let compared = intent::compare(resource, body, &shown);
+                match (is_of(&shown, id) && compared.missing.is_empty(), compared.lost.is_empty()) {
+                    (true, true) => return Ok(answer),
+                    // What v1 drops of a set it drops without a word (trap 15); the one who asked judges that.
+                    (true, false) if find_out::are_sets(&compared.lost) => return Ok(answer),
+                    (true, false) => return self.as_it_is(resource, id).await,
+                    (false, _) => Doubt::answered(
+                        "The service behind answered the update with something else than the record.",
+                        format!("PATCH of {id} without {:?}, or of another record", compared.missing),
+                    ),
+                }
+            }
+            Outcome::NotDone(NotDone::Answered(answer)) => return Ok(answer),
+            Outcome::NotDone(NotDone::Refused(refusal)) => return Err(refusal),
+            Outcome::Unknown(doubt) => doubt,
+        };
+        self.find_updated(resource, id, body, &doubt).await
     }
 
-    /// DELETE of one record.
-    pub(super) async fn delete(&self, resource: &Resource, id: Uuid) -> Result<(), Refusal> {
-        let answer = self.ask(V1Request::delete(self.record_path(resource, id)?)).await?;
-        if answer.is_success() {
-            self.runner.losses.forget(id);
-            return Ok(());
+    /// The record read again, because v1's answer to an update shows other values than were sent.
+    async fn as_it_is(&self, resource: &Resource, id: Uuid) -> Result<V1Response, Refusal> {
+        let doubt = Doubt::answered("The service behind shows other values than were sent.", "intent not met");
+        let record = self.read_record(resource, id).await.map_err(|_| doubt.refusal())?;
+        Ok(answer_of(200, &record))
+    }
+
+    /// DELETE of one record; `was_there` tells whether v1 has shown it before, so that its absence proves something.
+    pub(super) async fn delete(&self, resource: &Resource, id: Uuid, was_there: bool) -> Result<(), Refusal> {
+        match self.write(V1Request::delete(self.record_path(resource, id)?)).await {
+            Outcome::Done(_) => {
+                self.runner.losses.forget(id);
+                Ok(())
+            }
+            Outcome::NotDone(NotDone::Answered(answer)) => {
+                Err(self.refused(resource, WriteKind::Delete, &answer).await)
+            }
+            Outcome::NotDone(NotDone::Refused(refusal)) => Err(refusal),
+            Outcome::Unknown(doubt) => self.find_deleted(resource, id, was_there, &doubt).await,
         }
-        Err(self.refused(resource, WriteKind::Delete, &answer).await)
     }
 
     /// GET of one record: the truth after a create (trap 20, `items_create_minimal`).
@@ -67,14 +114,18 @@ impl Job {
         id: Uuid,
         query: &str,
     ) -> Result<Members, Refusal> {
-        let answer = self.ask(V1Request::get(self.record_path(resource, id)?, query)).await?;
+        let request = V1Request::get(self.record_path(resource, id)?, query);
+        let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await;
+        let answer = answer.map_err(|refusal| self.noting_lost_key(refusal))?;
         if !answer.is_success() {
             return Err(Refusal::upstream(
                 "The record could not be read back.",
                 format!("status {}", answer.status),
             ));
         }
-        members(&answer)
+        let record = members(&answer)?;
+        same_record(id_of(&record)?, id)?;
+        Ok(record)
     }
 
     /// Waits until v1's quota has room for so many calls, and keeps it: a write that takes several calls is begun
@@ -82,23 +133,33 @@ impl Job {
     pub(super) async fn room_for(&self, calls: usize) -> Result<Room, Refusal> {
         let (budget, ctx) = (self.runner.client.budget(), &self.call.ctx);
         let kept = budget.keep_room(self.key().id(), calls, ctx).await;
-        kept.map_err(|wait| V1Error::Limited(wait).refusal(Method::Get))
+        kept.map_err(|wait| V1Error::Limited(wait).refusal())
     }
 
-    async fn ask(&self, request: V1Request) -> Result<V1Response, Refusal> {
-        let writes = request.method != Method::Get;
-        let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await;
-        // A 4xx of v1 has stored nothing; anything but that may have.
-        if writes && answer.as_ref().is_ok_and(V1Response::is_success) | answer.is_err() {
-            self.touched.store(true, Ordering::SeqCst);
+    async fn write(&self, request: V1Request) -> Outcome {
+        let outcome = self.runner.client.write(self.key(), request, &self.call.ctx).await;
+        match &outcome {
+            Outcome::Done(_) => self.touched.store(true, Ordering::SeqCst),
+            Outcome::Unknown(doubt) => {
+                self.touched.store(true, Ordering::SeqCst);
+                tracing::warn!(cause = doubt.cause, "what v1 did is not known");
+            }
+            Outcome::NotDone(NotDone::Refused(refusal)) => drop(self.noting_lost_key(refusal.clone())),
+            Outcome::NotDone(NotDone::Answered(_)) => {}
         }
-        if matches!(answer, Err(Refusal::Unauthorized { .. })) {
+        outcome
+    }
+
+    /// A key that v1 no longer takes is forgotten.
+    fn noting_lost_key(&self, refusal: Refusal) -> Refusal {
+        if matches!(refusal, Refusal::Unauthorized { .. }) {
             self.runner.access.forget_identity(self.key().id());
         }
-        answer
+        refusal
     }
 
-    /// Takes a write's answer: a refusal in v2 words, or the members of a success that did what was asked.
+    /// Takes a write's answer: a refusal in v2 words, or the members of a success. Those of an update are what was
+    /// asked; those of a create are not the stored truth (trap 20) and are compared when it is read back.
     pub(super) async fn accept(
         &self,
         resource: &Resource,
@@ -112,8 +173,8 @@ impl Job {
         let shown = members(&answer)?;
         if on == WriteKind::Update {
             self.note_written(sent, &shown);
+            intent::compare(resource, sent, &shown).confirm(resource)?;
         }
-        intent::confirm(resource, sent, &shown)?;
         Ok(shown)
     }
 
@@ -179,18 +240,41 @@ pub(super) fn id_of(v1: &Members) -> Result<Uuid, Refusal> {
 
 /// Says that the record exists although something after its creation failed.
 pub(super) fn created_but(id: Uuid) -> impl Fn(Refusal) -> Refusal {
+    partly_done(format!(
+        "The record was created with the id {id}, but not everything that was sent could be stored:"
+    ))
+}
+
+/// Says what of a write is stored although a later part of it failed; nothing then invites to repeat it.
+pub(super) fn partly_done(done: String) -> impl Fn(Refusal) -> Refusal {
     move |refusal| {
         let what = match &refusal {
             Refusal::Validation { detail, .. }
             | Refusal::UpstreamError { detail, .. }
-            | Refusal::UpstreamFault { detail, .. } => detail.clone(),
+            | Refusal::UpstreamFault { detail, .. }
+            | Refusal::OutcomeUnknown { detail, .. } => detail.clone(),
             other => other.code().to_owned(),
         };
-        let detail = format!(
-            "The record was created with the id {id}, but not everything that was sent could be stored: {what}"
-        );
-        Refusal::upstream(detail, format!("after the create: {refusal:?}"))
+        let timed_out = refusal.status() == 504;
+        Refusal::OutcomeUnknown { detail: format!("{done} {what}"), cause: format!("{refusal:?}"), timed_out }
     }
+}
+
+/// Whether v1's answer is about the record `id`; the answer to an update of a module names none (trap 20).
+fn is_of(shown: &Members, id: Uuid) -> bool {
+    !shown.contains_key("id") || id_of(shown).is_ok_and(|shown| shown == id)
+}
+
+/// v1 answers with the record that was asked for.
+///
+/// # Errors
+/// `upstream_error` when it is another one.
+pub(super) fn same_record(shown: Uuid, asked: Uuid) -> Result<(), Refusal> {
+    if shown == asked {
+        return Ok(());
+    }
+    let cause = format!("v1 answered {asked} with {shown}");
+    Err(Refusal::upstream("The service behind answered with another record than the one asked for.", cause))
 }
 
 /// Fields that can be in the overlay but were stored by v1 this time; an old overlay value would return as soon
@@ -209,6 +293,11 @@ pub(super) fn refusable<'r>(resource: &'r Resource, sent: &'r Members) -> impl I
 /// Members of a success.
 pub(super) fn members(answer: &V1Response) -> Result<Members, Refusal> {
     serde_json::from_slice(&answer.body).map_err(|fault| bad_data(&Fault(fault.to_string())))
+}
+
+/// Members that were looked up, as the answer that should have been v1's.
+pub(super) fn answer_of(status: u16, members: &Members) -> V1Response {
+    V1Response { status, body: json(members).into(), is_json: true, retry_after: None }
 }
 
 fn json(members: &Members) -> Vec<u8> {

@@ -19,30 +19,46 @@ pub struct Compared<'r> {
     pub kept: Vec<&'r str>,
     /// Shown with another value.
     pub lost: Vec<&'r str>,
+    /// Not shown at all: nothing is known of them.
+    pub missing: Vec<&'r str>,
 }
 
 impl Compared<'_> {
-    /// Success when nothing was lost.
+    /// Success when everything is shown as it was sent.
     ///
     /// # Errors
-    /// `upstream_error` naming what was stored and what not.
+    /// [`Refusal::OutcomeUnknown`] naming what was stored and what not.
     pub fn confirm(&self, resource: &Resource) -> Result<(), Refusal> {
-        if self.lost.is_empty() {
+        if self.lost.is_empty() && self.missing.is_empty() {
             return Ok(());
+        }
+        if self.lost.is_empty() {
+            let missing = self.missing.join(", ");
+            let what = format!("v1 accepted the write but does not show: {missing}.");
+            return Err(Refusal::outcome_unknown(
+                what,
+                format!("not shown of {}: {missing}", resource.name),
+                false,
+            ));
         }
         let stored = if self.kept.is_empty() { "nothing else".to_owned() } else { self.kept.join(", ") };
         let lost = self.lost.join(", ");
         let detail = format!("v1 accepted the write but did not store: {lost}. Stored: {stored}.");
-        Err(Refusal::upstream(detail, format!("intent not met on {}: {lost}", resource.name)))
+        let cause = format!("intent not met on {}: {lost}", resource.name);
+        Err(Refusal::OutcomeUnknown { detail, cause, timed_out: false })
     }
 }
 
-/// Compares what was sent with what v1 shows, both in v1 names; members v1 does not show are not judged.
+/// Compares what was sent with what v1 shows, both in v1 names; members that are no field of the resource are not
+/// judged.
 pub fn compare<'r>(resource: &'r Resource, sent: &Map<String, Value>, shown: &Map<String, Value>) -> Compared<'r> {
     let mut compared = Compared::default();
     for (key, wanted) in sent {
         let Some(field) = resource.fields.iter().find(|field| field.v1.as_deref() == Some(key)) else { continue };
-        let Some(actual) = shown.get(key) else { continue };
+        let Some(actual) = shown.get(key) else {
+            compared.missing.push(field.name.as_str());
+            continue;
+        };
         let same = same(field.value, wanted, actual);
         let names = if same { &mut compared.kept } else { &mut compared.lost };
         names.push(field.name.as_str());
@@ -50,12 +66,15 @@ pub fn compare<'r>(resource: &'r Resource, sent: &Map<String, Value>, shown: &Ma
     compared
 }
 
-/// [`compare`] and [`Compared::confirm`] in one.
-///
-/// # Errors
-/// `upstream_error` naming what was stored and what not.
-pub fn confirm(resource: &Resource, sent: &Map<String, Value>, shown: &Map<String, Value>) -> Result<(), Refusal> {
-    compare(resource, sent, shown).confirm(resource)
+/// Whether a whole record shows everything that was sent. What the resource has no field for must be shown letter by
+/// letter; v1 writes the HTML of work items anew, so that such a text is seldom proven.
+pub fn shows_all(resource: &Resource, sent: &Map<String, Value>, shown: &Map<String, Value>) -> bool {
+    let compared = compare(resource, sent, shown);
+    let is_field = |key: &str| resource.fields.iter().any(|field| field.v1.as_deref() == Some(key));
+    let others = sent.iter().filter(|(key, _)| !is_field(key));
+    compared.lost.is_empty()
+        && compared.missing.is_empty()
+        && others.into_iter().all(|(key, wanted)| shown.get(key) == Some(wanted))
 }
 
 fn same(kind: ValueType, wanted: &Value, actual: &Value) -> bool {

@@ -29,20 +29,22 @@ pub struct Item {
     /// State.
     pub state: Uuid,
     /// Parent, if any.
-    #[serde(default)]
+    #[serde(deserialize_with = "present")]
     pub parent: Option<Uuid>,
     /// Assigned people.
     pub assignees: Vec<Uuid>,
     /// Applied labels.
     pub labels: Vec<Uuid>,
     /// Planned start, `YYYY-MM-DD`.
+    #[serde(deserialize_with = "present")]
     pub start_date: Option<String>,
     /// Planned end, `YYYY-MM-DD`.
+    #[serde(deserialize_with = "present")]
     pub target_date: Option<String>,
     /// Always false in what v1 shows (trap 53).
-    #[serde(default)]
     pub is_draft: bool,
     /// A day; always null in reads (trap 53), set in the answer to an archiving PATCH.
+    #[serde(deserialize_with = "present")]
     pub archived_at: Option<String>,
     /// Creation.
     #[serde(deserialize_with = "instant")]
@@ -51,12 +53,15 @@ pub struct Item {
     #[serde(deserialize_with = "instant")]
     pub updated_at: Micros,
     /// Creator.
+    #[serde(deserialize_with = "present")]
     pub created_by: Option<Uuid>,
     /// Ordering weight.
     pub sort_order: f64,
     /// Correlation value.
+    #[serde(deserialize_with = "present")]
     pub external_id: Option<String>,
     /// Origin of the correlation value.
+    #[serde(deserialize_with = "present")]
     pub external_source: Option<String>,
 }
 
@@ -91,6 +96,14 @@ impl Priority {
 
 /// State groups in their semantic order (contract 7.3).
 pub const GROUPS: [&str; 6] = ["backlog", "unstarted", "started", "completed", "cancelled", "triage"];
+
+/// A member that may be null but not missing: an answer of v1 without it is no whole record.
+///
+/// # Errors
+/// What the value's own type says.
+pub fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    Option::deserialize(deserializer)
+}
 
 /// An instant of v1, for records read in part.
 ///

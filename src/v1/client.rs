@@ -9,6 +9,7 @@ use super::breaker::{Breaker, Ended, SILENCE};
 use super::budget::{Budget, Permit, Told};
 use super::concurrency::{Concurrency, ConcurrencySettings, Slot};
 use super::message::{Method, V1Error, V1Request, V1Response};
+use super::outcome::Outcome;
 use super::{V1Key, refusals, retry};
 use crate::context::Context;
 use crate::refusal::Refusal;
@@ -54,6 +55,8 @@ const IDLE: Duration = Duration::from_secs(15);
 const PATIENCE: Duration = Duration::from_secs(1);
 /// When to try again while nobody knows how long v1 will be silent.
 const SOON: Duration = Duration::from_secs(1);
+/// Most of the time of a request that is kept to find out what became of its write.
+const FINDING_OUT: Duration = Duration::from_secs(3);
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
@@ -131,18 +134,43 @@ impl Client {
         &self.base
     }
 
-    /// Carries out one call, repeating it once where that is safe (see `retry`). Every attempt waits for the
+    /// Carries out one read, repeating it once where that is safe (see `retry`). Every attempt waits for the
     /// budget of its key and counts on `ctx.meter`; all attempts together end at `ctx.deadline`. What v1
-    /// refuses because its quota is used up was not carried out, and is sent again when v1 takes requests again.
+    /// refuses because its quota is used up is sent again when v1 takes requests again.
     ///
     /// # Errors
-    /// [`V1Error`] when there is no complete answer. Any complete answer is `Ok`, whatever its status.
+    /// [`V1Error`] when there is no complete answer. Any complete answer is `Ok`, whatever its status. A write is
+    /// not sent: see [`Client::write`].
     pub async fn call(&self, key: &V1Key, request: V1Request, ctx: &Context) -> Result<V1Response, V1Error> {
+        if request.method != Method::Get {
+            return Err(V1Error::Unsendable("a write is not made as a read".into()));
+        }
+        self.attempts(key, request, ctx).await
+    }
+
+    /// Carries out one write. It is sent again only when it certainly was not carried out: no connection was
+    /// made, or v1's own throttle refused it. Some of the time that is left to `ctx` is kept back, so that it can
+    /// be looked up what became of a write that is not answered.
+    pub async fn write(&self, key: &V1Key, request: V1Request, ctx: &Context) -> Outcome {
+        let (method, left) = (request.method, ctx.remaining());
+        if method == Method::Get {
+            return Outcome::of(method, Err(V1Error::Unsendable("a read is not made as a write".into())));
+        }
+        let kept_back = (left / 4).min(FINDING_OUT);
+        let ctx = ctx.for_shared_work(left.saturating_sub(kept_back));
+        Outcome::of(method, self.attempts(key, request, &ctx).await)
+    }
+
+    async fn attempts(&self, key: &V1Key, request: V1Request, ctx: &Context) -> Result<V1Response, V1Error> {
         let mut left = retry::ATTEMPTS;
         self.retries.earn();
         loop {
             let outcome = Box::pin(self.measured_attempt(key, &request, ctx)).await;
-            if self.budget.paces(key.id()) && outcome.as_ref().is_ok_and(|answer| answer.status == 429) {
+            let throttled = |answer: &V1Response| match request.method {
+                Method::Get => answer.status == 429,
+                _ => refusals::is_own_throttle(answer),
+            };
+            if self.budget.paces(key.id()) && outcome.as_ref().is_ok_and(throttled) {
                 continue;
             }
             left -= 1;
@@ -164,8 +192,7 @@ impl Client {
     /// # Errors
     /// See [`refusals::refusal_of_status`] and [`V1Error::refusal`].
     pub async fn ask(&self, key: &V1Key, request: V1Request, ctx: &Context) -> Result<V1Response, Refusal> {
-        let method = request.method;
-        let answer = self.call(key, request, ctx).await.map_err(|lost| lost.refusal(method))?;
+        let answer = self.call(key, request, ctx).await.map_err(|lost| lost.refusal())?;
         refusals::refusal_of_status(&answer).map_or(Ok(answer), Err)
     }
 

@@ -5,7 +5,7 @@
 //! checked against v1's own count and repeated once. May use: `context`, `refusal`, this folder.
 
 use super::client::Client;
-use super::message::{Method, V1Error, V1Request, V1Response};
+use super::message::{V1Error, V1Request, V1Response};
 use super::{V1Key, refusals};
 use crate::context::Context;
 use crate::refusal::Refusal;
@@ -30,7 +30,7 @@ pub enum ReadFailure {
 
 impl From<V1Error> for ReadFailure {
     fn from(lost: V1Error) -> Self {
-        Self::Refused(lost.refusal(Method::Get))
+        Self::Refused(lost.refusal())
     }
 }
 

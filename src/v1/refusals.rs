@@ -3,32 +3,19 @@
 //! 400, permission 403, 404, 405 and 409 are not judged here: their meaning is known only to the one who
 //! called. May use: `refusal`, `message`.
 
-use super::message::{Method, V1Error, V1Response};
+use super::message::{V1Error, V1Response};
 use crate::refusal::Refusal;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-const LOOK_UP: &str = "The write may have been carried out. Look the record up (read it by its id, or \
-                       search the list for its name) before repeating the request.";
 const NOT_DONE: &str = "The service behind did not answer in time. Nothing was changed.";
 
 impl V1Error {
-    /// The refusal for a call made with `method`.
-    pub fn refusal(&self, method: Method) -> Refusal {
-        let write = method != Method::Get;
+    /// The refusal for a call that was certainly not carried out, or changes nothing.
+    pub fn refusal(&self) -> Refusal {
         match self {
-            Self::Unreachable(_) => Refusal::unavailable(self),
-            Self::Broken(_) if write => Refusal::UpstreamTimeout {
-                detail: format!("The connection to the service behind broke before it had answered. {LOOK_UP}"),
-            },
-            Self::Broken(_) => Refusal::unavailable(self),
-            Self::Timeout { maybe_done: true } => {
-                Refusal::UpstreamTimeout { detail: format!("The service behind did not answer in time. {LOOK_UP}") }
-            }
-            Self::Timeout { maybe_done: false } => Refusal::UpstreamTimeout { detail: NOT_DONE.into() },
-            Self::TooLarge(_) if write => {
-                Refusal::upstream(format!("The answer of the service behind is too large. {LOOK_UP}"), self)
-            }
+            Self::Unreachable(_) | Self::Broken(_) => Refusal::unavailable(self),
+            Self::Timeout { .. } => Refusal::UpstreamTimeout { detail: NOT_DONE.into() },
             Self::TooLarge(_) => Refusal::upstream("The answer of the service behind is too large.", self),
             Self::Unsendable(_) => Refusal::internal(self),
             Self::Paused(wait) => Refusal::UpstreamUnavailable {
@@ -65,11 +52,9 @@ pub(super) fn refusal_of_failure(answer: &V1Response) -> Option<Refusal> {
         }
         status @ (406 | 413 | 415) => Some(not_v1(status, "a refusal of the form of the gateway's request")),
         503 => Some(Refusal::unavailable("v1 answered 503")),
-        504 => Some(Refusal::UpstreamTimeout {
-            detail: format!("The service behind did not answer in time. If this was a write: {LOOK_UP}"),
-        }),
+        504 => Some(Refusal::UpstreamTimeout { detail: "The service behind did not answer in time.".into() }),
         status @ 500..=599 => Some(Refusal::UpstreamFault {
-            detail: format!("The service behind failed with status {status}. If this was a write: {LOOK_UP}"),
+            detail: format!("The service behind failed with status {status}."),
             cause: format!("v1 answered {status}: {}", excerpt(answer)),
         }),
         status if !answer.is_json => Some(not_v1(status, "an answer that is not JSON")),
@@ -90,13 +75,26 @@ fn refusal_of_body(answer: &V1Response) -> Option<Refusal> {
 
 /// A success whose body is not the JSON it should be.
 pub(super) fn malformed(cause: impl std::fmt::Display) -> Refusal {
-    Refusal::upstream(
-        format!("The service behind answered with damaged data. If this was a write: {LOOK_UP}"),
-        format!("malformed JSON from v1: {cause}"),
-    )
+    Refusal::upstream("The service behind answered with damaged data.", format!("malformed JSON from v1: {cause}"))
 }
 
-fn rate_limited(answer: &V1Response) -> Refusal {
+/// Whether a 429 is v1's own: its throttle refuses a request before anything else is done (trap 57,
+/// `throttle_limited_write`). A proxy's may come after v1 has carried the request out.
+pub(super) fn is_own_throttle(answer: &V1Response) -> bool {
+    #[derive(Deserialize)]
+    struct Said {
+        error_code: u32,
+        error_message: String,
+    }
+    let own = |said: Said| said.error_code == 5900 && said.error_message == "RATE_LIMIT_EXCEEDED";
+    answer.status == 429
+        && answer.is_json
+        && answer.retry_after.is_some()
+        && serde_json::from_slice(&answer.body).is_ok_and(own)
+}
+
+/// The refusal for a used up quota.
+pub(super) fn rate_limited(answer: &V1Response) -> Refusal {
     // Trap 57, `throttle_limited`: the quota is v1's, per key, and shared by all clients of that key.
     quota_used_up(answer.retry_after.unwrap_or(1))
 }
@@ -130,7 +128,7 @@ fn not_v1(status: u16, what: &str) -> Refusal {
 }
 
 /// The beginning of a body for the log; v1 never repeats a key in it.
-fn excerpt(answer: &V1Response) -> String {
+pub(super) fn excerpt(answer: &V1Response) -> String {
     String::from_utf8_lossy(&answer.body).chars().take(200).collect()
 }
 
@@ -198,17 +196,14 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_write_is_said_to_be_possibly_done_and_a_lost_read_is_not() {
-        let broken = V1Error::Broken("reset".into());
-        assert_eq!(broken.refusal(Method::Get).code(), "upstream_unavailable");
-        let Refusal::UpstreamTimeout { detail } = broken.refusal(Method::Post) else { panic!() };
-        assert!(detail.contains("may have been carried out") && detail.contains("Look the record up"));
-        let Refusal::UpstreamTimeout { detail } = (V1Error::Timeout { maybe_done: false }).refusal(Method::Patch)
-        else {
-            panic!()
-        };
-        assert!(detail.contains("Nothing was changed"));
-        assert_eq!(V1Error::TooLarge(9).refusal(Method::Get).code(), "upstream_error");
-        assert_eq!(V1Error::Unreachable("x".into()).refusal(Method::Delete).code(), "upstream_unavailable");
+    fn what_is_lost_of_a_read_changes_nothing() {
+        for (lost, code) in [
+            (V1Error::Broken("reset".into()), "upstream_unavailable"),
+            (V1Error::Unreachable("x".into()), "upstream_unavailable"),
+            (V1Error::Timeout { maybe_done: false }, "upstream_timeout"),
+            (V1Error::TooLarge(9), "upstream_error"),
+        ] {
+            assert_eq!(lost.refusal().code(), code);
+        }
     }
 }

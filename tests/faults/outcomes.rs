@@ -91,7 +91,7 @@ async fn a_delete_that_may_have_happened_is_told_and_never_repeated() {
     let state = record("states", "states_get", json!({}));
     let path = format!("{V1}states/{}/", id(&state));
     for (what, answer) in answers_that_prove_nothing(|| Exchange::delete(&path)) {
-        if what == "204" {
+        if ["204", "gzip that nobody asked for"].contains(&what) {
             continue;
         }
         let scene = Scene::new().await;

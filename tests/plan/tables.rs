@@ -43,7 +43,7 @@ fn every_refusal_is_in_the_table_of_codes() {
         Refusal::UpstreamTimeout { detail: text() },
         Refusal::Overloaded,
         Refusal::TurnNotReached { detail: String::new() },
-        Refusal::DeadlineExceeded,
+        Refusal::DeadlineExceeded { maybe_done: true },
         Refusal::IndexBuilding { detail: text(), retry_after: 1 },
         Refusal::StoreUnavailable { cause: text() },
     ];

@@ -10,8 +10,21 @@ use tokio::net::{TcpListener, TcpStream};
 /// The wire. It lives as long as the test's runtime.
 pub struct Losing {
     base_url: String,
-    lose: Arc<Mutex<Vec<(String, bool)>>>,
+    lose: Arc<Mutex<Vec<Loss>>>,
 }
+
+/// A request that is lost.
+#[derive(Clone)]
+struct Loss {
+    method: String,
+    /// Whether v1 sees it.
+    arrives: bool,
+    /// Whether what is asked of v1 to find out is lost as well.
+    unfound: bool,
+}
+
+/// Reads by which the gateway looks for a write, each tried twice.
+const LOOKS: usize = 6;
 
 impl Losing {
     /// A wire to the v1 at `base_url`.
@@ -19,7 +32,7 @@ impl Losing {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let behind = base_url.trim_start_matches("http://").to_owned();
         let base = format!("http://{}", listener.local_addr().expect("an address"));
-        let lose: Arc<Mutex<Vec<(String, bool)>>> = Arc::default();
+        let lose: Arc<Mutex<Vec<Loss>>> = Arc::default();
         let losing = Arc::clone(&lose);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
@@ -36,17 +49,26 @@ impl Losing {
 
     /// The next request with this method is carried out and its answer lost.
     pub fn lose(&self, method: &str) {
-        self.lose.lock().expect("a lock").push((method.to_owned(), true));
+        self.push(method, true, false);
+    }
+
+    /// The same, and the gateway cannot look what became of it either.
+    pub fn lose_unfound(&self, method: &str) {
+        self.push(method, true, true);
+    }
+
+    fn push(&self, method: &str, arrives: bool, unfound: bool) {
+        self.lose.lock().expect("a lock").push(Loss { method: method.to_owned(), arrives, unfound });
     }
 
     /// The next request with this method is lost before v1 sees it.
     pub fn swallow(&self, method: &str) {
-        self.lose.lock().expect("a lock").push((method.to_owned(), false));
+        self.push(method, false, false);
     }
 }
 
 /// One request on its own connection to v1, so that the end of the answer is the end of the connection.
-async fn pass(mut client: TcpStream, behind: String, lose: Arc<Mutex<Vec<(String, bool)>>>) -> Option<()> {
+async fn pass(mut client: TcpStream, behind: String, lose: Arc<Mutex<Vec<Loss>>>) -> Option<()> {
     let mut request = Vec::new();
     let head = loop {
         if let Some(at) = request.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -63,8 +85,13 @@ async fn pass(mut client: TcpStream, behind: String, lose: Arc<Mutex<Vec<(String
     }
     let lost = {
         let mut lose = lose.lock().expect("a lock");
-        let found = lose.iter().position(|(method, _)| head.starts_with(&format!("{method} ")));
-        found.map(|at| lose.remove(at).1)
+        let found = lose.iter().position(|loss| head.starts_with(&format!("{} ", loss.method)));
+        let loss = found.map(|at| lose.remove(at));
+        if loss.as_ref().is_some_and(|loss| loss.unfound) {
+            let look = Loss { method: "GET".into(), arrives: false, unfound: false };
+            lose.extend(vec![look; LOOKS]);
+        }
+        loss.map(|loss| loss.arrives)
     };
     if lost == Some(false) {
         return None;

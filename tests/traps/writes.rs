@@ -53,7 +53,8 @@ async fn trap_14_a_write_that_v1_accepts_and_ignores_is_502_naming_what_was_lost
     let one = format!("labels/{}/", id(&label));
     scene.expect(list("labels", std::slice::from_ref(&label)).repeated());
     let half_done = record("labels", "labels_create_minimal", json!({"description": "d"}));
-    scene.expect(Exchange::patch(&format!("{V1}{one}")).reply(200, half_done));
+    scene.expect(Exchange::patch(&format!("{V1}{one}")).reply(200, half_done.clone()));
+    scene.expect(Exchange::get(&format!("{V1}{one}")).reply(200, half_done));
     let body = json!({"color": "#111111", "description": "d"});
     let answer = scene.patch(&one, body).await.expect_problem(502, "upstream_error");
     let detail = answer.text("detail");

@@ -6,8 +6,11 @@ use crate::support::mixed::Reader;
 use crate::support::scripted::{Exchange, ScriptedV1};
 use crate::{client_of, context};
 use causeway::context::{Context, Priority};
+use causeway::refusal::Refusal;
 use causeway::sandbox::{Config, Sandbox, Seed};
-use causeway::v1::{Budget, BudgetSettings, Client, Method, Quota, V1Error, V1Key, V1Request, V1Response};
+use causeway::v1::{
+    Budget, BudgetSettings, Client, Method, NotDone, Outcome, Quota, V1Error, V1Key, V1Request, V1Response,
+};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -105,7 +108,8 @@ async fn what_v1_says_is_left_is_believed() {
 #[tokio::test]
 async fn a_429_is_waited_for_and_sent_again_writes_included() {
     let limited = |seconds: &str| {
-        Exchange::post("labels/").reply(429, json!({"error_code": 5900})).header("retry-after", seconds)
+        let body = json!({"error_code": 5900, "error_message": "RATE_LIMIT_EXCEEDED"});
+        Exchange::post("labels/").reply(429, body).header("retry-after", seconds)
     };
     let v1 = ScriptedV1::start().await.in_order();
     v1.expect(limited("1"));
@@ -114,10 +118,16 @@ async fn a_429_is_waited_for_and_sent_again_writes_included() {
     let client = paced(v1.base_url(), 60, 0);
     let write = || V1Request::write(Method::Post, "labels/", "{}");
     let (key, begun) = (V1Key::new("ada"), Instant::now());
-    assert_eq!(client.call(&key, write(), &context()).await.expect("an answer").status, 201);
+    let done = client.write(&key, write(), &context()).await;
+    assert!(matches!(done, Outcome::Done(answer) if answer.status == 201));
     assert!(begun.elapsed() >= Duration::from_secs(1));
     let begun = Instant::now();
-    assert!((44..=45).contains(&wait_of(client.call(&key, write(), &context()).await)));
+    let Outcome::NotDone(NotDone::Refused(Refusal::RateLimited { retry_after, .. })) =
+        client.write(&key, write(), &context()).await
+    else {
+        panic!("not limited")
+    };
+    assert!((44..=45).contains(&retry_after));
     assert!(begun.elapsed() < Duration::from_secs(5), "nobody waits in vain");
     v1.finish();
 }

@@ -108,10 +108,11 @@ async fn a_dropped_label_takes_the_item_back_and_a_failed_delete_is_said() {
     let labels = json!({"total_count": 1, "next_page_results": false, "results": [{"id": id('7', 9), "name": "a",
         "description": "", "color": "", "sort_order": 1.0, "parent": null, "external_id": null,
         "external_source": null, "created_at": "2026-11-21T10:36:23Z", "created_by": null}]});
+    let made = || item(json!({"created_at": jiff::Timestamp::now().to_string()}));
     for (deleted, status, code) in [(204, 400, "validation_error"), (500, 502, "upstream_error")] {
         let (v1, gateway) = v1(vec![
-            post().reply(201, item(json!({}))),
-            read(item(json!({}))),
+            post().reply(201, made()),
+            read(made()),
             if deleted == 204 {
                 Exchange::delete(&record())
             } else {
@@ -119,6 +120,9 @@ async fn a_dropped_label_takes_the_item_back_and_a_failed_delete_is_said() {
             },
         ])
         .await;
+        if deleted == 500 {
+            v1.expect(Exchange::get(&record()).reply(200, made()));
+        }
         let list =
             "fields=id,name,description,color,sort_order,parent,external_id,external_source,created_at,created_by";
         v1.expect(Exchange::get(&format!("{WEB}labels/?per_page=1000&{list}")).reply(200, labels.clone()));
@@ -157,7 +161,8 @@ async fn other_differences_are_never_a_success() {
     let made = made.expect_problem(502, "upstream_error");
     assert!(made.text("detail").contains("priority") && made.text("detail").contains(&id('e', 7)));
     v1.finish();
-    let (v1, gateway) = self::v1(vec![read(item(json!({}))), patch().reply(200, lost)]).await;
+    let again = Exchange::get(&record()).reply(200, lost.clone());
+    let (v1, gateway) = self::v1(vec![read(item(json!({}))), patch().reply(200, lost), again]).await;
     let changed = gateway.patch("bob", &one(&id('e', 7)), json!({"priority": "high"})).await;
     assert!(changed.expect_problem(502, "upstream_error").text("detail").contains("priority"));
     v1.finish();
@@ -199,6 +204,7 @@ async fn a_delete_that_ends_early_has_lost_no_child() {
         Exchange::get(&format!("{WEB}work-items/?per_page=1000&fields=id,parent")).reply(200, list(rows)),
         read(item(json!({}))),
         Exchange::patch(&child).body(json!({"parent": null})).reply(500, json!({"error": "x"})),
+        Exchange::get(&child).reply(200, item(json!({"id": id('e', 8), "parent": id('e', 7)}))),
     ])
     .await;
     gateway.delete("bob", &one(&id('e', 7))).await.expect_problem(502, "upstream_error");

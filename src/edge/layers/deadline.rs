@@ -5,7 +5,7 @@ use crate::edge::body::Body;
 use crate::edge::dispatch::is_pass_through;
 use crate::refusal::Refusal;
 use futures_util::FutureExt;
-use http::{Request, Response};
+use http::{Method, Request, Response};
 use tower::service_fn;
 
 /// Refuses with `deadline_exceeded` when the context's deadline passes.
@@ -17,7 +17,8 @@ async fn in_time<S: Layered<Refusal>>(mut inner: S, request: Request<Body>) -> R
     if is_pass_through(request.uri().path()) {
         return inner.call(request).await;
     }
+    let maybe_done = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     let allowed = context(request.extensions()).remaining();
     let answer = tokio::time::timeout(allowed, inner.call(request)).await;
-    answer.unwrap_or(Err(Refusal::DeadlineExceeded))
+    answer.unwrap_or(Err(Refusal::DeadlineExceeded { maybe_done }))
 }

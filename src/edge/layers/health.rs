@@ -29,7 +29,7 @@ async fn examined<S: Layered<Refusal>>(
             only_get(&request)?;
             let allowed = context(request.extensions()).remaining();
             let ready = tokio::time::timeout(allowed, readiness.ready()).await;
-            ready.unwrap_or(Err(Refusal::DeadlineExceeded)).map(|condition| said(&condition))
+            ready.unwrap_or(Err(Refusal::DeadlineExceeded { maybe_done: false })).map(|condition| said(&condition))
         }
         _ => inner.call(request).await,
     }

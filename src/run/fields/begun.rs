@@ -96,7 +96,7 @@ impl Begun {
     pub async fn failed(self, job: &Job, refusal: &Refusal) {
         let Some(running) = self.0 else { return };
         let store = &job.runner.store;
-        let noted = if has_done_nothing(refusal) {
+        let noted = if !matches!(refusal, Refusal::OutcomeUnknown { .. }) {
             store.settle_own(running, Settled::Dropped).await
         } else {
             job.runner.indexes.touched(running.intent.project);
@@ -108,20 +108,6 @@ impl Begun {
             tracing::warn!(%fault, "the outcome of a write could not be noted; it is settled later");
         }
     }
-}
-
-/// Whether v1 has certainly not carried out the write it answered with this.
-fn has_done_nothing(refusal: &Refusal) -> bool {
-    matches!(
-        refusal,
-        Refusal::Validation { .. }
-            | Refusal::Unauthorized { .. }
-            | Refusal::Forbidden { .. }
-            | Refusal::WorkflowDenied { .. }
-            | Refusal::NotFound { .. }
-            | Refusal::Conflict { .. }
-            | Refusal::RateLimited { .. }
-    )
 }
 
 /// The type was there when the body was judged.

@@ -45,6 +45,7 @@ pub(in crate::run) enum Looking {
 struct Newest {
     id: Uuid,
     name: String,
+    #[serde(deserialize_with = "work_items::present")]
     created_by: Option<Uuid>,
     #[serde(deserialize_with = "work_items::instant")]
     created_at: Micros,

@@ -6,6 +6,7 @@
 use crate::access::Role;
 use crate::refusal::Refusal;
 use crate::run::Job;
+use crate::run::write::same_record;
 use crate::translate::{Held, comments};
 use crate::v1::V1Request;
 use uuid::Uuid;
@@ -30,7 +31,11 @@ async fn record(job: &Job) -> Result<Held, Refusal> {
     let answer = job.ask_project(V1Request::get(path, ""), Some(id)).await;
     let answer = answer.map_err(|refusal| job.after_refused_read(refusal))?;
     match answer.status {
-        200 => job.translate_record(job.resource(), &answer.body).await,
+        200 => {
+            let comment = job.translate_record(job.resource(), &answer.body).await?;
+            same_record(comment.record.id, job.pk()?)?;
+            Ok(comment)
+        }
         404 => Err(Refusal::not_found()),
         403 => Err(job.after_refused_read(Refusal::not_found())),
         status => Err(Refusal::upstream("The comment could not be read.", format!("status {status}"))),

@@ -9,8 +9,8 @@ use crate::plan::WriteKind;
 use crate::refusal::Refusal;
 use crate::run::write::{Members, created_but, id_of};
 use crate::run::{Job, create};
-use crate::translate::comments;
 use crate::translate::outgoing::{self, Outgoing};
+use crate::translate::{comments, intent};
 use crate::v2::Reply;
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
@@ -25,6 +25,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let id = id_of(&post(job, &mut outgoing).await?)?;
     let failed = created_but(id);
     let v1 = job.read_record(resource, id).await.map_err(&failed)?;
+    intent::compare(resource, &outgoing.body, &v1).confirm(resource).map_err(&failed)?;
     job.keep(resource, id, &outgoing, &v1).await.map_err(&failed)?;
     create::finish(job, write, &v1).await.map_err(failed)
 }

@@ -11,5 +11,5 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let write = job.begin_write().await?;
     let stored = comment::read(job).await?;
     comment::require_author_or_admin(job, &stored)?;
-    delete::delete_now(job, write).await
+    delete::delete_now(job, write, true).await
 }

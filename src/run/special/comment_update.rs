@@ -8,8 +8,8 @@ use crate::plan::WriteKind;
 use crate::refusal::Refusal;
 use crate::run::write::Members;
 use crate::run::{Job, create};
+use crate::translate::comments;
 use crate::translate::outgoing::Outgoing;
-use crate::translate::{comments, modules};
 use crate::v2::Reply;
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -27,7 +27,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let now = Timestamp::now().as_microsecond();
     let mut outgoing = comments::update(resource, given, &stored, now);
     let answer = patch(job, id, &mut outgoing).await?;
-    let v1 = modules::merge(&stored.v1_members(), &answer);
+    let v1 = job.merged(resource, id, &stored.v1_members(), &outgoing.body, &answer).await?;
     job.keep(resource, id, &outgoing, &v1).await?;
     create::finish(job, write, &v1).await
 }

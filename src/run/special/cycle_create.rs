@@ -8,7 +8,7 @@
 use crate::refusal::Refusal;
 use crate::run::write::{created_but, id_of};
 use crate::run::{Collection, Job, checks, create};
-use crate::translate::{cycles, outgoing};
+use crate::translate::{cycles, intent, outgoing};
 use crate::v2::Reply;
 use serde_json::Value;
 use uuid::Uuid;
@@ -44,6 +44,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         }
     }
     let v1 = job.read_record(resource, id).await.map_err(&failed)?;
+    intent::compare(resource, &outgoing.body, &v1).confirm(resource).map_err(&failed)?;
     job.keep(resource, id, &outgoing, &v1).await.map_err(&failed)?;
     create::finish(job, write, &v1).await.map_err(failed)
 }
@@ -51,7 +52,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
 /// A date that v1 refuses only now is the client's to change, and nothing of the cycle stays behind.
 async fn take_back(job: &Job, id: Uuid, refusal: Refusal) -> Refusal {
     let refused = matches!(refusal, Refusal::Validation { .. });
-    if refused && job.delete(job.resource(), id).await.is_ok() { refusal } else { created_but(id)(refusal) }
+    if refused && job.delete(job.resource(), id, true).await.is_ok() { refusal } else { created_but(id)(refusal) }
 }
 
 /// Names are compared exactly, after trimming (O55).

@@ -6,9 +6,9 @@
 
 use super::cycle_create::refuse_taken_name;
 use crate::refusal::Refusal;
-use crate::run::write::Members;
+use crate::run::write::{Members, partly_done};
 use crate::run::{Job, checks, create, update};
-use crate::translate::{cycles, modules, outgoing};
+use crate::translate::{cycles, outgoing};
 use crate::v2::Reply;
 use serde_json::Value;
 
@@ -36,18 +36,14 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     if !outgoing.body.is_empty() {
         cycles::carry(&mut outgoing.body, &v1);
         let answer = update::patch(job, resource, id, &mut outgoing).await?;
-        v1 = modules::merge(&v1, &answer);
+        v1 = job.merged(resource, id, &v1, &outgoing.body, &answer).await?;
     }
     for mut date in dates {
         cycles::carry(&mut date, &v1);
-        let answer: Members = job.patch(resource, id, &date).await.map_err(half_done)?;
-        v1 = modules::merge(&v1, &answer);
+        let done = || "Everything but end_date was stored; end_date could not be written:".to_owned();
+        let answer: Members = job.patch(resource, id, &date).await.map_err(partly_done(done()))?;
+        v1 = job.merged(resource, id, &v1, &date, &answer).await.map_err(partly_done(done()))?;
     }
     job.keep(resource, id, &outgoing, &v1).await?;
     create::finish(job, write, &v1).await
-}
-
-fn half_done(refusal: Refusal) -> Refusal {
-    let cause = format!("{refusal:?}");
-    Refusal::upstream("Everything but end_date was stored; end_date could not be written.", cause)
 }

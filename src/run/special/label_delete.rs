@@ -7,6 +7,7 @@
 
 use crate::refusal::Refusal;
 use crate::run::Job;
+use crate::run::write::partly_done;
 use crate::run::{delete, update};
 use crate::translate::{Held, labels};
 use crate::v2::Reply;
@@ -24,11 +25,19 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let mut detached = Vec::new();
     for child in children {
         let body = Map::from_iter([("parent".to_owned(), Value::Null)]);
-        let answer = job.patch(resource, child.record.id, &body).await?;
-        detached.push(job.held(resource, &answer).await?);
+        let failed = half_done(detached.len());
+        let answer = job.patch(resource, child.record.id, &body).await.map_err(&failed)?;
+        detached.push(job.held(resource, &answer).await.map_err(&failed)?);
     }
     write.carry(|before| before.with(&detached));
-    let reply = delete::delete_now(job, write).await?;
+    let reply = delete::delete_now(job, write, true).await.map_err(half_done(detached.len()))?;
     job.runner.deleted_labels.insert(label.record.id, ());
     Ok(reply)
+}
+
+/// What v1 refuses by its own rules stays what it is; anything else says how far the delete came.
+fn half_done(detached: usize) -> impl Fn(Refusal) -> Refusal {
+    let told =
+        partly_done(format!("{detached} labels below it were made top-level, but the label was not deleted:"));
+    move |refusal| if detached == 0 || refusal.status() < 429 { refusal } else { told(refusal) }
 }

@@ -7,7 +7,7 @@ use super::state_default;
 use crate::refusal::Refusal;
 use crate::run::write::{created_but, id_of};
 use crate::run::{Job, create, update};
-use crate::translate::{outgoing, states};
+use crate::translate::{intent, outgoing, states};
 use crate::v2::Reply;
 use serde_json::Value;
 
@@ -37,6 +37,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let others = state_default::others(&all.thing, id);
     let cleared = state_default::clear(job, resource, &others).await.map_err(&failed)?;
     let state = all.thing.get(id).ok_or_else(Refusal::not_found)?;
+    intent::compare(resource, &outgoing.body, &state.v1_members()).confirm(resource).map_err(&failed)?;
     let reply = job.record_reply(state.record.json.clone());
     write.finish(|before| before.with(&cleared));
     Ok(reply)

@@ -2,6 +2,7 @@
 
 use super::state_default;
 use crate::refusal::Refusal;
+use crate::run::write::partly_done;
 use crate::run::{Job, update};
 use crate::translate::{outgoing, states};
 use crate::v2::Reply;
@@ -47,7 +48,8 @@ async fn promote(
     let others = state_default::others(&before.thing, id);
     let _room = job.room_for(1 + others.len()).await?;
     let answer = job.patch(resource, id, &body).await?;
-    let mut changed = state_default::clear(job, resource, &others).await?;
+    let half_done = partly_done("The state was updated, but another state is still a default:".to_owned());
+    let mut changed = state_default::clear(job, resource, &others).await.map_err(half_done)?;
     changed.push(job.held(resource, &answer).await?);
     let json = changed.last().map(|held| held.record.json.clone()).unwrap_or_default();
     write.carry(|before| before.with(&changed));

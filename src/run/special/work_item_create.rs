@@ -12,11 +12,12 @@ use crate::plan::WriteKind;
 use crate::refusal::{FieldError, Refusal};
 use crate::run::fields::Begun;
 use crate::run::write::{Members, created_but, id_of, members};
-use crate::run::{Job, expansions, names, workflow};
+use crate::run::{Job, expansions, find_out, names, workflow};
 use crate::translate::work_items;
 use crate::translate::work_items_write;
 use crate::v2::Reply;
 use crate::v2::body::Given;
+use crate::v2::time::Micros;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -29,6 +30,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     // The create, reading back, mending or taking back; and what the answer shows.
     let _room = job.room_for(3 + expansions::calls(job)?).await?;
     let begun = Begun::create(job, &body, own).await?;
+    let began = find_out::now();
     let id = match post(job, &given, &body).await {
         Ok(id) => id,
         Err(refusal) => {
@@ -38,7 +40,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     };
     begun.done(job, id).await.map_err(created_but(id))?;
     let stored = read_back(job, id, &body).await.map_err(created_but(id))?;
-    let stored = settle(job, &given, id, &body, stored).await?;
+    let stored = settle(job, &given, (id, began), &body, stored).await?;
     let item = job.item_from(&stored).map_err(created_but(id))?;
     job.item_changed(&item);
     let recorded = job.runner.store.project_items(job.card()?.id).await.map_err(Refusal::from);
@@ -62,15 +64,24 @@ async fn read_back(job: &Job, id: Uuid, body: &Members) -> Result<Members, Refus
 }
 
 /// Compares what is stored with what was sent and mends, takes back or reports the difference.
-async fn settle(job: &Job, given: &Given, id: Uuid, body: &Members, stored: Members) -> Result<Members, Refusal> {
+/// What was not made by this caller since `began` is another item, and is left alone.
+async fn settle(
+    job: &Job,
+    given: &Given,
+    (id, began): (Uuid, Micros),
+    body: &Members,
+    stored: Members,
+) -> Result<Members, Refusal> {
     let resource = job.resource();
     let compared = work_items_write::compare(resource, body, &stored);
     let nobody = body.get("assignees").and_then(Value::as_array).is_some_and(Vec::is_empty);
-    if compared.lost == ["assignee_ids"] && nobody {
+    if compared.lost == ["assignee_ids"] && nobody && job.is_made_since(&stored, began) {
         let body = Map::from_iter([("assignees".to_owned(), Value::Array(Vec::new()))]);
         return job.patch(resource, id, &body).await.map_err(created_but(id));
     }
-    if let Some(errors) = work_items_write::dropped_sets(given, body, &stored, &compared.lost) {
+    if let Some(errors) = work_items_write::dropped_sets(given, body, &stored, &compared.lost)
+        && job.is_made_since(&stored, began)
+    {
         return Err(take_back(job, id, errors).await);
     }
     compared.confirm(resource).map_err(created_but(id))?;
@@ -87,7 +98,7 @@ async fn forget(job: &Job, id: Uuid) {
 
 /// Deletes the new item and refuses the request, so that nothing is left of it.
 async fn take_back(job: &Job, id: Uuid, errors: Vec<FieldError>) -> Refusal {
-    match job.delete(job.resource(), id).await {
+    match job.delete(job.resource(), id, true).await {
         Ok(()) => {
             job.item_gone(id);
             forget(job, id).await;
@@ -101,7 +112,7 @@ async fn take_back(job: &Job, id: Uuid, errors: Vec<FieldError>) -> Refusal {
                  could not be deleted again.",
                 what.join("; ")
             );
-            Refusal::upstream(detail, format!("taking {id} back: {refusal:?}"))
+            Refusal::OutcomeUnknown { detail, cause: format!("taking {id} back: {refusal:?}"), timed_out: false }
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::access::Role;
 use crate::refusal::Refusal;
 use crate::run::Job;
 use crate::run::fields::{Begun, Looking, recorded};
+use crate::run::write::partly_done;
 use crate::translate::work_items::Item;
 use crate::v2::Reply;
 use serde_json::{Map, Value};
@@ -31,22 +32,25 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let recorded = recorded(job, std::slice::from_ref(&item), Looking::Indexed).await?;
     // An archived child is looked at first.
     let _room = job.room_for(children.len() + 2 * archived.len() + 1).await?;
+    let mut detached = 0;
     for child in children.into_iter().filter(|child| *child != id) {
-        detach(job, child).await?;
+        detach(job, child).await.map_err(half_done(detached))?;
+        detached += 1;
     }
     for child in archived {
         // One that v1's own users brought back was listed above, or has moved since.
         if matches!(job.live_item(child).await, Err(Refusal::NotFound { .. })) {
-            detach(job, child).await?;
+            detach(job, child).await.map_err(half_done(detached))?;
+            detached += 1;
         }
     }
     let begun = match recorded.known.contains(&id) {
         true => Begun::delete(job, id).await?,
         false => Begun::nothing(),
     };
-    if let Err(refusal) = job.delete(job.resource(), id).await {
+    if let Err(refusal) = job.delete(job.resource(), id, true).await {
         begun.failed(job, &refusal).await;
-        return Err(refusal);
+        return Err(half_done(detached)(refusal));
     }
     job.item_gone(id);
     begun.purged(job, id).await?;
@@ -59,11 +63,17 @@ fn may_delete(job: &Job, item: &Item) -> Result<bool, Refusal> {
     Ok(role >= Role::ADMIN || item.created_by == Some(job.call.caller.user.id))
 }
 
+/// What v1 refuses by its own rules stays what it is; anything else says how far the delete came.
+fn half_done(detached: usize) -> impl Fn(Refusal) -> Refusal {
+    let told = partly_done(format!("{detached} items below it were made top-level, but the item was not deleted:"));
+    move |refusal| if detached == 0 || refusal.status() < 429 { refusal } else { told(refusal) }
+}
+
 async fn detach(job: &Job, child: Uuid) -> Result<(), Refusal> {
     let body = Map::from_iter([("parent".to_owned(), Value::Null)]);
     match job.patch(job.resource(), child, &body).await {
         Ok(answer) => {
-            job.item_changed(&job.item_from(&answer)?);
+            job.item_changed(&job.item_after(child, &answer).await?);
             Ok(())
         }
         // Gone since it was listed.

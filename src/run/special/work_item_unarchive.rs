@@ -33,7 +33,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
 async fn bring_back(job: &Job) -> Result<Item, Refusal> {
     let body = Map::from_iter([("archived_at".to_owned(), Value::Null)]);
     let answer = job.patch(job.resource(), job.pk()?, &body).await?;
-    let item = job.item_from(&answer)?;
+    let item = job.item_after(job.pk()?, &answer).await?;
     // v1 lists no triage state (trap 37), so an item in an unlisted state is in triage.
     let listed = list::find(job, job.resource_named("states")?, item.state).await?.is_some();
     if item.is_draft || !listed {

@@ -107,7 +107,7 @@ async fn patch(job: &Job, given: &Given, stored: &Item, body: &Members, begun: B
     }
     begun.done(job, id).await?;
     let shown = shown?;
-    let item = job.item_from(&shown)?;
+    let item = job.item_after(id, &shown).await?;
     let confirmed = work_items_write::compare(resource, body, &shown).confirm(resource);
     if confirmed.is_err() {
         // What is stored is not what was asked, but it is stored.
@@ -125,7 +125,10 @@ async fn put_back(job: &Job, given: &Given, before: &Item, sent: &Members, shown
     let errors = work_items_write::dropped_sets(given, sent, shown, &compared.lost)?;
     let before = job.with_live_labels(before.clone()).await.ok()?;
     let body = work_items_write::undoing(sent, &before)?;
-    let undone = job.patch(resource, before.id, &body).await.and_then(|answer| job.item_from(&answer));
+    let undone = match job.patch(resource, before.id, &body).await {
+        Ok(answer) => job.item_after(before.id, &answer).await,
+        Err(cause) => Err(cause),
+    };
     Some(match undone {
         Ok(item) => {
             job.item_changed(&item);
@@ -136,7 +139,11 @@ async fn put_back(job: &Job, given: &Given, before: &Item, sent: &Members, shown
             let what: Vec<String> =
                 errors.iter().map(|error| format!("{} {}", error.field, error.message)).collect();
             let detail = format!("v1 did not store all of it ({}), and it could not be undone.", what.join("; "));
-            Refusal::upstream(detail, format!("putting {} back: {cause:?}", before.id))
+            Refusal::OutcomeUnknown {
+                detail,
+                cause: format!("putting {} back: {cause:?}", before.id),
+                timed_out: false,
+            }
         }
     })
 }

@@ -62,11 +62,30 @@ async fn several_candidates_are_reported_until_a_write_decides() {
 async fn an_update_whose_answer_is_lost_is_finished() {
     let place = with_text(&[]).await;
     let item = one(&place.gateway.post("ada", ITEMS, named("before")).await.expect(201).text("id"));
-    place.wire.lose("PATCH");
+    place.wire.lose_unfound("PATCH");
     place.gateway.patch("ada", &item, named("after")).await.expect_problem(504, "upstream_timeout");
     let read = place.gateway.get("ada", &item).await.expect(200);
     assert_eq!(read.json["name"], "after");
     assert_eq!(read.json["custom_fields"]["text"]["value"], "after");
+    assert!(open(&place).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_write_whose_answer_is_lost_is_looked_up_before_it_is_answered() {
+    let place = with_text(&[]).await;
+    let item = one(&place.gateway.post("ada", ITEMS, named("before")).await.expect(201).text("id"));
+    place.wire.lose("PATCH");
+    let done = place.gateway.patch("ada", &item, named("after")).await.expect(200);
+    assert_eq!(
+        (&done.json["name"], &done.json["custom_fields"]["text"]["value"]),
+        (&"after".into(), &"after".into())
+    );
+    place.wire.lose("PATCH");
+    place.gateway.post("ada", &format!("{item}archive/"), json!({})).await.expect(200);
+    place.wire.lose("PATCH");
+    place.gateway.post("ada", &format!("{item}unarchive/"), json!({})).await.expect(200);
+    place.wire.lose("DELETE");
+    place.gateway.delete("ada", &item).await.expect(204);
     assert!(open(&place).await.is_empty());
 }
 
@@ -90,7 +109,7 @@ async fn an_update_that_v1_shows_otherwise_is_reported_until_a_write_decides() {
     let place = with_text(NOW).await;
     let made = place.gateway.post("ada", ITEMS, named("before")).await.expect(201).text("id");
     let item = one(&made);
-    place.wire.lose("PATCH");
+    place.wire.lose_unfound("PATCH");
     place.gateway.patch("ada", &item, named("after")).await.expect(504);
     let through = item.replace("/api/v2/", "/api/v1/");
     place.gateway.patch("bob", &through, json!({"name": "third"})).await.expect(200);
@@ -105,7 +124,7 @@ async fn an_update_that_v1_shows_otherwise_is_reported_until_a_write_decides() {
 async fn a_delete_whose_answer_is_lost_takes_the_values() {
     let place = with_text(&[]).await;
     let made = place.gateway.post("ada", ITEMS, named("n")).await.expect(201).text("id");
-    place.wire.lose("DELETE");
+    place.wire.lose_unfound("DELETE");
     place.gateway.delete("ada", &one(&made)).await.expect_problem(504, "upstream_timeout");
     assert_eq!(open(&place).await.len(), 1);
     place.gateway.get("ada", &one(&made)).await.expect(404);

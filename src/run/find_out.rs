@@ -1,0 +1,235 @@
+//! What became of a write whose answer proves nothing: looked up where v1 can show it.
+//!
+//! A success is proven by what v1 shows: a new record with everything that was sent, made by this caller since the
+//! write began, under a name or an external pair that v1 gives once; a record that shows everything that was sent; a
+//! record that is gone. That nothing was carried out is never proven, because v1 may still be at work; then the
+//! client is told. Without a fault none of this asks v1 anything. May use: what `run` may use.
+
+use super::collection::bad_data;
+use super::job::Job;
+use super::write::{Members, answer_of, id_of};
+use crate::plan::{Resource, Rows};
+use crate::refusal::Refusal;
+use crate::translate::{Fault, incoming, intent, modules};
+use crate::v1::{Doubt, V1Request, V1Response};
+use crate::v2::time::{self, Micros};
+use jiff::Timestamp;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::Value;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// How far v1's clock may be behind ours.
+const SKEW: Micros = 5_000_000;
+/// Pauses between looks for what v1 may still be doing; after an answer one look is all.
+const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
+/// Resources whose names are given once in a project: by v1 (trap 5), those of cycles by the gateway itself.
+const ONE_OF_A_NAME: [&str; 4] = ["states", "labels", "modules", "cycles"];
+/// Members of which v1 stores a part or adds to them (traps 15, 16), which is judged later.
+const SETS: [&str; 2] = ["assignee_ids", "label_ids"];
+
+/// When a write began, by our clock.
+pub(super) fn now() -> Micros {
+    Timestamp::now().as_microsecond()
+}
+
+/// Whether all of these are sets, of which v1 may drop something.
+pub(super) fn are_sets(fields: &[&str]) -> bool {
+    fields.iter().all(|field| SETS.contains(field))
+}
+
+impl Job {
+    /// The record a create has made all the same, as the answer that did not come.
+    ///
+    /// # Errors
+    /// [`Refusal::OutcomeUnknown`] when v1 does not show it.
+    pub(super) async fn find_created(
+        &self,
+        resource: &Resource,
+        sent: &Members,
+        began: Micros,
+        doubt: &Doubt,
+    ) -> Result<V1Response, Refusal> {
+        let mut pauses = PAUSES.iter();
+        loop {
+            match self.created(resource, sent, began).await {
+                Ok(Some(record)) => return Ok(answer_of(201, &record)),
+                Ok(None) => {}
+                Err(refusal) => tracing::debug!(code = refusal.code(), "a create could not be looked up"),
+            }
+            self.pause(&mut pauses, doubt).await?;
+        }
+    }
+
+    /// The record after an update that shows everything that was sent.
+    ///
+    /// # Errors
+    /// As [`Job::find_created`].
+    pub(super) async fn find_updated(
+        &self,
+        resource: &Resource,
+        id: Uuid,
+        sent: &Members,
+        doubt: &Doubt,
+    ) -> Result<V1Response, Refusal> {
+        let mut pauses = PAUSES.iter();
+        loop {
+            match self.read_record(resource, id).await {
+                Ok(record) if intent::shows_all(resource, sent, &record) => return Ok(answer_of(200, &record)),
+                Ok(_) => {}
+                Err(refusal) => tracing::debug!(code = refusal.code(), "an update could not be looked up"),
+            }
+            self.pause(&mut pauses, doubt).await?;
+        }
+    }
+
+    /// Whether a record that was there is gone after a delete; `was_there` tells whether it was seen before.
+    ///
+    /// # Errors
+    /// As [`Job::find_created`].
+    pub(super) async fn find_deleted(
+        &self,
+        resource: &Resource,
+        id: Uuid,
+        was_there: bool,
+        doubt: &Doubt,
+    ) -> Result<(), Refusal> {
+        if !was_there {
+            // Its absence now would say nothing about the delete.
+            return Err(doubt.refusal());
+        }
+        let mut pauses = PAUSES.iter();
+        loop {
+            match self.is_gone(resource, id).await {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
+                Err(refusal) => tracing::debug!(code = refusal.code(), "a delete could not be looked up"),
+            }
+            self.pause(&mut pauses, doubt).await?;
+        }
+    }
+
+    /// Whether v1 shows no such record to a single read.
+    pub(super) async fn is_gone(&self, resource: &Resource, id: Uuid) -> Result<bool, Refusal> {
+        let path = self.record_path(resource, id)?;
+        let answer = self.runner.client.ask(self.key(), V1Request::get(path, ""), &self.call.ctx).await?;
+        Ok(answer.status == 404)
+    }
+
+    /// Waits before the next look; the refusal when there is to be none.
+    async fn pause(&self, pauses: &mut std::slice::Iter<'_, Duration>, doubt: &Doubt) -> Result<(), Refusal> {
+        let next = pauses.next().filter(|pause| !doubt.answered && self.call.ctx.remaining() > **pause);
+        let pause = next.ok_or_else(|| doubt.refusal())?;
+        tokio::time::sleep(*pause).await;
+        Ok(())
+    }
+
+    async fn created(
+        &self,
+        resource: &Resource,
+        sent: &Members,
+        began: Micros,
+    ) -> Result<Option<Members>, Refusal> {
+        let rows = match mark_of(resource, sent) {
+            None => return Ok(None),
+            Some(Mark::Pair(id, source)) if resource.name == "work_items" => self.by_pair(id, source).await?,
+            Some(_) => self.rows_of(resource).await?,
+        };
+        let mark = mark_of(resource, sent);
+        let fits = |row: &&Members| mark.as_ref().is_some_and(|mark| mark.is_on(row));
+        let mut found = rows.iter().filter(fits).filter(|row| self.is_made_since(row, began));
+        let (Some(row), None) = (found.next(), found.next()) else { return Ok(None) };
+        let record = self.read_record(resource, id_of(row)?).await?;
+        let compared = intent::compare(resource, sent, &record);
+        let as_sent = compared.missing.is_empty() && are_sets(&compared.lost);
+        // A record that another request has been told of is not this one's.
+        Ok((as_sent && self.runner.claim_new(id_of(row)?)).then_some(record))
+    }
+
+    /// Whether this caller has made the record since then.
+    pub(super) fn is_made_since(&self, record: &Members, began: Micros) -> bool {
+        let text = |key: &str| record.get(key).and_then(Value::as_str);
+        let by = text("created_by").and_then(|id| Uuid::try_parse(id).ok());
+        let at = text("created_at").and_then(time::read_instant);
+        by == Some(self.call.caller.user.id) && at.is_some_and(|at| at >= began - SKEW)
+    }
+
+    /// The item with a pair; v1 answers this look-up with the item itself, or 404 (trap 47).
+    async fn by_pair(&self, id: &str, source: &str) -> Result<Vec<Members>, Refusal> {
+        let encode = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+        let query = format!("external_id={}&external_source={}", encode(id), encode(source));
+        let request = V1Request::get(self.collection_path(self.work_items()?)?, query);
+        let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await?;
+        Ok(if answer.status == 200 { vec![super::write::members(&answer)?] } else { Vec::new() })
+    }
+
+    async fn rows_of(&self, resource: &Resource) -> Result<Vec<Members>, Refusal> {
+        let path = self.collection_path(resource)?;
+        let query = resource.v1.as_ref().map(|v1| v1.list_query.as_str()).unwrap_or_default();
+        let pages = self.runner.client.read_all(self.key(), &path, query, &self.call.ctx).await;
+        let mut rows = Vec::new();
+        for page in &pages.map_err(Refusal::from)? {
+            for row in incoming::rows(Rows::Paged, page).map_err(|fault| bad_data(&fault))? {
+                let row = serde_json::from_str(row.get()).map_err(|fault| bad_data(&Fault(fault.to_string())));
+                rows.push(row?);
+            }
+        }
+        Ok(rows)
+    }
+
+    /// The record after an update, from the record before and v1's answer. An answer that shows only what can be
+    /// written (trap 20, `modules_patch_name`) is laid over the record before when the two agree in everything that
+    /// was not sent; when they do not, or any other answer lacks something, the record is read.
+    ///
+    /// # Errors
+    /// [`Refusal::OutcomeUnknown`] when it cannot be read.
+    pub(super) async fn merged(
+        &self,
+        resource: &Resource,
+        id: Uuid,
+        before: &Members,
+        sent: &Members,
+        answer: &Members,
+    ) -> Result<Members, Refusal> {
+        let agrees = |(key, value): (&String, &Value)| sent.contains_key(key) || before.get(key) == Some(value);
+        let known = |key: &str| resource.fields.iter().any(|field| field.v1.as_deref() == Some(key));
+        let sound = match answer.contains_key("id") {
+            true => {
+                resource.fields.iter().filter_map(|field| field.v1.as_ref()).all(|key| answer.contains_key(key))
+            }
+            false => answer.iter().filter(|(key, _)| known(key)).all(agrees),
+        };
+        if sound {
+            return Ok(modules::merge(before, answer));
+        }
+        let doubt =
+            Doubt::answered("The service behind answered the update with half a record.", "members missing");
+        self.read_record(resource, id).await.map_err(|_| doubt.refusal())
+    }
+}
+
+/// What only one record of a project can have.
+enum Mark<'s> {
+    Pair(&'s str, &'s str),
+    Name(&'s str),
+}
+
+fn mark_of<'s>(resource: &Resource, sent: &'s Members) -> Option<Mark<'s>> {
+    let text = |key: &str| sent.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+    if let (Some(id), Some(source)) = (text("external_id"), text("external_source")) {
+        return Some(Mark::Pair(id, source));
+    }
+    text("name").filter(|_| ONE_OF_A_NAME.contains(&resource.name.as_str())).map(Mark::Name)
+}
+
+impl Mark<'_> {
+    fn is_on(&self, row: &Members) -> bool {
+        let same = |key: &str, wanted: &str| {
+            row.get(key).and_then(Value::as_str).is_some_and(|text| text.trim() == wanted.trim())
+        };
+        match self {
+            Self::Pair(id, source) => same("external_id", id) && same("external_source", source),
+            Self::Name(name) => same("name", name),
+        }
+    }
+}

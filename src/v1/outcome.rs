@@ -1,0 +1,210 @@
+//! How a write to v1 ended: carried out, not carried out, or nobody knows. There is no fourth way.
+//!
+//! "Not carried out" takes proof: the request was not sent, or v1 refused it in words of its own that the
+//! recordings show. Everything else that is not the success v1 gives (a status of a proxy, a page, a success in a
+//! wrong form, no answer) proves nothing, because a proxy and v1 itself may fail after the write was stored.
+//! May use: `message`, `refusal`, `refusals`.
+
+use super::message::{Method, V1Error, V1Response};
+use super::refusals;
+use crate::refusal::Refusal;
+use serde_json::{Map, Value};
+
+/// How a write ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// v1 carried it out and answers with a JSON object, or with nothing to a delete.
+    Done(V1Response),
+    /// v1 certainly has not carried it out.
+    NotDone(NotDone),
+    /// v1 may have carried it out, or may do so yet.
+    Unknown(Doubt),
+}
+
+/// Why a write was not carried out.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NotDone {
+    /// v1 refused it with 400, a permission 403, 404, 405 or 409: for the caller to interpret.
+    Answered(V1Response),
+    /// It never reached v1, or v1's refusal means the same whatever was asked.
+    Refused(Refusal),
+}
+
+/// Why it is not known what v1 did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Doubt {
+    /// What went wrong, in a sentence for clients.
+    pub what: String,
+    /// For the log only.
+    pub cause: String,
+    /// Whether v1 did not answer in time.
+    pub timed_out: bool,
+    /// Whether an answer came, so that v1 is not at work any more as far as that answer tells.
+    pub answered: bool,
+}
+
+impl Doubt {
+    /// v1 answered what cannot be the truth.
+    pub fn answered(what: impl Into<String>, cause: impl std::fmt::Display) -> Self {
+        Self { what: what.into(), cause: cause.to_string(), timed_out: false, answered: true }
+    }
+
+    /// The refusal for the client: that the write may have been carried out.
+    pub fn refusal(&self) -> Refusal {
+        Refusal::outcome_unknown(&self.what, &self.cause, self.timed_out)
+    }
+}
+
+impl Outcome {
+    /// Judges what became of a write made with `method`.
+    pub(super) fn of(method: Method, ended: Result<V1Response, V1Error>) -> Self {
+        match ended {
+            Ok(answer) => of_answer(method, answer),
+            Err(lost) => of_silence(&lost),
+        }
+    }
+}
+
+fn of_silence(lost: &V1Error) -> Outcome {
+    let (what, timed_out) = match lost {
+        V1Error::Broken(_) => ("The connection to the service behind broke before it had answered.", true),
+        V1Error::Timeout { maybe_done: true } => ("The service behind did not answer in time.", true),
+        V1Error::TooLarge(_) => ("The answer of the service behind is too large.", false),
+        V1Error::Unreachable(_)
+        | V1Error::Timeout { maybe_done: false }
+        | V1Error::Unsendable(_)
+        | V1Error::Paused(_)
+        | V1Error::Limited(_) => return Outcome::NotDone(NotDone::Refused(lost.refusal())),
+    };
+    Outcome::Unknown(Doubt { what: what.into(), cause: lost.to_string(), timed_out, answered: false })
+}
+
+fn of_answer(method: Method, answer: V1Response) -> Outcome {
+    if answer.is_success() {
+        return match success(method, &answer) {
+            Ok(()) => Outcome::Done(answer),
+            Err(cause) => Outcome::Unknown(Doubt::answered(
+                "The service behind answered the write with something it does not answer.",
+                format!("v1 answered {} with {cause}", answer.status),
+            )),
+        };
+    }
+    if refusals::is_own_throttle(&answer) {
+        return Outcome::NotDone(NotDone::Refused(refusals::rate_limited(&answer)));
+    }
+    if (400..500).contains(&answer.status) && speaks_as_v1(&answer) {
+        return match refusals::refusal_of_failure(&answer) {
+            Some(refusal) => Outcome::NotDone(NotDone::Refused(refusal)),
+            None => Outcome::NotDone(NotDone::Answered(answer)),
+        };
+    }
+    let doubt = Doubt::answered(
+        format!("The service behind failed with status {}.", answer.status),
+        format!("v1 answered a write with {}: {}", answer.status, refusals::excerpt(&answer)),
+    );
+    Outcome::Unknown(Doubt { timed_out: answer.status == 504, ..doubt })
+}
+
+/// The success v1 gives: 204 to a delete (`states_delete`), 200 or 201 with an object to the rest.
+fn success(method: Method, answer: &V1Response) -> Result<(), String> {
+    match (method, answer.status) {
+        (Method::Delete, 204) if answer.body.is_empty() => Ok(()),
+        (Method::Post, 200 | 201) | (Method::Patch, 200) if answer.is_json => {
+            object(answer).map(drop).map_err(|fault| fault.to_string())
+        }
+        _ if !answer.is_json => Err("something that is not JSON".into()),
+        _ => Err("another form of success than v1 has".into()),
+    }
+}
+
+fn object(answer: &V1Response) -> serde_json::Result<Map<String, Value>> {
+    serde_json::from_slice(&answer.body)
+}
+
+/// Whether a 4xx is v1's own, which it gives before it stores anything: the statuses and the words that the
+/// recordings show. The 400s that leave something behind (trap 17) are answers to members that are never sent.
+fn speaks_as_v1(answer: &V1Response) -> bool {
+    let Some(said) = answer.is_json.then(|| object(answer).ok()).flatten() else { return false };
+    let sentence = |key: &str| said.get(key).is_some_and(Value::is_string);
+    match answer.status {
+        // About fields: `{"name": ["…"]}` (`states_create_empty_object`).
+        400 => !said.is_empty(),
+        401 | 403 | 404 | 405 | 409 | 413 | 415 => sentence("error") || sentence("detail"),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+
+    fn answer(status: u16, body: &'static str) -> V1Response {
+        V1Response { status, body: Bytes::from_static(body.as_bytes()), is_json: true, retry_after: Some(9) }
+    }
+
+    fn ended(method: Method, answer: V1Response) -> &'static str {
+        match Outcome::of(method, Ok(answer)) {
+            Outcome::Done(_) => "done",
+            Outcome::NotDone(_) => "not done",
+            Outcome::Unknown(_) => "unknown",
+        }
+    }
+
+    #[test]
+    fn only_the_success_v1_gives_is_one() {
+        for (method, status, body, expected) in [
+            (Method::Post, 201, r#"{"id": 1}"#, "done"),
+            (Method::Post, 200, r#"{"id": 1}"#, "done"),
+            (Method::Patch, 200, "{}", "done"),
+            (Method::Delete, 204, "", "done"),
+            (Method::Post, 202, "{}", "unknown"),
+            (Method::Post, 204, "", "unknown"),
+            (Method::Patch, 201, "{}", "unknown"),
+            (Method::Patch, 204, "", "unknown"),
+            (Method::Patch, 200, "null", "unknown"),
+            (Method::Patch, 200, "[]", "unknown"),
+            (Method::Patch, 200, "{} {}", "unknown"),
+            (Method::Delete, 200, "{}", "unknown"),
+        ] {
+            assert_eq!(ended(method, answer(status, body)), expected, "{method} {status} {body}");
+        }
+        let page = V1Response { is_json: false, ..answer(200, "{}") };
+        assert_eq!(ended(Method::Patch, page), "unknown");
+    }
+
+    #[test]
+    fn only_v1s_own_words_prove_that_nothing_was_done() {
+        for (status, body, expected) in [
+            (400, r#"{"name": ["This field is required."]}"#, "not done"),
+            (400, "{}", "unknown"),
+            (401, r#"{"detail": "Authentication credentials were not provided."}"#, "not done"),
+            (403, r#"{"detail": "Given API token is not valid"}"#, "not done"),
+            (404, r#"{"error": "The requested resource does not exist."}"#, "not done"),
+            (404, r#"{"message": "no route"}"#, "unknown"),
+            (409, r#"{"error": "Label exists", "id": "x"}"#, "not done"),
+            (408, r#"{"error": "too slow"}"#, "unknown"),
+            (429, r#"{"error_code": 5900, "error_message": "RATE_LIMIT_EXCEEDED"}"#, "not done"),
+            (429, r#"{"error": "slow down"}"#, "unknown"),
+            (500, r#"{"error": "Something went wrong please try again later"}"#, "unknown"),
+            (503, r#"{"error": "busy"}"#, "unknown"),
+            (302, "", "unknown"),
+        ] {
+            assert_eq!(ended(Method::Post, answer(status, body)), expected, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_sent_was_not_done() {
+        let unsent = Outcome::of(Method::Post, Err(V1Error::Unreachable("x".into())));
+        assert!(matches!(unsent, Outcome::NotDone(NotDone::Refused(Refusal::UpstreamUnavailable { .. }))));
+        let unsent = Outcome::of(Method::Post, Err(V1Error::Timeout { maybe_done: false }));
+        let Outcome::NotDone(NotDone::Refused(Refusal::UpstreamTimeout { detail })) = unsent else { panic!() };
+        assert!(detail.contains("Nothing was changed"), "{detail}");
+        for lost in [V1Error::Broken("x".into()), V1Error::Timeout { maybe_done: true }, V1Error::TooLarge(1)] {
+            let Outcome::Unknown(doubt) = Outcome::of(Method::Patch, Err(lost)) else { panic!() };
+            let Refusal::OutcomeUnknown { detail, .. } = doubt.refusal() else { panic!() };
+            assert!(detail.contains("may have been carried out") && detail.contains("Look the record up"));
+        }
+    }
+}
