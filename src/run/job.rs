@@ -309,10 +309,15 @@ impl Job {
     /// Carries the call out; what fails after v1 has, or may have, carried out a part of it says so, and never
     /// invites to repeat it.
     async fn told_step(self) -> Result<Reply, Refusal> {
-        let touched = Arc::clone(&self.touched);
+        let (touched, runner) = (Arc::clone(&self.touched), Arc::clone(&self.runner));
+        let project = self.call.card.as_ref().map(|card| card.id);
         let outcome = self.step().await;
         match outcome {
-            Err(refusal) if touched.load(Ordering::SeqCst) => Err(told(refusal)),
+            Err(refusal) if touched.load(Ordering::SeqCst) => {
+                // Who looks the record up now must see what v1 shows now.
+                project.into_iter().for_each(|project| runner.project_touched(project));
+                Err(told(refusal))
+            }
             outcome => outcome,
         }
     }

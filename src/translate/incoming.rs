@@ -13,7 +13,7 @@ use crate::v2::record::{Cell, Record};
 use crate::v2::time;
 use bytes::Bytes;
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -162,6 +162,7 @@ impl<'de> Visitor<'de> for Slots<'_, 'de> {
         let mut next = 0;
         while let Some(Name(key)) = map.next_key::<Name<'de>>()? {
             match find(self.keys, &key, next) {
+                Some(slot) if self.slots[slot].is_some() => return Err(A::Error::custom("a member stands twice")),
                 Some(slot) => {
                     self.slots[slot] = Some(map.next_value::<&'de RawValue>()?.get());
                     next = slot + 1;

@@ -14,6 +14,7 @@ pub mod incoming;
 pub mod intent;
 pub mod labels;
 pub mod members;
+mod members_once;
 pub mod modules;
 pub mod outgoing;
 pub mod refusal;
@@ -25,3 +26,4 @@ pub mod work_items_write;
 
 pub use held::Held;
 pub use incoming::{Fault, ReadShape};
+pub use members_once::members_once;

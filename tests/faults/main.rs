@@ -3,9 +3,11 @@
 //!
 //! May use: the public interface of the crate and `tests/support`.
 
+mod injected;
 mod outage;
 mod outage_long;
 mod outcomes;
+mod proxy;
 #[allow(dead_code)]
 #[path = "../traps/scene.rs"]
 mod scene;

@@ -41,6 +41,8 @@ fn many(count: u128) -> Vec<Item> {
     let one = crate::translate::work_items::read(
         r#"{"id":"00000000-0000-0000-0000-000000000001","name":"N","sequence_id":1,"priority":"low",
             "state":"00000000-0000-0000-0000-000000000002","assignees":[],"labels":[],
+            "parent":null,"start_date":null,"target_date":null,"is_draft":false,"archived_at":null,"created_by":null,
+            "external_id":null,"external_source":null,
             "created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z","sort_order":1.0}"#,
     );
     let one = one.unwrap();

@@ -99,6 +99,7 @@ async fn an_update_that_v1_did_not_carry_out_is_told() {
                 .body(json!({"name": "Finished", "description": "d"}))
                 .reply(200, but(&done(), json!({"description": "d"}))),
         )
+        .then(Exchange::get(&format!("{P}/states/{TWO}/")).reply(200, but(&done(), json!({"description": "d"}))))
         .then(list("states", FIELDS, &[&but(&done(), json!({"description": "d"}))]));
     let body = json!({"name": "Finished", "description": "d"});
     let answer = scene.ask("PATCH", &format!("{WEB}/states/{TWO}/"), Some(body)).await;

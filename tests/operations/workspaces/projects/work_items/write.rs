@@ -15,6 +15,11 @@ fn people() -> Exchange {
     Exchange::get(&format!("{P}/members/")).reply(200, json!([row]))
 }
 
+/// The item as v1 shows it just after it was made.
+fn made(changes: Value) -> Value {
+    but(&but(&first(), json!({"created_at": jiff::Timestamp::now().to_string()})), changes)
+}
+
 fn create(body: Value) -> Exchange {
     Exchange::post(&collection()).body(body).reply(201, first())
 }
@@ -51,7 +56,7 @@ async fn names_become_ids_before_anything_is_written() {
 
 #[tokio::test]
 async fn somebody_v1_drops_takes_the_new_item_back() {
-    let stored = but(&first(), json!({"assignees": []}));
+    let stored = made(json!({"assignees": []}));
     let mut scene = Scene::in_project()
         .await
         .then(people())
@@ -66,7 +71,7 @@ async fn somebody_v1_drops_takes_the_new_item_back() {
 
 #[tokio::test]
 async fn nobody_means_nobody_where_the_project_has_a_default() {
-    let stored = but(&first(), json!({"assignees": [BOB]}));
+    let stored = made(json!({"assignees": [BOB]}));
     let mended = but(&first(), json!({"assignees": []}));
     let mut scene = Scene::in_project()
         .await
@@ -123,7 +128,8 @@ async fn a_write_that_v1_carries_out_otherwise_is_told() {
     let mut scene = Scene::in_project()
         .await
         .then(read())
-        .then(Exchange::patch(&record()).body(json!({"priority": "urgent"})).reply(200, other));
+        .then(Exchange::patch(&record()).body(json!({"priority": "urgent"})).reply(200, other.clone()))
+        .then(Exchange::get(&record()).reply(200, other));
     let body = json!({"priority": "urgent"});
     let answer = scene.ask("PATCH", &format!("{WEB}/work-items/{ONE}/"), Some(body)).await;
     let answer = answer.expect_problem(502, "upstream_error");

@@ -1,0 +1,318 @@
+//! A proxy between the gateway and the embedded v1 that injects faults by seed, before and after v1 carries a
+//! request out, and keeps the truth: what v1 executed for whom.
+//!
+//! ```ignore
+//! let proxy = Proxy::before(sandbox, seed).await;
+//! … let the gateway talk to `proxy.base_url()`; each of its v1 calls carries the request id of the client …
+//! let did = proxy.did("request-7");
+//! ```
+//!
+//! May use: the sandbox of the crate.
+
+mod kinds;
+mod shapes;
+mod wires;
+
+pub use kinds::{KINDS, When};
+
+use bytes::Bytes;
+use causeway::sandbox::Sandbox;
+use http::Request;
+use kinds::{Form, Shape};
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::io::AsyncReadExt;
+use tokio::net::{TcpListener, TcpStream};
+use wires::After;
+
+/// Records of v1 that are kept to be shown in place of others.
+const KEPT: usize = 200;
+
+/// Numbers by seed (SplitMix64).
+#[derive(Debug, Clone)]
+pub struct Random(u64);
+
+impl Random {
+    /// The row that begins with `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next number.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `end`.
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.next() % end.max(1) as u64) as usize
+    }
+
+    /// True in `percent` of a hundred.
+    pub fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// An answer as it goes over the wire.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    method: String,
+    status: u16,
+    content_type: Option<&'static str>,
+    gzip: bool,
+    retry_after: Option<u32>,
+    body: Vec<u8>,
+    /// Length said, when it is not that of the body.
+    announced: Option<u64>,
+}
+
+/// What happened at v1 on behalf of one request of a client.
+#[derive(Debug, Clone, Default)]
+pub struct Did {
+    /// Names of the faults it met, by place in [`KINDS`].
+    pub faults: Vec<usize>,
+    /// Writes that v1 carried out: method, path, answer.
+    pub executed: Vec<(String, String, Value)>,
+    /// Writes that arrived at the proxy, executed or not: method, path and body.
+    pub arrived: Vec<(String, String, Vec<u8>)>,
+}
+
+struct State {
+    random: Random,
+    percent: usize,
+    did: HashMap<String, Did>,
+    records: Vec<Value>,
+    injected: BTreeMap<usize, usize>,
+}
+
+/// The proxy. It lives as long as the test's runtime.
+pub struct Proxy {
+    base_url: String,
+    state: Arc<Mutex<State>>,
+}
+
+impl Proxy {
+    /// Before this v1; injects nothing until [`Proxy::inject`].
+    pub async fn before(sandbox: &Sandbox, seed: u64) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let base_url = format!("http://{}", listener.local_addr().expect("an address"));
+        let state = Arc::new(Mutex::new(State {
+            random: Random::new(seed),
+            percent: 0,
+            did: HashMap::new(),
+            records: Vec::new(),
+            injected: BTreeMap::new(),
+        }));
+        let (sandbox, shared) = (sandbox.clone(), Arc::clone(&state));
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serve(stream, sandbox.clone(), Arc::clone(&shared)));
+            }
+        });
+        Self { base_url, state }
+    }
+
+    /// Where the gateway finds v1.
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// From now on so many of a hundred calls meet a fault.
+    pub fn inject(&self, percent: usize) {
+        lock(&self.state).percent = percent;
+    }
+
+    /// What happened on behalf of the request with this id.
+    pub fn did(&self, request: &str) -> Did {
+        lock(&self.state).did.get(request).cloned().unwrap_or_default()
+    }
+
+    /// How often each kind was injected.
+    pub fn injected(&self) -> BTreeMap<usize, usize> {
+        lock(&self.state).injected.clone()
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct Call {
+    method: String,
+    target: String,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+impl Call {
+    fn header(&self, name: &str) -> &str {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str()).unwrap_or_default()
+    }
+
+    fn path(&self) -> &str {
+        self.target.split('?').next().unwrap_or_default()
+    }
+
+    fn is_write(&self) -> bool {
+        self.method != "GET"
+    }
+}
+
+async fn serve(mut stream: TcpStream, sandbox: Sandbox, state: Arc<Mutex<State>>) -> Option<()> {
+    let mut buffer = Vec::new();
+    loop {
+        let call = read(&mut stream, &mut buffer).await?;
+        let fault = pick(&state, &call);
+        let executes = fault.is_none_or(|fault| KINDS[fault].when == When::After);
+        let real = if executes { execute(&sandbox, &state, &call) } else { unexecuted(&call) };
+        let after = match fault {
+            None => wires::send(&mut stream, &real).await.ok()?,
+            Some(fault) => answer(&mut stream, &state, &call, fault, &real).await?,
+        };
+        if matches!(after, After::Ends) {
+            return None;
+        }
+    }
+}
+
+/// The fault this call meets, if any.
+fn pick(state: &Mutex<State>, call: &Call) -> Option<usize> {
+    let mut state = lock(state);
+    if call.is_write() {
+        let arrived = (call.method.clone(), call.path().to_owned(), call.body.clone());
+        state.did.entry(call.header("x-request-id").to_owned()).or_default().arrived.push(arrived);
+    }
+    let percent = state.percent;
+    if !state.random.chance(percent) {
+        return None;
+    }
+    let kind = state.random.below(KINDS.len());
+    // What takes as long as the gateway waits comes seldom.
+    (!KINDS[kind].is_slow() || state.random.chance(8)).then_some(kind)
+}
+
+async fn answer(
+    stream: &mut TcpStream,
+    state: &Mutex<State>,
+    call: &Call,
+    fault: usize,
+    real: &Answer,
+) -> Option<After> {
+    let page = |status: u16| Answer {
+        status,
+        content_type: Some("text/html"),
+        retry_after: matches!(status, 429 | 503).then_some(1),
+        body: format!("<h1>{status}</h1>").into_bytes(),
+        ..real.clone()
+    };
+    let json = |status: u16, body: &str| Answer {
+        content_type: Some("application/json"),
+        body: body.as_bytes().to_vec(),
+        ..page(status)
+    };
+    let throttle = r#"{"error_code": 5900, "error_message": "RATE_LIMIT_EXCEEDED"}"#;
+    let changed = match KINDS[fault].form {
+        Form::Page(status) => Some(page(status)),
+        Form::Json(status, body) => Some(json(status, body)),
+        Form::OwnThrottle => Some(Answer { retry_after: Some(1), ..json(429, throttle) }),
+        Form::Wire(_) => None,
+        Form::Shape(shape) => match reshaped(state, call, shape, real) {
+            Some(changed) => Some(changed),
+            // The kind says nothing about this answer.
+            None => return wires::send(stream, real).await.ok(),
+        },
+    };
+    note(state, call, fault);
+    match (changed, KINDS[fault].form) {
+        (None, Form::Wire(wire)) => wires::fail(stream, wire, real).await.ok(),
+        (changed, _) => wires::send(stream, changed.as_ref().unwrap_or(real)).await.ok(),
+    }
+}
+
+fn reshaped(state: &Mutex<State>, call: &Call, shape: Shape, real: &Answer) -> Option<Answer> {
+    let mut state = lock(state);
+    let State { random, records, .. } = &mut *state;
+    let is_person = call.path().ends_with("/users/me/") || call.path().ends_with("/members/");
+    shapes::apply(shape, real, random, records, is_person)
+}
+
+fn note(state: &Mutex<State>, call: &Call, fault: usize) {
+    let mut state = lock(state);
+    *state.injected.entry(fault).or_default() += 1;
+    state.did.entry(call.header("x-request-id").to_owned()).or_default().faults.push(fault);
+}
+
+fn unexecuted(call: &Call) -> Answer {
+    Answer {
+        method: call.method.clone(),
+        status: 502,
+        content_type: Some("application/json"),
+        gzip: false,
+        retry_after: None,
+        body: b"{}".to_vec(),
+        announced: None,
+    }
+}
+
+fn execute(sandbox: &Sandbox, state: &Mutex<State>, call: &Call) -> Answer {
+    let mut request = Request::builder().method(call.method.as_str()).uri(call.target.as_str());
+    for (name, value) in &call.headers {
+        request = request.header(name, value);
+    }
+    let request = request.body(Bytes::from(call.body.clone())).expect("a request");
+    let (head, body) = sandbox.handle(request).into_parts();
+    let shown: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let mut state = lock(state);
+    if call.is_write() && head.status.is_success() {
+        let executed = (call.method.clone(), call.path().to_owned(), shown.clone());
+        state.did.entry(call.header("x-request-id").to_owned()).or_default().executed.push(executed);
+    }
+    if shown.get("id").is_some() && state.records.len() < KEPT {
+        state.records.push(shown);
+    }
+    let is_json = head.headers.get("content-type").is_some_and(|kind| kind == "application/json");
+    Answer {
+        status: head.status.as_u16(),
+        content_type: is_json.then_some("application/json"),
+        body: body.to_vec(),
+        ..unexecuted(call)
+    }
+}
+
+async fn read(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Call> {
+    let head_end = loop {
+        if let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
+            break end;
+        }
+        fill(stream, buffer).await?;
+    };
+    let head = String::from_utf8_lossy(&buffer[..head_end]).into_owned();
+    let mut lines = head.split("\r\n");
+    let mut first = lines.next()?.split(' ');
+    let (method, target) = (first.next()?.to_owned(), first.next()?.to_owned());
+    let headers: Vec<(String, String)> = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+        .collect();
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let length: usize = length.and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
+    let end = head_end + 4 + length;
+    while buffer.len() < end {
+        fill(stream, buffer).await?;
+    }
+    let body = buffer[head_end + 4..end].to_vec();
+    buffer.drain(..end);
+    Some(Call { method, target, headers, body })
+}
+
+async fn fill(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<()> {
+    let mut chunk = [0; 16 * 1024];
+    let read = stream.read(&mut chunk).await.ok().filter(|read| *read > 0)?;
+    buffer.extend_from_slice(&chunk[..read]);
+    Some(())
+}
