@@ -161,7 +161,7 @@ impl Bits {
     /// Lowest bit first.
     fn push(&mut self, value: u32, count: usize) {
         for bit in 0..count {
-            if self.used % 8 == 0 {
+            if self.used.is_multiple_of(8) {
                 self.bytes.push(0);
             }
             let last = self.bytes.len() - 1;
