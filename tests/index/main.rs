@@ -14,7 +14,7 @@ use causeway::index::{Index, IndexSettings, Indexes, Scope};
 use causeway::refusal::Refusal;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::translate::work_items::Item;
-use causeway::v1::{Client, ClientSettings, ConcurrencySettings, Method, V1Key, V1Request};
+use causeway::v1::{Client, ClientSettings, ConcurrencySettings, Method, Outcome, V1Key, V1Request};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -92,8 +92,9 @@ impl World {
     /// A write on v1 past the gateway; `below` stands below the list.
     async fn write(&self, method: Method, below: &str, body: Value) -> Value {
         let request = V1Request::write(method, format!("{}{below}", self.scope.path), body.to_string());
-        let answer = self.client.call(&self.key, request, &context()).await.expect("an answer");
-        assert!(answer.is_success(), "{}", String::from_utf8_lossy(&answer.body));
+        let Outcome::Done(answer) = self.client.write(&self.key, request, &context()).await else {
+            panic!("not carried out")
+        };
         serde_json::from_slice(&answer.body).unwrap_or_default()
     }
 
@@ -108,8 +109,8 @@ impl World {
 
     async fn delete(&self, id: Uuid) {
         let request = V1Request::delete(format!("{}{id}/", self.scope.path));
-        let answer = self.client.call(&self.key, request, &context()).await.expect("an answer");
-        assert_eq!(answer.status, 204);
+        let ended = self.client.write(&self.key, request, &context()).await;
+        assert!(matches!(ended, Outcome::Done(_)), "{ended:?}");
     }
 
     /// What v1 shows, by id.
