@@ -12,7 +12,7 @@ use crate::index::{Index, Scope};
 use crate::plan::Source;
 use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
-use crate::v1::{Method, V1Error, V1Request, V1Response};
+use crate::v1::{V1Error, V1Request, V1Response};
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -216,5 +216,5 @@ fn asking(
 
 /// v1 has not answered while something older was at hand.
 fn no_answer() -> Refusal {
-    V1Error::Timeout { maybe_done: false }.refusal(Method::Get)
+    V1Error::Timeout { maybe_done: false }.refusal()
 }
