@@ -55,7 +55,7 @@ impl Heavy {
     /// Carries out `work` over an input of `size` bytes, on a thread of the pool when it is not small.
     ///
     /// # Errors
-    /// [`Refusal::Overloaded`] when too many bytes of bodies wait, [`Refusal::DeadlineExceeded`] when the
+    /// [`Refusal::Overloaded`] when too many bytes of bodies wait, [`Refusal::DeadlineExceeded { maybe_done: false }`] when the
     /// request's time ends before a thread is free; nothing was done then.
     pub async fn run<T: Send + 'static>(
         &self,
@@ -72,7 +72,8 @@ impl Heavy {
             Input::Own => None,
         };
         let thread = tokio::time::timeout(ctx.remaining(), Arc::clone(&self.threads).acquire_owned()).await;
-        let thread = thread.map_err(|_| Refusal::DeadlineExceeded)?.map_err(Refusal::internal)?;
+        let thread =
+            thread.map_err(|_| Refusal::DeadlineExceeded { maybe_done: false })?.map_err(Refusal::internal)?;
         self.carried_out.fetch_add(1, Ordering::Relaxed);
         // The permits go with the work: whoever stops waiting for it does not end it.
         let carried_out = tokio::task::spawn_blocking(move || {
@@ -130,8 +131,14 @@ mod tests {
         }
         let hasty = context(Duration::from_millis(1));
         let never = || unreachable!("nothing is done without a thread");
-        assert_eq!(heavy.run(Input::Own, LARGE, &hasty, never).await, Err::<(), _>(Refusal::DeadlineExceeded));
-        assert_eq!(heavy.run(Input::Body, LARGE, &hasty, never).await, Err::<(), _>(Refusal::DeadlineExceeded));
+        assert_eq!(
+            heavy.run(Input::Own, LARGE, &hasty, never).await,
+            Err::<(), _>(Refusal::DeadlineExceeded { maybe_done: false })
+        );
+        assert_eq!(
+            heavy.run(Input::Body, LARGE, &hasty, never).await,
+            Err::<(), _>(Refusal::DeadlineExceeded { maybe_done: false })
+        );
         let too_much = heavy.run(Input::Body, LARGE + 2 * UNIT, &patient, never).await;
         assert_eq!(too_much, Err::<(), _>(Refusal::Overloaded));
         release.send(()).unwrap();
