@@ -18,6 +18,7 @@ mod paths;
 mod project_card;
 mod remembered;
 mod service;
+mod visible_projects;
 mod workspace_card;
 mod workspace_id;
 
@@ -27,6 +28,7 @@ pub use clock::Clock;
 pub use credential::{Acting, Credentials, Presented, presented_id};
 pub use project_card::ProjectCard;
 pub use service::{Access, AccessSettings};
+pub use visible_projects::VisibleProjects;
 pub use workspace_card::{WorkspaceCard, WorkspaceRole};
 
 /// Role of v1 in a project or workspace: 20 admin, 15 member (contributor), 5 guest.

@@ -49,6 +49,8 @@ pub(super) enum Mark {
     Identity(KeyId),
     Key(KeyId),
     Project(Uuid),
+    /// Whatever was learned of all projects at once; goes with each single one.
+    AnyProject,
     Workspace(String),
     /// Voids only what is used in a time of grace.
     Grace(KeyId),

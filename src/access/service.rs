@@ -9,7 +9,7 @@ use super::credential::{Credentials, Presented, presented};
 use super::remembered::{Ages, Answer, Forgotten, Mark, Remembered};
 use super::workspace_id::ProjectsPage;
 use super::{Caller, PrincipalKind, ProjectCard, User, WorkspaceCard};
-use super::{identity, paths, project_card, workspace_card, workspace_id};
+use super::{VisibleProjects, identity, paths, project_card, visible_projects, workspace_card, workspace_id};
 use crate::context::Context;
 use crate::refusal::Refusal;
 use crate::v1::{Client, KeyId, V1Key};
@@ -42,6 +42,8 @@ const REFUSED_CARD: Duration = Duration::from_secs(5);
 const ID_TTL: Duration = Duration::from_secs(600);
 /// Workspace cards hold rosters, so they are limited by size: bytes kept of all of them.
 const ROSTER_BYTES: u64 = 64 * 1024 * 1024;
+/// The same for lists of projects.
+const LIST_BYTES: u64 = 16 * 1024 * 1024;
 
 type ProjectKey = (KeyId, Arc<str>, Uuid);
 type WorkspaceKey = (KeyId, Arc<str>);
@@ -69,6 +71,7 @@ struct Inner {
     identities: Remembered<KeyId, Arc<User>>,
     projects: Remembered<ProjectKey, Arc<ProjectCard>>,
     workspaces: Remembered<WorkspaceKey, workspace_card::Seen>,
+    visible: Remembered<WorkspaceKey, Arc<VisibleProjects>>,
     ids: Remembered<WorkspaceKey, KnownId>,
     acquaintances: Acquaintances,
 }
@@ -93,6 +96,7 @@ impl Access {
             identities: Remembered::new(capacity, |_| 1, identity_ages, marks(), clock.clone()),
             projects: Remembered::new(capacity, |_| 1, card_ages, marks(), clock.clone()),
             workspaces: Remembered::new(ROSTER_BYTES, workspace_card::weight, card_ages, marks(), clock.clone()),
+            visible: Remembered::new(LIST_BYTES, visible_projects::weight, card_ages, marks(), clock.clone()),
             ids: Remembered::new(capacity, |_| 1, id_ages, marks(), clock.clone()),
             acquaintances: Acquaintances::new(capacity),
             identity_ttl: settings.identity_ttl,
@@ -238,6 +242,27 @@ impl Access {
         Ok(Arc::new(WorkspaceCard { role: seen.role, roster: seen.roster, read_at: answer.read_at }))
     }
 
+    /// The projects of a workspace that are not 404 for the caller, at most `card_ttl` old: one call per 1,000.
+    ///
+    /// # Errors
+    /// As [`Access::workspace`].
+    pub async fn visible_projects(
+        &self,
+        caller: &Caller,
+        slug: &str,
+        ctx: &Context,
+    ) -> Result<Arc<VisibleProjects>, Refusal> {
+        let (id, slug) = (caller.key.id(), Arc::<str>::from(slug));
+        let marks = [Mark::Key(id), Mark::AnyProject, Mark::Workspace(slug.to_string())];
+        let ask = |ctx| {
+            let inner = &self.inner;
+            visible_projects::ask(inner.client.clone(), caller.key.clone(), slug.to_string(), ctx)
+        };
+        let max_age = self.inner.card_ttl;
+        let answer = self.inner.visible.get((id, Arc::clone(&slug)), &marks, max_age, ctx, ask).await;
+        self.noting_lost_key(id, answer)?.verdict
+    }
+
     /// The id of a workspace, as learned from the caller's own cards in the last ten minutes, else asked
     /// for. Where the caller sees no project, v1 does not tell it and an id is derived from the base URL
     /// and the slug; such an id is looked up again after `card_ttl`.
@@ -307,8 +332,9 @@ impl Access {
         self.inner.forgotten.forget(Mark::Grace(key));
     }
 
-    /// Forgets everybody's card of a project.
+    /// Forgets everybody's card of a project, and who sees it.
     pub fn forget_project(&self, project: Uuid) {
+        self.inner.forgotten.forget(Mark::AnyProject);
         self.inner.forgotten.forget(Mark::Project(project));
     }
 

@@ -2,8 +2,8 @@
 //!
 //! May use: this folder, `v2` (times).
 
-use super::audit_search::folded;
-use super::engine::{Kind, sql};
+use super::audit_search::{BETWEEN, folded};
+use super::engine::{Kind, json_list, sql};
 use super::error::StoreError;
 use super::{Engine, Store};
 use crate::v2::time::{self, Micros};
@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::query::Query;
 use sqlx::{Any, AnyConnection, Row};
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// Columns in the order of [`AuditRecord`].
@@ -136,6 +137,9 @@ pub struct AuditQuery {
     pub per_page: usize,
     /// Whether to count all rows that satisfy the filters.
     pub count: bool,
+    /// Projects whose entries are filtered and searched by what they were done to; entries of other projects
+    /// then match only by what [`AuditRecord::leave_out_hidden`] leaves of them. `None`: all projects.
+    pub visible: Option<Arc<[Uuid]>>,
 }
 
 /// What a query found.
@@ -294,7 +298,14 @@ fn number(number: usize) -> Bound {
 
 fn conditions(kind: Kind, workspace: Uuid, query: &AuditQuery, values: &mut Vec<Bound>) -> String {
     let mut all = vec![format!("workspace_id = {}", Bound::Text(workspace.to_string()).named(values))];
+    let shown = query.visible.as_ref().map(|visible| {
+        let visible = Bound::Text(json_list(visible.iter().map(Uuid::to_string))).named(values);
+        format!("(project_id IS NULL OR project_id IN {})", kind.elements(&visible))
+    });
     for filter in &query.filters {
+        if matches!(filter, AuditFilter::Is(AuditColumn::TargetId, _)) {
+            all.extend(shown.clone());
+        }
         all.push(match filter {
             AuditFilter::Is(column, text) => equals(*column, text, values),
             AuditFilter::From(at) => format!("created_at >= {}", Bound::Number(*at).named(values)),
@@ -303,7 +314,14 @@ fn conditions(kind: Kind, workspace: Uuid, query: &AuditQuery, values: &mut Vec<
     }
     all.extend(query.search.as_deref().map(|wanted| {
         let wanted = folded(wanted);
-        if is_storable(&wanted) { contains(kind, Bound::Text(wanted).named(values)) } else { NOTHING.into() }
+        if !is_storable(&wanted) {
+            return NOTHING.into();
+        }
+        let wanted = Bound::Text(wanted).named(values);
+        match &shown {
+            Some(shown) => contains_shown(kind, shown, &wanted),
+            None => format!("{} > 0", place(kind, "search_text", &wanted)),
+        }
     }));
     all.join(" AND ")
 }
@@ -332,12 +350,21 @@ fn equals(column: AuditColumn, text: &str, values: &mut Vec<Bound>) -> String {
     format!("{name} = {}", Bound::Text(text.to_owned()).named(values))
 }
 
-/// A part of the text, with no character that stands for others.
-fn contains(kind: Kind, wanted: String) -> String {
+/// Where a part of a text begins, 0 for nowhere; no character of the part stands for others.
+fn place(kind: Kind, text: &str, wanted: &str) -> String {
     match kind {
-        Kind::Sqlite => format!("instr(search_text, {wanted}) > 0"),
-        Kind::Postgres => format!("strpos(search_text, {wanted}) > 0"),
+        Kind::Sqlite => format!("instr({text}, {wanted})"),
+        Kind::Postgres => format!("strpos({text}, {wanted})"),
     }
+}
+
+/// What is searched for, in entries that are shown, anywhere; in others not in the name of the target. That is the
+/// last of the texts, so what is found before it has the sign between two texts somewhere behind it.
+fn contains_shown(kind: Kind, shown: &str, wanted: &str) -> String {
+    let found = place(kind, "search_text", wanted);
+    let rest = format!("substr(search_text, {found})");
+    let between = format!("'{BETWEEN}'");
+    format!("{found} > 0 AND ({shown} OR {} > 0)", place(kind, &rest, &between))
 }
 
 fn record(row: &AnyRow) -> Result<AuditRecord, StoreError> {
@@ -389,7 +416,7 @@ mod tests {
     use super::*;
 
     fn query(order: AuditOrder, descending: bool, start: AuditStart) -> AuditQuery {
-        AuditQuery { filters: Vec::new(), search: None, order, descending, start, per_page: 200, count: false }
+        AuditQuery { filters: Vec::new(), search: None, order, descending, start, per_page: 200, count: false, visible: None }
     }
 
     async fn plan_of(store: &Store, query: &AuditQuery) -> String {

@@ -4,9 +4,9 @@
 //! once when an entry is written and once for what is searched. Pure. May use: nothing of this crate.
 
 /// Stands between the texts of one entry, so that nothing is found across them.
-const BETWEEN: char = '\u{1f}';
+pub(super) const BETWEEN: char = '\u{1f}';
 
-/// What searches of an entry look at.
+/// What searches of an entry look at; the last text is the name of what the entry is about.
 pub(super) fn search_text(texts: [&str; 4]) -> String {
     let folded = texts.map(folded);
     folded.join(BETWEEN.encode_utf8(&mut [0; 4]))

@@ -11,6 +11,7 @@ mod archived;
 mod audit;
 mod audit_reads;
 mod audit_search;
+mod audit_sight;
 mod definitions;
 mod dump;
 mod engine;

@@ -4,6 +4,7 @@
 //! May use: the public interface of the crate and `tests/support`.
 
 mod audiences;
+mod audit;
 mod deployments;
 mod private;
 mod secrets;

@@ -9,6 +9,9 @@ use uuid::Uuid;
 /// Id of the workspace `acme`.
 pub const ACME: Uuid = Uuid::from_u128(0x00000000_0000_4000_b000_000000000001);
 
+/// The project `WEB`, which everybody of the workspace sees.
+const WEB: Uuid = Uuid::from_u128(0x00000000_0000_4000_c000_000000000001);
+
 const CATEGORIES: [&str; 8] =
     ["auth", "member", "role", "settings", "integration", "webhook", "security", "instance"];
 
@@ -34,7 +37,7 @@ pub fn entry(n: usize) -> AuditEntry {
         new_value: n.is_multiple_of(3).then(|| json!([n, null, "ü"])),
         reason: if n.is_multiple_of(5) { "insufficient_permissions" } else { "" },
         metadata: json!({"n": n}),
-        project: n.is_multiple_of(7).then(|| Uuid::from_u128(7)),
+        project: n.is_multiple_of(7).then_some(WEB),
     }
 }
 
@@ -57,6 +60,7 @@ pub fn oldest_first() -> AuditQuery {
         start: AuditStart::Offset(0),
         per_page: 200,
         count: false,
+        visible: None,
     }
 }
 

@@ -5,27 +5,14 @@
 
 use super::call::OwnCall;
 use crate::catalogue::named_projects;
-use crate::plan::Rows;
 use crate::refusal::Refusal;
-use crate::run::collection::bad_data;
-use crate::translate::incoming;
 use crate::v2::body::Given;
 use futures_util::future::try_join_all;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 use std::collections::HashSet;
 use uuid::Uuid;
 
 /// Up to so many projects are proven by their cards.
 const BY_CARD: usize = 3;
-const QUERY: &str = "fields=id,archived_at";
-
-#[derive(Deserialize)]
-struct Row {
-    id: Uuid,
-    #[serde(default)]
-    archived_at: Option<IgnoredAny>,
-}
 
 /// Those of the named projects that the caller sees in the workspace.
 pub(super) async fn visible(call: &OwnCall<'_>, given: &Given) -> Result<HashSet<Uuid>, Refusal> {
@@ -48,16 +35,6 @@ async fn by_card(call: &OwnCall<'_>, project: Uuid) -> Result<Option<Uuid>, Refu
 
 async fn listed(call: &OwnCall<'_>, named: HashSet<Uuid>) -> Result<HashSet<Uuid>, Refusal> {
     let job = call.job;
-    let path = format!("workspaces/{}/projects/", job.slug());
-    let pages = job.runner.client.read_all(job.key(), &path, QUERY, &job.call.ctx).await.map_err(Refusal::from)?;
-    let mut seen = HashSet::new();
-    for page in &pages {
-        for row in incoming::rows(Rows::Paged, page).map_err(|fault| bad_data(&fault))? {
-            let row: Row = serde_json::from_str(row.get()).map_err(Refusal::internal)?;
-            if row.archived_at.is_none() && named.contains(&row.id) {
-                seen.insert(row.id);
-            }
-        }
-    }
-    Ok(seen)
+    let visible = job.runner.access.visible_projects(&job.call.caller, job.slug(), &job.call.ctx).await?;
+    Ok(named.into_iter().filter(|project| visible.contains(*project)).collect())
 }

@@ -1,9 +1,10 @@
 //! What the list and the retrieve of the audit log have in common.
 
-use crate::access::WorkspaceRole;
+use crate::access::{VisibleProjects, WorkspaceRole};
 use crate::refusal::Refusal;
 use crate::run::Job;
 use crate::store::AuditRecord;
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// The workspace whose log may be read: v1 has no audit log, so the role decides alone (O13).
@@ -16,6 +17,25 @@ pub(super) async fn opened(job: &Job) -> Result<Uuid, Refusal> {
         });
     }
     access.workspace_id(&call.caller, job.slug(), &call.ctx).await
+}
+
+/// The projects that the reader sees at present.
+pub(super) async fn visible(job: &Job) -> Result<Arc<VisibleProjects>, Refusal> {
+    let call = &job.call;
+    job.runner.access.visible_projects(&call.caller, job.slug(), &call.ctx).await
+}
+
+/// Leaves out of the entries what belongs to projects that the reader does not see. v1 is asked which those are only
+/// when an entry names a project.
+pub(super) async fn leave_out_hidden(job: &Job, records: &mut [AuditRecord]) -> Result<(), Refusal> {
+    if !records.iter().any(AuditRecord::names_projects) {
+        return Ok(());
+    }
+    let visible = visible(job).await?;
+    for record in records {
+        record.leave_out_hidden(&|project| visible.contains(project))?;
+    }
+    Ok(())
 }
 
 /// Appends the read shape of an entry to `out`.

@@ -20,9 +20,18 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let workspace = audit_log::opened(job).await?;
     let strict = job.runner.settings.strict_query;
     let list = read_list(job.operation(), job.resource(), &job.call.parameters, strict)?;
-    let query = query_of(job.resource(), &list)?;
-    let page = job.runner.store.audit_page(workspace, &query).await?;
+    let mut query = query_of(job.resource(), &list)?;
+    if query.search.is_some() || query.filters.iter().any(names_a_target) {
+        // What the reader may not see cannot be found either.
+        query.visible = Some(audit_log::visible(job).await?.iter().collect());
+    }
+    let mut page = job.runner.store.audit_page(workspace, &query).await?;
+    audit_log::leave_out_hidden(job, &mut page.rows).await?;
     Ok(Reply::json(200, envelope(&list.page, &page)?))
+}
+
+fn names_a_target(filter: &AuditFilter) -> bool {
+    matches!(filter, AuditFilter::Is(AuditColumn::TargetId, _))
 }
 
 fn query_of(resource: &Resource, list: &ListCall) -> Result<AuditQuery, Refusal> {
@@ -41,6 +50,7 @@ fn query_of(resource: &Resource, list: &ListCall) -> Result<AuditQuery, Refusal>
         start,
         per_page,
         count,
+        visible: None,
     })
 }
 

@@ -1,0 +1,104 @@
+//! Which projects of a workspace a caller sees: the list of them, one call per 1,000.
+//!
+//! v1 lists the projects that the caller has joined and all public ones, which are those whose card is not 404
+//! (`projects_get_public_by_non_member`, `projects_get_private_by_non_member`); archived ones are in the list and
+//! not there for v2 (trap 58). May use: `context`, `refusal`, `v1`, this folder.
+
+use super::paths;
+use super::remembered::Verdict;
+use crate::context::Context;
+use crate::refusal::Refusal;
+use crate::v1::{Client, ReadFailure, V1Key};
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny};
+use std::collections::HashSet;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// The newest first, as a list that grows is read best.
+const QUERY: &str = "fields=id,archived_at&order_by=-created_at";
+
+/// Projects of a workspace that are not 404 for a caller.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct VisibleProjects(HashSet<Uuid>);
+
+impl VisibleProjects {
+    /// Whether the caller sees this one.
+    pub fn contains(&self, project: Uuid) -> bool {
+        self.0.contains(&project)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = Uuid> {
+        self.0.iter().copied()
+    }
+}
+
+impl FromIterator<Uuid> for VisibleProjects {
+    fn from_iter<I: IntoIterator<Item = Uuid>>(projects: I) -> Self {
+        Self(projects.into_iter().collect())
+    }
+}
+
+/// Weight in bytes, roughly.
+pub(super) fn weight(seen: &Arc<VisibleProjects>) -> u32 {
+    u32::try_from(seen.0.len()).unwrap_or(u32::MAX).saturating_mul(24).saturating_add(200)
+}
+
+/// Asks v1. 403 and 404 are the verdict "not visible" (`projects_list_outsider`).
+pub(super) async fn ask(
+    client: Client,
+    key: V1Key,
+    slug: String,
+    ctx: Context,
+) -> Result<Verdict<Arc<VisibleProjects>>, Refusal> {
+    let path = paths::workspace(&slug, "projects/")?;
+    match client.read_all(&key, &path, QUERY, &ctx).await {
+        Ok(pages) => {
+            let rows = pages.iter().map(|page| read(page)).collect::<Result<Vec<_>, _>>()?;
+            Ok(Ok(Arc::new(rows.into_iter().flatten().collect())))
+        }
+        Err(ReadFailure::Answered(answer)) if matches!(answer.status, 403 | 404) => Ok(Err(Refusal::not_found())),
+        Err(failure) => Err(failure.into()),
+    }
+}
+
+#[derive(Deserialize)]
+struct Page {
+    results: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    id: Uuid,
+    #[serde(deserialize_with = "present")]
+    archived_at: Option<IgnoredAny>,
+}
+
+/// Keeps serde from taking a missing key for a null.
+fn present<'de, D: Deserializer<'de>>(given: D) -> Result<Option<IgnoredAny>, D::Error> {
+    Option::deserialize(given)
+}
+
+fn read(page: &[u8]) -> Result<impl Iterator<Item = Uuid>, Refusal> {
+    let page: Page = serde_json::from_slice(page).map_err(|cause| {
+        Refusal::upstream("The projects of the workspace could not be read.", format!("projects page: {cause}"))
+    })?;
+    Ok(page.results.into_iter().filter(|row| row.archived_at.is_none()).map(|row| row.id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn archived_projects_are_not_there_and_a_row_that_does_not_tell_is_a_fault() {
+        let (live, archived) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let page = format!(
+            r#"{{"results":[{{"id":"{live}","archived_at":null}},{{"id":"{archived}","archived_at":"2026-11-21"}}]}}"#
+        );
+        assert_eq!(read(page.as_bytes()).unwrap().collect::<Vec<_>>(), [live]);
+        let without = format!(r#"{{"results":[{{"id":"{live}"}}]}}"#);
+        assert_eq!(read(without.as_bytes()).err().unwrap().code(), "upstream_error");
+    }
+}

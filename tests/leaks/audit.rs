@@ -1,0 +1,151 @@
+//! The audit log of a workspace, read by its administrator, who does not see the private project in it.
+
+use crate::support::gateway::{Answer, Gateway};
+use bytes::Bytes;
+use causeway::sandbox::Seed;
+use http::Request;
+use serde_json::{Value, json};
+
+const ACME: &str = "/api/v2/workspaces/acme";
+/// Bob's alone.
+const SEC: &str = "00000000-0000-4000-c000-000000000002";
+const WEB: &str = "00000000-0000-4000-c000-000000000001";
+const LOG: &str = "/api/v2/workspaces/acme/audit-logs/";
+/// In every text of the private project; nowhere else.
+const WORD: &str = "xyzzy";
+/// In every text of the public one.
+const OPEN: &str = "plover";
+
+/// A log with entries of the private project, of a public one and of the workspace; and the ids of what was made
+/// in the private project, the project itself first.
+async fn furnished() -> (Gateway, Vec<String>) {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let mut private = vec![SEC.to_owned()];
+    for (who, project, word) in [("bob", SEC, WORD), ("ada", WEB, OPEN)] {
+        let at = format!("{ACME}/projects/{project}");
+        let on = json!({"name": format!("{word} type"), "description": word, "external_id": word});
+        let kind = gateway.post(who, &format!("{at}/work-item-types/"), on).await.expect(201).text("id");
+        let properties = format!("{at}/work-item-properties/");
+        let body = json!({"display_name": format!("{word} property"), "property_type": "OPTION",
+            "options": [{"name": format!("{word} one")}]});
+        let property = gateway.post(who, &properties, body).await.expect(201).text("id");
+        let options = format!("{properties}{property}/options/");
+        let option =
+            gateway.post(who, &options, json!({"name": format!("{word} two")})).await.expect(201).text("id");
+        let attach = format!("{at}/work-item-types/{kind}/properties/");
+        gateway.post(who, &attach, json!({"properties": [property]})).await;
+        gateway.patch(who, &format!("{at}/work-item-types/{kind}/"), json!({"name": format!("{word} again")})).await;
+        if project == SEC {
+            private.extend([kind, property, option]);
+        }
+    }
+    (gateway, private)
+}
+
+async fn log(gateway: &Gateway, who: &str, query: &str) -> Answer {
+    gateway.get(who, &format!("{LOG}?order_by=created_at&{query}")).await.expect(200)
+}
+
+fn is_hidden(row: &Value) -> bool {
+    row["target_id"] == "" && row["project_id"].is_null()
+}
+
+#[tokio::test]
+async fn entries_of_a_private_project_name_nothing_of_it() {
+    let (gateway, private) = furnished().await;
+    let all = log(&gateway, "ada", "per_page=200").await;
+    let text = String::from_utf8_lossy(&all.bytes).into_owned();
+    for secret in private.iter().map(String::as_str).chain([WORD]) {
+        assert!(!text.contains(secret), "{secret} in {text}");
+    }
+    assert!(text.contains(OPEN) && text.contains(WEB), "what is seen is shown: {text}");
+    let hidden: Vec<&Value> = all.data().iter().filter(|row| is_hidden(row)).collect();
+    assert!(hidden.len() >= 4, "{text}");
+    for row in &hidden {
+        // What happened, when and by whom stays.
+        assert_eq!((&row["actor_display_name"], &row["outcome"]), (&json!("bob"), &json!("success")), "{row}");
+        assert!(row["event_name"].as_str().is_some_and(|name| name.starts_with("work_item_")), "{row}");
+        assert_eq!(row["target_display_name"], "", "{row}");
+        assert_eq!((&row["old_value"], &row["new_value"]), (&Value::Null, &Value::Null), "{row}");
+        assert_eq!(row["metadata"], json!({}), "{row}");
+        let one = gateway.get("ada", &format!("{LOG}{}/", row["id"].as_str().expect("an id"))).await.expect(200);
+        assert_eq!(&one.json, *row);
+    }
+    let numbers: Vec<u64> = all.data().iter().filter_map(|row| row["sequence_number"].as_u64()).collect();
+    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>(), "no entry is left out");
+}
+
+#[tokio::test]
+async fn what_is_left_out_cannot_be_found_by_filter_or_search() {
+    let (gateway, private) = furnished().await;
+    for id in &private {
+        assert_eq!(log(&gateway, "ada", &format!("target_id={id}&count=true")).await.json["total_count"], 0, "{id}");
+    }
+    for search in [WORD, "xyzzy%20one", "XYZZY%20TYPE"] {
+        assert_eq!(log(&gateway, "ada", &format!("search={search}")).await.json["total_count"], 0, "{search}");
+        // Across the border between two of the texts nothing is found either.
+        let cursor = log(&gateway, "ada", &format!("search={search}&paginate=cursor")).await;
+        assert!(cursor.data().is_empty() && cursor.json["has_more"] == false);
+    }
+    assert!(log(&gateway, "ada", &format!("search={OPEN}")).await.data().len() >= 4);
+    // By what stays they are found: the event, and who did it; counts and cursors agree.
+    let by_event = log(&gateway, "ada", "search=property_option.created&per_page=200").await;
+    assert_eq!(by_event.data().iter().filter(|row| is_hidden(row)).count(), 1, "{}", by_event.json);
+    let by_actor = log(&gateway, "ada", "search=BOB%40&per_page=200").await;
+    assert!(by_actor.data().len() >= 4 && by_actor.data().iter().all(is_hidden), "{}", by_actor.json);
+    assert_eq!(by_actor.json["total_count"], by_actor.data().len());
+    let mut walked = Vec::new();
+    let mut next = String::from("paginate=cursor&search=bob%40&per_page=1");
+    loop {
+        let page = log(&gateway, "ada", &next).await;
+        walked.extend(page.column("id"));
+        let Some(token) = page.json["next_cursor"].as_str() else { break };
+        next = format!("paginate=cursor&search=bob%40&per_page=1&cursor={token}");
+    }
+    assert_eq!(walked, by_actor.column("id"));
+}
+
+#[tokio::test]
+async fn who_joins_the_project_sees_the_names_and_who_leaves_does_not() {
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("cache.card", "50ms")]).await;
+    let at = format!("{ACME}/projects/{SEC}");
+    gateway.post("bob", &format!("{at}/work-item-types/"), json!({"name": WORD})).await.expect(201);
+    let named = async |wanted: bool| {
+        tokio::time::sleep(std::time::Duration::from_millis(60)).await;
+        let found = log(&gateway, "ada", &format!("search={WORD}")).await;
+        assert_eq!(found.data().len(), usize::from(wanted));
+        let all = log(&gateway, "ada", "per_page=200").await;
+        assert_eq!(String::from_utf8_lossy(&all.bytes).contains(WORD), wanted, "{}", all.json);
+    };
+    named(false).await;
+    let members = format!("/api/v1/workspaces/acme/projects/{SEC}/project-members/");
+    let ada = json!({"member": "00000000-0000-4000-a000-000000000001", "role": 15});
+    let request = |method: &str, path: &str, body: Vec<u8>| {
+        let request = Request::builder().method(method).uri(path).header("X-Api-Key", "bob");
+        request.header("Content-Type", "application/json").body(Bytes::from(body)).expect("a request")
+    };
+    let joined = gateway.sandbox().handle(request("POST", &members, ada.to_string().into_bytes()));
+    assert_eq!(joined.status(), 201);
+    let joined: Value = serde_json::from_slice(joined.body()).expect("a membership");
+    named(true).await;
+    let membership = format!("{members}{}/", joined["id"].as_str().expect("an id"));
+    assert_eq!(gateway.sandbox().handle(request("DELETE", &membership, Vec::new())).status(), 204);
+    named(false).await;
+}
+
+#[tokio::test]
+async fn a_context_of_the_workspace_names_only_the_projects_its_reader_sees() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = format!("sqlite:{}", folder.path().join("store.db").display());
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("store.url", &url)]).await;
+    let store = gateway.store().await;
+    let mut entry = crate::support::audit::entry(1);
+    entry.project = None;
+    entry.target_display_name = "Everywhere".into();
+    entry.old_value = None;
+    entry.new_value = Some(json!({"name": "Everywhere", "project_ids": [WEB, SEC]}));
+    store.record(crate::support::audit::ACME, &[entry]).await.expect("written");
+    let all = log(&gateway, "ada", "search=everywhere").await;
+    assert_eq!(all.data()[0]["new_value"], json!({"name": "Everywhere", "project_ids": [WEB]}));
+    assert_eq!(all.data()[0]["target_display_name"], "Everywhere");
+}
