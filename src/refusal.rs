@@ -136,6 +136,11 @@ pub enum Refusal {
         /// Whole seconds until it is worth trying again, at least 1.
         retry_after: u64,
     },
+    /// 503 `upstream_unavailable`: a list changed faster than it can be read; nothing was written.
+    KeptChanging {
+        /// For the log only.
+        cause: String,
+    },
     /// 504 `upstream_timeout`: v1 did not answer in time.
     UpstreamTimeout {
         /// Prose: whether a write may have been carried out.
@@ -259,6 +264,7 @@ impl Refusal {
             | Self::UpstreamFault { .. }
             | Self::OutcomeUnknown { timed_out: false, .. } => 502,
             Self::UpstreamUnavailable { .. }
+            | Self::KeptChanging { .. }
             | Self::Overloaded
             | Self::TurnNotReached { .. }
             | Self::IndexBuilding { .. }
@@ -288,7 +294,7 @@ impl Refusal {
             Self::UpstreamError { .. }
             | Self::UpstreamFault { .. }
             | Self::OutcomeUnknown { timed_out: false, .. } => "upstream_error",
-            Self::UpstreamUnavailable { .. } => "upstream_unavailable",
+            Self::UpstreamUnavailable { .. } | Self::KeptChanging { .. } => "upstream_unavailable",
             Self::UpstreamTimeout { .. } | Self::OutcomeUnknown { timed_out: true, .. } => "upstream_timeout",
             Self::Overloaded | Self::TurnNotReached { .. } => "overloaded",
             Self::DeadlineExceeded { .. } => "deadline_exceeded",

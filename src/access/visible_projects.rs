@@ -11,38 +11,37 @@ use crate::refusal::Refusal;
 use crate::v1::{Client, ReadFailure, V1Key};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use uuid::Uuid;
 
 /// The newest first, as a list that grows is read best.
-const QUERY: &str = "fields=id,archived_at&order_by=-created_at";
+const QUERY: &str = "fields=id,identifier,archived_at&order_by=-created_at";
 
 /// Projects of a workspace that are not 404 for a caller.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct VisibleProjects(HashSet<Uuid>);
+pub struct VisibleProjects(HashMap<Uuid, Box<str>>);
 
 impl VisibleProjects {
     /// Whether the caller sees this one.
     pub fn contains(&self, project: Uuid) -> bool {
-        self.0.contains(&project)
+        self.0.contains_key(&project)
+    }
+
+    /// The one with this identifier, which v1 keeps unique within a workspace.
+    pub fn with_identifier(&self, identifier: &str) -> Option<Uuid> {
+        self.0.iter().find(|(_, known)| ***known == *identifier).map(|(id, _)| *id)
     }
 
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = Uuid> {
-        self.0.iter().copied()
-    }
-}
-
-impl FromIterator<Uuid> for VisibleProjects {
-    fn from_iter<I: IntoIterator<Item = Uuid>>(projects: I) -> Self {
-        Self(projects.into_iter().collect())
+        self.0.keys().copied()
     }
 }
 
 /// Weight in bytes, roughly.
 pub(super) fn weight(seen: &Arc<VisibleProjects>) -> u32 {
-    u32::try_from(seen.0.len()).unwrap_or(u32::MAX).saturating_mul(24).saturating_add(200)
+    u32::try_from(seen.0.len()).unwrap_or(u32::MAX).saturating_mul(64).saturating_add(200)
 }
 
 /// Asks v1. 403 and 404 are the verdict "not visible" (`projects_list_outsider`).
@@ -56,7 +55,7 @@ pub(super) async fn ask(
     match client.read_all(&key, &path, QUERY, &ctx).await {
         Ok(pages) => {
             let rows = pages.iter().map(|page| read(page)).collect::<Result<Vec<_>, _>>()?;
-            Ok(Ok(Arc::new(rows.into_iter().flatten().collect())))
+            Ok(Ok(Arc::new(VisibleProjects(rows.into_iter().flatten().collect()))))
         }
         Err(ReadFailure::Answered(answer)) if matches!(answer.status, 403 | 404) => Ok(Err(Refusal::not_found())),
         Err(failure) => Err(failure.into()),
@@ -71,6 +70,7 @@ struct Page {
 #[derive(Deserialize)]
 struct Row {
     id: Uuid,
+    identifier: Box<str>,
     #[serde(deserialize_with = "present")]
     archived_at: Option<IgnoredAny>,
 }
@@ -80,11 +80,12 @@ fn present<'de, D: Deserializer<'de>>(given: D) -> Result<Option<IgnoredAny>, D:
     Option::deserialize(given)
 }
 
-fn read(page: &[u8]) -> Result<impl Iterator<Item = Uuid>, Refusal> {
+fn read(page: &[u8]) -> Result<impl Iterator<Item = (Uuid, Box<str>)>, Refusal> {
     let page: Page = serde_json::from_slice(page).map_err(|cause| {
         Refusal::upstream("The projects of the workspace could not be read.", format!("projects page: {cause}"))
     })?;
-    Ok(page.results.into_iter().filter(|row| row.archived_at.is_none()).map(|row| row.id))
+    let live = page.results.into_iter().filter(|row| row.archived_at.is_none());
+    Ok(live.map(|row| (row.id, row.identifier)))
 }
 
 #[cfg(test)]
@@ -95,10 +96,13 @@ mod tests {
     fn archived_projects_are_not_there_and_a_row_that_does_not_tell_is_a_fault() {
         let (live, archived) = (Uuid::from_u128(1), Uuid::from_u128(2));
         let page = format!(
-            r#"{{"results":[{{"id":"{live}","archived_at":null}},{{"id":"{archived}","archived_at":"2026-11-21"}}]}}"#
+            r#"{{"results":[{{"id":"{live}","identifier":"A","archived_at":null}},
+                {{"id":"{archived}","identifier":"B","archived_at":"2026-11-21"}}]}}"#
         );
-        assert_eq!(read(page.as_bytes()).unwrap().collect::<Vec<_>>(), [live]);
-        let without = format!(r#"{{"results":[{{"id":"{live}"}}]}}"#);
+        let projects = VisibleProjects(read(page.as_bytes()).unwrap().collect());
+        assert_eq!(projects.iter().collect::<Vec<_>>(), [live]);
+        assert_eq!((projects.with_identifier("A"), projects.with_identifier("B")), (Some(live), None));
+        let without = format!(r#"{{"results":[{{"id":"{live}","identifier":"A"}}]}}"#);
         assert_eq!(read(without.as_bytes()).err().unwrap().code(), "upstream_error");
     }
 }

@@ -111,6 +111,10 @@ fn shown(refusal: &Refusal) -> Shown<'_> {
                 plain("Upstream Unavailable", "The service behind the gateway could not be reached."),
             ),
         ),
+        Refusal::KeptChanging { cause } => because(
+            cause,
+            again(SOON, plain("Upstream Unavailable", "The list kept changing while it was being read.")),
+        ),
         Refusal::UpstreamTimeout { detail } => plain("Upstream Timeout", detail),
         Refusal::OutcomeUnknown { detail, cause, timed_out } => {
             because(cause, plain(if *timed_out { "Upstream Timeout" } else { "Upstream Error" }, detail))
@@ -258,6 +262,7 @@ mod tests {
             Refusal::UpstreamError { detail: detail(), cause: cause() },
             Refusal::UpstreamFault { detail: detail(), cause: cause() },
             Refusal::UpstreamUnavailable { cause: cause(), retry_after: 3 },
+            Refusal::KeptChanging { cause: cause() },
             Refusal::UpstreamTimeout { detail: detail() },
             Refusal::OutcomeUnknown { detail: detail(), cause: cause(), timed_out: false },
             Refusal::OutcomeUnknown { detail: detail(), cause: cause(), timed_out: true },

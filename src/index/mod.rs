@@ -87,15 +87,9 @@ impl Index {
         rows.position(id).ok().map(|position| rows.item_at(position))
     }
 
-    /// The item with this number; of several (v1 lets numbers be written) the one with the lowest id.
-    pub fn by_sequence(&self, number: i64) -> Option<Item> {
-        self.matching(|row| row.sequence == number).next()
-    }
-
-    /// The item with this number, when there is just one.
-    pub fn only_by_sequence(&self, number: i64) -> Option<Item> {
-        let mut found = self.matching(|row| row.sequence == number);
-        found.next().filter(|_| found.next().is_none())
+    /// The items with this number, by id; there may be several, because v1 lets numbers be written (trap 18).
+    pub fn by_sequence(&self, number: i64) -> Vec<Item> {
+        self.matching(|row| row.sequence == number).collect()
     }
 
     /// The items whose parent is `id`, by id.

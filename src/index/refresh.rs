@@ -135,10 +135,8 @@ impl<S: Source> Refresh<'_, S> {
             floor = self.fetch(&mut verified.rows, &found.marks).await?;
             before = Some(found);
         }
-        Err(Refusal::upstream(
-            "The list kept changing while it was being read.",
-            "deltas and sweeps of the work items do not add up to their total_count",
-        ))
+        let cause = "deltas and sweeps of the work items do not add up to their total_count".into();
+        Err(Refusal::KeptChanging { cause })
     }
 
     /// Takes in everything that changed since the watermark, or since `floor` when that is earlier; answers

@@ -1,11 +1,14 @@
 //! One work item by its human key.
 //!
 //! v1's look-up knows no project in its path and hides what the caller cannot read behind 403 (trap 2,
-//! `items_key_private_project`); the key's form was checked before (trap 54).
+//! `items_key_private_project`); the key's form was checked before (trap 54). Where two live items have one number,
+//! which v1 lets be written, it fails (trap 18, `items_key_of_shared_number`): then the index of the project says
+//! which items have it.
 
 use super::answers::{Matter, Shown};
 use super::collection::bad_data;
 use super::job::Job;
+use crate::context::Note;
 use crate::plan::PathTemplate;
 use crate::refusal::Refusal;
 use crate::translate::Fault;
@@ -22,14 +25,17 @@ pub(super) fn another(cause: String) -> Refusal {
 }
 
 impl Job {
-    /// The live item with a human key, and the id of its project.
+    /// The live item with a human key, and the id of its project; none when v1 cannot tell and the index must.
     ///
     /// # Errors
     /// 404 for whatever v1 does not show: unknown, archived, or in a project the caller cannot read.
-    pub(super) async fn item_by_key(&self, key: &HumanKey) -> Result<(Item, Uuid), Refusal> {
+    pub(super) async fn item_by_key(&self, key: &HumanKey) -> Result<Option<(Item, Uuid)>, Refusal> {
         let request = self.request_by_key(&key.to_string())?;
         let answer = self.ask_kept(Shown::Key(self.key().id()), request, |answer| self.about_key(answer)).await;
-        let answer = answer.map_err(|refusal| self.after_refused_read(refusal))?;
+        let answer = match answer {
+            Err(Refusal::UpstreamFault { .. }) => return Ok(None),
+            outcome => outcome.map_err(|refusal| self.after_refused_read(refusal))?,
+        };
         match answer.status {
             200 => {
                 let (item, project) = self.owned_item(&answer.body)?;
@@ -37,7 +43,7 @@ impl Job {
                     let cause = format!("v1 answered {key} with number {}", item.sequence_id);
                     return Err(another(cause));
                 }
-                Ok((item, project))
+                Ok(Some((item, project)))
             }
             // An unknown or unreachable project is 403 here (`items_key_unknown_project`).
             403 | 404 => Err(Refusal::not_found()),
@@ -52,6 +58,39 @@ impl Job {
             about.extend([Matter::Project(project), Matter::Record(item.id)]);
         }
         about
+    }
+
+    /// The live item of this call's project with a human key.
+    ///
+    /// # Errors
+    /// As [`Job::item_by_key`], and as [`Job::item_by_number`].
+    pub(super) async fn own_item_by_key(&self, key: &HumanKey) -> Result<Item, Refusal> {
+        let project = self.card()?.id;
+        match self.item_by_key(key).await? {
+            Some((item, owner)) if owner == project => Ok(item),
+            Some(_) => Err(Refusal::not_found()),
+            None => self.item_by_number(key).await,
+        }
+    }
+
+    /// The live item of this call's project with the number of `key`, by the index.
+    ///
+    /// # Errors
+    /// 404 when there is none; 409 when several have it, because none of them is the one with this key.
+    pub(super) async fn item_by_number(&self, key: &HumanKey) -> Result<Item, Refusal> {
+        let scope = self.index_scope()?;
+        let index = self.index(&scope).await.map_err(|refusal| self.after_refused_read(refusal))?;
+        self.call.ctx.meter.note(Note::Index);
+        let mut found = index.by_sequence(key.number.into());
+        match (found.pop(), found.is_empty()) {
+            (None, _) => Err(Refusal::not_found()),
+            (Some(item), true) => self.with_live_labels(item).await,
+            (Some(item), false) => {
+                let ids: Vec<String> = found.iter().chain([&item]).map(|item| item.id.to_string()).collect();
+                let detail = format!("{key} is the number of several work items: {}.", ids.join(", "));
+                Err(Refusal::Conflict { detail })
+            }
+        }
     }
 
     /// The call that looks `key` up in the workspace of this call.

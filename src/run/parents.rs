@@ -48,9 +48,11 @@ pub(super) async fn resolve(
 async fn by_key(job: &Job, key: &str) -> Result<Option<Item>, Refusal> {
     let key = HumanKey::parse(key.trim()).filter(|key| job.card().is_ok_and(|card| card.identifier == key.project));
     let Some(key) = key else { return Ok(None) };
-    let project = job.card()?.id;
-    let found = if_live(job.item_by_key(&key).await)?;
-    Ok(found.filter(|(_, owner)| *owner == project).map(|(item, _)| item))
+    match job.own_item_by_key(&key).await {
+        // A key that several items have names none of them.
+        Err(Refusal::Conflict { .. }) => Ok(None),
+        read => if_live(read),
+    }
 }
 
 fn if_live<T>(read: Result<T, Refusal>) -> Result<Option<T>, Refusal> {

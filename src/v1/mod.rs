@@ -16,6 +16,7 @@ mod outcome;
 mod paged;
 mod refusals;
 mod retry;
+mod whole;
 
 pub use base_url::{BaseUrl, BaseUrlError};
 pub use breaker::{Breaker, Ended, Health, Pass};

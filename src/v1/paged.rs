@@ -1,23 +1,25 @@
 //! A complete v1 collection, read in as few calls as possible.
 //!
 //! v1's pages are cut anew for every request (trap 43, `pagination_second_after_delete`): rows that come
-//! or go between two pages shift the rest, so that a row is missed or seen twice. The read is therefore
-//! checked against v1's own count and repeated once. May use: `context`, `refusal`, this folder.
+//! or go between two pages shift the rest. `whole` tells when what was read is one state of the collection all the
+//! same; until then the pages are read again, a few times. May use: `context`, `refusal`, this folder.
 
 use super::client::Client;
 use super::message::{V1Error, V1Request, V1Response};
+use super::whole::Looks;
 use super::{V1Key, refusals};
 use crate::context::Context;
 use crate::refusal::Refusal;
 use bytes::Bytes;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use std::collections::HashSet;
 use uuid::Uuid;
 
 /// Largest page v1 gives (`pagination_per_page_1001` is refused).
 const PER_PAGE: usize = 1000;
-/// Times a collection is read before it is given up as moving too fast.
-const READS: u32 = 2;
+/// Times a collection is walked through before it is given up as moving too fast.
+const WALKS: u32 = 4;
 
 /// Why a collection could not be read completely.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,20 +62,14 @@ struct Row {
     id: Uuid,
 }
 
-/// One walk over all pages.
-struct Walk {
-    bodies: Vec<Bytes>,
-    /// Whether the rows add up to v1's count and no row came twice.
-    whole: bool,
-}
-
 impl Client {
-    /// Reads all pages of the collection at `path`, returning the page bodies in order. `query` holds
-    /// `fields` and `order_by` only, and `fields`, if given, contains `id`.
+    /// Reads all pages of the collection at `path`, returning page bodies: those of v1 in order, or one in their
+    /// place when the collection changed meanwhile. `query` holds `fields` and `order_by` only, and `fields`, if given,
+    /// contains `id`.
     ///
     /// # Errors
     /// [`ReadFailure::Answered`] for a page that v1 refuses; [`ReadFailure::Refused`] when there is no
-    /// answer, a damaged one, or the rows do not add up twice in a row.
+    /// answer, a damaged one, or the collection changes faster than it can be read.
     pub async fn read_all(
         &self,
         key: &V1Key,
@@ -81,33 +77,46 @@ impl Client {
         query: &str,
         ctx: &Context,
     ) -> Result<Vec<Bytes>, ReadFailure> {
-        for _ in 0..READS {
-            let walk = self.walk(key, path, query, ctx).await?;
-            if walk.whole {
-                return Ok(walk.bodies);
+        let (mut looks, mut bodies) = (Looks::default(), Vec::new());
+        for _ in 0..WALKS {
+            let begun = bodies.len();
+            looks.begin();
+            let rows = self.walk(key, path, query, ctx, &mut looks, &mut bodies).await?;
+            match looks.whole() {
+                Some(whole) if begun == 0 && rows == whole.len() => return Ok(bodies),
+                Some(whole) => return put_together(&bodies, whole).map_err(ReadFailure::Refused),
+                None => {}
             }
         }
-        let cause = format!("the pages of {path} do not add up to their total_count");
-        Err(ReadFailure::Refused(Refusal::upstream("The list kept changing while it was being read.", cause)))
+        let cause = format!("the pages of {path} were never one state of it");
+        Err(ReadFailure::Refused(Refusal::KeptChanging { cause }))
     }
 
-    async fn walk(&self, key: &V1Key, path: &str, query: &str, ctx: &Context) -> Result<Walk, ReadFailure> {
-        let (mut bodies, mut ids, mut rows, mut first_total) = (Vec::new(), HashSet::new(), 0, None);
-        loop {
-            let body = self.page(key, path, page_query(bodies.len(), query), ctx).await?;
+    /// Reads the pages from the first to the last; how many rows they held.
+    async fn walk(
+        &self,
+        key: &V1Key,
+        path: &str,
+        query: &str,
+        ctx: &Context,
+        looks: &mut Looks,
+        bodies: &mut Vec<Bytes>,
+    ) -> Result<usize, ReadFailure> {
+        let mut rows = 0;
+        for number in 0.. {
+            let body = self.page(key, path, page_query(number, query), ctx).await?;
             let page: Page =
                 serde_json::from_slice(&body).map_err(|cause| ReadFailure::Refused(refusals::malformed(cause)))?;
-            let total = *first_total.get_or_insert(page.total_count);
-            rows += page.results.len();
-            ids.extend(page.results.iter().map(|row| row.id));
+            let ids: Vec<Uuid> = page.results.iter().map(|row| row.id).collect();
+            looks.page(page.total_count, &ids);
             bodies.push(body);
-            // A count that changed, or a page without rows that promises more, is a collection on the move.
-            let endless = page.results.is_empty() && page.next_page_results;
-            let moved = page.total_count != total || rows > total || endless;
-            if moved || !page.next_page_results {
-                return Ok(Walk { bodies, whole: !moved && rows == total && ids.len() == rows });
+            rows += ids.len();
+            // More pages than the rows fill would be read for ever.
+            if !page.next_page_results || number * PER_PAGE > page.total_count {
+                break;
             }
         }
+        Ok(rows)
     }
 
     async fn page(&self, key: &V1Key, path: &str, query: String, ctx: &Context) -> Result<Bytes, ReadFailure> {
@@ -118,6 +127,28 @@ impl Client {
             None => Err(ReadFailure::Answered(answer)),
         }
     }
+}
+
+/// One page of the rows in `whole`, each as it was last seen.
+fn put_together(bodies: &[Bytes], mut whole: HashSet<Uuid>) -> Result<Vec<Bytes>, Refusal> {
+    #[derive(Deserialize, Serialize)]
+    struct Rows<'b> {
+        #[serde(borrow)]
+        results: Vec<&'b RawValue>,
+    }
+    let mut put = Vec::with_capacity(whole.len());
+    for body in bodies.iter().rev() {
+        let page: Rows<'_> = serde_json::from_slice(body).map_err(refusals::malformed)?;
+        for row in page.results.into_iter().rev() {
+            let Row { id } = serde_json::from_str(row.get()).map_err(refusals::malformed)?;
+            if whole.remove(&id) {
+                put.push(row);
+            }
+        }
+    }
+    put.reverse();
+    let page = serde_json::to_vec(&Rows { results: put }).map_err(refusals::malformed)?;
+    Ok(vec![page.into()])
 }
 
 /// The query of page `number`. The page size is repeated on every page, because the cursor does not hold
@@ -137,6 +168,21 @@ fn page_query(number: usize, query: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_are_put_together_once_each_as_they_were_last_seen() {
+        let id = |n: u128| Uuid::from_u128(n);
+        let page = |rows: &[(u128, &str)]| {
+            let rows: Vec<_> =
+                rows.iter().map(|(n, name)| serde_json::json!({"id": id(*n), "name": name})).collect();
+            Bytes::from(serde_json::json!({"total_count": 3, "results": rows}).to_string())
+        };
+        let bodies = [page(&[(3, "c"), (2, "b")]), page(&[(2, "b again"), (1, "a")]), page(&[(9, "gone")])];
+        let put = put_together(&bodies, HashSet::from([id(1), id(2), id(3)])).unwrap();
+        let put: serde_json::Value = serde_json::from_slice(&put[0]).unwrap();
+        let names: Vec<_> = put["results"].as_array().unwrap().iter().map(|row| row["name"].clone()).collect();
+        assert_eq!(names, ["c", "b again", "a"]);
+    }
 
     #[test]
     fn the_page_size_is_on_every_page() {

@@ -1,6 +1,7 @@
 //! Traps of v1 in reading work items, by number.
 
-use crate::world::{ARCHIVED, id, new_item, one, recorded};
+use crate::support::gateway::Gateway;
+use crate::world::{ARCHIVED, ITEMS, V1_WEB, id, new_item, one, recorded};
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -52,4 +53,55 @@ async fn trap_54_the_form_of_a_key_is_checked_before_v1_is_asked() {
         gateway.get("ada", &key(lax)).await.expect_problem(404, "resource_not_found");
     }
     assert!(crate::world::steps(&gateway).is_empty(), "{:?}", crate::world::steps(&gateway));
+}
+
+/// Two live items of `WEB` with one number, as v1 lets them be written (`items_patch_sequence_id_accepted`).
+async fn doubled() -> (Gateway, String, String) {
+    let gateway = recorded().await;
+    let (first, second) = (id('e', 1), new_item(&gateway, json!({"name": "twin"})).await.text("id"));
+    gateway.patch("ada", &format!("{V1_WEB}work-items/{second}/"), json!({"sequence_id": 1})).await.expect(200);
+    (gateway, first, second)
+}
+
+#[tokio::test]
+async fn trap_18_a_key_that_two_items_have_is_told_with_both() {
+    let (gateway, first, second) = doubled().await;
+    let path = "/api/v2/workspaces/acme/work-items/WEB-1/";
+    let v1 = gateway.get("ada", &path.replace("/v2/", "/v1/")).await;
+    assert_eq!(v1.status, 500, "as recorded");
+    for warm in [false, true] {
+        let answer = gateway.get("ada", path).await.expect_problem(409, "conflict");
+        let detail = answer.text("detail");
+        assert!(detail.contains(&first) && detail.contains(&second) && detail.starts_with("WEB-1 "), "{detail}");
+        assert!(!detail.contains("write"), "{detail}");
+        // The list shows both, as it did.
+        let list = gateway.get("ada", &format!("{ITEMS}?sequence_id=1")).await.expect(200);
+        assert_eq!(list.data().len(), 2, "{warm}");
+    }
+    // As a reference the key names neither.
+    let body = json!({"name": "child", "parent": "WEB-1"});
+    let refused = gateway.post("ada", ITEMS, body).await.expect_problem(400, "validation_error");
+    assert_eq!(refused.error_fields(), ["parent"]);
+    // Who does not see the project learns nothing.
+    gateway.get("eve", path).await.expect_problem(404, "resource_not_found");
+    // Once only one of them is live the key is its own again.
+    gateway.delete("ada", &one(&second)).await.expect(204);
+    assert_eq!(gateway.get("ada", path).await.expect(200).text("id"), first);
+}
+
+#[tokio::test]
+async fn trap_18_a_doubled_pair_is_looked_up_in_the_index() {
+    let gateway = recorded().await;
+    let pair = json!({"name": "one", "external_id": "x-1", "external_source": "gh"});
+    let one = new_item(&gateway, pair).await.text("id");
+    let other = new_item(&gateway, json!({"name": "two", "external_id": "x-1"})).await.text("id");
+    // v1 does not look for a taken pair when only its source changes (trap 38).
+    let source = json!({"external_source": "gh"});
+    gateway.patch("ada", &format!("{V1_WEB}work-items/{other}/"), source).await.expect(200);
+    let found = gateway.get("ada", &format!("{ITEMS}?external_id=x-1&external_source=gh")).await.expect(200);
+    let mut ids: Vec<String> = found.column("id").iter().filter_map(|id| id.as_str().map(str::to_owned)).collect();
+    ids.sort();
+    let mut wanted = vec![one, other];
+    wanted.sort();
+    assert_eq!(ids, wanted);
 }

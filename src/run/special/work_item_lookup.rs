@@ -23,16 +23,39 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     {
         return shown(&within, &item).await;
     }
-    let (item, project) = match job.item_by_key(&key).await {
+    let (item, within) = match live(job, &key).await {
         Err(refusal) if refusal.is_trouble() && job.call.ctx.tolerant => {
-            let (item, within) = in_index(job, &key, Because::Trouble).await?.ok_or(refusal)?;
-            return shown(&within, &item).await;
+            in_index(job, &key, Because::Trouble).await?.ok_or(refusal)?
         }
         outcome => outcome?,
     };
+    shown(&within, &item).await
+}
+
+/// The item as v1 shows it, or where v1 cannot tell as the index does.
+async fn live(job: &Job, key: &HumanKey) -> Result<(Item, Job), Refusal> {
+    let Some((item, project)) = job.item_by_key(key).await? else { return by_index(job, key).await };
     let within = in_project(job, project).await?;
     job.runner.learn_identifier(job.slug(), within.card()?);
-    shown(&within, &item).await
+    Ok((item, within))
+}
+
+/// The answer of the index where v1 fails, as it does for a number that two live items have (trap 18,
+/// `items_key_of_shared_number`). The caller's own card and the caller's own list of projects say what may be shown.
+async fn by_index(job: &Job, key: &HumanKey) -> Result<(Item, Job), Refusal> {
+    let runner = &job.runner;
+    let mut within = match runner.project_with(job.slug(), &key.project) {
+        Some(known) => in_project(job, known).await.ok(),
+        None => None,
+    };
+    if within.as_ref().is_none_or(|within| within.card().is_ok_and(|card| card.identifier != key.project)) {
+        let visible = runner.access.visible_projects(&job.call.caller, job.slug(), &job.call.ctx).await?;
+        let project = visible.with_identifier(&key.project).ok_or_else(Refusal::not_found)?;
+        within = Some(in_project(job, project).await?);
+    }
+    let within = within.ok_or_else(Refusal::not_found)?;
+    let item = within.item_by_number(key).await?;
+    Ok((item, within))
 }
 
 /// The item with what is recorded on it.
@@ -57,7 +80,10 @@ async fn in_index(job: &Job, key: &HumanKey, because: Because) -> Result<Option<
     if within.card()?.identifier != key.project {
         return Ok(None);
     }
-    let find = |index: &Index| index.only_by_sequence(key.number.into());
+    let find = |index: &Index| {
+        let mut found = index.by_sequence(key.number.into());
+        found.pop().filter(|_| found.is_empty())
+    };
     let item = match because {
         Because::Short => within.item_in_shortage(find).await?,
         Because::Trouble => within.item_in_outage(find).await?,

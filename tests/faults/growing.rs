@@ -1,0 +1,191 @@
+//! Collections that change while they are read: between any two pages a row comes or goes at v1.
+
+use crate::support::gateway::{Answer, Gateway, WEB};
+use bytes::Bytes;
+use causeway::sandbox::{Config, Sandbox, Seed};
+use http::{Request, Response};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+use tokio::net::TcpListener;
+
+/// What happens at v1 before it answers a page; told the number of the page.
+type Between = Box<dyn FnMut(&Sandbox, usize) + Send>;
+
+/// A v1 whose lists at `path` change before each page of them.
+#[derive(Clone)]
+struct Changing {
+    sandbox: Sandbox,
+    path: &'static str,
+    between: Arc<Mutex<Between>>,
+}
+
+impl Changing {
+    async fn serve(self) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let base_url = format!("http://{}", listener.local_addr().expect("an address"));
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let v1 = self.clone();
+                let service = service_fn(move |request| v1.clone().answer(request));
+                tokio::spawn(async move {
+                    let _ = Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service).await;
+                });
+            }
+        });
+        base_url
+    }
+
+    async fn answer(self, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+        let (head, body) = request.into_parts();
+        let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+        let query = head.uri.query().unwrap_or_default();
+        if head.method == "GET" && head.uri.path().ends_with(self.path) && query.contains("per_page=1000") {
+            let page = query.split("cursor=1000:").nth(1).and_then(|rest| rest.split(':').next()?.parse().ok());
+            (self.between.lock().expect("a lock"))(&self.sandbox, page.unwrap_or(0));
+        }
+        Ok(self.sandbox.handle(Request::from_parts(head, body)).map(Full::new))
+    }
+}
+
+fn at_v1(sandbox: &Sandbox, method: &str, path: &str, body: Value) -> Value {
+    let uri = format!("{}/{path}", WEB.replace("/v2/", "/v1/"));
+    let request = Request::builder().method(method).uri(uri).header("X-Api-Key", "ada");
+    let request = request.header("Content-Type", "application/json").body(Bytes::from(body.to_string()));
+    let answer = sandbox.handle(request.expect("a request"));
+    assert!(answer.status().is_success(), "{method} {path}: {}", answer.status());
+    serde_json::from_slice(answer.body()).unwrap_or_default()
+}
+
+fn id_of(made: &Value) -> String {
+    made["id"].as_str().expect("an id").to_owned()
+}
+
+/// A sandbox with so many labels in `WEB`; their ids, the oldest first.
+fn with_labels(count: usize) -> (Sandbox, Vec<String>) {
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+    let make = |n| id_of(&at_v1(&sandbox, "POST", "labels/", json!({"name": format!("label {n}")})));
+    let ids = (0..count).map(make).collect();
+    sandbox.clear_journal();
+    (sandbox, ids)
+}
+
+async fn behind(sandbox: &Sandbox, path: &'static str, between: Between) -> Gateway {
+    let v1 = Changing { sandbox: sandbox.clone(), path, between: Arc::new(Mutex::new(between)) };
+    Gateway::with(&v1.serve().await, &[("cache.collection", "10m")]).await
+}
+
+/// All labels that the gateway shows, read from what it kept.
+async fn labels(gateway: &Gateway) -> (Answer, HashSet<String>) {
+    let first = gateway.get("ada", &format!("{WEB}/labels/?per_page=1")).await;
+    let mut ids = HashSet::new();
+    let mut next = format!("{WEB}/labels/?paginate=cursor&order_by=created_at&per_page=1000");
+    while first.status == 200 {
+        let page = gateway.get("ada", &next).await.expect(200);
+        ids.extend(page.column("id").iter().map(|id| id.as_str().expect("an id").to_owned()));
+        let Some(token) = page.json["next_cursor"].as_str() else { break };
+        next = format!("{WEB}/labels/?paginate=cursor&order_by=created_at&per_page=1000&cursor={token}");
+    }
+    (first, ids)
+}
+
+fn pages(sandbox: &Sandbox, path: &str) -> usize {
+    sandbox.journal().iter().filter(|entry| entry.path.contains(path) && entry.path.contains("per_page=1000")).count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn labels_that_grow_before_every_page_are_read_in_one_walk() {
+    let (sandbox, made) = with_labels(2_100);
+    let mut number = 0;
+    let grow = move |v1: &Sandbox, _: usize| {
+        number += 1;
+        at_v1(v1, "POST", "labels/", json!({"name": format!("new {number}")}));
+    };
+    let gateway = behind(&sandbox, "/labels/", Box::new(grow)).await;
+    let (answer, shown) = labels(&gateway).await;
+    // One came before the first page was cut; those after it are not part of what there was then.
+    assert_eq!(answer.expect(200).json["total_count"], 2_101);
+    assert_eq!(pages(&sandbox, "/labels/"), 3);
+    assert_eq!(shown.len(), 2_101);
+    assert!(made.iter().all(|id| shown.contains(id)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn labels_that_shrink_and_grow_once_are_read_again() {
+    let (sandbox, made) = with_labels(2_100);
+    let (gone, mut left) = (made[2_000].clone(), 1);
+    let change = move |v1: &Sandbox, page: usize| {
+        if page == 1 && left > 0 {
+            left -= 1;
+            // Of the rows that were read already: one behind them is missed by this walk, and the count stays.
+            at_v1(v1, "DELETE", &format!("labels/{gone}/"), json!({}));
+        }
+    };
+    let gateway = behind(&sandbox, "/labels/", Box::new(change)).await;
+    let (answer, shown) = labels(&gateway).await;
+    assert_eq!(answer.expect(200).json["total_count"], 2_099);
+    let rest: HashSet<String> = made.iter().filter(|id| **id != made[2_000]).cloned().collect();
+    assert_eq!(shown, rest);
+    assert_eq!(pages(&sandbox, "/labels/"), 6);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn labels_of_which_one_goes_before_every_page_are_proven_by_what_was_seen_twice() {
+    let (sandbox, made) = with_labels(2_100);
+    let (mut newest, all) = (made.clone().into_iter().rev(), made);
+    let shrink = move |v1: &Sandbox, page: usize| {
+        if page > 0
+            && let Some(id) = newest.next()
+        {
+            at_v1(v1, "DELETE", &format!("labels/{id}/"), json!({}));
+        }
+    };
+    let gateway = behind(&sandbox, "/labels/", Box::new(shrink)).await;
+    let (answer, shown) = labels(&gateway).await;
+    let total = answer.expect(200).json["total_count"].as_u64().expect("a count") as usize;
+    assert!(total < all.len() && shown == all[..total].iter().cloned().collect(), "{total}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn labels_that_never_stand_still_are_worth_another_try_and_no_fault() {
+    let (sandbox, made) = with_labels(2_100);
+    let mut left: std::collections::VecDeque<String> = made.into();
+    let shrink = move |v1: &Sandbox, _: usize| {
+        // One of each page: at every instant some are there that no later page shows.
+        let middle = left.remove(left.len() / 2);
+        for id in [left.pop_front(), middle, left.pop_back()].into_iter().flatten() {
+            at_v1(v1, "DELETE", &format!("labels/{id}/"), json!({}));
+        }
+    };
+    let gateway = behind(&sandbox, "/labels/", Box::new(shrink)).await;
+    let answer = gateway.get("ada", &format!("{WEB}/labels/?per_page=1")).await;
+    let answer = answer.expect_problem(503, "upstream_unavailable");
+    assert!(answer.headers.contains_key("retry-after"));
+    assert!(answer.text("detail").contains("kept changing"), "{}", answer.json);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_item_is_deleted_although_others_come_meanwhile() {
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+    let make = |v1: &Sandbox, name: &str| id_of(&at_v1(v1, "POST", "work-items/", json!({"name": name})));
+    let parent = make(&sandbox, "parent");
+    let child = make(&sandbox, "child");
+    at_v1(&sandbox, "PATCH", &format!("work-items/{child}/"), json!({"parent": parent}));
+    for n in 0..1_100 {
+        make(&sandbox, &format!("item {n}"));
+    }
+    let grow = move |v1: &Sandbox, _: usize| {
+        make(v1, "new");
+    };
+    let gateway = behind(&sandbox, "/work-items/", Box::new(grow)).await;
+    gateway.delete("ada", &format!("{WEB}/work-items/{parent}/")).await.expect(204);
+    // The child is at the very end of v1's list and lives on without a parent.
+    let child = gateway.get("ada", &format!("{WEB}/work-items/{child}/")).await.expect(200);
+    assert_eq!(child.json["parent_id"], Value::Null);
+}
