@@ -416,7 +416,16 @@ mod tests {
     use super::*;
 
     fn query(order: AuditOrder, descending: bool, start: AuditStart) -> AuditQuery {
-        AuditQuery { filters: Vec::new(), search: None, order, descending, start, per_page: 200, count: false, visible: None }
+        AuditQuery {
+            filters: Vec::new(),
+            search: None,
+            order,
+            descending,
+            start,
+            per_page: 200,
+            count: false,
+            visible: None,
+        }
     }
 
     async fn plan_of(store: &Store, query: &AuditQuery) -> String {

@@ -9,10 +9,12 @@
 //! May use: this folder.
 
 use super::error::StoreError;
+use super::recovery::{Writable, is_read_only};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::migrate::Migrator;
 use sqlx::{Any, AnyConnection, AnyPool, AssertSqlSafe, ConnectOptions, Connection, Executor, Row, Transaction};
 use std::fs::OpenOptions;
+use std::future::ready;
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::str::FromStr;
@@ -64,6 +66,9 @@ pub struct Engine {
     /// Writers of this process, one at a time; SQLite has one writer anyhow, and a queue is fairer than
     /// polling for its lock.
     turn: Option<Arc<Mutex<()>>>,
+    /// The URL of a SQLite store that is opened for reading where it cannot be written.
+    file: Option<Arc<str>>,
+    pub(super) writable: Arc<Writable>,
 }
 
 /// A transaction that writes; rolled back unless committed.
@@ -81,16 +86,31 @@ impl Engine {
             let scheme = url.split_once(':').map_or(url, |(scheme, _)| scheme);
             return Err(StoreError::UnknownKind { url: scheme.into() });
         };
-        let options =
-            pool_options(kind, url).after_connect(move |connection, _| Box::pin(prepare(kind, connection)));
-        let address = if kind == Kind::Sqlite { creating(url) } else { url.to_owned() };
-        // Statements are logged by their callers, who know what they mean.
-        let target = AnyConnectOptions::from_str(&address)?.disable_statement_logging();
+        let (writable, file) = (Arc::<Writable>::default(), chosen_by_us(kind, url).then(|| url.into()));
+        let target = target_of(kind, url, &writable)?;
         // A pool tries again and again until its time is up; one connection says at once what is wrong.
-        prepare(kind, &mut target.connect().await?).await?;
-        let pool = options.connect_with(target).await?;
+        drop(connected(kind, &target).await?);
+        let pool = pool_options(kind, url, &writable).connect_with(target).await?;
         let turn = (kind == Kind::Sqlite).then(Arc::default);
-        Ok(Self { kind, pool, turn })
+        Ok(Self { kind, pool, turn, file, writable })
+    }
+
+    /// Where the next connections lead; none for a file that can still only be read.
+    pub(super) fn target(&self) -> Result<Option<AnyConnectOptions>, StoreError> {
+        let Some(url) = &self.file else { return Ok(Some(AnyConnectOptions::clone(&self.pool.connect_options()))) };
+        // SQLite takes a write transaction on a file opened for reading for one that reads.
+        let address = creating(url);
+        if address.contains(READ_ONLY) { Ok(None) } else { options_of(&address).map(Some) }
+    }
+
+    /// Later connections lead to `target`.
+    pub(super) fn renew(&self, target: AnyConnectOptions) {
+        self.pool.set_connect_options(target);
+    }
+
+    /// Whether the store can only be read, as far as is known.
+    pub fn is_read_only(&self) -> bool {
+        self.writable.is_lost()
     }
 
     /// Creates or changes the tables to what this version needs.
@@ -142,6 +162,7 @@ impl Engine {
 
     /// The pool, for single statements.
     pub fn pool(&self) -> &AnyPool {
+        self.look_again_beside();
         &self.pool
     }
 
@@ -154,7 +175,7 @@ impl Engine {
             Kind::Sqlite => "BEGIN DEFERRED",
             Kind::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
         };
-        Ok(self.pool.begin_with(begin).await?)
+        Ok(self.pool().begin_with(begin).await?)
     }
 
     /// A transaction that writes.
@@ -170,6 +191,7 @@ impl Engine {
             Kind::Sqlite => "BEGIN IMMEDIATE",
             Kind::Postgres => "BEGIN",
         };
+        self.look_again().await;
         Ok(Writing { transaction: self.pool.begin_with(begin).await?, _turn: turn })
     }
 
@@ -216,6 +238,27 @@ pub(super) fn sql(text: String) -> AssertSqlSafe<String> {
     AssertSqlSafe(text)
 }
 
+/// Where connections to the store at `url` lead.
+fn target_of(kind: Kind, url: &str, writable: &Writable) -> Result<AnyConnectOptions, StoreError> {
+    let address = if kind == Kind::Sqlite { creating(url) } else { url.to_owned() };
+    if chosen_by_us(kind, url) && address.contains(READ_ONLY) {
+        writable.lost();
+    }
+    options_of(&address)
+}
+
+fn options_of(address: &str) -> Result<AnyConnectOptions, StoreError> {
+    // Statements are logged by their callers, who know what they mean.
+    Ok(AnyConnectOptions::from_str(address)?.disable_statement_logging())
+}
+
+/// One connection, ready for use.
+pub(super) async fn connected(kind: Kind, target: &AnyConnectOptions) -> Result<AnyConnection, StoreError> {
+    let mut connection = target.connect().await?;
+    prepare(kind, &mut connection).await?;
+    Ok(connection)
+}
+
 async fn prepare(kind: Kind, connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
     match kind {
         Kind::Sqlite => {
@@ -234,10 +277,18 @@ async fn prepare(kind: Kind, connection: &mut AnyConnection) -> Result<(), sqlx:
     Ok(())
 }
 
+/// Whether it is found out here how a store can be opened, and not said by whoever configured it.
+fn chosen_by_us(kind: Kind, url: &str) -> bool {
+    kind == Kind::Sqlite && !in_memory(url) && !url.contains("mode=")
+}
+
+/// How a file that cannot be written is opened.
+const READ_ONLY: &str = "mode=ro";
+
 /// The URL that creates a missing file, which is made for the owner's eyes only: SQLite gives its side files
 /// the same rights. If that fails, opening the store fails too and says why.
 fn creating(url: &str) -> String {
-    if in_memory(url) || url.contains("mode=") {
+    if !chosen_by_us(Kind::Sqlite, url) {
         return url.to_owned();
     }
     let file = url.trim_start_matches("sqlite:").trim_start_matches("//");
@@ -286,8 +337,21 @@ fn in_memory(url: &str) -> bool {
 }
 
 /// A store in memory lives in its connection: one, and never closed.
-fn pool_options(kind: Kind, url: &str) -> AnyPoolOptions {
-    let options = AnyPoolOptions::new().acquire_timeout(BUSY);
+fn pool_options(kind: Kind, url: &str, writable: &Arc<Writable>) -> AnyPoolOptions {
+    let (opened, used) = (Arc::clone(writable), Arc::clone(writable));
+    let options = AnyPoolOptions::new()
+        .acquire_timeout(BUSY)
+        .after_connect(move |connection, _| {
+            let opened = Arc::clone(&opened);
+            Box::pin(async move {
+                prepare(kind, connection).await?;
+                if kind == Kind::Postgres && is_read_only(connection).await? {
+                    opened.lost();
+                }
+                Ok(())
+            })
+        })
+        .before_acquire(move |_, connection| Box::pin(ready(Ok(used.is_current(connection.age)))));
     if in_memory(url) {
         return options.max_connections(1).min_connections(1).idle_timeout(None).max_lifetime(None);
     }

@@ -25,6 +25,7 @@ mod lines;
 pub mod oauth;
 mod overlay;
 mod overlays;
+mod recovery;
 mod repeated;
 mod rows;
 mod tables;
@@ -111,11 +112,17 @@ impl Store {
         &self.engine
     }
 
+    /// Whether the store could only be read when it was last used.
+    pub fn is_read_only(&self) -> bool {
+        self.engine.is_read_only()
+    }
+
     /// Whether the store can be read now.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot.
     pub async fn ping(&self) -> Result<(), StoreError> {
+        self.engine.look_again().await;
         self.recorded().await.map(|_| ())
     }
 

@@ -81,9 +81,9 @@ impl Client {
         for _ in 0..WALKS {
             let begun = bodies.len();
             looks.begin();
-            let rows = self.walk(key, path, query, ctx, &mut looks, &mut bodies).await?;
+            let Some(rows) = self.walk(key, path, query, ctx, &mut looks, &mut bodies).await? else { continue };
             match looks.whole() {
-                Some(whole) if begun == 0 && rows == whole.len() => return Ok(bodies),
+                Some(whole) if looks.walk_is_whole() && rows == whole.len() => return Ok(bodies.split_off(begun)),
                 Some(whole) => return put_together(&bodies, whole).map_err(ReadFailure::Refused),
                 None => {}
             }
@@ -92,7 +92,7 @@ impl Client {
         Err(ReadFailure::Refused(Refusal::KeptChanging { cause }))
     }
 
-    /// Reads the pages from the first to the last; how many rows they held.
+    /// Reads the pages from the first to the last; how many rows they held, none when there was no last one.
     async fn walk(
         &self,
         key: &V1Key,
@@ -101,7 +101,7 @@ impl Client {
         ctx: &Context,
         looks: &mut Looks,
         bodies: &mut Vec<Bytes>,
-    ) -> Result<usize, ReadFailure> {
+    ) -> Result<Option<usize>, ReadFailure> {
         let mut rows = 0;
         for number in 0.. {
             let body = self.page(key, path, page_query(number, query), ctx).await?;
@@ -111,12 +111,15 @@ impl Client {
             looks.page(page.total_count, &ids);
             bodies.push(body);
             rows += ids.len();
-            // More pages than the rows fill would be read for ever.
-            if !page.next_page_results || number * PER_PAGE > page.total_count {
+            if !page.next_page_results {
+                return Ok(Some(rows));
+            }
+            // A page without rows, or one more than v1 counts rows, that promises more would do so for ever.
+            if ids.is_empty() || number > page.total_count {
                 break;
             }
         }
-        Ok(rows)
+        Ok(None)
     }
 
     async fn page(&self, key: &V1Key, path: &str, query: String, ctx: &Context) -> Result<Bytes, ReadFailure> {

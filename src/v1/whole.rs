@@ -73,9 +73,14 @@ impl Looks {
         }
     }
 
+    /// Whether the first proof holds: the rows of this walk are the whole collection.
+    pub(super) fn walk_is_whole(&self) -> bool {
+        self.walk.proven && self.walk.ids.len() == self.walk.first_total
+    }
+
     /// The rows that were the whole collection at one instant, once the last page of a walk is read.
     pub(super) fn whole(&self) -> Option<HashSet<Uuid>> {
-        if self.walk.proven && self.walk.ids.len() == self.walk.first_total {
+        if self.walk_is_whole() {
             return Some(self.walk.ids.clone());
         }
         let call = self.proven_call()?;
@@ -186,7 +191,7 @@ mod tests {
 
     /// A hundred times as many cases in a long run.
     fn runner(everyday: u32) -> TestRunner {
-        let times = if std::env::var_os("LONG_TESTS").is_some() { 100 } else { 1 };
+        let times = if std::env::var_os("LONG_TESTS").is_some_and(|value| value == "1") { 100 } else { 1 };
         TestRunner::new(Config { cases: everyday * times, failure_persistence: None, ..Config::default() })
     }
 

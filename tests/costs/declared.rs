@@ -40,7 +40,8 @@ async fn warm_is_as_declared() {
         place.prepare(operation).await;
         place.warm(operation).await;
         let own = PLAN.resource_of(operation).source == Source::Own;
-        if operation.surface != Surface::Project && !own {
+        // Nothing else reads the list of projects that the audit log needs.
+        if operation.surface != Surface::Project && (!own || operation.id.starts_with("audit_logs_")) {
             place.ask(operation).await.expect(200);
         }
         place.gateway.sandbox().clear_journal();

@@ -3,14 +3,14 @@
 //!
 //! May use: the public interface of the crate and `tests/support`.
 
-#[allow(dead_code)]
-#[path = "../traps/scene.rs"]
 mod growing;
 mod injected;
 mod outage;
 mod outage_long;
 mod outcomes;
 mod proxy;
+#[allow(dead_code)]
+#[path = "../traps/scene.rs"]
 mod scene;
 #[path = "../support/mod.rs"]
 mod support;

@@ -34,7 +34,9 @@ async fn furnished() -> (Gateway, Vec<String>) {
             gateway.post(who, &options, json!({"name": format!("{word} two")})).await.expect(201).text("id");
         let attach = format!("{at}/work-item-types/{kind}/properties/");
         gateway.post(who, &attach, json!({"properties": [property]})).await;
-        gateway.patch(who, &format!("{at}/work-item-types/{kind}/"), json!({"name": format!("{word} again")})).await;
+        gateway
+            .patch(who, &format!("{at}/work-item-types/{kind}/"), json!({"name": format!("{word} again")}))
+            .await;
         if project == SEC {
             private.extend([kind, property, option]);
         }
@@ -79,7 +81,11 @@ async fn entries_of_a_private_project_name_nothing_of_it() {
 async fn what_is_left_out_cannot_be_found_by_filter_or_search() {
     let (gateway, private) = furnished().await;
     for id in &private {
-        assert_eq!(log(&gateway, "ada", &format!("target_id={id}&count=true")).await.json["total_count"], 0, "{id}");
+        assert_eq!(
+            log(&gateway, "ada", &format!("target_id={id}&count=true")).await.json["total_count"],
+            0,
+            "{id}"
+        );
     }
     for search in [WORD, "xyzzy%20one", "XYZZY%20TYPE"] {
         assert_eq!(log(&gateway, "ada", &format!("search={search}")).await.json["total_count"], 0, "{search}");

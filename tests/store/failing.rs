@@ -8,7 +8,10 @@ use std::path::Path;
 use std::process::Command;
 use uuid::Uuid;
 
-on_both_engines![a_read_only_store_opens_and_is_read];
+on_both_engines![
+    a_read_only_store_opens_and_is_read,
+    a_store_that_was_read_only_at_start_is_written_once_it_can_be
+];
 
 /// More than any of these disks has left: something small may still find room in a full one.
 const HUGE: usize = 9_000_000;
@@ -47,6 +50,66 @@ async fn a_read_only_store_opens_and_is_read(place: Place) {
     store.close().await;
     let read_only = place.open().await;
     assert_only_read(&read_only, 1).await;
+}
+
+/// Makes a SQLite file look as on a read-only file system, also to root: what a writer makes beside it cannot be
+/// made, because folders of those names are there.
+fn block(place: &Place, blocked: bool) {
+    let file = place.file().display().to_string();
+    for beside in [format!("{file}-shm"), format!("{file}.{}", std::process::id())] {
+        if blocked {
+            std::fs::create_dir(beside).expect("a folder");
+        } else {
+            std::fs::remove_dir(beside).expect("the folder is removed");
+        }
+    }
+}
+
+async fn a_store_that_was_read_only_at_start_is_written_once_it_can_be(place: Place) {
+    let store = place.open().await;
+    define(&store, "Bug").await.unwrap();
+    let sqlite = is_sqlite(&store);
+    let name = place.url().rsplit('/').next().unwrap().split('?').next().unwrap().to_owned();
+    if !sqlite {
+        execute(&store, &format!("ALTER DATABASE {name} SET default_transaction_read_only = on")).await;
+    }
+    store.close().await;
+    if sqlite {
+        block(&place, true);
+    }
+    let store = place.open().await;
+    assert_only_read(&store, 1).await;
+    assert!(store.is_read_only());
+    let refused = define(&store, "not now").await.unwrap_err();
+    assert_eq!((refused.status(), refused.code()), (503, "store_unavailable"), "{refused:?}");
+    if sqlite {
+        block(&place, false);
+    } else {
+        let mut other = store.engine().pool().acquire().await.unwrap();
+        let off = format!("ALTER DATABASE {name} RESET default_transaction_read_only");
+        for statement in ["SET default_transaction_read_only = off", &off, "RESET default_transaction_read_only"] {
+            sqlx::query(sqlx::AssertSqlSafe(statement.to_owned())).execute(&mut *other).await.unwrap();
+        }
+    }
+    // No restart; it is looked at again about once a second.
+    let begun = std::time::Instant::now();
+    while let Err(refused) = define(&store, "writable again").await {
+        assert_eq!(refused.code(), "store_unavailable", "{refused:?}");
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "it stays read-only");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    assert!(!store.is_read_only());
+    // Every connection by now, also several at once.
+    let writes = (0..6).map(|n| {
+        let store = &store;
+        async move { define(store, &format!("type {n}")).await }
+    });
+    for written in futures_util::future::join_all(writes).await {
+        written.unwrap();
+    }
+    assert_eq!(store.catalogue(WORKSPACE).await.unwrap().types.len(), 8);
+    assert_eq!(store.findings().await.unwrap(), Vec::<String>::new());
+    store.close().await;
 }
 
 /// A small file system of its own, where this machine lets us have one.

@@ -164,10 +164,11 @@ async fn a_cursor_goes_on_under_either_order_and_keeps_no_filter() {
 }
 
 #[tokio::test]
-async fn it_costs_v1_nothing_but_the_proofs_of_access() {
+async fn it_costs_v1_nothing_but_the_proofs_of_access_and_the_list_of_projects() {
     let log = Log::new().await;
-    let cold = log.get("").await.expect(200);
+    let cold = log.get("?event_name=settings.features_updated&created_before=2020-01-01").await.expect(200);
     assert_eq!(cold.calls(), 3, "the person, the role, and the id of the workspace");
+    assert_eq!(log.get("").await.expect(200).calls(), 1, "the projects that ada sees, because entries name some");
     assert_eq!(log.get("?offset=10&search=row").await.expect(200).calls(), 0);
     assert_eq!(log.get(&format!("{}/", log.ids[3])).await.expect(200).calls(), 0);
 }

@@ -45,10 +45,10 @@ async fn many_listed_projects_are_proven_by_one_list() {
     let rows: Vec<Value> = [web().to_owned()]
         .iter()
         .chain(&others)
-        .map(|id| json!({"id": id, "archived_at": (*id == others[2]).then_some("2026-11-20T00:00:00Z")}))
+        .map(|id| json!({"id": id, "identifier": "P", "archived_at": (*id == others[2]).then_some("2026-11-20T00:00:00Z")}))
         .collect();
     let page = json!({"total_count": 4, "next_page_results": false, "results": rows});
-    let list = "workspaces/acme/projects/?per_page=1000&fields=id,archived_at";
+    let list = "workspaces/acme/projects/?per_page=1000&fields=id,identifier,archived_at&order_by=-created_at";
     let mut all = others.clone();
     all.push(web().to_owned());
     let body = |ids: &[String]| json!({"name": "Many", "project_ids": ids, "applies_to_all_work_item_types": true});
