@@ -63,34 +63,30 @@ impl Job {
     /// The live item of this call's project with a human key.
     ///
     /// # Errors
-    /// As [`Job::item_by_key`], and as [`Job::item_by_number`].
+    /// As [`Job::item_by_key`]; 404 also when several items have the key, which then names none of them.
     pub(super) async fn own_item_by_key(&self, key: &HumanKey) -> Result<Item, Refusal> {
         let project = self.card()?.id;
         match self.item_by_key(key).await? {
             Some((item, owner)) if owner == project => Ok(item),
             Some(_) => Err(Refusal::not_found()),
-            None => self.item_by_number(key).await,
+            None => match self.items_by_number(key).await?.as_slice() {
+                [item] => Ok(item.clone()),
+                _ => Err(Refusal::not_found()),
+            },
         }
     }
 
-    /// The live item of this call's project with the number of `key`, by the index.
+    /// The live items of this call's project with the number of `key`, by the index; the one created first is first.
     ///
     /// # Errors
-    /// 404 when there is none; 409 when several have it, because none of them is the one with this key.
-    pub(super) async fn item_by_number(&self, key: &HumanKey) -> Result<Item, Refusal> {
+    /// Why there is no index to ask.
+    pub(super) async fn items_by_number(&self, key: &HumanKey) -> Result<Vec<Item>, Refusal> {
         let scope = self.index_scope()?;
         let index = self.index(&scope).await.map_err(|refusal| self.after_refused_read(refusal))?;
         self.call.ctx.meter.note(Note::Index);
         let mut found = index.by_sequence(key.number.into());
-        match (found.pop(), found.is_empty()) {
-            (None, _) => Err(Refusal::not_found()),
-            (Some(item), true) => self.with_live_labels(item).await,
-            (Some(item), false) => {
-                let ids: Vec<String> = found.iter().chain([&item]).map(|item| item.id.to_string()).collect();
-                let detail = format!("{key} is the number of several work items: {}.", ids.join(", "));
-                Err(Refusal::Conflict { detail })
-            }
-        }
+        found.sort_by_key(|item| (item.created_at, item.id));
+        Ok(found)
     }
 
     /// The call that looks `key` up in the workspace of this call.

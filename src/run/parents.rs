@@ -48,11 +48,7 @@ pub(super) async fn resolve(
 async fn by_key(job: &Job, key: &str) -> Result<Option<Item>, Refusal> {
     let key = HumanKey::parse(key.trim()).filter(|key| job.card().is_ok_and(|card| card.identifier == key.project));
     let Some(key) = key else { return Ok(None) };
-    match job.own_item_by_key(&key).await {
-        // A key that several items have names none of them.
-        Err(Refusal::Conflict { .. }) => Ok(None),
-        read => if_live(read),
-    }
+    if_live(job.own_item_by_key(&key).await)
 }
 
 fn if_live<T>(read: Result<T, Refusal>) -> Result<Option<T>, Refusal> {

@@ -39,11 +39,7 @@ pub(super) async fn item(job: &Job, named: &str) -> Result<Option<Item>, Refusal
     }
     let card = job.card()?;
     let Some(key) = HumanKey::parse(named).filter(|key| key.project == card.identifier) else { return Ok(None) };
-    match Box::pin(job.own_item_by_key(&key)).await {
-        // A key that several items have names none of them.
-        Err(Refusal::Conflict { .. }) => Ok(None),
-        read => if_live(read),
-    }
+    if_live(Box::pin(job.own_item_by_key(&key)).await)
 }
 
 /// Live work items of this project by id; those v1 does not show are left out.

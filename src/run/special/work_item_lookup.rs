@@ -41,7 +41,7 @@ async fn live(job: &Job, key: &HumanKey) -> Result<(Item, Job), Refusal> {
 }
 
 /// The answer of the index where v1 fails, as it does for a number that two live items have (trap 18,
-/// `items_key_of_shared_number`). The caller's own card and the caller's own list of projects say what may be shown.
+/// `items_key_of_shared_number`): the one created first is shown. The caller's own card and the caller's own list of projects say what may be shown.
 async fn by_index(job: &Job, key: &HumanKey) -> Result<(Item, Job), Refusal> {
     let runner = &job.runner;
     let mut within = match runner.project_with(job.slug(), &key.project) {
@@ -54,7 +54,8 @@ async fn by_index(job: &Job, key: &HumanKey) -> Result<(Item, Job), Refusal> {
         within = Some(in_project(job, project).await?);
     }
     let within = within.ok_or_else(Refusal::not_found)?;
-    let item = within.item_by_number(key).await?;
+    let first = within.items_by_number(key).await?.into_iter().next().ok_or_else(Refusal::not_found)?;
+    let item = within.with_live_labels(first).await?;
     Ok((item, within))
 }
 
