@@ -14,13 +14,14 @@ use crate::edge::{
 };
 use crate::index::{IndexSettings, Indexes};
 use crate::limits::Limits;
+use crate::load::Memory;
 use crate::mapping::{Files, Texts};
 use crate::oauth::{Audited, Keyring, KeyringError, OAuth, OAuthPages};
 use crate::plan::{self, Plan};
 use crate::refusal::Refusal;
 use crate::request::V2;
 use crate::run::{FUNCTIONS, Runner, RunnerSettings, keep_ahead, settle_left_open};
-use crate::settings::{HttpAddress, ListenSettings, Settings};
+use crate::settings::{HttpAddress, Settings};
 use crate::store::Store;
 use crate::v1::{Budget, BudgetSettings, Client, ClientSettings, ConcurrencySettings, Quota, V1Key};
 use crate::v2::Reply;
@@ -101,7 +102,8 @@ pub fn compile_plan(directory: Option<&Path>) -> Result<Arc<Plan>, StartError> {
 /// A gateway that is ready to serve.
 pub struct App {
     stack: Stack,
-    listen: ListenSettings,
+    memory: Memory,
+    settings: Settings,
     upstream: HttpAddress,
     store: Store,
     oauth: OAuth,
@@ -127,7 +129,9 @@ impl App {
         let upstream = settings.upstream.needed_base_url()?.clone();
         let plan = compile_plan(settings.mappings.as_deref())?;
         let budget = Budget::new(budget_settings(settings));
-        let client = Client::new(client_settings(settings, &upstream))?.paced_by(budget.clone());
+        let memory = Memory::new(settings.limits.memory);
+        let client =
+            Client::new(client_settings(settings, &upstream))?.paced_by(budget.clone()).within(memory.clone());
         let breaker = client.breaker().clone();
         let (oauth, access, store) = authorization(settings, &client, upstream.as_str()).await?;
         let indexes = Indexes::new(client.clone(), index_settings(settings));
@@ -163,14 +167,20 @@ impl App {
             readiness: Arc::new(Ready { store: store.clone(), breaker, needs_v1: settings.ready.needs_v1 }),
         };
         Ok(Self {
-            stack: stack(settings, surface),
-            listen: settings.listen.clone(),
+            stack: stack(settings, surface, memory.clone()),
+            memory,
+            settings: settings.clone(),
             upstream,
             store,
             oauth,
             indexes,
             background,
         })
+    }
+
+    /// What its clients and v1 take of its memory.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
     }
 
     /// The authorization server.
@@ -192,7 +202,7 @@ impl App {
         listener: TcpListener,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
-        let outcome = serve(listener, self.stack, &self.listen, shutdown).await;
+        let outcome = serve(listener, self.stack, &self.settings, shutdown).await;
         drop(self.background);
         self.indexes.close().await;
         self.store.close().await;

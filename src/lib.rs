@@ -27,6 +27,7 @@ pub mod explain;
 pub mod heavy;
 pub mod index;
 pub mod limits;
+pub mod load;
 pub mod mapping;
 pub mod oauth;
 pub mod plan;

@@ -103,6 +103,9 @@ impl V2 {
             return Err(Refusal::invalid(format!("The query string has more than {MOST_PARAMETERS} parameters.")));
         }
         let body = if takes_body(operation) { body.await } else { Ok(Bytes::new()) };
+        if let Err(full @ Refusal::Overloaded) = body {
+            return Err(full);
+        }
         let content_type = text_of(&head, CONTENT_TYPE.as_str());
         let origin = origin(&head);
         let call = Call { operation: index, variables, parameters, caller, card, content_type, body, origin, ctx };

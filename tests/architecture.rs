@@ -27,13 +27,14 @@ const RULES: [(&str, Rule); 29] = [
     ("heavy", Only(&["context", "refusal"])),
     ("telemetry", Only(&["settings"])),
     ("limits", Only(&["context", "refusal", "settings"])),
+    ("load", Only(&["refusal"])),
     // What exists.
     ("mapping", Only(&[])),
     ("plan", Only(&["mapping"])),
     ("describe", Only(&["plan", "settings"])),
     ("catalogue", Only(&["plan", "refusal", "v2"])),
     // The two sides, which never know each other, and what lies between.
-    ("v1", Only(&["context", "refusal", "coalesce", "settings"])),
+    ("v1", Only(&["context", "refusal", "coalesce", "load", "settings"])),
     ("v2", Only(&["plan", "refusal"])),
     ("store", Only(&["catalogue", "refusal", "v1", "v2"])),
     ("translate", Only(&["plan", "refusal", "store", "v1", "v2"])),

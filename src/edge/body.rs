@@ -10,7 +10,6 @@ use http_body_util::{BodyExt, Empty, Full};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 /// Why a body cannot be read on: any error, in a type of its own.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +20,11 @@ impl BodyError {
     /// Wraps `error`.
     pub fn new(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self(error.into())
+    }
+
+    /// The body is not read on because of `refusal`, which is also what its request is answered with.
+    pub(super) fn refused(refusal: Refusal) -> Self {
+        Self::new(BodyRefused(refusal))
     }
 }
 
@@ -49,7 +53,8 @@ fn never(error: Infallible) -> BodyError {
 /// Reads a request body of at most `limit` bytes.
 ///
 /// # Errors
-/// `validation_error` when it is larger (O5), pauses too long, or cannot be read to its end.
+/// `validation_error` when it is larger (O5), too slow, or cannot be read to its end; `overloaded` when there is
+/// no room for it.
 pub async fn read_body(mut body: Body, limit: usize) -> Result<Bytes, Refusal> {
     if body.size_hint().lower() > limit as u64 {
         return Err(too_large(limit));
@@ -71,52 +76,24 @@ fn too_large(limit: usize) -> Refusal {
 }
 
 fn unreadable(error: &BodyError) -> Refusal {
-    if error.0.is::<BodyPaused>() {
+    if let Some(BodyRefused(refusal)) = error.0.downcast_ref() {
+        return refusal.clone();
+    }
+    if error.0.is::<BodyLate>() {
         return Refusal::invalid("The request body did not arrive in time.");
     }
     Refusal::invalid("The request body could not be read to its end.")
 }
 
-/// The body stopped arriving.
+/// The body was waited for long enough.
 #[derive(Debug, thiserror::Error)]
-#[error("nothing more of the body arrived in time")]
-pub(super) struct BodyPaused;
+#[error("the body did not arrive in time")]
+pub(super) struct BodyLate;
 
-/// `body`, failing with [`BodyPaused`] when nothing of it arrives for `pause`.
-pub(super) fn without_pauses(body: Body, pause: Duration) -> Body {
-    Paced { body, pause, timer: None }.boxed_unsync()
-}
-
-/// A body with a limit on the time between its pieces.
-struct Paced {
-    body: Body,
-    pause: Duration,
-    timer: Option<Pin<Box<tokio::time::Sleep>>>,
-}
-
-impl http_body::Body for Paced {
-    type Data = Bytes;
-    type Error = BodyError;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let this = &mut *self;
-        if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(cx) {
-            this.timer = None;
-            return Poll::Ready(frame);
-        }
-        let pause = this.pause;
-        let timer = this.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(pause)));
-        timer.as_mut().poll(cx).map(|()| Some(Err(BodyError::new(BodyPaused))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
+/// The gateway has no room for the body.
+#[derive(Debug, thiserror::Error)]
+#[error("no room for the body: {0:?}")]
+struct BodyRefused(Refusal);
 
 /// Somebody who watches a body go by and is dropped with it.
 pub(super) trait Watch: Send + Unpin + 'static {
@@ -127,9 +104,6 @@ pub(super) trait Watch: Send + Unpin + 'static {
     /// The body came to its end; not called when it fails or is given up before.
     fn complete(&mut self) {}
 }
-
-/// A semaphore permit is simply held as long as the body lives.
-impl Watch for tokio::sync::OwnedSemaphorePermit {}
 
 /// `body`, with `watch` beside it.
 pub(super) fn watched(body: Body, watch: impl Watch) -> Body {
@@ -205,12 +179,5 @@ mod tests {
             let refusal = read_body(body, 4).await.unwrap_err();
             assert_eq!((refusal.status(), refusal.code()), (400, "validation_error"));
         }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_body_that_stops_arriving_is_refused() {
-        let stalled = StreamBody::new(stream::pending::<Result<Frame<Bytes>, BodyError>>()).boxed_unsync();
-        let body = without_pauses(stalled, Duration::from_secs(10));
-        assert_eq!(read_body(body, 4).await, Err(Refusal::invalid("The request body did not arrive in time.")));
     }
 }

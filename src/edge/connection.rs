@@ -5,9 +5,10 @@
 //! what passes the socket and from which requests run. HTTP/2 heads cannot be told from other frames;
 //! there the idle time stands in for the head's.
 //!
-//! May use: `settings`, `edge::body`.
+//! May use: `load`, `settings`, `edge::body`.
 
 use super::body::Watch;
+use crate::load::Pace;
 use crate::settings::ListenSettings;
 use std::collections::BTreeMap;
 use std::io;
@@ -17,6 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 /// How the bytes of HTTP/2 begin.
@@ -34,8 +36,10 @@ struct State {
     head_begun: bool,
     any_received: bool,
     http2: bool,
-    /// Since when the socket has taken nothing.
-    unsent_since: Option<Instant>,
+    /// How far the socket is behind in taking what there is to send.
+    sending: Pace,
+    /// Whether it is to be closed to make room for another.
+    given_up: bool,
     /// Per request, since when its answer could go on but the client leaves it unread. The socket alone
     /// does not show it: an HTTP/2 client may hold back one stream and take others.
     unread_since: BTreeMap<u64, Instant>,
@@ -54,6 +58,8 @@ struct Limits {
 #[derive(Debug, Clone)]
 pub(super) struct Clock {
     state: Arc<Mutex<State>>,
+    /// Told when the connection is given up.
+    ended: Arc<Notify>,
     limits: Limits,
 }
 
@@ -68,11 +74,12 @@ impl Clock {
             head_begun: true,
             any_received: false,
             http2: false,
-            unsent_since: None,
+            sending: Pace::new(settings.send_pace, settings.send_timeout),
+            given_up: false,
             unread_since: BTreeMap::new(),
             requests: 0,
         };
-        Self { state: Arc::new(Mutex::new(state)), limits }
+        Self { state: Arc::new(Mutex::new(state)), ended: Arc::default(), limits }
     }
 
     /// Notes a request that runs until the returned value is dropped.
@@ -93,8 +100,23 @@ impl Clock {
                 return;
             }
             let look_again = now + self.shortest();
-            tokio::time::sleep_until(expiry.map_or(look_again, |at| at.min(look_again))).await;
+            tokio::select! {
+                () = tokio::time::sleep_until(expiry.map_or(look_again, |at| at.min(look_again))) => {}
+                () = self.ended.notified() => {}
+            }
         }
+    }
+
+    /// Since when no request runs; none while one does.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        let state = self.state();
+        (state.running == 0).then_some(state.since)
+    }
+
+    /// Ends the connection at once.
+    pub(super) fn give_up(&self) {
+        self.state().given_up = true;
+        self.ended.notify_one();
     }
 
     fn shortest(&self) -> Duration {
@@ -104,11 +126,14 @@ impl Clock {
     /// When the connection is to be closed unless something happens.
     fn expiry(&self) -> Option<Instant> {
         let state = self.state();
-        let unsent = state.unread_since.values().copied().chain(state.unsent_since).min();
-        let unsent = unsent.map(|since| since + self.limits.send);
+        if state.given_up {
+            return Some(Instant::now());
+        }
+        let unread = state.unread_since.values().min().map(|since| *since + self.limits.send);
+        let unsent = unread.into_iter().chain(state.sending.over_at());
         let wait = if state.head_begun { self.limits.head } else { self.limits.idle };
         let unasked = (state.running == 0).then(|| state.since + wait);
-        unsent.into_iter().chain(unasked).min()
+        unsent.chain(unasked).min()
     }
 
     fn received(&self, bytes: &[u8]) {
@@ -123,9 +148,13 @@ impl Clock {
         }
     }
 
-    fn sent(&self, progress: bool) {
+    /// The socket was offered something and took so many bytes; none while it takes nothing.
+    fn sent(&self, taken: Option<usize>) {
         let mut state = self.state();
-        state.unsent_since = if progress { None } else { state.unsent_since.or_else(|| Some(Instant::now())) };
+        match taken {
+            Some(bytes) => state.sending.passed(bytes),
+            None => state.sending.wait(),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -170,8 +199,12 @@ impl<S> Timed<S> {
         Self { socket, clock }
     }
 
-    fn note<T>(&self, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        self.clock.sent(polled.is_ready());
+    fn note(&self, polled: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        let taken = match &polled {
+            Poll::Ready(taken) => Some(*taken.as_ref().unwrap_or(&0)),
+            Poll::Pending => None,
+        };
+        self.clock.sent(taken);
         polled
     }
 }
@@ -275,9 +308,39 @@ mod tests {
     async fn an_answer_left_unread_ends_the_connection() {
         let clock = clock();
         let _running = clock.request();
-        clock.sent(false);
-        clock.sent(false);
+        clock.sent(None);
+        clock.sent(None);
         assert_eq!(closed_after(&clock).await.as_secs(), 60);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_few_bytes_now_and_then_do_not_keep_it_open() {
+        let clock = clock();
+        let _running = clock.request();
+        let reads = async {
+            loop {
+                clock.sent(None);
+                tokio::time::sleep(Duration::from_secs(50)).await;
+                clock.sent(Some(1));
+            }
+        };
+        let closed = tokio::select! {
+            closed = closed_after(&clock) => closed,
+            () = reads => Duration::ZERO,
+        };
+        assert!((60..=100).contains(&closed.as_secs()), "{closed:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_is_given_up_ends_at_once() {
+        let clock = clock();
+        let _running = clock.request();
+        let given_up = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            clock.give_up();
+        };
+        let (closed, ()) = tokio::join!(closed_after(&clock), given_up);
+        assert_eq!(closed.as_secs(), 1);
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,10 +1,12 @@
 //! Tells v2 from the pass-through and from everything else, by the beginning of the path.
 //!
-//! May use: `context`, `refusal`, `v2::Reply`, `edge::body`, `edge::pass_through`.
+//! May use: `context`, `refusal`, `v2::Reply`, `edge::body`, `edge::pass_through`,
+//! `edge::pools`.
 
-use super::body::{self, Body, without_pauses};
+use super::body::{self, Body};
 use super::layers;
 use super::pass_through::PassThrough;
+use super::pools::Kind;
 use crate::context::Context;
 use crate::refusal::Refusal;
 use crate::v2::Reply;
@@ -13,7 +15,6 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, VARY};
 use http::{HeaderValue, Request, Response, StatusCode};
 use serde::Serialize;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Beginning of all v2 paths.
 const V2: &str = "/api/v2/";
@@ -30,6 +31,11 @@ pub trait V2Service: Send + Sync + 'static {
 pub trait Pages: Send + Sync + 'static {
     /// Whether `path` is one of these; asked before v2, so that pages below `/api/v2/` are possible.
     fn has(&self, path: &str) -> bool;
+
+    /// Whose places their requests take.
+    fn kind(&self) -> Kind {
+        Kind::Pages
+    }
 
     /// Answers `request`, which is never HEAD.
     fn answer(
@@ -87,6 +93,15 @@ impl Surface {
     fn pages_for(&self, path: &str) -> Option<Arc<dyn Pages>> {
         self.pages.iter().find(|pages| pages.has(path)).cloned()
     }
+
+    /// Whose places a request for `path` takes.
+    pub(super) fn kind_of(&self, path: &str) -> Kind {
+        if is_pass_through(path) {
+            return Kind::PassThrough;
+        }
+        let pages = self.pages.iter().find(|pages| pages.has(path)).map(|pages| pages.kind());
+        pages.unwrap_or(if is_v2(path) { Kind::V2 } else { Kind::Pages })
+    }
 }
 
 /// Whether `path` belongs to v2.
@@ -100,16 +115,11 @@ pub(super) fn is_pass_through(path: &str) -> bool {
 }
 
 /// Hands `request` to whoever its path belongs to.
-pub(super) async fn dispatch(
-    surface: Arc<Surface>,
-    body_pause: Duration,
-    request: Request<Body>,
-) -> Result<Response<Body>, Refusal> {
+pub(super) async fn dispatch(surface: Arc<Surface>, request: Request<Body>) -> Result<Response<Body>, Refusal> {
     let context = layers::context(request.extensions());
     if is_pass_through(request.uri().path()) {
         return surface.pass_through.forward(request, &context).await;
     }
-    let request = request.map(|body| without_pauses(body, body_pause));
     if let Some(pages) = surface.pages_for(request.uri().path()) {
         return pages.answer(request, context).await;
     }

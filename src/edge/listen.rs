@@ -1,15 +1,22 @@
 //! Accepts connections (HTTP/1.1 and h2c) and lets running requests finish when told to stop.
 //!
-//! May use: `settings`, `telemetry`, `edge::connection`, `edge::door`, `edge::leftover`, `edge::stack`.
+//! May use: `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::descriptors`, `edge::door`,
+//! `edge::leftover`, `edge::outgoing`, `edge::reception`, `edge::stack`.
 
-use super::body::{Body, watched};
+use super::body::Body;
 use super::connection::{Clock, Peer, Timed};
+use super::connections::Connections;
+use super::descriptors::affordable;
 use super::door::{Gate, Limits, Unreadable, Verdicts};
 use super::leftover::read_on;
+use super::outgoing::outgoing;
+use super::reception::{Arrival, Carry, HEALTH, Reception};
 use super::stack::Stack;
-use crate::settings::ListenSettings;
+use crate::settings::{ListenSettings, Settings};
 use crate::telemetry::field;
-use http::{Request, Response};
+use futures_util::FutureExt;
+use futures_util::future::Either;
+use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
@@ -18,15 +25,22 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tower::ServiceExt;
 
-/// Pause after a failed accept, so that running out of file descriptors does not become a busy loop.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 /// Requests side by side on one HTTP/2 connection.
 const HTTP2_STREAMS: u32 = 128;
+/// Bytes that may come on an HTTP/2 connection, and on one of its streams, before anybody reads them: what a client
+/// can make the gateway keep that nobody has asked for. It is the least that the protocol starts with.
+const HTTP2_WINDOW: u32 = 65_535;
+/// Bytes that may wait to be sent on an HTTP/2 stream.
+const HTTP2_UNSENT: usize = 64 * 1024;
+/// Streams that a client may open and cancel before the gateway has looked at them; beyond it the connection ends.
+const HTTP2_CANCELLED: usize = 20;
 
 /// How connections are served.
 #[derive(Clone)]
@@ -39,30 +53,67 @@ struct Server {
 /// finish for at most the drain time and closes what is left.
 ///
 /// # Errors
-/// None at present: failures to accept are logged and accepting goes on.
+/// When there can be no thread to accept with; failures to accept are logged and accepting goes on.
 pub async fn serve(
     listener: TcpListener,
     stack: Stack,
-    settings: &ListenSettings,
+    settings: &Settings,
     shutdown: impl Future,
 ) -> io::Result<()> {
-    let server = server(settings);
-    let graceful = GracefulShutdown::new();
-    let mut connections = JoinSet::new();
+    let most = affordable(settings.listen.max_connections);
+    if most < settings.listen.max_connections {
+        tracing::warn!(most, "fewer connections than listen.max_connections: the process may open too few files");
+    }
+    let open = Open::default();
+    let server = server(&settings.listen);
+    let healthy = beside_workers(server.clone(), stack.clone(), open.clone());
+    let connections = Connections::new(most, settings);
+    let mut reception = Reception::open(listener, connections, &settings.listen, healthy)?;
+    let mut running = JoinSet::new();
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
         tokio::select! {
             _ = &mut shutdown => break,
-            Some(_) = connections.join_next() => {}
-            (socket, peer) = accept(&listener) => {
-                let clock = Clock::start(settings);
-                connections.spawn(converse(server.clone(), socket, peer, stack.clone(), clock, graceful.watcher()));
+            Some(_) = running.join_next() => {}
+            arrival = reception.next() => {
+                let Some(arrival) = arrival else { break };
+                running.spawn(converse(server.clone(), arrival, stack.clone(), None, open.watcher()));
             }
         }
     }
-    drop(listener);
-    drain(graceful, connections, settings.drain_time).await;
+    reception.close().await;
+    drain(open, running, settings.listen.drain_time).await;
     Ok(())
+}
+
+/// All connections that are to be told of the end.
+#[derive(Clone)]
+struct Open(Arc<Mutex<Option<GracefulShutdown>>>);
+
+impl Default for Open {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Some(GracefulShutdown::new()))))
+    }
+}
+
+impl Open {
+    /// Watches one more; none after the end.
+    fn watcher(&self) -> Option<Watcher> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(GracefulShutdown::watcher)
+    }
+
+    fn end(&self) -> GracefulShutdown {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
+    }
+}
+
+/// Carries connections that asked for `/healthz` first on the runtime that accepted them. Whatever else they ask for
+/// is the business of the workers, as ever.
+fn beside_workers(server: Server, stack: Stack, open: Open) -> Carry {
+    let workers = Handle::current();
+    Arc::new(move |arrival| {
+        converse(server.clone(), arrival, stack.clone(), Some(workers.clone()), open.watcher()).boxed()
+    })
 }
 
 fn server(settings: &ListenSettings) -> Server {
@@ -75,31 +126,23 @@ fn server(settings: &ListenSettings) -> Server {
     http.http2()
         .timer(TokioTimer::new())
         .max_header_list_size(u32::try_from(settings.max_header_size).unwrap_or(u32::MAX))
-        .max_concurrent_streams(HTTP2_STREAMS);
+        .max_concurrent_streams(HTTP2_STREAMS)
+        .initial_stream_window_size(HTTP2_WINDOW)
+        .initial_connection_window_size(HTTP2_WINDOW)
+        .max_send_buf_size(HTTP2_UNSENT)
+        .max_pending_accept_reset_streams(HTTP2_CANCELLED);
     Server { http, door: Limits::of(settings) }
-}
-
-async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
-    loop {
-        match listener.accept().await {
-            Ok(accepted) => return accepted,
-            Err(error) => {
-                tracing::warn!({ field::CAUSE } = %error, "a connection could not be accepted");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-            }
-        }
-    }
 }
 
 /// Carries one connection to its end, to the end of its limits, or to the end of the drain.
 async fn converse(
     server: Server,
-    socket: TcpStream,
-    peer: SocketAddr,
+    arrival: Arrival,
     stack: Stack,
-    clock: Clock,
-    watcher: Watcher,
+    workers: Option<Handle>,
+    watcher: Option<Watcher>,
 ) {
+    let Arrival { socket, peer, clock, open } = arrival;
     if let Err(error) = socket.set_nodelay(true) {
         tracing::debug!({ field::CAUSE } = %error, "TCP_NODELAY could not be set");
     }
@@ -109,17 +152,22 @@ async fn converse(
         if let Some(refusal) = verdicts.of_next() {
             request.extensions_mut().insert(Unreadable(refusal));
         }
-        answer(stack.clone(), request, peer, requests.clone())
+        answer(stack.clone(), request, peer, requests.clone(), workers.clone())
     });
-    let connection = watcher.watch(server.http.serve_connection(TokioIo::new(gate), service));
+    let connection = server.http.serve_connection(TokioIo::new(gate), service);
+    let connection = match watcher {
+        Some(watcher) => Either::Left(watcher.watch(connection)),
+        None => Either::Right(connection),
+    };
     tokio::select! {
         ended = connection => {
             if let Err(error) = ended {
                 tracing::debug!({ field::PEER } = %peer, { field::CAUSE } = %error, "connection ended early");
             }
         }
-        () = clock.expired() => tracing::debug!({ field::PEER } = %peer, "connection closed by a time limit"),
+        () = clock.expired() => tracing::debug!({ field::PEER } = %peer, "connection closed by a limit"),
     }
+    drop(open);
 }
 
 async fn answer(
@@ -127,15 +175,38 @@ async fn answer(
     request: Request<Incoming>,
     peer: SocketAddr,
     clock: Clock,
+    workers: Option<Handle>,
 ) -> Result<Response<Body>, Infallible> {
     let running = clock.request();
     let mut request = read_on(request.map(super::body::incoming), &clock);
     request.extensions_mut().insert(Peer(peer));
-    let response = stack.oneshot(request).await?;
-    Ok(response.map(|body| watched(body, running)))
+    let response = match workers.filter(|_| request.uri().path() != HEALTH) {
+        None => stack.oneshot(request).await?,
+        Some(workers) => carried_out(&workers, stack.oneshot(request)).await?,
+    };
+    Ok(outgoing(response, running))
 }
 
-async fn drain(graceful: GracefulShutdown, mut connections: JoinSet<()>, time: Duration) {
+/// What `work` answers on `workers`; it ends when nobody waits for it any more.
+async fn carried_out(
+    workers: &Handle,
+    work: impl Future<Output = Result<Response<Body>, Infallible>> + Send + 'static,
+) -> Result<Response<Body>, Infallible> {
+    let mut tasks = JoinSet::new();
+    tasks.spawn_on(work, workers);
+    match tasks.join_next().await {
+        Some(Ok(response)) => response,
+        // Panics are caught inside; only the end of the gateway ends a task.
+        Some(Err(_)) | None => {
+            let mut response = Response::new(super::body::empty());
+            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+            Ok(response)
+        }
+    }
+}
+
+async fn drain(open: Open, mut connections: JoinSet<()>, time: Duration) {
+    let graceful = open.end();
     let left = graceful.count();
     tracing::info!(connections = left, "draining");
     if tokio::time::timeout(time, graceful.shutdown()).await.is_err() {

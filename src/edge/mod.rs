@@ -4,21 +4,27 @@
 //! [`stack()`] lists the layers in order, [`dispatch`] tells v2 from the pass-through, [`problem`] writes
 //! every error body. What a v2 request means is the business of the [`V2Service`] behind.
 //!
-//! May use: `context`, `limits` (headers), `refusal`, `settings`, `telemetry`, `v2::Reply`. May not use: `access`, `run`,
+//! May use: `context`, `limits` (headers), `load`, `refusal`, `settings`, `telemetry`, `v2::Reply`. May not use: `access`, `run`,
 //! `translate`, `v1`, `store`.
 
 mod body;
 mod client_address;
 mod connection;
+mod connections;
+mod descriptors;
 pub mod dispatch;
 mod door;
 mod forwarding;
+mod intake;
 mod layers;
 mod leftover;
 mod listen;
+mod outgoing;
 mod pass_through;
+mod pools;
 pub mod problem;
 mod public_base;
+mod reception;
 pub mod stack;
 
 pub use body::{Body, BodyError, empty, full, read_body};
@@ -28,6 +34,7 @@ pub use dispatch::{AlwaysReady, Condition, Pages, Readiness, Surface, V2Service}
 pub use forwarding::request_headers as forwarded_headers;
 pub use listen::serve;
 pub use pass_through::{Admission, AdmitAll, CallObserver, CallUnderWay, PassThrough, Unobserved, WriteObserver};
+pub use pools::Kind;
 pub use public_base::PublicBase;
 pub use stack::{Stack, stack};
 

@@ -1,30 +1,33 @@
 //! All layers between a connection and an operation, in order, on one page.
 //!
-//! May use: `settings`, `edge::layers`, `edge::dispatch`.
+//! May use: `load`, `settings`, `edge::layers`, `edge::dispatch`, `edge::intake`, `edge::pools`.
 
 use super::body::Body;
 use super::dispatch::{Surface, dispatch};
+use super::intake::Patience;
 use super::layers;
+use super::pools::Pools;
+use crate::load::Memory;
 use crate::settings::Settings;
 use futures_util::FutureExt;
 use http::{Request, Response};
 use std::convert::Infallible;
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 use tower::ServiceBuilder;
 use tower::util::BoxCloneSyncService;
 
 /// The whole HTTP surface as one service; cheap to clone.
 pub type Stack = BoxCloneSyncService<Request<Body>, Response<Body>, Infallible>;
 
-/// The layers around `surface`, as `settings` say.
-pub fn stack(settings: &Settings, surface: Surface) -> Stack {
-    let (limits, public, cors) =
-        (settings.limits.clone(), Arc::new(settings.public.clone()), Arc::new(settings.cors.clone()));
-    let permits = Arc::new(Semaphore::new(limits.concurrency));
+/// The layers around `surface`, as `settings` say; what is under way counts in `memory`.
+pub fn stack(settings: &Settings, surface: Surface, memory: Memory) -> Stack {
+    let (public, cors) = (Arc::new(settings.public.clone()), Arc::new(settings.cors.clone()));
+    let pools = Arc::new(Pools::new(&settings.limits, memory));
+    let patience = Patience::new(&settings.limits);
     let surface = Arc::new(surface);
+    let (full, kinds) = (pools.clone(), surface.clone());
     let readiness = surface.readiness.clone();
-    let (deadline, edge) = (limits.deadline, settings.edge);
+    let (deadline, edge) = (settings.limits.deadline, settings.edge);
     let layered = ServiceBuilder::new()
         // First, because everything below logs, counts or answers under the request's id and address.
         .layer_fn(move |inner| layers::companion(inner, deadline, public.clone()))
@@ -42,11 +45,11 @@ pub fn stack(settings: &Settings, surface: Surface) -> Stack {
         // Before anything that looks at path, host or headers to decide.
         .layer_fn(move |inner| layers::door(inner, edge))
         // Before the load limit: a full gateway is alive, and says so.
-        .layer_fn(move |inner| layers::health(inner, readiness.clone()))
+        .layer_fn(move |inner| layers::health(inner, readiness.clone(), full.clone()))
         // Before the deadline: whoever is refused must not wait first.
-        .layer_fn(move |inner| layers::overload(inner, permits.clone()))
+        .layer_fn(move |inner| layers::overload(inner, pools.clone(), kinds.clone(), patience))
         // Innermost: it ends the work itself, and only that. The pass-through is exempt.
         .layer_fn(layers::deadline)
-        .service_fn(move |request| dispatch(surface.clone(), limits.body_pause, request).boxed());
+        .service_fn(move |request| dispatch(surface.clone(), request).boxed());
     BoxCloneSyncService::new(layered)
 }

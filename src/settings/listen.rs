@@ -1,5 +1,6 @@
 //! Where and how the gateway accepts connections.
 
+use super::limits::{at_once, some_bytes};
 use super::reader::Reader;
 use super::value::Size;
 use std::net::SocketAddr;
@@ -23,8 +24,12 @@ pub struct ListenSettings {
     pub max_headers: usize,
     /// Time an open connection may stay without a request.
     pub idle_timeout: Duration,
-    /// Longest time a client may leave an answer unread.
+    /// Longest time a client may leave an answer unread, and by which it may fall behind its pace.
     pub send_timeout: Duration,
+    /// Bytes a second that a client has to read on average.
+    pub send_pace: usize,
+    /// Most connections at once.
+    pub max_connections: usize,
     /// Time running requests get to finish after a stop signal.
     pub drain_time: Duration,
 }
@@ -38,6 +43,8 @@ impl ListenSettings {
             max_headers: from.get_where("listen.max_headers", "a whole number from 10 to 1000", in_fields),
             idle_timeout: positive(from, "listen.idle_timeout"),
             send_timeout: positive(from, "listen.send_timeout"),
+            send_pace: some_bytes(from, "listen.send_pace"),
+            max_connections: at_once(from, "listen.max_connections"),
             drain_time: from.get("listen.drain_time"),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! One pooled client for all keys; nothing of a key survives a call. Redirects, proxies of the
 //! environment and compressed answers are off: what v1 answers is what is read. May use: `context`,
-//! `refusal` and the rest of this folder.
+//! `load`, `refusal` and the rest of this folder.
 
 use super::base_url::{BaseUrl, BaseUrlError};
 use super::breaker::{Breaker, Ended, SILENCE};
@@ -11,7 +11,8 @@ use super::concurrency::{Concurrency, ConcurrencySettings, Slot};
 use super::message::{Method, V1Error, V1Request, V1Response};
 use super::outcome::Outcome;
 use super::{V1Key, refusals, retry};
-use crate::context::Context;
+use crate::context::{Context, Priority};
+use crate::load::Memory;
 use crate::refusal::Refusal;
 use bytes::{Bytes, BytesMut};
 use reqwest::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
@@ -74,6 +75,7 @@ pub struct Client {
     breaker: Breaker,
     concurrency: Concurrency,
     retries: Arc<retry::Retries>,
+    memory: Memory,
 }
 
 impl Client {
@@ -110,6 +112,7 @@ impl Client {
             breaker: Breaker::default(),
             concurrency: Concurrency::new(settings.concurrency),
             retries: Arc::default(),
+            memory: Memory::unlimited(),
         })
     }
 
@@ -117,6 +120,12 @@ impl Client {
     #[must_use]
     pub fn paced_by(self, budget: Budget) -> Self {
         Self { budget, ..self }
+    }
+
+    /// The same, with the answers it reads counted in `memory`.
+    #[must_use]
+    pub fn within(self, memory: Memory) -> Self {
+        Self { memory, ..self }
     }
 
     /// What paces the calls.
@@ -226,7 +235,10 @@ impl Client {
             }
         };
         let begun = Instant::now();
-        let outcome = self.in_time(self.attempt(prepared, permit), request.method, pass.is_probe(), ctx).await;
+        // Only a read that changes nothing on the way may be given up for want of memory.
+        let refusable = request.method == Method::Get && ctx.priority == Priority::Read;
+        let attempt = self.attempt(prepared, permit, refusable);
+        let outcome = self.in_time(attempt, request.method, pass.is_probe(), ctx).await;
         let took = begun.elapsed();
         ctx.meter.record(took);
         let ended = ended(&outcome, took);
@@ -300,7 +312,12 @@ impl Client {
         Ok(prepared)
     }
 
-    async fn attempt(&self, request: reqwest::Request, permit: Permit) -> Result<V1Response, V1Error> {
+    async fn attempt(
+        &self,
+        request: reqwest::Request,
+        permit: Permit,
+        refusable: bool,
+    ) -> Result<V1Response, V1Error> {
         let mut answer = match self.http.execute(request).await {
             Ok(answer) => answer,
             Err(error) => {
@@ -313,23 +330,29 @@ impl Client {
         let status = answer.status().as_u16();
         permit.answered(&told(status, answer.headers()));
         let (is_json, retry_after) = (is_json(answer.headers()), retry_after(answer.headers()));
-        let body = self.read_body(&mut answer).await?;
+        let body = self.read_body(&mut answer, refusable).await?;
         Ok(V1Response { status, body, is_json, retry_after })
     }
 
-    async fn read_body(&self, answer: &mut reqwest::Response) -> Result<Bytes, V1Error> {
+    async fn read_body(&self, answer: &mut reqwest::Response, refusable: bool) -> Result<Bytes, V1Error> {
         let announced = answer.content_length().unwrap_or(0);
         if announced > self.response_cap as u64 {
             return Err(V1Error::TooLarge(self.response_cap));
         }
+        let mut room = self.memory.reservation();
         let mut body = BytesMut::with_capacity(announced as usize);
         while let Some(chunk) = answer.chunk().await.map_err(lost)? {
             if body.len() + chunk.len() > self.response_cap {
                 return Err(V1Error::TooLarge(self.response_cap));
             }
+            if refusable {
+                room.grow(chunk.len()).map_err(|_| V1Error::NoRoom)?;
+            } else {
+                room.grow_anyway(chunk.len());
+            }
             body.extend_from_slice(&chunk);
         }
-        Ok(body.freeze())
+        Ok(room.hold(body.freeze()))
     }
 }
 
@@ -341,7 +364,7 @@ fn ended(outcome: &Result<V1Response, V1Error>, took: Duration) -> Option<Ended>
         Err(V1Error::Broken(_)) => Some(Ended::Failed),
         // Who had little time left cannot complain of v1.
         Err(V1Error::Timeout { .. }) => (took >= PATIENCE).then_some(Ended::Failed),
-        Err(V1Error::TooLarge(_)) => Some(Ended::Answered),
+        Err(V1Error::TooLarge(_) | V1Error::NoRoom) => Some(Ended::Answered),
         Err(_) => None,
     }
 }

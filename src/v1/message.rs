@@ -108,4 +108,7 @@ pub enum V1Error {
     /// The budget of the key allows no call before the deadline, only after this time. Nothing was sent.
     #[error("the quota at v1 allows the call in {0:?}")]
     Limited(Duration),
+    /// The gateway has no memory for the answer of a read.
+    #[error("there is no memory for the answer of v1")]
+    NoRoom,
 }

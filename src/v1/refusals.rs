@@ -18,6 +18,7 @@ impl V1Error {
             Self::Timeout { .. } => Refusal::UpstreamTimeout { detail: NOT_DONE.into() },
             Self::TooLarge(_) => Refusal::upstream("The answer of the service behind is too large.", self),
             Self::Unsendable(_) => Refusal::internal(self),
+            Self::NoRoom => Refusal::Overloaded,
             Self::Paused(wait) => Refusal::UpstreamUnavailable {
                 cause: self.to_string(),
                 retry_after: (wait.as_secs_f64().ceil() as u64).max(1),

@@ -3,9 +3,22 @@
 //!
 //! May use: the public interface of the crate and `tests/support`.
 
+#[path = "../processes/child.rs"]
+mod child;
+mod corpora;
+mod costly;
+mod crowd;
+mod raw;
+mod slow;
+mod slow_clients;
+mod sockets;
+
 #[path = "../support/mod.rs"]
 mod support;
 
-mod corpora;
-mod costly;
-mod raw;
+/// A client of plain HTTP, for whom gateways in processes of their own are ready.
+fn client() -> reqwest::Client {
+    static PROVIDER: std::sync::Once = std::sync::Once::new();
+    PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
+    reqwest::Client::new()
+}

@@ -12,6 +12,7 @@ pub struct Child {
 
 impl Child {
     /// Starts `causeway serve` and waits until it is ready.
+    #[allow(dead_code)]
     pub async fn start(v1: &str, store_url: &str) -> Self {
         Self::start_with(v1, store_url, &[]).await
     }
@@ -62,7 +63,25 @@ impl Child {
         &self.base
     }
 
+    /// Resident memory in bytes. Linux only.
+    #[allow(dead_code)]
+    pub fn memory(&self) -> usize {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).expect("a process");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
+        line.split_whitespace().find_map(|word| word.parse::<usize>().ok()).expect("a number") * 1024
+    }
+
+    /// User and system time so far, in steps of 10 ms. Linux only.
+    #[allow(dead_code)]
+    pub fn processor_time(&self) -> Duration {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id())).expect("a process");
+        let rest = stat.rsplit_once(')').expect("a name").1;
+        let ticks = rest.split_whitespace().skip(11).take(2).map(|ticks| ticks.parse::<u32>().expect("ticks"));
+        Duration::from_millis(10) * ticks.sum::<u32>()
+    }
+
     /// SIGKILL, and waits until it is gone.
+    #[allow(dead_code)]
     pub fn kill(mut self) {
         self.process.kill().expect("a kill");
         self.process.wait().expect("an end");

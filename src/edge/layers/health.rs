@@ -3,6 +3,7 @@
 use super::{Layered, context};
 use crate::edge::body::{self, Body};
 use crate::edge::dispatch::{Condition, Readiness};
+use crate::edge::pools::Pools;
 use crate::refusal::Refusal;
 use futures_util::FutureExt;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -14,19 +15,24 @@ use tower::service_fn;
 pub(in crate::edge) fn health<S: Layered<Refusal>>(
     inner: S,
     readiness: Arc<dyn Readiness>,
+    pools: Arc<Pools>,
 ) -> impl Layered<Refusal> {
-    service_fn(move |request| examined(inner.clone(), request, readiness.clone()).boxed())
+    service_fn(move |request| examined(inner.clone(), request, readiness.clone(), pools.clone()).boxed())
 }
 
 async fn examined<S: Layered<Refusal>>(
     mut inner: S,
     request: Request<Body>,
     readiness: Arc<dyn Readiness>,
+    pools: Arc<Pools>,
 ) -> Result<Response<Body>, Refusal> {
     match request.uri().path() {
         "/healthz" => only_get(&request).map(|()| said(&Condition { status: "alive", ..Condition::default() })),
         "/readyz" => {
             only_get(&request)?;
+            if pools.exhausted() {
+                return Err(Refusal::Overloaded);
+            }
             let allowed = context(request.extensions()).remaining();
             let ready = tokio::time::timeout(allowed, readiness.ready()).await;
             ready.unwrap_or(Err(Refusal::DeadlineExceeded { maybe_done: false })).map(|condition| said(&condition))

@@ -3,8 +3,8 @@
 //! A layer is a function from the service inside to the service outside. Inside `answer` services fail
 //! with a `Refusal`, outside they never fail.
 //!
-//! May use: `context`, `limits`, `refusal`, `settings`, `telemetry`, `edge::body`, `edge::door`, `edge::problem`,
-//! `edge::public_base`.
+//! May use: `context`, `limits`, `load`, `refusal`, `settings`, `telemetry`, `edge::body`, `edge::door`,
+//! `edge::intake`, `edge::outgoing`, `edge::pools`, `edge::problem`, `edge::public_base`.
 
 mod access_log;
 mod answer;

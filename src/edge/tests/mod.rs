@@ -1,7 +1,9 @@
 //! The surface over real connections: what clients and v1 get to see, byte for byte where it matters.
 
+mod busy;
 mod connections;
 mod logging;
 mod pass_through;
 mod requests;
 mod support;
+mod unread;

@@ -5,6 +5,7 @@ use crate::edge::{
     Admission, AlwaysReady, Body, Pages, PassThrough, Readiness, Stack, Surface, V2Service, WriteObserver,
 };
 use crate::edge::{full, read_body, serve, stack};
+use crate::load::Memory;
 use crate::refusal::Refusal;
 use crate::settings::{HttpAddress, Settings};
 use crate::v2::Reply;
@@ -20,6 +21,9 @@ use tokio::task::JoinHandle;
 
 /// Time after which a test gives up; nothing depends on being faster.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Bytes of the answer of `large`.
+pub const LARGE: usize = 8 * 1024 * 1024;
 
 /// A v2 whose answer is in the last part of the path.
 #[derive(Default)]
@@ -50,6 +54,7 @@ impl Script {
                 context.meter.record(Duration::from_millis(6));
                 Ok(Reply::json(200, "{\"ok\":true}"))
             }
+            "large/" => Ok(Reply::json(200, vec![b' '; LARGE])),
             "none/" => Ok(Reply::no_content()),
             "panic/" => panic!("scripted panic"),
             "hang/" => std::future::pending().await,
@@ -91,6 +96,7 @@ impl Admission for NoGatewayTokens {
 pub struct Gateway {
     pub address: SocketAddr,
     pub script: Arc<Script>,
+    pub memory: Memory,
     stop: Option<oneshot::Sender<()>>,
     served: JoinHandle<std::io::Result<()>>,
 }
@@ -110,12 +116,13 @@ impl Gateway {
         let mut settings = Settings::default();
         change(&mut settings);
         let script = Arc::new(Script::default());
-        let stack = surface(&settings, upstream, script.clone(), observer);
+        let memory = Memory::new(settings.limits.memory);
+        let stack = surface(&settings, upstream, script.clone(), observer, memory.clone());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let served = tokio::spawn(async move { serve(listener, stack, &settings.listen, stopped).await });
-        Self { address, script, stop: Some(stop), served }
+        let served = tokio::spawn(async move { serve(listener, stack, &settings, stopped).await });
+        Self { address, script, memory, stop: Some(stop), served }
     }
 
     /// Tells the gateway to stop, without waiting.
@@ -158,6 +165,7 @@ fn surface(
     upstream: &str,
     script: Arc<Script>,
     observer: Option<Arc<dyn WriteObserver>>,
+    memory: Memory,
 ) -> Stack {
     let base = HttpAddress::parse(upstream).unwrap();
     let way = PassThrough::new(&base, &settings.upstream, settings.public.clone()).unwrap();
@@ -166,7 +174,8 @@ fn surface(
         pass_through = pass_through.observed_by(observer);
     }
     let readiness: Arc<dyn Readiness> = Arc::new(AlwaysReady);
-    stack(settings, Surface { v2: Arc::new(script), pages: vec![Arc::new(OnePage)], pass_through, readiness })
+    let surface = Surface { v2: Arc::new(script), pages: vec![Arc::new(OnePage)], pass_through, readiness };
+    stack(settings, surface, memory)
 }
 
 /// An answer as it came over the wire.

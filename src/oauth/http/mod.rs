@@ -17,7 +17,7 @@ use super::OAuth;
 use super::protocol::error::OAuthError;
 use super::protocol::metadata::{AUTHORIZATION_SERVER, PROTECTED_RESOURCE, is_document};
 use crate::context::Context;
-use crate::edge::{Body, ClientAddress, Pages, PublicBase, full, read_body};
+use crate::edge::{Body, ClientAddress, Kind, Pages, PublicBase, full, read_body};
 use crate::refusal::Refusal;
 use ::http::header::{CACHE_CONTROL, CONTENT_TYPE, PRAGMA, WWW_AUTHENTICATE};
 use ::http::request::Parts;
@@ -84,6 +84,10 @@ impl Asked {
 impl Pages for OAuthPages {
     fn has(&self, path: &str) -> bool {
         path.starts_with(PREFIX) || path.starts_with(AUTHORIZATION_SERVER) || path.starts_with(PROTECTED_RESOURCE)
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::OAuth
     }
 
     fn answer(

@@ -1,0 +1,185 @@
+//! All open connections: how many there may be, and which one goes when there are too many.
+//!
+//! A connection without a request is of no use to anybody but its client, which can make another at any time. So
+//! when there is no place for a newcomer, an idle one is closed: of whoever has most, the oldest.
+//!
+//! May use: `load`, `settings`, `edge::connection`.
+
+use super::connection::Clock;
+use crate::load::{Asker, Holder, Lack, Place, Pool, Share};
+use crate::settings::{PublicSettings, Settings};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Connections looked at to find one to close; with more open ones, some of them each time.
+const LOOKED_AT: usize = 256;
+
+/// The open connections; clones are the same.
+#[derive(Clone)]
+pub(super) struct Connections(Arc<Inner>);
+
+struct Inner {
+    places: Pool,
+    public: PublicSettings,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    open: BTreeMap<u64, Entry>,
+    next: u64,
+    /// Where to look on for one to close.
+    looked: u64,
+}
+
+struct Entry {
+    clock: Clock,
+    holder: Option<Holder>,
+    _place: Place,
+}
+
+impl Connections {
+    /// At most `most` connections.
+    pub(super) fn new(most: usize, settings: &Settings) -> Self {
+        let places = Pool::new(most, Share(settings.limits.share));
+        Self(Arc::new(Inner { places, public: settings.public.clone(), table: Mutex::default() }))
+    }
+
+    /// For whom a connection from `peer` counts. Trusted proxies stand for many clients, so they are nobody.
+    pub(super) fn asker(&self, peer: IpAddr) -> Asker {
+        Asker::new((!self.0.public.trusts(peer)).then_some(peer), None)
+    }
+
+    /// Takes in the connection of `clock`; an idle one is closed for it if need be. None without room.
+    pub(super) fn admit(&self, peer: IpAddr, clock: &Clock) -> Option<Open> {
+        let asker = self.asker(peer);
+        let holder = asker.holders().next();
+        let place = match self.0.places.enter(asker) {
+            Ok(place) => place,
+            Err(lack) => {
+                self.close_one(if lack == Lack::Share { holder } else { None });
+                self.0.places.enter(asker).ok()?
+            }
+        };
+        let mut table = self.table();
+        table.next += 1;
+        let number = table.next;
+        table.open.insert(number, Entry { clock: clock.clone(), holder, _place: place });
+        Some(Open { connections: self.clone(), number })
+    }
+
+    /// Closes the idle connection that is missed least, of `holder` alone when there is one.
+    fn close_one(&self, holder: Option<Holder>) {
+        let closed = {
+            let mut table = self.table();
+            let looked = table.looked;
+            let ahead = table.open.range(looked + 1..).chain(table.open.range(..=looked)).take(LOOKED_AT);
+            let idle = ahead.clone().filter(|(_, entry)| holder.is_none() || entry.holder == holder);
+            let idle = idle.filter_map(|(number, entry)| Some((*number, entry.holder, entry.clock.idle_since()?)));
+            let held = |holder: Option<Holder>| holder.map_or(0, |holder| self.0.places.held_by(holder));
+            let least = idle.min_by_key(|(_, holder, since)| (Reverse(held(*holder)), *since));
+            let last = ahead.last().map(|(number, _)| *number);
+            table.looked = last.unwrap_or_default();
+            least.and_then(|(number, ..)| table.open.remove(&number))
+        };
+        if let Some(entry) = closed {
+            entry.clock.give_up();
+        }
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An open connection; gives its place back when dropped.
+pub(super) struct Open {
+    connections: Connections,
+    number: u64,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let entry = self.connections.table().open.remove(&self.number);
+        drop(entry);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::Instant;
+
+    fn connections(most: usize) -> (Connections, Settings) {
+        let settings = Settings::default();
+        (Connections::new(most, &settings), settings)
+    }
+
+    fn from(last: u8) -> IpAddr {
+        IpAddr::from([10, 0, 0, last])
+    }
+
+    /// Whether the connection of `clock` was given up.
+    async fn ends(clock: &Clock) -> bool {
+        let began = Instant::now();
+        clock.expired().await;
+        began.elapsed().is_zero()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_idle_one_makes_room_for_a_newcomer() {
+        let (connections, settings) = connections(8);
+        let mut held = Vec::new();
+        for last in [1, 1, 1, 1, 2, 3, 4, 5] {
+            let clock = Clock::start(&settings.listen);
+            held.push((connections.admit(from(last), &clock).expect("room"), clock));
+            tokio::time::advance(std::time::Duration::from_millis(1)).await;
+        }
+        let _running = held[0].1.request();
+        let newcomer = Clock::start(&settings.listen);
+        let _open = connections.admit(from(9), &newcomer).expect("room was made");
+        assert!(ends(&held[1].1).await, "the oldest idle one of whoever has most");
+        assert!(!ends(&held[4].1).await);
+    }
+
+    #[tokio::test]
+    async fn where_all_are_busy_nobody_is_sent_away_for_another() {
+        let (connections, settings) = connections(4);
+        let busy = |last| {
+            let clock = Clock::start(&settings.listen);
+            let open = connections.admit(from(last), &clock)?;
+            Some((clock.request(), open))
+        };
+        let held: Vec<_> = [1, 1, 2, 3].into_iter().map(busy).collect();
+        assert!(held.iter().all(Option::is_some));
+        assert!(busy(9).is_none() && busy(1).is_none());
+        drop(held);
+        assert!(busy(9).is_some());
+    }
+
+    #[tokio::test]
+    async fn who_has_its_share_can_only_replace_its_own() {
+        let (connections, settings) = connections(8);
+        let clocks: Vec<_> = (0..5).map(|_| Clock::start(&settings.listen)).collect();
+        let lasts = [9, 1, 1, 1, 1];
+        let _held: Vec<_> =
+            lasts.iter().zip(&clocks).map(|(last, clock)| connections.admit(from(*last), clock)).collect();
+        assert!(clocks[0].idle_since().is_some());
+        let _busy: Vec<_> = clocks[1..].iter().map(Clock::request).collect();
+        assert!(connections.admit(from(1), &Clock::start(&settings.listen)).is_none());
+        assert!(connections.admit(from(2), &Clock::start(&settings.listen)).is_some());
+    }
+
+    #[tokio::test]
+    async fn what_is_closed_gives_its_place_back() {
+        let (connections, settings) = connections(1);
+        let clock = Clock::start(&settings.listen);
+        let open = connections.admit(from(1), &clock).expect("room");
+        let _running = clock.request();
+        assert!(connections.admit(from(2), &Clock::start(&settings.listen)).is_none());
+        drop(open);
+        assert!(connections.admit(from(2), &Clock::start(&settings.listen)).is_some());
+    }
+}

@@ -1,0 +1,256 @@
+//! Request bodies on their way in: what a slow one holds, and when it has been waited for long enough.
+//!
+//! A body that is waited for has a place of its own pool. For v2, OAuth and pages the place among the requests that
+//! are served is given back meanwhile and taken again when the body is there; a body of the pass-through
+//! takes that place only once it has passed completely.
+//!
+//! May use: `load`, `refusal`, `settings`, `edge::body`, `edge::pools`.
+
+use super::body::{Body, BodyError, BodyLate};
+use super::pools::Stages;
+use crate::load::{Asker, Memory, Pace, Place, Reservation};
+use crate::refusal::Refusal;
+use crate::settings::LimitSettings;
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http_body::{Body as _, Frame, SizeHint};
+use http_body_util::BodyExt;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::time::{Instant, Sleep};
+
+/// What one request holds at present; given back with it.
+#[derive(Debug)]
+pub(super) struct Holding {
+    stages: Stages,
+    asker: Asker,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    place: Option<Place>,
+    memory: Reservation,
+}
+
+impl Holding {
+    /// A request of `asker` that is served at once.
+    ///
+    /// # Errors
+    /// [`Refusal::Overloaded`] without a place for it.
+    pub(super) fn served(stages: &Stages, asker: Asker, memory: &Memory) -> Result<Arc<Self>, Refusal> {
+        Ok(Self::new(stages, asker, stages.served.enter(asker)?, memory.reservation()))
+    }
+
+    /// A request of `asker` whose body passes through; `bytes` are what it may take on its way.
+    ///
+    /// # Errors
+    /// [`Refusal::Overloaded`] without a place or room for it.
+    pub(super) fn passing(
+        stages: &Stages,
+        asker: Asker,
+        has_body: bool,
+        memory: &Memory,
+        bytes: usize,
+    ) -> Result<Arc<Self>, Refusal> {
+        let pool = if has_body { &stages.bodies } else { &stages.served };
+        Ok(Self::new(stages, asker, pool.enter(asker)?, memory.reserve(bytes)?))
+    }
+
+    fn new(stages: &Stages, asker: Asker, place: Place, memory: Reservation) -> Arc<Self> {
+        let held = Mutex::new(Held { place: Some(place), memory });
+        Arc::new(Self { stages: stages.clone(), asker, held })
+    }
+
+    /// The place of a request that waits for its body.
+    fn wait(&self) -> Result<(), Refusal> {
+        let place = self.stages.bodies.enter(self.asker)?;
+        self.held().place = Some(place);
+        Ok(())
+    }
+
+    /// The place of a request that is served, as soon as there is one.
+    async fn go_on(self: Arc<Self>) -> Result<(), Refusal> {
+        let place = self.stages.served.enter_again(self.asker).await?;
+        self.held().place = Some(place);
+        Ok(())
+    }
+
+    /// The place of a request that is served, when there is one; else it stays where it is.
+    fn passed(&self) {
+        if let Ok(place) = self.stages.served.enter(self.asker) {
+            self.held().place = Some(place);
+        }
+    }
+
+    fn grow(&self, bytes: usize) -> Result<(), Refusal> {
+        self.held().memory.grow(bytes)
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How a body is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// Read completely before anything is done with it, in bounded time.
+    Collected,
+    /// Handed on piece by piece, for as long as it keeps its pace.
+    Streamed,
+}
+
+/// How slow a body may be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    pause: Duration,
+    grace: Duration,
+    pace: usize,
+    total: Duration,
+}
+
+impl Patience {
+    pub(super) fn new(limits: &LimitSettings) -> Self {
+        let (pause, grace) = (limits.body_pause, limits.body_grace);
+        Self { pause, grace, pace: limits.body_pace, total: limits.body_time }
+    }
+}
+
+/// `body` as `holding` pays for it, given up when `patience` is over.
+pub(super) fn taken_in(body: Body, holding: Arc<Holding>, manner: Manner, patience: Patience) -> Body {
+    if body.is_end_stream() {
+        return body;
+    }
+    let pace = Pace::new(patience.pace, patience.grace);
+    Intake { body, holding, manner, patience, pace, begun: None, timer: None, state: State::Unasked }.boxed_unsync()
+}
+
+/// What was read last.
+type Read = Option<Result<Frame<Bytes>, BodyError>>;
+
+enum State {
+    /// Nothing had to be waited for yet.
+    Unasked,
+    /// Some of it was not there when it was asked for.
+    Waiting,
+    /// It is complete, with this as the last there is to hand out; a place to go on with is waited for.
+    Returning(BoxFuture<'static, Result<(), Refusal>>, Option<Read>),
+    /// Nothing of it is the business of this type any more.
+    Settled,
+}
+
+struct Intake {
+    body: Body,
+    holding: Arc<Holding>,
+    manner: Manner,
+    patience: Patience,
+    pace: Pace,
+    begun: Option<Instant>,
+    timer: Option<Pin<Box<Sleep>>>,
+    state: State,
+}
+
+impl Intake {
+    /// Passes on what was read, or keeps it until the request may go on.
+    fn read(&mut self, read: Read) -> Result<Read, Refusal> {
+        self.timer = None;
+        let data = read.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref().map(Bytes::len)).unwrap_or(0);
+        self.pace.passed(data);
+        if self.manner == Manner::Collected {
+            self.holding.grow(data)?;
+        }
+        Ok(read)
+    }
+
+    fn is_over(&self, read: &Read) -> bool {
+        !matches!(read, Some(Ok(_))) || self.body.is_end_stream()
+    }
+
+    /// Whether nothing more is waited for; registers when to look again.
+    fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let now = Instant::now();
+        let begun = *self.begun.get_or_insert(now);
+        if self.timer.is_none() {
+            self.pace.wait();
+            let pause = Some(now + self.patience.pause);
+            let total = (self.manner == Manner::Collected).then_some(begun + self.patience.total);
+            let pause = pause.filter(|_| self.manner == Manner::Collected);
+            let over = self.pace.over_at().into_iter().chain(pause).chain(total).min().unwrap_or(now);
+            self.timer = Some(Box::pin(tokio::time::sleep_until(over)));
+        }
+        self.timer.as_mut().map_or(Poll::Ready(()), |timer| timer.as_mut().poll(cx))
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Read, Refusal>> {
+        loop {
+            match &mut self.state {
+                State::Settled => return Pin::new(&mut self.body).poll_frame(cx).map(Ok),
+                State::Returning(place, last) => {
+                    let place = ready!(place.as_mut().poll(cx));
+                    let last = last.take().flatten();
+                    self.state = State::Settled;
+                    return Poll::Ready(place.map(|()| last));
+                }
+                State::Unasked | State::Waiting => {}
+            }
+            let Poll::Ready(read) = Pin::new(&mut self.body).poll_frame(cx) else {
+                return self.poll_missing(cx);
+            };
+            let read = self.read(read)?;
+            if !self.is_over(&read) {
+                return Poll::Ready(Ok(read));
+            }
+            match (&self.state, self.manner) {
+                (_, Manner::Streamed) => {
+                    self.holding.passed();
+                    self.state = State::Settled;
+                    return Poll::Ready(Ok(read));
+                }
+                (State::Waiting, Manner::Collected) => {
+                    let place = Box::pin(Arc::clone(&self.holding).go_on());
+                    self.state = State::Returning(place, Some(read));
+                }
+                _ => {
+                    self.state = State::Settled;
+                    return Poll::Ready(Ok(read));
+                }
+            }
+        }
+    }
+
+    /// What is asked for is not there.
+    fn poll_missing(&mut self, cx: &mut Context<'_>) -> Poll<Result<Read, Refusal>> {
+        if matches!(self.state, State::Unasked) {
+            self.state = State::Waiting;
+            if self.manner == Manner::Collected {
+                self.holding.wait()?;
+            }
+        }
+        self.poll_late(cx).map(|()| Ok(Some(Err(BodyError::new(BodyLate)))))
+    }
+}
+
+impl http_body::Body for Intake {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Read> {
+        let polled = Intake::poll(&mut self, cx);
+        polled.map(|read| read.unwrap_or_else(|refusal| Some(Err(BodyError::refused(refusal)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        !matches!(self.state, State::Returning(..)) && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/intake.rs"]
+mod tests;

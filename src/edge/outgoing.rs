@@ -1,0 +1,155 @@
+//! Answers on their way out: what they hold until their last byte is sent.
+//!
+//! hyper takes a body that is there completely in one piece and lets go of it long before the client has
+//! read it. So what an answer holds hangs on its bytes themselves, and these go out in pieces of bounded size,
+//! so that it shows when a client reads no further.
+//!
+//! May use: `load`, `edge::body`, `edge::intake`.
+
+use super::body::{Body, BodyError, Watch};
+use super::intake::Holding;
+use crate::load::{Place, Reservation};
+use bytes::Bytes;
+use http::Response;
+use http_body::{Frame, SizeHint};
+use http_body_util::BodyExt;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+
+/// Largest piece that is handed over at once.
+const PIECE: usize = 64 * 1024;
+
+/// What an answer holds until it is sent; travels in its extensions from the layer that took it.
+#[derive(Debug, Clone)]
+pub(super) struct Load {
+    _held: Arc<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    _answer: Place,
+    _memory: Reservation,
+    /// A request that is passed through holds a connection to v1 for so long.
+    _request: Option<Arc<Holding>>,
+}
+
+impl Load {
+    pub(super) fn new(answer: Place, memory: Reservation, request: Option<Arc<Holding>>) -> Self {
+        Self { _held: Arc::new(Held { _answer: answer, _memory: memory, _request: request }) }
+    }
+}
+
+/// `response` in pieces that hold its [`Load`] and `watch`, which sees each of them.
+pub(super) fn outgoing(mut response: Response<Body>, watch: impl Watch) -> Response<Body> {
+    let load = response.extensions_mut().remove::<Load>();
+    let cargo = Arc::new(Cargo { watch: Mutex::new(watch), _load: load });
+    response.map(|body| Outgoing { body, rest: Bytes::new(), cargo }.boxed_unsync())
+}
+
+/// What is dropped with the last byte.
+struct Cargo<W> {
+    watch: Mutex<W>,
+    _load: Option<Load>,
+}
+
+/// Bytes on their way, and what they hold.
+struct Piece<W> {
+    bytes: Bytes,
+    _cargo: Arc<Cargo<W>>,
+}
+
+impl<W> AsRef<[u8]> for Piece<W> {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+struct Outgoing<W> {
+    body: Body,
+    /// What did not go into the last piece.
+    rest: Bytes,
+    cargo: Arc<Cargo<W>>,
+}
+
+impl<W: Watch> Outgoing<W> {
+    fn next(&mut self) -> Frame<Bytes> {
+        let bytes = self.rest.split_to(self.rest.len().min(PIECE));
+        self.tell(|watch| watch.piece(bytes.len()));
+        let _cargo = Arc::clone(&self.cargo);
+        Frame::data(Bytes::from_owner(Piece { bytes, _cargo }))
+    }
+
+    fn tell(&self, what: impl FnOnce(&mut W)) {
+        what(&mut self.cargo.watch.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl<W: Watch> http_body::Body for Outgoing<W> {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        self.tell(Watch::asked);
+        loop {
+            if !self.rest.is_empty() {
+                return Poll::Ready(Some(Ok(self.next())));
+            }
+            let Some(frame) = ready!(Pin::new(&mut self.body).poll_frame(cx)) else { return Poll::Ready(None) };
+            match frame?.into_data() {
+                // Of an empty piece nothing would have to be sent.
+                Ok(bytes) => self.rest = bytes,
+                Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let (inner, rest) = (self.body.size_hint(), self.rest.len() as u64);
+        let mut hint = SizeHint::new();
+        if let Some(upper) = inner.upper() {
+            hint.set_upper(upper.saturating_add(rest));
+        }
+        hint.set_lower(inner.lower().saturating_add(rest));
+        hint
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::body::full;
+    use super::*;
+    use crate::load::{Asker, Memory, Pool, Share};
+    use http_body::Body as _;
+
+    struct Nobody;
+
+    impl Watch for Nobody {}
+
+    #[tokio::test]
+    async fn what_an_answer_holds_is_given_back_with_its_last_piece() {
+        let (pool, memory) = (Pool::new(4, Share(50)), Memory::new(1 << 20));
+        let size = 3 * PIECE + 1;
+        let mut response = Response::new(full(vec![b'x'; size]));
+        let load = Load::new(pool.enter(Asker::default()).unwrap(), memory.reserve(size).unwrap(), None);
+        response.extensions_mut().insert(load);
+        let mut body = outgoing(response, Nobody).into_body();
+        assert_eq!(body.size_hint().exact(), Some(size as u64));
+        let mut sent = Vec::new();
+        while let Some(frame) = body.frame().await {
+            sent.push(frame.unwrap().into_data().unwrap());
+        }
+        assert!(body.is_end_stream() && sent.iter().all(|piece| piece.len() <= PIECE));
+        assert_eq!(sent.iter().map(Bytes::len).sum::<usize>(), size);
+        drop(body);
+        let last = sent.pop();
+        drop(sent);
+        assert_eq!((pool.taken(), memory.used()), (1, size), "the last piece is not sent yet");
+        drop(last);
+        assert_eq!((pool.taken(), memory.used()), (0, 0));
+    }
+}

@@ -1,0 +1,91 @@
+//! The pools of the surface: what is served, read and sent at once, by kind of request.
+//!
+//! A stranger can make a gateway busy with the pass-through, with tokens or with pages; the pools are apart, so
+//! that none of these takes a place from v2. In each, reading a body has places of its own: who still waits for
+//! a body holds no place of those that are served.
+//!
+//! May use: `load`, `settings`.
+
+use crate::load::{Asker, Memory, Pool, Share};
+use crate::settings::LimitSettings;
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// Time for which a pool may be full until the gateway says that it is not ready.
+const FULL: Duration = Duration::from_secs(5);
+
+/// Kinds of requests, each with pools of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The operations of v2.
+    V2,
+    /// What goes through to v1.
+    PassThrough,
+    /// The authorization server.
+    OAuth,
+    /// Documentation, and paths where there is nothing.
+    Pages,
+}
+
+/// The two pools of a kind.
+#[derive(Debug, Clone)]
+pub(super) struct Stages {
+    /// Requests that are served.
+    pub(super) served: Pool,
+    /// Bodies that are waited for.
+    pub(super) bodies: Pool,
+}
+
+/// All pools, and the memory that all share.
+#[derive(Debug)]
+pub(super) struct Pools {
+    v2: Stages,
+    pass_through: Stages,
+    oauth: Stages,
+    pages: Stages,
+    /// Answers that are being sent, of all kinds.
+    pub(super) answers: Pool,
+    pub(super) memory: Memory,
+    /// Makes numbers of credentials, others in each process.
+    hasher: RandomState,
+}
+
+impl Pools {
+    pub(super) fn new(limits: &LimitSettings, memory: Memory) -> Self {
+        let share = Share(limits.share);
+        let stages = |size| Stages { served: Pool::new(size, share), bodies: Pool::new(limits.bodies, share) };
+        Self {
+            v2: stages(limits.concurrency),
+            pass_through: stages(limits.pass_through),
+            oauth: stages(limits.oauth),
+            pages: stages(limits.pages),
+            answers: Pool::new(limits.answers, share),
+            memory,
+            hasher: RandomState::new(),
+        }
+    }
+
+    /// The pools of `kind`.
+    pub(super) fn of(&self, kind: Kind) -> &Stages {
+        match kind {
+            Kind::V2 => &self.v2,
+            Kind::PassThrough => &self.pass_through,
+            Kind::OAuth => &self.oauth,
+            Kind::Pages => &self.pages,
+        }
+    }
+
+    /// For whom a request counts that came from `address` with `headers`.
+    pub(super) fn asker(&self, address: Option<IpAddr>, headers: &HeaderMap) -> Asker {
+        let presented = headers.get("x-api-key").or_else(|| headers.get(AUTHORIZATION));
+        Asker::new(address, presented.map(|credential| self.hasher.hash_one(credential.as_bytes())))
+    }
+
+    /// Whether v2 has been full for longer than a moment, so that a balancer should ask another process.
+    pub(super) fn exhausted(&self) -> bool {
+        [&self.v2.served, &self.v2.bodies, &self.answers].iter().any(|pool| pool.full_for(FULL))
+    }
+}

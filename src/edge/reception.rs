@@ -1,0 +1,217 @@
+//! Accepts connections on a thread and a runtime of its own, and answers `/healthz` there.
+//!
+//! What asks whether the process lives must get an answer however busy the workers are. So each connection is
+//! looked at before it is handed to them: one that begins with a request for `/healthz` stays here. It costs others
+//! one hop to another thread for each connection, and none for each request.
+//!
+//! May use: `settings`, `telemetry`, `edge::connection`, `edge::connections`.
+
+use super::connection::Clock;
+use super::connections::{Connections, Open};
+use crate::load::{Place, Pool, Share};
+use crate::settings::ListenSettings;
+use crate::telemetry::field;
+use futures_util::future::BoxFuture;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+/// Pause after a failed accept, so that running out of file descriptors does not become a busy loop.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
+/// The path that is answered here.
+pub(super) const HEALTH: &str = "/healthz";
+/// How requests for it begin.
+const BEGINNINGS: [&[u8]; 2] = [b"GET /healthz ", b"HEAD /healthz "];
+/// Connections beyond the limit that are looked at nevertheless, for they may ask for `/healthz`.
+const SPARE: usize = 64;
+/// Time for such a one to say what it wants.
+const SPARE_TIME: Duration = Duration::from_secs(1);
+/// What others beyond the limit get.
+const TURNED_AWAY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\
+    Content-Type: application/problem+json\r\nContent-Length: 137\r\n\r\n\
+    {\"type\":\"about:blank\",\"title\":\"Overloaded\",\"status\":503,\"code\":\"overloaded\",\"detail\":\"More connections are open than the gateway takes.\"}";
+
+/// A connection that has begun to say something.
+pub(super) struct Arrival {
+    pub(super) socket: TcpStream,
+    pub(super) peer: SocketAddr,
+    pub(super) clock: Clock,
+    /// Kept as long as the connection lives; none for one beyond the limit.
+    pub(super) open: Option<Open>,
+}
+
+/// Carries a connection to its end.
+pub(super) type Carry = Arc<dyn Fn(Arrival) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// A connection on its way from one runtime to another.
+struct Handed {
+    socket: std::net::TcpStream,
+    peer: SocketAddr,
+    clock: Clock,
+    open: Open,
+}
+
+/// The thread that accepts. It ends with the gateway's last request.
+pub(super) struct Reception {
+    arrived: mpsc::UnboundedReceiver<Handed>,
+    stop: Option<oneshot::Sender<()>>,
+    closed: Option<oneshot::Receiver<()>>,
+    /// Its connections end when this is dropped.
+    _release: oneshot::Sender<()>,
+}
+
+/// What the thread works with.
+struct Desk {
+    connections: Connections,
+    spare: Pool,
+    settings: ListenSettings,
+    healthy: Carry,
+    hand_on: mpsc::UnboundedSender<Handed>,
+}
+
+impl Reception {
+    /// Starts to accept on `listener`; `healthy` answers who asks for `/healthz`.
+    ///
+    /// # Errors
+    /// When there can be no further thread or runtime.
+    pub(super) fn open(
+        listener: TcpListener,
+        connections: Connections,
+        settings: &ListenSettings,
+        healthy: Carry,
+    ) -> io::Result<Self> {
+        let listener = listener.into_std()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (hand_on, arrived) = mpsc::unbounded_channel();
+        let (stop, stopped) = oneshot::channel();
+        let (close, closed) = oneshot::channel();
+        let (_release, released) = oneshot::channel::<()>();
+        let spare = Pool::new(SPARE, Share(25));
+        let desk = Arc::new(Desk { connections, spare, settings: settings.clone(), healthy, hand_on });
+        std::thread::Builder::new().name("reception".into()).spawn(move || {
+            runtime.block_on(async {
+                if let Err(error) = receive(listener, desk, stopped).await {
+                    tracing::error!({ field::CAUSE } = %error, "no connections can be accepted");
+                }
+                drop(close);
+                let _ = released.await;
+            });
+        })?;
+        Ok(Self { arrived, stop: Some(stop), closed: Some(closed), _release })
+    }
+
+    /// The next connection; none when nothing more is accepted.
+    pub(super) async fn next(&mut self) -> Option<Arrival> {
+        loop {
+            let Handed { socket, peer, clock, open } = self.arrived.recv().await?;
+            match TcpStream::from_std(socket) {
+                Ok(socket) => return Some(Arrival { socket, peer, clock, open: Some(open) }),
+                Err(error) => tracing::warn!({ field::CAUSE } = %error, "a connection could not be taken over"),
+            }
+        }
+    }
+
+    /// Accepts nothing more from now on, and closes what has not begun to say anything.
+    pub(super) async fn close(&mut self) {
+        drop(self.stop.take());
+        if let Some(closed) = self.closed.take() {
+            let _ = closed.await;
+        }
+    }
+}
+
+async fn receive(
+    listener: std::net::TcpListener,
+    desk: Arc<Desk>,
+    mut stopped: oneshot::Receiver<()>,
+) -> io::Result<()> {
+    let listener = TcpListener::from_std(listener)?;
+    let mut waiting = JoinSet::new();
+    loop {
+        tokio::select! {
+            _ = &mut stopped => return Ok(()),
+            Some(_) = waiting.join_next() => {}
+            (socket, peer) = accept(&listener) => {
+                let clock = Clock::start(&desk.settings);
+                match desk.connections.admit(peer.ip(), &clock) {
+                    Some(open) => drop(waiting.spawn(welcome(desk.clone(), socket, peer, clock, open))),
+                    None => match desk.spare.enter(desk.connections.asker(peer.ip())) {
+                        Ok(place) => drop(waiting.spawn(beyond(desk.clone(), socket, peer, clock, place))),
+                        Err(_) => turn_away(&socket),
+                    },
+                }
+            }
+        }
+    }
+}
+
+async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+    loop {
+        match listener.accept().await {
+            Ok(accepted) => return accepted,
+            Err(error) => {
+                tracing::warn!({ field::CAUSE } = %error, "a connection could not be accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// What a client wants, as far as its first bytes tell.
+enum Wish {
+    Health,
+    Other,
+    /// It left, or took too long.
+    Nothing,
+}
+
+async fn wish(socket: &TcpStream, clock: &Clock) -> Wish {
+    let mut beginning = [0; 16];
+    let peeked = tokio::select! {
+        () = clock.expired() => return Wish::Nothing,
+        peeked = socket.peek(&mut beginning) => peeked.unwrap_or(0),
+    };
+    match &beginning[..peeked] {
+        [] => Wish::Nothing,
+        bytes if BEGINNINGS.iter().any(|health| bytes.starts_with(health)) => Wish::Health,
+        _ => Wish::Other,
+    }
+}
+
+async fn welcome(desk: Arc<Desk>, socket: TcpStream, peer: SocketAddr, clock: Clock, open: Open) {
+    match wish(&socket, &clock).await {
+        Wish::Health => stay(&desk, Arrival { socket, peer, clock, open: Some(open) }),
+        Wish::Other => match socket.into_std() {
+            Ok(socket) => drop(desk.hand_on.send(Handed { socket, peer, clock, open })),
+            Err(error) => tracing::warn!({ field::CAUSE } = %error, "a connection could not be handed over"),
+        },
+        Wish::Nothing => {}
+    }
+}
+
+/// Serves a connection here, on after the last one was accepted.
+fn stay(desk: &Desk, arrival: Arrival) {
+    tokio::spawn((desk.healthy)(arrival));
+}
+
+/// A connection for which there is no room, unless it asks for `/healthz`.
+async fn beyond(desk: Arc<Desk>, socket: TcpStream, peer: SocketAddr, clock: Clock, place: Place) {
+    match tokio::time::timeout(SPARE_TIME, wish(&socket, &clock)).await {
+        Ok(Wish::Health) => (desk.healthy)(Arrival { socket, peer, clock, open: None }).await,
+        Ok(Wish::Other) => turn_away(&socket),
+        Ok(Wish::Nothing) | Err(_) => {}
+    }
+    drop(place);
+}
+
+/// Says why the connection is closed, as far as that goes at once.
+fn turn_away(socket: &TcpStream) {
+    let mut rest = [0; 4096];
+    // What is left unread would turn the answer into a reset.
+    let _ = socket.try_read(&mut rest);
+    let _ = socket.try_write(TURNED_AWAY);
+}

@@ -1,0 +1,72 @@
+//! Who a place is taken for.
+//!
+//! May use: nothing of this crate.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Somebody whose places are counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Holder {
+    /// An IPv4 address, or the /64 of an IPv6 one: who has one of its addresses has all of them.
+    Address(IpAddr),
+    /// A credential as it was presented, proven or not, by a hash.
+    Credential(u64),
+}
+
+impl Holder {
+    /// The holder that `address` belongs to. None for 127.0.0.1 and ::1: a proxy on this machine that nobody
+    /// declared makes all clients one address, and that is its usual one.
+    pub fn of_address(address: IpAddr) -> Option<Self> {
+        match address.to_canonical() {
+            IpAddr::V4(Ipv4Addr::LOCALHOST) | IpAddr::V6(Ipv6Addr::LOCALHOST) => None,
+            IpAddr::V4(address) => Some(Self::Address(address.into())),
+            IpAddr::V6(address) => {
+                let network = u128::from(address) & !u128::from(u64::MAX);
+                Some(Self::Address(Ipv6Addr::from(network).into()))
+            }
+        }
+    }
+}
+
+/// Everybody a request is counted for: its address and its credential, as far as there are any.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Asker {
+    holders: [Option<Holder>; 2],
+}
+
+impl Asker {
+    /// A request from `address` with a credential of this hash.
+    pub fn new(address: Option<IpAddr>, credential: Option<u64>) -> Self {
+        Self { holders: [address.and_then(Holder::of_address), credential.map(Holder::Credential)] }
+    }
+
+    /// Whom it is counted for.
+    pub fn holders(&self) -> impl Iterator<Item = Holder> + use<> {
+        self.holders.into_iter().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holder(address: &str) -> Option<Holder> {
+        Holder::of_address(address.parse().unwrap())
+    }
+
+    #[test]
+    fn the_addresses_of_an_undeclared_proxy_on_this_machine_are_nobody() {
+        for address in ["127.0.0.1", "::1", "::ffff:127.0.0.1"] {
+            assert_eq!(holder(address), None, "{address}");
+        }
+        assert_ne!(holder("127.0.0.2"), None);
+    }
+
+    #[test]
+    fn a_network_of_ipv6_is_one_holder_and_an_address_of_ipv4_is() {
+        assert_eq!(holder("2001:db8::1"), holder("2001:db8::ffff:2"));
+        assert_ne!(holder("2001:db8::1"), holder("2001:db8:0:1::1"));
+        assert_eq!(holder("::ffff:9.9.9.9"), holder("9.9.9.9"));
+        assert_ne!(holder("9.9.9.9"), holder("9.9.9.8"));
+    }
+}

@@ -1,0 +1,304 @@
+//! A bounded number of places, shared fairly.
+//!
+//! Up to half of its places anybody may have. Beyond, a [`Holder`] gets no further one that has its [`Share`] of
+//! those that are still free. So the fuller the pool, the less for those who hold much, and many who take what
+//! they can still leave room for somebody who has none.
+//!
+//! May use: `refusal`, `load::asker`.
+
+use super::asker::{Asker, Holder};
+use crate::refusal::Refusal;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// How much one holder may have once half of a pool is taken: so many per cent of the places still free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share(pub usize);
+
+impl Share {
+    /// Places, at least one, while `free` are free.
+    fn of(self, free: usize) -> usize {
+        (free * self.0 / 100).max(1)
+    }
+}
+
+/// Places; clones are the same pool.
+#[derive(Debug, Clone)]
+pub struct Pool(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    size: usize,
+    share: Share,
+    state: Mutex<State>,
+    left: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    taken: usize,
+    /// Those who wait for a place and go before newcomers.
+    waiting: usize,
+    holders: HashMap<Holder, usize>,
+    /// Since when newcomers are refused because there is no place at all.
+    full_since: Option<Instant>,
+}
+
+/// Why there is no place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lack {
+    /// All are taken.
+    Places,
+    /// There are some, but not for this asker.
+    Share,
+}
+
+impl From<Lack> for Refusal {
+    fn from(_: Lack) -> Self {
+        Self::Overloaded
+    }
+}
+
+impl Pool {
+    /// A pool of `size` places, of which one holder may have `share`.
+    pub fn new(size: usize, share: Share) -> Self {
+        Self(Arc::new(Inner { size, share, state: Mutex::default(), left: Notify::new() }))
+    }
+
+    /// A place, at once.
+    ///
+    /// # Errors
+    /// When all are taken or `asker` has its share.
+    pub fn enter(&self, asker: Asker) -> Result<Place, Lack> {
+        let mut state = self.state();
+        match self.0.lack(&state, asker, state.waiting) {
+            None => Ok(self.take(&mut state, asker)),
+            Some(lack) => {
+                if lack == Lack::Places {
+                    state.full_since.get_or_insert_with(Instant::now);
+                }
+                Err(lack)
+            }
+        }
+    }
+
+    /// A place as soon as one is free, for somebody who had one before and whose work would be lost.
+    ///
+    /// # Errors
+    /// When `asker` has its share meanwhile.
+    pub async fn enter_again(&self, asker: Asker) -> Result<Place, Lack> {
+        let waiter = Waiter::new(self);
+        loop {
+            {
+                let mut state = self.state();
+                match self.0.lack(&state, asker, 0) {
+                    None => {
+                        state.waiting -= 1;
+                        let place = self.take(&mut state, asker);
+                        drop(state);
+                        waiter.done();
+                        return Ok(place);
+                    }
+                    Some(Lack::Share) => return Err(Lack::Share),
+                    Some(Lack::Places) => {}
+                }
+            }
+            self.0.left.notified().await;
+        }
+    }
+
+    /// A place beyond the size if need be, for what has begun already and has to be finished.
+    pub fn enter_anyway(&self, asker: Asker) -> Place {
+        self.take(&mut self.state(), asker)
+    }
+
+    /// Whether `asker` could have a place now.
+    pub fn has_room_for(&self, asker: Asker) -> bool {
+        let state = self.state();
+        self.0.lack(&state, asker, state.waiting).is_none()
+    }
+
+    /// Places that those have with whom `holder` is counted.
+    pub fn held_by(&self, holder: Holder) -> usize {
+        self.state().holders.get(&holder).copied().unwrap_or(0)
+    }
+
+    /// Places taken.
+    pub fn taken(&self) -> usize {
+        self.state().taken
+    }
+
+    /// Whether all places have been taken, and newcomers refused, for so long.
+    pub fn full_for(&self, time: Duration) -> bool {
+        self.state().full_since.is_some_and(|since| since.elapsed() >= time)
+    }
+
+    fn take(&self, state: &mut State, asker: Asker) -> Place {
+        state.taken += 1;
+        for holder in asker.holders() {
+            *state.holders.entry(holder).or_default() += 1;
+        }
+        Place { pool: self.clone(), asker }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn lack(&self, state: &State, asker: Asker, before: usize) -> Option<Lack> {
+        let taken = state.taken + before;
+        if taken >= self.size {
+            return Some(Lack::Places);
+        }
+        let most = self.share.of(self.size - taken);
+        let has = |holder| state.holders.get(&holder).copied().unwrap_or(0);
+        let has_its_share = taken * 2 >= self.size && asker.holders().any(|holder| has(holder) >= most);
+        has_its_share.then_some(Lack::Share)
+    }
+}
+
+/// Somebody who waits; counted until they have a place or give up.
+struct Waiter<'a>(Option<&'a Pool>);
+
+impl<'a> Waiter<'a> {
+    fn new(pool: &'a Pool) -> Self {
+        pool.state().waiting += 1;
+        Self(Some(pool))
+    }
+
+    fn done(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        if let Some(pool) = self.0 {
+            pool.state().waiting -= 1;
+        }
+    }
+}
+
+/// A place in a pool; given back when dropped.
+#[derive(Debug)]
+pub struct Place {
+    pool: Pool,
+    asker: Asker,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut state = self.pool.state();
+        state.taken -= 1;
+        state.full_since = None;
+        for holder in self.asker.holders() {
+            if let Some(held) = state.holders.get_mut(&holder) {
+                *held -= 1;
+                if *held == 0 {
+                    state.holders.remove(&holder);
+                }
+            }
+        }
+        drop(state);
+        self.pool.0.left.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn from(last: u8) -> Asker {
+        Asker::new(Some(std::net::IpAddr::from([10, 0, 0, last])), None)
+    }
+
+    fn fill(pool: &Pool, asker: Asker) -> Vec<Place> {
+        std::iter::from_fn(|| pool.enter(asker).ok()).collect()
+    }
+
+    #[test]
+    fn alone_one_gets_half_and_then_a_newcomer_goes_first() {
+        let pool = Pool::new(64, Share(25));
+        let first = fill(&pool, from(1));
+        assert_eq!(first.len(), 32);
+        assert_eq!(fill(&pool, from(2)).len(), 6, "a quarter of the 26 that are free then");
+        drop(first);
+        assert_eq!(pool.taken(), 0);
+        assert!(pool.enter(from(1)).is_ok());
+    }
+
+    #[test]
+    fn many_who_take_what_they_can_leave_room_for_others() {
+        let pool = Pool::new(1024, Share(25));
+        let mut held = Vec::new();
+        for last in 1..=4 {
+            held.extend(fill(&pool, from(last)));
+        }
+        assert!(held.len() < 800, "four leave a quarter: {}", held.len());
+        for last in 5..=20 {
+            held.extend(fill(&pool, from(last)));
+            assert!(pool.has_room_for(from(last + 1)), "after {last}");
+        }
+    }
+
+    #[test]
+    fn nobody_in_particular_may_have_all_places() {
+        let pool = Pool::new(8, Share(25));
+        let nobody = Asker::default();
+        let all = fill(&pool, nobody);
+        assert_eq!((all.len(), pool.enter(nobody).unwrap_err()), (8, Lack::Places));
+        assert!(pool.full_for(Duration::ZERO) && !pool.full_for(Duration::from_secs(60)));
+        drop(all);
+        assert!(!pool.full_for(Duration::ZERO));
+    }
+
+    #[test]
+    fn a_credential_has_its_share_from_wherever_it_is_used() {
+        let pool = Pool::new(16, Share(25));
+        let asker = |last: u8| Asker::new(Some(std::net::IpAddr::from([10, 0, 1, last])), Some(7));
+        let held: Vec<Place> = (0..16).filter_map(|last| pool.enter(asker(last)).ok()).collect();
+        assert_eq!(held.len(), 8);
+        assert!(pool.enter(asker(99)).is_err() && pool.enter(from(1)).is_ok());
+    }
+
+    #[tokio::test]
+    async fn who_comes_again_waits_and_goes_before_newcomers() {
+        let pool = Pool::new(1, Share(25));
+        let place = pool.enter(from(1)).unwrap();
+        let waiting = tokio::spawn({
+            let pool = pool.clone();
+            async move { pool.enter_again(from(2)).await }
+        });
+        while pool.state().waiting == 0 {
+            tokio::task::yield_now().await;
+        }
+        drop(place);
+        assert!(pool.enter(from(3)).is_err(), "somebody waits already");
+        let place = waiting.await.unwrap().unwrap();
+        drop(place);
+        assert_eq!((pool.taken(), pool.state().waiting), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn who_gives_up_waiting_is_in_nobodys_way() {
+        let pool = Pool::new(1, Share(25));
+        let place = pool.enter(from(1)).unwrap();
+        let waiting = tokio::time::timeout(Duration::from_millis(10), pool.enter_again(from(2))).await;
+        assert!(waiting.is_err());
+        drop(place);
+        assert!(pool.enter(from(3)).is_ok());
+    }
+
+    #[test]
+    fn what_has_begun_may_exceed_the_size() {
+        let pool = Pool::new(1, Share(25));
+        let places = [pool.enter_anyway(from(1)), pool.enter_anyway(from(1))];
+        assert!(!pool.has_room_for(from(2)));
+        drop(places);
+        assert!(pool.has_room_for(from(2)) && pool.state().holders.is_empty());
+    }
+}

@@ -1,0 +1,122 @@
+//! Slow clients hold nothing that others need: neither by bodies that do not arrive nor by answers left unread.
+
+use crate::sockets::{answered, begun, exchange, patiently};
+use crate::support::gateway::{Gateway, WEB};
+use causeway::sandbox::Seed;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+/// Where the attacker and the honest client of these tests come from: 127.0.0.x.
+const ATTACKER: u8 = 2;
+const HONEST: u8 = 9;
+
+/// A small gateway, so that an attack needs few connections.
+const SMALL: [(&str, &str); 8] = [
+    ("limits.concurrency", "32"),
+    ("limits.pass_through", "32"),
+    ("limits.oauth", "32"),
+    ("limits.pages", "32"),
+    ("limits.bodies", "32"),
+    ("limits.body_grace", "1s"),
+    ("limits.body_pause", "1s"),
+    ("secrets.key", "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="),
+];
+/// More than all that [`SMALL`] serves at once.
+const MANY: usize = 40;
+
+async fn small(more: &[(&str, &str)]) -> (Gateway, SocketAddr) {
+    let settings = [&SMALL[..], more].concat();
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &settings).await;
+    let address = gateway.base().trim_start_matches("http://").parse().expect("an address");
+    (gateway, address)
+}
+
+fn request(method: &str, path: &str, body: &str) -> String {
+    format!(
+        "{method} {path} HTTP/1.1\r\nHost: gw.example\r\nConnection: close\r\nX-Api-Key: ada\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// Statuses of an honest client that uses every part of the gateway once.
+async fn honest_statuses(gateway: SocketAddr) -> Vec<u16> {
+    let requests = [
+        request("GET", &format!("{WEB}/states/"), ""),
+        request("POST", &format!("{WEB}/labels/"), "{\"name\":\"\"}"),
+        request("GET", "/api/v1/users/me/", ""),
+        request("POST", "/api/v1/nothing/", "{}"),
+        request("POST", "/auth/o/token/", "{}"),
+        request("GET", "/api/v2/docs/", ""),
+        request("GET", "/readyz", ""),
+    ];
+    let mut statuses = Vec::new();
+    for request in requests {
+        statuses.push(exchange(gateway, HONEST, &request).await.status);
+    }
+    statuses
+}
+
+/// Bodies of `path` that begin and do not go on.
+async fn stalled_bodies(gateway: SocketAddr, path: &str) -> Vec<TcpStream> {
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: gw.example\r\nX-Api-Key: bob\r\nContent-Type: application/json\r\n\
+         Content-Length: 1000\r\n\r\n{{\""
+    );
+    let mut sockets = Vec::new();
+    for _ in 0..MANY {
+        sockets.push(begun(gateway, ATTACKER, &head).await);
+    }
+    sockets
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bodies_of_which_two_bytes_arrive_stop_nobody() {
+    let (_running, gateway) = small(&[]).await;
+    let quiet = honest_statuses(gateway).await;
+    assert!(!quiet.contains(&503), "{quiet:?}");
+    for path in ["/api/v1/workspaces/acme/", "/auth/o/token/", &format!("{WEB}/labels/")] {
+        let attack = stalled_bodies(gateway, path).await;
+        assert_eq!(honest_statuses(gateway).await, quiet, "under stalled bodies for {path}");
+        for mut socket in attack {
+            let status = answered(&mut socket).await;
+            assert!([400, 503].contains(&status), "{path}: {status}");
+        }
+    }
+}
+
+/// A byte now and then, which resets every clock that looks at pauses only.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bodies_that_drip_stop_nobody_and_end_soon() {
+    let (_running, gateway) = small(&[]).await;
+    let quiet = honest_statuses(gateway).await;
+    for path in ["/auth/o/token/", "/api/v1/workspaces/acme/"] {
+        let attack = stalled_bodies(gateway, path).await;
+        let began = Instant::now();
+        let drips = attack.into_iter().map(|socket| tokio::spawn(drip(socket)));
+        let drips: Vec<_> = drips.collect();
+        assert_eq!(honest_statuses(gateway).await, quiet, "under drips for {path}");
+        for drip in drips {
+            let status = patiently(drip).await.expect("a client that drips");
+            assert!([400, 503].contains(&status), "{path}: {status}");
+        }
+        assert!(began.elapsed() < Duration::from_secs(30), "{path}: held for {:?}", began.elapsed());
+    }
+}
+
+/// Sends a byte each tenth of a second until the gateway answers; the status of that.
+async fn drip(mut socket: TcpStream) -> u16 {
+    let (mut reading, mut writing) = socket.split();
+    let drips = async {
+        while writing.write_all(b"x").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        std::future::pending().await
+    };
+    tokio::select! {
+        status = drips => status,
+        status = answered(&mut reading) => status,
+    }
+}
