@@ -70,6 +70,8 @@ fn of_silence(lost: &V1Error) -> Outcome {
         V1Error::Broken(_) => ("The connection to the service behind broke before it had answered.", true),
         V1Error::Timeout { maybe_done: true } => ("The service behind did not answer in time.", true),
         V1Error::TooLarge(_) => ("The answer of the service behind is too large.", false),
+        // Answers to writes are kept whatever room there is; if one were not, v1 would have had the request.
+        V1Error::NoRoom => ("The answer of the service behind could not be kept.", false),
         V1Error::Unreachable(_)
         | V1Error::Timeout { maybe_done: false }
         | V1Error::Unsendable(_)
