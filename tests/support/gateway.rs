@@ -23,8 +23,9 @@ use tokio::task::JoinHandle;
 /// Path of the first recorded project (`WEB`), below `/api/v2`.
 pub const WEB: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001";
 
-/// Settings without any limit of requests.
-pub const UNLIMITED: [(&str, &str); 4] = [
+/// Settings without any limit of requests. All that a test sends at once it may send with one credential.
+pub const UNLIMITED: [(&str, &str); 5] = [
+    ("limits.concurrency", "4096"),
     ("upstream.quota", "0"),
     ("upstream.service_quota", "0"),
     ("limits.rate.api_key", "0"),
