@@ -14,7 +14,7 @@ use crate::edge::{
 };
 use crate::index::{IndexSettings, Indexes};
 use crate::limits::Limits;
-use crate::load::Memory;
+use crate::load::{Memory, Share};
 use crate::mapping::{Files, Texts};
 use crate::oauth::{Audited, Keyring, KeyringError, OAuth, OAuthPages};
 use crate::plan::{self, Plan};
@@ -129,7 +129,7 @@ impl App {
         let upstream = settings.upstream.needed_base_url()?.clone();
         let plan = compile_plan(settings.mappings.as_deref())?;
         let budget = Budget::new(budget_settings(settings));
-        let memory = Memory::new(settings.limits.memory);
+        let memory = Memory::new(settings.limits.memory, Share(settings.limits.share));
         let client =
             Client::new(client_settings(settings, &upstream))?.paced_by(budget.clone()).within(memory.clone());
         let breaker = client.breaker().clone();

@@ -41,7 +41,7 @@ impl Holding {
     /// # Errors
     /// [`Refusal::Overloaded`] without a place for it.
     pub(super) fn served(stages: &Stages, asker: Asker, memory: &Memory) -> Result<Arc<Self>, Refusal> {
-        Ok(Self::new(stages, asker, stages.served.enter(asker)?, memory.reservation()))
+        Ok(Self::new(stages, asker, stages.served.enter(asker)?, memory.reservation(asker)))
     }
 
     /// A request of `asker` whose body passes through; `bytes` are what it may take on its way.
@@ -56,7 +56,7 @@ impl Holding {
         bytes: usize,
     ) -> Result<Arc<Self>, Refusal> {
         let pool = if has_body { &stages.bodies } else { &stages.served };
-        Ok(Self::new(stages, asker, pool.enter(asker)?, memory.reserve(bytes)?))
+        Ok(Self::new(stages, asker, pool.enter(asker)?, memory.reserve(asker, bytes)?))
     }
 
     fn new(stages: &Stages, asker: Asker, place: Place, memory: Reservation) -> Arc<Self> {

@@ -132,10 +132,11 @@ mod tests {
 
     #[tokio::test]
     async fn what_an_answer_holds_is_given_back_with_its_last_piece() {
-        let (pool, memory) = (Pool::new(4, Share(50)), Memory::new(1 << 20));
+        let (pool, memory) = (Pool::new(4, Share(50)), Memory::new(1 << 20, Share(50)));
         let size = 3 * PIECE + 1;
         let mut response = Response::new(full(vec![b'x'; size]));
-        let load = Load::new(pool.enter(Asker::default()).unwrap(), memory.reserve(size).unwrap(), None);
+        let load =
+            Load::new(pool.enter(Asker::default()).unwrap(), memory.reserve(Asker::default(), size).unwrap(), None);
         response.extensions_mut().insert(load);
         let mut body = outgoing(response, Nobody).into_body();
         assert_eq!(body.size_hint().exact(), Some(size as u64));

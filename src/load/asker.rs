@@ -2,6 +2,7 @@
 //!
 //! May use: nothing of this crate.
 
+use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Somebody whose places are counted together.
@@ -43,6 +44,44 @@ impl Asker {
     /// Whom it is counted for.
     pub fn holders(&self) -> impl Iterator<Item = Holder> + use<> {
         self.holders.into_iter().flatten()
+    }
+}
+
+/// How much each holder has.
+#[derive(Debug, Default)]
+pub(super) struct Tally(HashMap<Holder, usize>);
+
+impl Tally {
+    pub(super) fn of(&self, holder: Holder) -> usize {
+        self.0.get(&holder).copied().unwrap_or(0)
+    }
+
+    /// The most that any of those has with whom `asker` is counted; 0 for nobody in particular.
+    pub(super) fn most_of(&self, asker: Asker) -> usize {
+        asker.holders().map(|holder| self.of(holder)).max().unwrap_or(0)
+    }
+
+    pub(super) fn add(&mut self, asker: Asker, how_much: usize) {
+        for holder in asker.holders() {
+            let held = self.0.entry(holder).or_default();
+            *held = held.saturating_add(how_much);
+        }
+    }
+
+    pub(super) fn remove(&mut self, asker: Asker, how_much: usize) {
+        for holder in asker.holders() {
+            if let Some(held) = self.0.get_mut(&holder) {
+                *held = held.saturating_sub(how_much);
+                if *held == 0 {
+                    self.0.remove(&holder);
+                }
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }
 

@@ -3,12 +3,16 @@
 //! What is counted: request bodies, answers until they are sent, and answers of v1. What is made of them on the
 //! way (parsed rows and the like) is not, so a process takes a small multiple of the budget at most.
 //!
-//! May use: `refusal`.
+//! The budget is shared as a pool is: up to half of it anybody may have; beyond, a holder that has some gets no
+//! more than its [`Share`] of what is still free. Who has nothing yet is refused only when there is no room at all.
+//!
+//! May use: `refusal`, `load::asker`, `load::pool`.
 
+use super::asker::{Asker, Tally};
+use super::pool::Share;
 use crate::refusal::Refusal;
 use bytes::Bytes;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The budget; clones are the same one.
 #[derive(Debug, Clone)]
@@ -17,38 +21,61 @@ pub struct Memory(Arc<Gauge>);
 #[derive(Debug)]
 struct Gauge {
     most: usize,
-    used: AtomicUsize,
+    share: Share,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    used: usize,
+    holders: Tally,
+}
+
+impl Gauge {
+    /// Whether `asker` may have `bytes` more; nothing more anybody may have.
+    fn has_room(&self, state: &State, asker: Asker, bytes: usize) -> bool {
+        if bytes == 0 {
+            return true;
+        }
+        let Some(used) = state.used.checked_add(bytes).filter(|used| *used <= self.most) else { return false };
+        let has = state.holders.most_of(asker);
+        used <= self.most / 2 || has == 0 || has.saturating_add(bytes) <= self.share.of(self.most - state.used)
+    }
 }
 
 impl Memory {
-    /// A budget of `most` bytes.
-    pub fn new(most: usize) -> Self {
-        Self(Arc::new(Gauge { most, used: AtomicUsize::new(0) }))
+    /// A budget of `most` bytes, of which one holder may have `share`.
+    pub fn new(most: usize, share: Share) -> Self {
+        Self(Arc::new(Gauge { most, share, state: Mutex::default() }))
     }
 
     /// A budget that never ends.
     pub fn unlimited() -> Self {
-        Self::new(usize::MAX)
+        Self::new(usize::MAX, Share(100))
     }
 
     /// Bytes in use.
     pub fn used(&self) -> usize {
-        self.0.used.load(Ordering::Relaxed)
+        self.state().used
     }
 
-    /// An empty reservation, to be grown.
-    pub fn reservation(&self) -> Reservation {
-        Reservation { memory: self.clone(), bytes: 0 }
+    /// An empty reservation for `asker`, to be grown.
+    pub fn reservation(&self, asker: Asker) -> Reservation {
+        Reservation { memory: self.clone(), asker, bytes: 0 }
     }
 
-    /// A reservation of `bytes`.
+    /// A reservation of `bytes` for `asker`.
     ///
     /// # Errors
-    /// [`Refusal::Overloaded`] when the budget has not so much left.
-    pub fn reserve(&self, bytes: usize) -> Result<Reservation, Refusal> {
-        let mut reservation = self.reservation();
+    /// [`Refusal::Overloaded`] when the budget has not so much left, for this asker.
+    pub fn reserve(&self, asker: Asker, bytes: usize) -> Result<Reservation, Refusal> {
+        let mut reservation = self.reservation(asker);
         reservation.grow(bytes)?;
         Ok(reservation)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -56,6 +83,7 @@ impl Memory {
 #[derive(Debug)]
 pub struct Reservation {
     memory: Memory,
+    asker: Asker,
     bytes: usize,
 }
 
@@ -63,18 +91,23 @@ impl Reservation {
     /// Adds `bytes`.
     ///
     /// # Errors
-    /// [`Refusal::Overloaded`] when the budget has not so much left; nothing is added then.
+    /// [`Refusal::Overloaded`] when the budget has not so much left, for this asker; nothing is added then.
     pub fn grow(&mut self, bytes: usize) -> Result<(), Refusal> {
-        let gauge = &self.memory.0;
-        let add = |used: usize| used.checked_add(bytes).filter(|sum| *sum <= gauge.most);
-        gauge.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).map_err(|_| Refusal::Overloaded)?;
+        let mut state = self.memory.state();
+        if !self.memory.0.has_room(&state, self.asker, bytes) {
+            return Err(Refusal::Overloaded);
+        }
+        state.used += bytes;
+        state.holders.add(self.asker, bytes);
         self.bytes += bytes;
         Ok(())
     }
 
     /// Adds `bytes` whatever is left, for what is there already and must not be refused any more.
     pub fn grow_anyway(&mut self, bytes: usize) {
-        self.memory.0.used.fetch_add(bytes, Ordering::Relaxed);
+        let mut state = self.memory.state();
+        state.used += bytes;
+        state.holders.add(self.asker, bytes);
         self.bytes += bytes;
     }
 
@@ -91,7 +124,9 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.memory.0.used.fetch_sub(self.bytes, Ordering::Relaxed);
+        let mut state = self.memory.state();
+        state.used -= self.bytes;
+        state.holders.remove(self.asker, self.bytes);
     }
 }
 
@@ -111,11 +146,57 @@ impl AsRef<[u8]> for Held {
 mod tests {
     use super::*;
 
+    fn memory(most: usize) -> Memory {
+        Memory::new(most, Share(25))
+    }
+
+    fn nobody() -> Asker {
+        Asker::default()
+    }
+
+    fn from(last: u8) -> Asker {
+        Asker::new(Some(std::net::IpAddr::from([10, 0, 0, last])), None)
+    }
+
+    #[test]
+    fn who_holds_much_leaves_room_for_others() {
+        let memory = memory(1000);
+        let mut much = memory.reserve(from(1), 500).unwrap();
+        assert_eq!(much.grow(1), Err(Refusal::Overloaded), "half is taken, by this one");
+        assert_eq!(memory.reserve(from(1), 1).unwrap_err(), Refusal::Overloaded);
+        let mut newcomer = memory.reserve(from(2), 100).unwrap();
+        newcomer.grow(0).unwrap();
+        assert_eq!(newcomer.grow(1), Err(Refusal::Overloaded), "a quarter of the 400 that are free");
+        assert!(memory.reserve(from(3), 50).is_ok());
+        drop(much);
+        newcomer.grow(1).unwrap();
+    }
+
+    #[test]
+    fn who_has_nothing_yet_is_refused_only_without_room() {
+        let memory = memory(1000);
+        let _much = memory.reserve(from(1), 800).unwrap();
+        assert!(memory.reserve(from(2), 201).is_err());
+        assert!(memory.reserve(from(2), 200).is_ok());
+    }
+
+    #[test]
+    fn nobody_in_particular_may_have_all() {
+        let memory = memory(1000);
+        let held: Vec<_> = (0..10).map(|_| memory.reserve(nobody(), 100).unwrap()).collect();
+        drop(held);
+        let mut late = memory.reservation(from(1));
+        late.grow_anyway(600);
+        drop(late);
+        assert!(memory.state().holders.is_empty());
+        assert_eq!(memory.used(), 0);
+    }
+
     #[test]
     fn what_is_reserved_comes_back() {
-        let memory = Memory::new(10);
-        let mut first = memory.reserve(6).unwrap();
-        assert_eq!(memory.reserve(5).unwrap_err(), Refusal::Overloaded);
+        let memory = memory(10);
+        let mut first = memory.reserve(nobody(), 6).unwrap();
+        assert_eq!(memory.reserve(nobody(), 5).unwrap_err(), Refusal::Overloaded);
         assert_eq!(first.grow(5), Err(Refusal::Overloaded));
         first.grow(4).unwrap();
         assert_eq!((memory.used(), first.bytes()), (10, 10));
@@ -125,24 +206,24 @@ mod tests {
 
     #[test]
     fn one_alone_may_not_have_more_than_there_is() {
-        assert!(Memory::new(10).reserve(11).is_err());
-        assert!(Memory::unlimited().reserve(usize::MAX).is_ok());
+        assert!(memory(10).reserve(nobody(), 11).is_err());
+        assert!(Memory::unlimited().reserve(nobody(), usize::MAX).is_ok());
     }
 
     #[test]
     fn what_is_there_already_counts_beyond_the_budget() {
-        let memory = Memory::new(10);
-        let mut late = memory.reservation();
+        let memory = memory(10);
+        let mut late = memory.reservation(nobody());
         late.grow_anyway(20);
-        assert!(memory.reserve(1).is_err());
+        assert!(memory.reserve(nobody(), 1).is_err());
         drop(late);
         assert_eq!(memory.used(), 0);
     }
 
     #[test]
     fn bytes_hold_their_reservation_to_the_last_piece() {
-        let memory = Memory::new(10);
-        let mut whole = memory.reserve(6).unwrap().hold(Bytes::from_static(b"abcdef"));
+        let memory = memory(10);
+        let mut whole = memory.reserve(nobody(), 6).unwrap().hold(Bytes::from_static(b"abcdef"));
         let piece = whole.split_to(2);
         drop(whole);
         assert_eq!((piece.as_ref(), memory.used()), (&b"ab"[..], 6));

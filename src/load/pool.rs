@@ -6,21 +6,21 @@
 //!
 //! May use: `refusal`, `load::asker`.
 
-use super::asker::{Asker, Holder};
+use super::asker::{Asker, Holder, Tally};
 use crate::refusal::Refusal;
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// How much one holder may have once half of a pool is taken: so many per cent of the places still free.
+/// How much one holder may have once half of a pool, or of the memory, is taken: so many per cent of what is still
+/// free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share(pub usize);
 
 impl Share {
-    /// Places, at least one, while `free` are free.
-    fn of(self, free: usize) -> usize {
-        (free * self.0 / 100).max(1)
+    /// Places or bytes, at least one, while `free` are free.
+    pub(super) fn of(self, free: usize) -> usize {
+        (free / 100 * self.0 + free % 100 * self.0 / 100).max(1)
     }
 }
 
@@ -41,7 +41,7 @@ struct State {
     taken: usize,
     /// Those who wait for a place and go before newcomers.
     waiting: usize,
-    holders: HashMap<Holder, usize>,
+    holders: Tally,
     /// Since when newcomers are refused because there is no place at all.
     full_since: Option<Instant>,
 }
@@ -122,7 +122,7 @@ impl Pool {
 
     /// Places that those have with whom `holder` is counted.
     pub fn held_by(&self, holder: Holder) -> usize {
-        self.state().holders.get(&holder).copied().unwrap_or(0)
+        self.state().holders.of(holder)
     }
 
     /// Places taken.
@@ -137,9 +137,7 @@ impl Pool {
 
     fn take(&self, state: &mut State, asker: Asker) -> Place {
         state.taken += 1;
-        for holder in asker.holders() {
-            *state.holders.entry(holder).or_default() += 1;
-        }
+        state.holders.add(asker, 1);
         Place { pool: self.clone(), asker }
     }
 
@@ -155,8 +153,7 @@ impl Inner {
             return Some(Lack::Places);
         }
         let most = self.share.of(self.size - taken);
-        let has = |holder| state.holders.get(&holder).copied().unwrap_or(0);
-        let has_its_share = taken * 2 >= self.size && asker.holders().any(|holder| has(holder) >= most);
+        let has_its_share = taken * 2 >= self.size && state.holders.most_of(asker) >= most;
         has_its_share.then_some(Lack::Share)
     }
 }
@@ -195,14 +192,7 @@ impl Drop for Place {
         let mut state = self.pool.state();
         state.taken -= 1;
         state.full_since = None;
-        for holder in self.asker.holders() {
-            if let Some(held) = state.holders.get_mut(&holder) {
-                *held -= 1;
-                if *held == 0 {
-                    state.holders.remove(&holder);
-                }
-            }
-        }
+        state.holders.remove(self.asker, 1);
         drop(state);
         self.pool.0.left.notify_one();
     }

@@ -12,7 +12,7 @@ use super::message::{Method, V1Error, V1Request, V1Response};
 use super::outcome::Outcome;
 use super::{V1Key, refusals, retry};
 use crate::context::{Context, Priority};
-use crate::load::Memory;
+use crate::load::{Asker, Memory};
 use crate::refusal::Refusal;
 use bytes::{Bytes, BytesMut};
 use reqwest::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
@@ -339,7 +339,8 @@ impl Client {
         if announced > self.response_cap as u64 {
             return Err(V1Error::TooLarge(self.response_cap));
         }
-        let mut room = self.memory.reservation();
+        // For nobody in particular: what is read is often for several who ask at once.
+        let mut room = self.memory.reservation(Asker::default());
         let mut body = BytesMut::with_capacity(announced as usize);
         while let Some(chunk) = answer.chunk().await.map_err(lost)? {
             if body.len() + chunk.len() > self.response_cap {

@@ -13,9 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Honest clients, each from an address of its own.
-const HONEST: u8 = 50;
-/// A gateway that a small crowd could fill. The honest clients use one credential and are less than half of it.
+/// A gateway that a small crowd could fill. The honest clients use one credential, and are fewer than its share of
+/// what a crowd leaves.
 const SMALL: [(&str, &str); 7] = [
     ("CAUSEWAY_LISTEN__MAX_CONNECTIONS", "400"),
     ("CAUSEWAY_LIMITS__CONCURRENCY", "104"),
@@ -23,12 +22,14 @@ const SMALL: [(&str, &str); 7] = [
     ("CAUSEWAY_LIMITS__OAUTH", "104"),
     ("CAUSEWAY_LIMITS__BODIES", "104"),
     ("CAUSEWAY_LIMITS__ANSWERS", "208"),
-    ("CAUSEWAY_LIMITS__MEMORY", "32MiB"),
+    ("CAUSEWAY_LIMITS__MEMORY", "64MiB"),
 ];
 const SECRET: (&str, &str) = ("CAUSEWAY_SECRETS__KEY", "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=");
 
 struct Size {
     crowd: usize,
+    /// Honest clients, each from an address of its own.
+    honest: u8,
     /// Requests of each honest client.
     requests: usize,
     /// Time for the crowd to come in.
@@ -45,6 +46,7 @@ fn size() -> Size {
     if long() {
         Size {
             crowd: 5000,
+            honest: 50,
             requests: 100,
             gather: Duration::from_secs(15),
             settings: vec![SECRET],
@@ -52,14 +54,22 @@ fn size() -> Size {
         }
     } else {
         let settings = [&SMALL[..], &[SECRET]].concat();
-        Size { crowd: 600, requests: 4, gather: Duration::from_millis(500), settings, budget: 32 << 20 }
+        Size {
+            crowd: 600,
+            honest: 12,
+            requests: 16,
+            gather: Duration::from_millis(500),
+            settings,
+            budget: 64 << 20,
+        }
     }
 }
 
 /// What honest clients met.
 struct Met {
     times: Vec<Duration>,
-    refused: Vec<u16>,
+    /// Which of the four that [`asked`] makes, and its status.
+    refused: Vec<(usize, u16)>,
 }
 
 impl Met {
@@ -68,8 +78,8 @@ impl Met {
     }
 }
 
-async fn honest(gateway: SocketAddr, requests: usize) -> Met {
-    let clients = (0..HONEST).map(|client| {
+async fn honest(gateway: SocketAddr, clients: u8, requests: usize) -> Met {
+    let clients = (0..clients).map(|client| {
         tokio::spawn(async move {
             let mut met = Vec::new();
             for request in 0..requests {
@@ -84,9 +94,9 @@ async fn honest(gateway: SocketAddr, requests: usize) -> Met {
     let clients: Vec<_> = clients.collect();
     let mut met = Met { times: Vec::new(), refused: Vec::new() };
     for client in clients {
-        for (time, status) in client.await.expect("an honest client") {
+        for (number, (time, status)) in client.await.expect("an honest client").into_iter().enumerate() {
             met.times.push(time);
-            met.refused.extend((![200, 400].contains(&status)).then_some(status));
+            met.refused.extend((![200, 400].contains(&status)).then_some((number % 4, status)));
         }
     }
     met.times.sort();
@@ -116,20 +126,16 @@ async fn started(size: &Size) -> (Child, SocketAddr) {
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_clients_of_a_few_addresses_are_not_noticed_by_others() {
-    // Not every day as long as memory has no shares: unread answers of a few addresses can take all of it.
-    if !long() {
-        return;
-    }
     let size = size();
     let (child, gateway) = started(&size).await;
-    let quiet = honest(gateway, size.requests).await;
-    assert_eq!(quiet.refused, [0_u16; 0], "without a crowd");
+    let quiet = honest(gateway, size.honest, size.requests).await;
+    assert_eq!(quiet.refused, [(0, 0); 0], "without a crowd");
     let (memory, time) = (child.memory(), child.processor_time());
 
     let deeds = Arc::new(Deeds::default());
     let held = crowd(gateway, size.crowd, &Way::ALL, &deeds);
     tokio::time::sleep(size.gather).await;
-    let beset = honest(gateway, size.requests).await;
+    let beset = honest(gateway, size.honest, size.requests).await;
     let grown = child.memory().saturating_sub(memory);
     println!(
         "{} slow clients ({} connections, {} bytes sent): honest p50 {:?} (quiet {:?}), p99 {:?} (quiet {:?}), \
@@ -146,9 +152,10 @@ async fn slow_clients_of_a_few_addresses_are_not_noticed_by_others() {
         grown / 1024,
         child.processor_time() - time,
     );
-    assert_eq!(beset.refused, [0_u16; 0], "with a crowd");
-    assert!(grown <= size.budget, "memory grew by {grown} bytes");
+    assert_eq!(beset.refused, [(0, 0); 0], "with a crowd");
     if long() {
+        // A small budget is not much more than what six hundred connections take apart from it.
+        assert!(grown <= size.budget, "memory grew by {grown} bytes");
         let most = 2 * quiet.percentile(99).max(Duration::from_millis(10));
         assert!(beset.percentile(99) <= most, "{:?}, quiet {:?}", beset.percentile(99), quiet.percentile(99));
     }
@@ -165,12 +172,12 @@ async fn what_each_way_costs_is_measured() {
     let size = size();
     for way in Way::ALL {
         let (child, gateway) = started(&size).await;
-        honest(gateway, 4).await;
+        honest(gateway, size.honest, 4).await;
         let (memory, time) = (child.memory(), child.processor_time());
         let deeds = Arc::new(Deeds::default());
         let held = crowd(gateway, 1000, &[way], &deeds);
         tokio::time::sleep(Duration::from_secs(20)).await;
-        let beset = honest(gateway, 4).await;
+        let beset = honest(gateway, size.honest, 4).await;
         println!(
             "{way:?}: {} connections and {} bytes sent in 20 s by 1000; memory +{} KiB, processor time {:?}, honest p99 \
              {:?}, {} refused",

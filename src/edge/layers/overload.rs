@@ -64,7 +64,7 @@ async fn passed_through<S: Layered<Refusal>>(
     let held = Arc::clone(&holding);
     let request = request.map(|body| taken_in(body, held, Manner::Streamed, patience));
     let mut response = inner.call(request).await?;
-    let load = Load::new(pools.answers.enter_anyway(asker), pools.memory.reservation(), Some(holding));
+    let load = Load::new(pools.answers.enter_anyway(asker), pools.memory.reservation(asker), Some(holding));
     response.extensions_mut().insert(load);
     Ok(response)
 }
@@ -85,7 +85,7 @@ async fn served<S: Layered<Refusal>>(
     let request = request.map(|body| taken_in(body, held, Manner::Collected, patience));
     let mut response = inner.call(request).await?;
     let size = usize::try_from(response.body().size_hint().lower()).unwrap_or(usize::MAX);
-    let mut memory = pools.memory.reservation();
+    let mut memory = pools.memory.reservation(asker);
     if changes_nothing {
         memory.grow(size)?;
     } else {

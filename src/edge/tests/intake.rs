@@ -29,7 +29,7 @@ fn dripping(count: usize, size: usize, pause: Duration) -> Body {
 }
 
 fn served(stages: &Stages) -> Arc<Holding> {
-    Holding::served(stages, Asker::default(), &Memory::new(1 << 20)).unwrap()
+    Holding::served(stages, Asker::default(), &Memory::new(1 << 20, Share(50))).unwrap()
 }
 
 async fn time_of(body: Body, manner: Manner) -> (Result<Bytes, Refusal>, u64) {
@@ -89,7 +89,7 @@ async fn a_body_beyond_the_places_or_the_memory_is_refused() {
     let body = taken_in(waiting(), served(&stages), Manner::Collected, patience());
     assert_eq!(read_body(body, 1 << 20).await, Err(Refusal::Overloaded));
     drop(all);
-    let memory = Memory::new(1000);
+    let memory = Memory::new(1000, Share(50));
     let holding = Holding::served(&stages, Asker::default(), &memory).unwrap();
     let body = taken_in(waiting(), holding, Manner::Collected, patience());
     assert_eq!(read_body(body, 1 << 20).await, Err(Refusal::Overloaded));
@@ -98,7 +98,7 @@ async fn a_body_beyond_the_places_or_the_memory_is_refused() {
 
 #[tokio::test]
 async fn a_body_that_is_there_changes_nothing() {
-    let (stages, memory) = (stages(), Memory::new(100));
+    let (stages, memory) = (stages(), Memory::new(100, Share(50)));
     let holding = Holding::served(&stages, Asker::default(), &memory).unwrap();
     let body = taken_in(full("abc"), holding.clone(), Manner::Collected, patience());
     assert_eq!(read_body(body, 10).await.unwrap(), "abc");

@@ -5,7 +5,7 @@ use crate::edge::{
     Admission, AlwaysReady, Body, Pages, PassThrough, Readiness, Stack, Surface, V2Service, WriteObserver,
 };
 use crate::edge::{full, read_body, serve, stack};
-use crate::load::Memory;
+use crate::load::{Memory, Share};
 use crate::refusal::Refusal;
 use crate::settings::{HttpAddress, Settings};
 use crate::v2::Reply;
@@ -116,7 +116,7 @@ impl Gateway {
         let mut settings = Settings::default();
         change(&mut settings);
         let script = Arc::new(Script::default());
-        let memory = Memory::new(settings.limits.memory);
+        let memory = Memory::new(settings.limits.memory, Share(settings.limits.share));
         let stack = surface(&settings, upstream, script.clone(), observer, memory.clone());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
