@@ -11,7 +11,7 @@ mod support;
 use bytes::Bytes;
 use causeway::context::Context;
 use causeway::edge::{AlwaysReady, Body, BodyError, PassThrough, Surface, V2Service, serve, stack};
-use causeway::load::Memory;
+use causeway::load::{Memory, Share};
 use causeway::refusal::Refusal;
 use causeway::settings::{HttpAddress, Settings};
 use causeway::store::{AuditStart, Store};
@@ -126,7 +126,7 @@ async fn start_gateway(upstream: &str) -> String {
     let base = HttpAddress::parse(upstream).unwrap();
     let pass_through = PassThrough::new(&base, &settings.upstream, settings.public.clone()).unwrap();
     let surface = Surface { v2: Arc::new(NoV2), pages: Vec::new(), pass_through, readiness: Arc::new(AlwaysReady) };
-    let stack = stack(&settings, surface, Memory::new(settings.limits.memory));
+    let stack = stack(&settings, surface, Memory::new(settings.limits.memory, Share(settings.limits.share)));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { serve(listener, stack, &settings, std::future::pending::<()>()).await });
