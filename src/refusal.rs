@@ -98,6 +98,18 @@ pub enum Refusal {
     ManagedAtWorkspace,
     /// 409 `work_item_types_managed_at_project`.
     ManagedAtProject,
+    /// 412 `precondition_failed`: the record is another by now than `If-Match` demands.
+    PreconditionFailed {
+        /// What was compared, in prose.
+        detail: String,
+    },
+    /// 422 `idempotency_key_reused`: the key came with another request before.
+    IdempotencyKeyReused,
+    /// 409 `idempotency_in_progress`: the request that came with the key before is still running.
+    IdempotencyInProgress {
+        /// Whole seconds until it is worth trying again.
+        retry_after: u64,
+    },
     /// 429 `rate_limited`.
     RateLimited {
         /// Whole seconds until it is worth trying again, at least 1.
@@ -255,7 +267,12 @@ impl Refusal {
             Self::InsufficientScope { .. } | Self::Forbidden { .. } | Self::WorkflowDenied { .. } => 403,
             Self::NotFound { .. } => 404,
             Self::MethodNotAllowed { .. } => 405,
-            Self::Conflict { .. } | Self::ManagedAtWorkspace | Self::ManagedAtProject => 409,
+            Self::Conflict { .. }
+            | Self::ManagedAtWorkspace
+            | Self::ManagedAtProject
+            | Self::IdempotencyInProgress { .. } => 409,
+            Self::PreconditionFailed { .. } => 412,
+            Self::IdempotencyKeyReused => 422,
             Self::RateLimited { .. } => 429,
             Self::HeadTooLarge { .. } => 431,
             Self::Internal { .. } => 500,
@@ -288,6 +305,9 @@ impl Refusal {
             Self::Conflict { .. } => "conflict",
             Self::ManagedAtWorkspace => "work_item_types_managed_at_workspace",
             Self::ManagedAtProject => "work_item_types_managed_at_project",
+            Self::PreconditionFailed { .. } => "precondition_failed",
+            Self::IdempotencyKeyReused => "idempotency_key_reused",
+            Self::IdempotencyInProgress { .. } => "idempotency_in_progress",
             Self::RateLimited { .. } => "rate_limited",
             Self::Internal { .. } => "internal_error",
             Self::NotImplemented { .. } => "not_implemented",

@@ -17,9 +17,11 @@ use crate::plan::routes::{Found, Routes};
 use crate::plan::{BodyRule, Operation, Plan};
 use crate::refusal::Refusal;
 use crate::run::{Call, Job, Origin, Runner};
+use crate::v2::tag::IfMatch;
 use crate::v2::{Parameters, Reply};
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, USER_AGENT};
+use http::HeaderValue;
+use http::header::{CONTENT_TYPE, IF_MATCH, USER_AGENT};
 use http::request::Parts;
 use std::future::Future;
 use std::sync::Arc;
@@ -102,6 +104,7 @@ impl V2 {
         if parameters.names().count() > MOST_PARAMETERS {
             return Err(Refusal::invalid(format!("The query string has more than {MOST_PARAMETERS} parameters.")));
         }
+        let condition = condition(plan, operation, &head)?;
         let body = if takes_body(operation) { body.await } else { Ok(Bytes::new()) };
         if let Err(full @ Refusal::Overloaded) = body {
             return Err(full);
@@ -109,7 +112,7 @@ impl V2 {
         let content_type = text_of(&head, CONTENT_TYPE.as_str());
         let origin = origin(&head);
         let call = Call { operation: index, variables, parameters, caller, card, content_type, body, origin, ctx };
-        Job::new(Arc::clone(&self.runner), call).run().await
+        Job::new(Arc::clone(&self.runner), call).on_condition(condition).run().await
     }
 
     /// The person behind the credential, as far as its limit allows.
@@ -183,6 +186,14 @@ fn spender(route: &Result<Route, Refusal>, plan: &Plan, credential: Option<Crede
     let operation = route.as_ref().map_or("none", |(index, _)| plan.operations[*index].id.as_str());
     let beginning = credential.and_then(|credential| credential[..8].try_into().ok());
     Spender { credential: beginning.map_or(0, u64::from_be_bytes), operation: operation.into() }
+}
+
+/// What `If-Match` demands, where the operation writes to one record; elsewhere there is nothing to compare.
+fn condition(plan: &Plan, operation: &Operation, head: &Parts) -> Result<Option<IfMatch>, Refusal> {
+    match plan.showing(operation) {
+        Some(_) => IfMatch::read(head.headers.get_all(IF_MATCH).iter().map(HeaderValue::as_bytes)),
+        None => Ok(None),
+    }
 }
 
 fn takes_body(operation: &Operation) -> bool {

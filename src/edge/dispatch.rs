@@ -138,7 +138,13 @@ fn reply(reply: Reply) -> Result<Response<Body>, Refusal> {
     *response.status_mut() = status;
     let headers = response.headers_mut();
     match reply.tag {
-        None => drop(headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"))),
+        None => {
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            // The version of a record is for `If-Match`; nothing is kept by it.
+            if let Some(version) = reply.version {
+                headers.insert(ETAG, HeaderValue::try_from(version).map_err(Refusal::internal)?);
+            }
+        }
         Some(tag) => {
             headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
             headers.insert(ETAG, HeaderValue::try_from(tag).map_err(Refusal::internal)?);

@@ -94,6 +94,15 @@ fn shown(refusal: &Refusal) -> Shown<'_> {
             "Work Item Types Managed At Project",
             "Work item types of this workspace are managed at its projects.",
         ),
+        Refusal::PreconditionFailed { detail } => plain("Precondition Failed", detail),
+        Refusal::IdempotencyKeyReused => plain(
+            "Idempotency Key Reused",
+            "This Idempotency-Key came with another request before; a new request needs a new key.",
+        ),
+        Refusal::IdempotencyInProgress { retry_after } => again(
+            *retry_after,
+            plain("Idempotency In Progress", "The request that came with this Idempotency-Key is still running."),
+        ),
         Refusal::RateLimited { retry_after, detail } => again(*retry_after, plain("Rate Limited", detail)),
         Refusal::Internal { cause } => {
             because(cause, plain("Internal Server Error", "The gateway failed; the request id leads to the cause."))
@@ -256,6 +265,9 @@ mod tests {
             Refusal::Conflict { detail: detail() },
             Refusal::ManagedAtWorkspace,
             Refusal::ManagedAtProject,
+            Refusal::PreconditionFailed { detail: detail() },
+            Refusal::IdempotencyKeyReused,
+            Refusal::IdempotencyInProgress { retry_after: 1 },
             Refusal::RateLimited { retry_after: 0, detail: detail() },
             Refusal::Internal { cause: cause() },
             Refusal::NotImplemented { operation: "states.list".into() },
@@ -291,7 +303,10 @@ mod tests {
     }
 
     /// Codes this gateway adds to the contract's (closed list).
-    const ADDED: [&str; 8] = [
+    const ADDED: [&str; 11] = [
+        "precondition_failed",
+        "idempotency_key_reused",
+        "idempotency_in_progress",
         "upstream_error",
         "upstream_unavailable",
         "upstream_timeout",
@@ -339,7 +354,10 @@ mod tests {
         for refusal in every_refusal() {
             let (parts, _) = answered(&refusal).await;
             let status = parts.status.as_u16();
-            assert_eq!(parts.headers.contains_key(RETRY_AFTER), matches!(status, 429 | 503), "{refusal:?}");
+            assert_eq!(parts.headers.contains_key(RETRY_AFTER), 
+                matches!(status, 429 | 503) || refusal.code() == "idempotency_in_progress",
+                "{refusal:?}"
+            );
             assert_eq!(parts.headers.contains_key(ALLOW), status == 405, "{refusal:?}");
             let challenged = status == 401 || matches!(refusal, Refusal::InsufficientScope { .. });
             assert_eq!(parts.headers.contains_key(WWW_AUTHENTICATE), challenged, "{refusal:?}");

@@ -118,6 +118,8 @@ impl Row {
             sort_order: self.sort_order,
             external_id: owned(self.external_id()),
             external_source: owned(self.external_source()),
+            description: None,
+            estimate_point: None,
         }
     }
 

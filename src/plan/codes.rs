@@ -2,7 +2,7 @@
 //! additional codes a gateway needs.
 
 /// Status and code of every refusal.
-pub const TABLE: [(u16, &str); 21] = [
+pub const TABLE: [(u16, &str); 24] = [
     (400, "validation_error"),
     (400, "ordering_not_cursor_eligible"),
     (400, "count_pagination_disabled"),
@@ -14,6 +14,9 @@ pub const TABLE: [(u16, &str); 21] = [
     (409, "conflict"),
     (409, "work_item_types_managed_at_workspace"),
     (409, "work_item_types_managed_at_project"),
+    (409, "idempotency_in_progress"),
+    (412, "precondition_failed"),
+    (422, "idempotency_key_reused"),
     (429, "rate_limited"),
     (500, "internal_error"),
     (501, "not_implemented"),

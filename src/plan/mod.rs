@@ -148,6 +148,25 @@ impl Plan {
         &self.resources[operation.resource]
     }
 
+    /// Index of the operation that shows the record which `operation` writes to; none when it is addressed to no
+    /// single record.
+    pub fn showing(&self, operation: &Operation) -> Option<usize> {
+        let path = operation.path.as_str();
+        let shown = match operation.method {
+            Method::Get => return None,
+            Method::Patch | Method::Delete => path,
+            // A verb stands behind the path of its record.
+            Method::Post => {
+                let record = path.trim_end_matches('/').rsplit_once('/')?.0;
+                record.ends_with('}').then(|| &path[..=record.len()])?
+            }
+        };
+        let shows = |known: &Operation| {
+            known.method == Method::Get && known.answer == Answer::Record && known.path.as_str() == shown
+        };
+        self.operations.iter().position(shows)
+    }
+
     /// The resource called `name`.
     pub fn resource(&self, name: &str) -> Option<&Resource> {
         self.resources.iter().find(|resource| resource.name == name)

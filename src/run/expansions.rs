@@ -10,7 +10,7 @@ use super::job::Job;
 use super::{fields, list, outlook};
 use crate::plan::{Operation, Rows};
 use crate::refusal::Refusal;
-use crate::store::ProjectItems;
+use crate::store::{ItemValues, ProjectItems};
 use crate::translate::work_items::{self, CustomFields, Item};
 use crate::translate::{Held, incoming, members};
 use crate::v2::{Reply, query};
@@ -28,16 +28,23 @@ const CHILD: &str = "fields=id,parent&expand=parent";
 
 /// The reply with one work item and its custom values, expanded as the query asks.
 pub(super) async fn reply(job: &Job, item: &Item, recorded: &ProjectItems) -> Result<Reply, Refusal> {
-    let values = fields::custom_fields(job, item.id, recorded.types.get(&item.id).copied()).await?;
-    reply_with(job, item, recorded, CustomFields::Shown(&values)).await
+    let values = job.own_values(item.id, recorded).await?;
+    let shown = fields::custom_fields(job, recorded.types.get(&item.id).copied(), &values).await?;
+    written(job, item, recorded, CustomFields::Shown(&shown), &values).await
 }
 
-/// The reply with one work item, expanded as the query asks.
-pub(super) async fn reply_with(
+/// The reply with one work item without its custom values, expanded as the query asks.
+pub(super) async fn reply_without_values(job: &Job, item: &Item, recorded: &ProjectItems) -> Result<Reply, Refusal> {
+    let values = job.own_values(item.id, recorded).await?;
+    written(job, item, recorded, CustomFields::Hidden, &values).await
+}
+
+async fn written(
     job: &Job,
     item: &Item,
     recorded: &ProjectItems,
     custom_fields: CustomFields<'_>,
+    values: &ItemValues,
 ) -> Result<Reply, Refusal> {
     let wanted = wanted(job)?;
     let type_id = recorded.types.get(&item.id).copied();
@@ -46,7 +53,8 @@ pub(super) async fn reply_with(
         shape.extend(added);
     }
     let json = serde_json::to_vec(&shape).map_err(Refusal::internal)?;
-    Ok(job.record_reply(json.into()))
+    let version = job.item_version(item, recorded, values)?;
+    Ok(job.record_reply(json.into()).of_version(version))
 }
 
 /// What the query asks to be expanded.

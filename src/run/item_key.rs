@@ -94,7 +94,7 @@ impl Job {
         let template = PathTemplate::parse(PATH).map_err(Refusal::internal)?;
         let path = template.fill(|name| if name == "slug" { self.variable("slug") } else { Some(key) });
         let path = path.ok_or_else(|| Refusal::internal("a look-up outside of workspaces"))?;
-        Ok(V1Request::get(path, format!("{},project", work_items::FIELDS)))
+        Ok(V1Request::get(path, format!("{},project", work_items::WHOLE)))
     }
 
     /// Reads a v1 record that names its project.

@@ -20,6 +20,7 @@ use crate::translate::ReadShape;
 use crate::translate::members::Person;
 use crate::v1::{Client, V1Key};
 use crate::v2::body::{self, Given};
+use crate::v2::tag::{self, IfMatch};
 use crate::v2::{Parameters, Reply};
 use bytes::Bytes;
 use moka::sync::Cache;
@@ -231,12 +232,20 @@ pub struct Job {
     pub(super) turn: Arc<Mutex<Option<Turn>>>,
     /// A large body as JSON, read on the pool for heavy work.
     parsed: Option<Result<Given, Refusal>>,
+    /// What `If-Match` demands of the addressed record.
+    pub(super) condition: Option<IfMatch>,
 }
 
 impl Job {
     /// Takes a call on.
     pub fn new(runner: Arc<Runner>, call: Call) -> Self {
-        Self { runner, call, touched: Arc::default(), turn: Arc::default(), parsed: None }
+        Self { runner, call, touched: Arc::default(), turn: Arc::default(), parsed: None, condition: None }
+    }
+
+    /// The same on a condition; operations that address no single record know none.
+    #[must_use]
+    pub fn on_condition(self, condition: Option<IfMatch>) -> Self {
+        Self { condition, ..self }
     }
 
     /// The same call for work beside it, which may take longer than the call.
@@ -323,6 +332,12 @@ impl Job {
     }
 
     async fn step(self) -> Result<Reply, Refusal> {
+        self.hold_precondition().await?;
+        self.carried_out().await
+    }
+
+    /// The operation itself.
+    pub(super) async fn carried_out(self) -> Result<Reply, Refusal> {
         match self.operation().step.clone() {
             Step::ReadCollection => list::list(&self).await,
             Step::ReadOne => list::one(&self).await,
@@ -477,9 +492,10 @@ impl Job {
         self.call.body.as_ref().map_or(0, Bytes::len)
     }
 
-    /// The reply of a success with one record.
+    /// The reply of a success with one record, whose version is what it shows.
     pub(super) fn record_reply(&self, json: Bytes) -> Reply {
-        Reply::json(self.operation().status, json)
+        let version = tag::of(&json);
+        Reply::json(self.operation().status, json).of_version(Some(version))
     }
 
     /// Time for work that several requests share.

@@ -32,6 +32,7 @@ mod outage;
 pub mod outlook;
 mod own;
 mod parents;
+mod precondition;
 mod roster;
 mod shelf;
 mod shortage;

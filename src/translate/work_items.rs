@@ -9,11 +9,18 @@ use super::Fault;
 use crate::v2::time::{self, Micros};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 /// What is asked of v1 for an [`Item`]: everything v2 shows, filters or orders by, and no `description_html`.
 pub const FIELDS: &str = "fields=id,name,sequence_id,priority,state,parent,assignees,labels,start_date,target_date,\
                           is_draft,archived_at,created_at,updated_at,created_by,sort_order,external_id,external_source";
+
+/// What is asked of v1 for one whole [`Item`], from which its version can be told: v2 shows no description, but its
+/// change makes another version.
+pub const WHOLE: &str = "fields=id,name,sequence_id,priority,state,parent,assignees,labels,start_date,target_date,\
+                         is_draft,archived_at,created_at,updated_at,created_by,sort_order,external_id,external_source,\
+                         description_html,estimate_point";
 
 /// A work item as v1 shows it, instants in UTC.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -63,6 +70,12 @@ pub struct Item {
     /// Origin of the correlation value.
     #[serde(deserialize_with = "present")]
     pub external_source: Option<String>,
+    /// SHA-256 of the description; none in rows that were read without it, which have no version.
+    #[serde(default, rename = "description_html", deserialize_with = "digest")]
+    pub description: Option<[u8; 32]>,
+    /// Estimate, where the description is there.
+    #[serde(default)]
+    pub estimate_point: Option<Uuid>,
 }
 
 /// Priorities, in their semantic order.
@@ -112,6 +125,45 @@ pub fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) 
 pub fn instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Micros, D::Error> {
     let text = String::deserialize(deserializer)?;
     time::read_instant(&text).ok_or_else(|| serde::de::Error::custom("not an instant"))
+}
+
+/// The hash of a text, or of its absence.
+fn digest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<[u8; 32]>, D::Error> {
+    let text = Option::<std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+    Ok(Some(Sha256::digest(text.unwrap_or_default().as_bytes()).into()))
+}
+
+/// Everything of an item but what moves without anybody changing it: v1 moves `updated_at` once more after its answer
+/// (trap 56). `identifier` is that of the project. None when the item was read without its description.
+pub fn version_text(item: &Item, project: &str) -> Option<Value> {
+    let description = item.description?;
+    let sorted = |ids: &[Uuid]| {
+        let mut ids = ids.to_vec();
+        ids.sort_unstable();
+        ids
+    };
+    Some(json!([
+        item.id,
+        item.name,
+        project,
+        item.sequence_id,
+        item.priority.as_str(),
+        item.state,
+        item.parent,
+        sorted(&item.assignees),
+        sorted(&item.labels),
+        item.start_date,
+        item.target_date,
+        item.is_draft,
+        item.archived_at,
+        item.created_at,
+        item.created_by,
+        item.sort_order,
+        item.external_id,
+        item.external_source,
+        description,
+        item.estimate_point,
+    ]))
 }
 
 /// Reads one v1 record.

@@ -12,6 +12,7 @@ pub mod parameters;
 pub mod query;
 pub mod record;
 mod reply;
+pub mod tag;
 pub mod time;
 pub mod value;
 

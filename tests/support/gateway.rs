@@ -183,10 +183,36 @@ impl Gateway {
 
     /// Sends a request; `path` begins with `/api/`.
     pub async fn send(&self, key: Option<&str>, method: &str, path: &str, body: Option<&Value>) -> Answer {
+        self.sent(key, method, path, body, &[]).await
+    }
+
+    /// Sends a request with further headers.
+    pub async fn send_with(
+        &self,
+        key: &str,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+        headers: &[(&str, &str)],
+    ) -> Answer {
+        self.sent(Some(key), method, path, body, headers).await
+    }
+
+    async fn sent(
+        &self,
+        key: Option<&str>,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+        headers: &[(&str, &str)],
+    ) -> Answer {
         let mut request = Request::builder().method(Method::from_bytes(method.as_bytes()).expect("a method"));
         request = request.uri(format!("{}{path}", self.base));
         if let Some(key) = key {
             request = request.header("X-Api-Key", key);
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
         }
         let bytes = match body {
             Some(body) => {

@@ -16,6 +16,9 @@ pub const ADDED_CODES: &[&str] = &[
     "index_building",
     "store_unavailable",
     "not_implemented",
+    "precondition_failed",
+    "idempotency_key_reused",
+    "idempotency_in_progress",
 ];
 
 /// A path id that names nothing.

@@ -108,6 +108,13 @@ fn every_operation_is_described_as_the_contract_has_it() {
     }
 }
 
+/// The headers that the gateway adds to what the contract says of an operation.
+fn added_headers(operation: &Contract) -> impl Iterator<Item = &'static str> {
+    let conditional = PLAN.showing(operation.planned()).map(|_| "If-Match");
+    let repeatable = (operation.method() == "POST").then_some("Idempotency-Key");
+    conditional.into_iter().chain(repeatable)
+}
+
 fn parameters_agree(operation: &Contract, ours: &'static Value) {
     let id = operation.id();
     let ours: BTreeMap<(&str, &str), &Value> = ours["parameters"]
@@ -119,6 +126,7 @@ fn parameters_agree(operation: &Contract, ours: &'static Value) {
         .collect();
     let variables = operation.variables();
     let mut expected: BTreeSet<(&str, &str)> = variables.iter().map(|name| ("path", name.as_str())).collect();
+    expected.extend(added_headers(operation).map(|name| ("header", name)));
     for parameter in operation.all("query").filter(|parameter| parameter["name"] != "expand") {
         let name = parameter["name"].as_str().expect("a name");
         expected.insert(("query", name));
@@ -209,6 +217,18 @@ fn responses_agree(operation: &Contract, ours: &'static Value) {
         assert!(codes.contains(&error["code"]), "{id}: {error}");
         let (text, when) = (response["description"].as_str().expect("text"), error["when"].as_str().expect("text"));
         assert!(text.contains(when), "{id}: {text}");
+    }
+    // With the added headers come their refusals, and no others.
+    let by_header = |status: &str| match status {
+        "412" => added_headers(operation).any(|name| name == "If-Match"),
+        _ => added_headers(operation).any(|name| name == "Idempotency-Key"),
+    };
+    for (status, code) in
+        [("412", "precondition_failed"), ("409", "idempotency_in_progress"), ("422", "idempotency_key_reused")]
+    {
+        let codes = responses.get(status).map(|response| &resolved(response)["x-causeway-codes"]);
+        let told = codes.and_then(Value::as_array).is_some_and(|codes| codes.contains(&json!(code)));
+        assert_eq!(told, by_header(status), "{id} {code}");
     }
     for status in ["500", "502", "503", "504"] {
         assert!(responses.contains_key(status), "{id}");

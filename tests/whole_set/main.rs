@@ -24,5 +24,6 @@ mod scopes;
 mod served;
 #[path = "../support/mod.rs"]
 mod support;
+mod tags;
 mod verify;
 mod world;

@@ -14,6 +14,7 @@ mod examples;
 mod operations;
 mod parameters;
 mod responses;
+mod safe_writes;
 mod schemas;
 mod security;
 

@@ -26,11 +26,11 @@ fn operation(plan: &Plan, operation: &Operation) -> Value {
         object.insert("description".into(), remarks.join("\n\n").into());
     }
     object.insert("security".into(), security::requirements(operation));
-    object.insert("parameters".into(), parameters::of(operation).into());
+    object.insert("parameters".into(), parameters::of(plan, operation).into());
     if let Some(body) = bodies::of(operation) {
         object.insert("requestBody".into(), body);
     }
-    object.insert("responses".into(), responses::of(operation));
+    object.insert("responses".into(), responses::of(plan, operation));
     object.insert("x-causeway-support".into(), if operation.works() { "works" } else { "not_implemented" }.into());
     if let Some(calls) = &operation.calls {
         let mut cost = json!({ "cold": calls.cold, "warm": calls.warm });

@@ -9,15 +9,16 @@
 use crate::plan::{Kind, Operation, Order, Param, ParamRole, Plan, Segment, ValueType};
 use serde_json::{Map, Value, json};
 
-/// Parameters every list takes, by name.
+/// Parameters every list takes, and the headers of safe writes, by name.
 pub(super) fn components(plan: &Plan) -> Value {
     let list = plan.operations.iter().find(|operation| operation.is_list());
     let paging = list.into_iter().flat_map(|list| list.params.iter().filter(|param| is_shared(param)));
-    paging.map(|param| (param.name.clone(), query(param, None))).collect::<Map<_, _>>().into()
+    let paging = paging.map(|param| (param.name.clone(), query(param, None)));
+    paging.chain(super::safe_writes::components()).collect::<Map<_, _>>().into()
 }
 
 /// Parameters of an operation.
-pub(super) fn of(operation: &Operation) -> Vec<Value> {
+pub(super) fn of(plan: &Plan, operation: &Operation) -> Vec<Value> {
     let path = operation.path.segments().iter().filter_map(|segment| match segment {
         Segment::Variable(name) => Some(path(name)),
         Segment::Literal(_) => None,
@@ -27,7 +28,7 @@ pub(super) fn of(operation: &Operation) -> Vec<Value> {
         true => json!({ "$ref": format!("#/components/parameters/{}", param.name) }),
         false => self::query(param, operation.order.as_ref()),
     });
-    path.chain(query).collect()
+    path.chain(query).chain(super::safe_writes::parameters(plan, operation)).collect()
 }
 
 fn is_shared(param: &Param) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! May use: `plan`.
 
-use super::{examples, schemas};
+use super::{examples, safe_writes, schemas};
 use crate::plan::{Answer, ErrorCase, Operation, Plan, codes};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ const EVERYWHERE: [(u16, &str); 2] = [(401, "Unauthorized"), (429, "RateLimited"
 
 /// `components.headers`.
 pub(super) fn headers() -> Value {
-    json!({
+    let mut headers = json!({
         "V1Calls": {
             "description": "v1 calls the answer took",
             "schema": { "type": "integer", "minimum": 0 },
@@ -52,7 +52,11 @@ pub(super) fn headers() -> Value {
             "description": "how to authenticate",
             "schema": { "type": "string" },
         },
-    })
+    });
+    if let Some(headers) = headers.as_object_mut() {
+        headers.extend(safe_writes::headers());
+    }
+    headers
 }
 
 /// `components.responses`.
@@ -71,11 +75,12 @@ pub(super) fn components(plan: &Plan) -> Value {
 }
 
 /// `responses` of an operation.
-pub(super) fn of(operation: &Operation) -> Value {
+pub(super) fn of(plan: &Plan, operation: &Operation) -> Value {
     let mut responses = Map::new();
-    responses.insert(operation.status.to_string(), success(operation));
+    responses.insert(operation.status.to_string(), success(plan, operation));
+    let added = safe_writes::refusals(plan, operation);
     let mut by_status: BTreeMap<u16, Vec<&ErrorCase>> = BTreeMap::new();
-    for error in &operation.errors {
+    for error in operation.errors.iter().chain(&added) {
         by_status.entry(error.status).or_default().push(error);
     }
     for (status, cases) in &by_status {
@@ -99,7 +104,7 @@ fn shared(name: &str) -> Value {
     json!({ "$ref": format!("#/components/responses/{name}") })
 }
 
-fn success(operation: &Operation) -> Value {
+fn success(plan: &Plan, operation: &Operation) -> Value {
     let mut response = json!({
         "description": operation.summary,
         "headers": {
@@ -108,6 +113,9 @@ fn success(operation: &Operation) -> Value {
             "X-Request-Id": { "$ref": "#/components/headers/RequestId" },
         },
     });
+    if let Some(headers) = response["headers"].as_object_mut() {
+        headers.extend(safe_writes::success_headers(plan, operation));
+    }
     let Some(shape) = operation.response.as_deref().filter(|_| operation.answer != Answer::Empty) else {
         return response;
     };
@@ -130,7 +138,7 @@ fn declared(status: u16, cases: &[&ErrorCase]) -> Value {
 
 fn problem(status: u16, description: String, codes: &[&str]) -> Value {
     let mut headers = json!({ "X-Request-Id": { "$ref": "#/components/headers/RequestId" } });
-    if [429, 503].contains(&status) {
+    if [429, 503].contains(&status) || codes.contains(&"idempotency_in_progress") {
         headers["Retry-After"] = json!({ "$ref": "#/components/headers/RetryAfter" });
     }
     if status == 401 {

@@ -73,6 +73,8 @@ pub(super) fn any_item(id: Uuid) -> impl Strategy<Value = Item> {
             sort_order: numbers.3,
             external_id: texts.3,
             external_source: texts.4,
+            description: None,
+            estimate_point: None,
         },
     )
 }

@@ -155,6 +155,8 @@ impl World {
             sort_order: 0.0,
             external_id: None,
             external_source: None,
+            description: None,
+            estimate_point: None,
         });
     }
 

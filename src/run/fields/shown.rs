@@ -20,23 +20,22 @@ struct Behind {
     identifier: String,
 }
 
-/// The values of an item by property name: of the properties that apply to its type and have a value that can
+/// `values` of an item by property name: of the properties that apply to its type and have a value that can
 /// be read. Costs nothing of v1 unless a value stands for a person or a work item.
 ///
 /// # Errors
 /// When the store or a record behind a value cannot be read.
 pub(in crate::run) async fn custom_fields(
     job: &Job,
-    item: Uuid,
     type_id: Option<Uuid>,
+    values: &ItemValues,
 ) -> Result<Map<String, Value>, Refusal> {
     let Some(type_id) = type_id else { return Ok(Map::new()) };
     let applicable = job.definitions().await?.applicable(job.card()?.id, type_id);
     if applicable.is_empty() {
         return Ok(Map::new());
     }
-    let values = job.runner.store.values_of(item).await?;
-    let behind = behind(job, &applicable, &values).await?;
+    let behind = behind(job, &applicable, values).await?;
     let mut shown = Map::new();
     for one in &applicable {
         let Some(elements) = values.get(&one.property.id) else { continue };

@@ -38,7 +38,8 @@ pub(super) async fn attach(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
         edit.attach(type_id, &properties)
     });
     let (_, after) = rules.await?;
-    Ok(call.reply(shapes::attachment(&after, type_id)))
+    // What it answers with has no path of its own, and so no version.
+    Ok(call.reply(shapes::attachment(&after, type_id)).of_version(None))
 }
 
 pub(super) async fn detach(call: &OwnCall<'_>) -> Result<Reply, Refusal> {

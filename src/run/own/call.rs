@@ -3,9 +3,9 @@
 use super::audit;
 use crate::access::{Role, WorkspaceRole};
 use crate::catalogue::{Catalogue, Edit, EntryForm, faults_inside};
-use crate::plan::TypeMode;
+use crate::plan::{Step, TypeMode};
 use crate::refusal::Refusal;
-use crate::run::Job;
+use crate::run::{Job, precondition};
 use crate::v2::Reply;
 use crate::v2::body::Given;
 use crate::v2::query;
@@ -78,6 +78,23 @@ impl<'j> OwnCall<'j> {
         }
     }
 
+    /// Refuses the write when `If-Match` demands another version than `catalogue` has of the record.
+    pub(super) fn hold_precondition(&self, catalogue: &Arc<Catalogue>) -> Result<(), Refusal> {
+        let job = self.job;
+        let Some(condition) = &job.condition else { return Ok(()) };
+        let Some(showing) = job.runner.plan().showing(job.operation()) else { return Ok(()) };
+        let reading = job.reading_by(showing);
+        let Step::Own(name) = &reading.operation().step else { return Ok(()) };
+        let call = OwnCall {
+            job: &reading,
+            workspace: self.workspace,
+            project: self.project,
+            catalogue: Arc::clone(catalogue),
+        };
+        let version = super::shown(name, &call)?.version;
+        if condition.holds(version.as_deref()) { Ok(()) } else { Err(precondition::failed()) }
+    }
+
     /// Id of a record above the addressed one in the path.
     pub(super) fn variable(&self, name: &str) -> Result<Uuid, Refusal> {
         let text = self.job.variable(name).ok_or_else(|| Refusal::internal(format!("no {name} in the path")))?;
@@ -111,7 +128,8 @@ impl<'j> OwnCall<'j> {
         }
         let edit = |edit: &mut Edit| {
             self.check_mode(&edit.after)?;
-            let before = edit.after.clone();
+            let before = Arc::new(edit.after.clone());
+            self.hold_precondition(&before)?;
             let thing = rules(edit)?;
             Ok((thing, audit::entries(self, &before, &edit.after)))
         };

@@ -60,6 +60,19 @@ pub const NAMES: &[&str] = &[
     "types_update",
 ];
 
+/// Runs the function called `name`, which shows one record as the definitions of the call have it.
+fn shown(name: &str, call: &OwnCall<'_>) -> Result<Reply, Refusal> {
+    match name {
+        "attachments_retrieve" => attachments::retrieve(call),
+        "contexts_retrieve" => contexts::retrieve(call),
+        "features_retrieve" => features::retrieve(call),
+        "options_retrieve" => options::retrieve(call),
+        "properties_retrieve" => properties::retrieve(call),
+        "types_retrieve" => types::retrieve(call),
+        _ => Err(Refusal::internal(format!("{name} shows no record of the own store"))),
+    }
+}
+
 /// Runs the function called `name`, after the role and the mode were found right.
 pub(super) async fn run(name: &str, job: &Job) -> Result<Reply, Refusal> {
     let call = OwnCall::begin(job).await?;
@@ -70,27 +83,23 @@ pub(super) async fn run(name: &str, job: &Job) -> Result<Reply, Refusal> {
         return Err(refusal);
     }
     call.check_mode(call.catalogue())?;
+    call.hold_precondition(call.catalogue())?;
     match name {
         "attachments_attach" => attachments::attach(&call).await,
         "attachments_detach" => attachments::detach(&call).await,
         "attachments_list" => attachments::list(&call),
-        "attachments_retrieve" => attachments::retrieve(&call),
         "contexts_create" => contexts::create(&call).await,
         "contexts_delete" => contexts::delete(&call).await,
         "contexts_list" => contexts::list(&call),
-        "contexts_retrieve" => contexts::retrieve(&call),
         "contexts_update" => contexts::update(&call).await,
-        "features_retrieve" => features::retrieve(&call),
         "features_update" => features::update(&call).await,
         "options_create" => options::create(&call).await,
         "options_delete" => options::delete(&call).await,
         "options_list" => options::list(&call),
-        "options_retrieve" => options::retrieve(&call),
         "options_update" => options::update(&call).await,
         "properties_create" => properties::create(&call).await,
         "properties_delete" => properties::delete(&call).await,
         "properties_list" => properties::list(&call),
-        "properties_retrieve" => properties::retrieve(&call),
         "properties_update" => properties::update(&call).await,
         "types_create" => types::create(&call).await,
         "types_delete" => types::delete(&call).await,
@@ -98,7 +107,8 @@ pub(super) async fn run(name: &str, job: &Job) -> Result<Reply, Refusal> {
         "types_import" => types::import(&call).await,
         "types_list" => types::list(&call),
         "types_mark_default" => types::mark_default(&call).await,
-        "types_retrieve" => types::retrieve(&call),
+        "attachments_retrieve" | "contexts_retrieve" | "features_retrieve" | "options_retrieve"
+        | "properties_retrieve" | "types_retrieve" => shown(name, &call),
         "types_schema" => schema::retrieve(&call).await,
         "types_update" => types::update(&call).await,
         _ => Err(Refusal::internal(format!("no function of the own store is called {name}"))),

@@ -7,7 +7,6 @@ use crate::refusal::Refusal;
 use crate::run::fields::{Looking, recorded};
 use crate::run::{Job, expansions};
 use crate::store::ArchivedItem;
-use crate::translate::work_items::CustomFields;
 use crate::v2::{Reply, time};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -36,5 +35,5 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         ArchivedItem { at: instant, name: item.name.clone(), sequence_id: item.sequence_id, parent: item.parent };
     job.runner.store.mark_archived(card.workspace_id, card.id, id, Some(&noted)).await?;
     item.archived_at = Some(time::write(instant));
-    expansions::reply_with(job, &item, &recorded, CustomFields::Hidden).await
+    expansions::reply_without_values(job, &item, &recorded).await
 }

@@ -42,7 +42,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         }
     };
     begun.done(job, id).await.map_err(created_but(id))?;
-    let stored = read_back(job, id, &body).await.map_err(created_but(id))?;
+    let stored = read_back(job, id).await.map_err(created_but(id))?;
     let stored = settle(job, &given, (id, began), &body, stored).await?;
     let item = job.item_from(&stored).map_err(created_but(id))?;
     job.item_changed(&item);
@@ -61,9 +61,8 @@ async fn post(job: &Job, given: &Given, body: &Members) -> Result<Uuid, Refusal>
     id_of(&members(&answer)?)
 }
 
-async fn read_back(job: &Job, id: Uuid, body: &Members) -> Result<Members, Refusal> {
-    let point = if body.contains_key("estimate_point") { ",estimate_point" } else { "" };
-    job.read_record_fields(job.resource(), id, &format!("{}{point}", work_items::FIELDS)).await
+async fn read_back(job: &Job, id: Uuid) -> Result<Members, Refusal> {
+    job.read_record_fields(job.resource(), id, work_items::WHOLE).await
 }
 
 /// Compares what is stored with what was sent and mends, takes back or reports the difference.

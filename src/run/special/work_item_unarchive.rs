@@ -7,13 +7,13 @@
 use crate::refusal::Refusal;
 use crate::run::fields::{Looking, recorded};
 use crate::run::{Job, expansions, list};
-use crate::translate::work_items::{CustomFields, Item};
+use crate::translate::work_items::Item;
 use crate::v2::Reply;
 use serde_json::{Map, Value};
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let id = job.pk()?;
-    let (item, _room) = match job.read_item(id).await {
+    let (item, _room) = match job.read_whole_item(id).await {
         Ok(live) => (live, None),
         Err(Refusal::NotFound { .. }) => {
             // The write, the states, and what the answer shows.
@@ -27,7 +27,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         let card = job.card()?;
         job.runner.store.mark_archived(card.workspace_id, card.id, item.id, None).await?;
     }
-    expansions::reply_with(job, &item, &recorded, CustomFields::Hidden).await
+    expansions::reply_without_values(job, &item, &recorded).await
 }
 
 async fn bring_back(job: &Job) -> Result<Item, Refusal> {

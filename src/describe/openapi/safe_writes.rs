@@ -1,0 +1,114 @@
+//! What the gateway adds to the contract for safe writes: versions of records and the demand for one, and keys that
+//! make a repeated POST harmless. All of it is optional; `docs/safe-writes.md` explains it.
+//!
+//! May use: `plan`.
+
+use crate::plan::{Answer, ErrorCase, Method, Operation, Plan};
+use serde_json::{Map, Value, json};
+
+/// Names of the components.
+const IF_MATCH: &str = "IfMatch";
+const IDEMPOTENCY_KEY: &str = "IdempotencyKey";
+/// A list of entity tags, or the star.
+const TAGS: &str = r#"^(\*|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)$"#;
+/// A string of structured fields, or a bare word.
+const KEY: &str = r#"^("([ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~]{1,255})$"#;
+
+/// Whether the operation's answer tells the version of a record.
+fn tells_version(plan: &Plan, operation: &Operation) -> bool {
+    let record = |known: &&Operation| known.method == Method::Get && known.answer == Answer::Record;
+    let shown = plan.operations.iter().filter(record).any(|known| known.response == operation.response);
+    operation.answer == Answer::Record && shown
+}
+
+/// Whether the operation takes `Idempotency-Key`.
+fn takes_key(operation: &Operation) -> bool {
+    operation.method == Method::Post
+}
+
+/// `components.parameters` of these headers.
+pub(super) fn components() -> Map<String, Value> {
+    let header = |name: &str, description: &str, pattern: &str| {
+        json!({
+            "name": name, "in": "header", "required": false, "description": description,
+            "schema": { "type": "string", "pattern": pattern },
+        })
+    };
+    Map::from_iter([
+        (
+            IF_MATCH.to_owned(),
+            header(
+                "If-Match",
+                "the write is done only while the record has one of these versions, as told in `ETag`; else 412",
+                TAGS,
+            ),
+        ),
+        (
+            IDEMPOTENCY_KEY.to_owned(),
+            header(
+                "Idempotency-Key",
+                "a word of the client's own for this request, up to 255 characters: the same request sent again with \
+                 it is not carried out again but gets the same answer",
+                KEY,
+            ),
+        ),
+    ])
+}
+
+/// References to the headers an operation takes.
+pub(super) fn parameters(plan: &Plan, operation: &Operation) -> Vec<Value> {
+    let mut names = Vec::new();
+    if plan.showing(operation).is_some() {
+        names.push(IF_MATCH);
+    }
+    if takes_key(operation) {
+        names.push(IDEMPOTENCY_KEY);
+    }
+    names.iter().map(|name| json!({ "$ref": format!("#/components/parameters/{name}") })).collect()
+}
+
+/// `components.headers` of answers.
+pub(super) fn headers() -> Map<String, Value> {
+    Map::from_iter([
+        (
+            "Version".to_owned(),
+            json!({
+                "description": "version of the record, for `If-Match`; absent where it is not known",
+                "schema": { "type": "string" },
+            }),
+        ),
+        (
+            "Replayed".to_owned(),
+            json!({
+                "description": "`true` when this is the answer to an earlier request with the same `Idempotency-Key`",
+                "schema": { "type": "string", "enum": ["true"] },
+            }),
+        ),
+    ])
+}
+
+/// References to the headers a success of the operation may carry.
+pub(super) fn success_headers(plan: &Plan, operation: &Operation) -> Map<String, Value> {
+    let mut headers = Map::new();
+    if tells_version(plan, operation) {
+        headers.insert("ETag".into(), json!({ "$ref": "#/components/headers/Version" }));
+    }
+    if takes_key(operation) {
+        headers.insert("Idempotency-Replayed".into(), json!({ "$ref": "#/components/headers/Replayed" }));
+    }
+    headers
+}
+
+/// What the operation may be refused with because of these headers.
+pub(super) fn refusals(plan: &Plan, operation: &Operation) -> Vec<ErrorCase> {
+    let case = |status, code: &str, when: &str| ErrorCase { status, code: code.into(), when: when.into() };
+    let mut cases = Vec::new();
+    if plan.showing(operation).is_some() {
+        cases.push(case(412, "precondition_failed", "the record has none of the versions in If-Match"));
+    }
+    if takes_key(operation) {
+        cases.push(case(409, "idempotency_in_progress", "the request with this Idempotency-Key is still running"));
+        cases.push(case(422, "idempotency_key_reused", "this Idempotency-Key came with another request before"));
+    }
+    cases
+}

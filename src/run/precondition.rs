@@ -1,0 +1,115 @@
+//! Versions of records, and `If-Match`: a write that demands a version is carried out only on that one.
+//!
+//! What is compared is the record as it is now, so a request with the header reads it once more; requests without it
+//! cost nothing. The order of refusals: absent 404, role and mode 403 and 409 of the own store, then 412, then what
+//! is wrong with the body. v1 itself knows no conditions: between the look and the write of this gateway nobody else
+//! writes through it, because the look happens inside the writers' order; a write past the gateway in that moment is
+//! not seen. Definitions of the own store are compared once more inside the transaction that changes them.
+//!
+//! May use: what `run` may use.
+
+use super::fields::{Looking, recorded};
+use super::job::{Call, Job};
+use crate::plan::{Source, Step};
+use crate::refusal::Refusal;
+use crate::store::{ItemValues, ProjectItems};
+use crate::translate::work_items::{Item, version_text};
+use crate::v2::{Parameters, tag};
+use bytes::Bytes;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+use uuid::Uuid;
+
+impl Job {
+    /// Refuses the write when `If-Match` demands another version than v1 shows now. To be called by whoever carries
+    /// a write out, when it is this write's turn.
+    ///
+    /// # Errors
+    /// 412; 404 when there is no such record; faults of the read.
+    pub(super) async fn hold_precondition(&self) -> Result<(), Refusal> {
+        let Some(condition) = &self.condition else { return Ok(()) };
+        let Some(showing) = self.runner.plan().showing(self.operation()) else { return Ok(()) };
+        if self.resource().source == Source::Own {
+            // Compared after role and mode, and again inside the transaction.
+            return Ok(());
+        }
+        let version = match self.reading_by(showing).version_now().await {
+            // v1 shows no archived item, so what is to be brought back cannot be compared.
+            Err(Refusal::NotFound { .. }) if self.brings_back() => None,
+            outcome => outcome?,
+        };
+        if condition.holds(version.as_deref()) { Ok(()) } else { Err(failed()) }
+    }
+
+    fn brings_back(&self) -> bool {
+        matches!(&self.operation().step, Step::Special(name) if name == "work_item_unarchive")
+    }
+
+    /// The same call as one that reads by another operation, from the same path.
+    pub(super) fn reading_by(&self, operation: usize) -> Job {
+        let call = &self.call;
+        let call = Call {
+            operation,
+            variables: call.variables.clone(),
+            parameters: Parameters::default(),
+            caller: call.caller.clone(),
+            card: call.card.clone(),
+            content_type: None,
+            body: Ok(Bytes::new()),
+            origin: call.origin.clone(),
+            ctx: call.ctx.clone(),
+        };
+        Job::new(Arc::clone(&self.runner), call)
+    }
+
+    /// The version that this read's record has at v1 now, past everything that is kept.
+    async fn version_now(self) -> Result<Option<String>, Refusal> {
+        if self.resource().name == "work_items" {
+            return self.item_version_now().await;
+        }
+        let collection = self.resource().v1.as_ref().is_some_and(|v1| v1.collection.is_some());
+        if collection && self.resource().name != "work_item_comments" {
+            self.load_since(self.resource(), Instant::now()).await?;
+        }
+        Ok(Box::pin(self.carried_out()).await?.version)
+    }
+
+    async fn item_version_now(&self) -> Result<Option<String>, Refusal> {
+        let item = self.read_whole_item(self.pk()?).await?;
+        let recorded = recorded(self, std::slice::from_ref(&item), Looking::Read).await?;
+        let values = self.own_values(item.id, &recorded).await?;
+        self.item_version(&item, &recorded, &values)
+    }
+
+    /// Custom values of an item as the store has them; an item without a type has none that count.
+    pub(super) async fn own_values(&self, item: Uuid, recorded: &ProjectItems) -> Result<ItemValues, Refusal> {
+        match recorded.types.get(&item) {
+            Some(_) => Ok(self.runner.store.values_of(item).await?),
+            None => Ok(ItemValues::new()),
+        }
+    }
+
+    /// The version of an item with its type and values; none when it was read in part.
+    pub(super) fn item_version(
+        &self,
+        item: &Item,
+        recorded: &ProjectItems,
+        values: &ItemValues,
+    ) -> Result<Option<String>, Refusal> {
+        let Some(text) = version_text(item, &self.card()?.identifier) else { return Ok(None) };
+        let values: BTreeMap<&Uuid, Vec<_>> = values
+            .iter()
+            .map(|(property, elements)| (property, elements.iter().map(|one| (&one.value, one.option)).collect()))
+            .collect();
+        let text = json!([text, recorded.types.get(&item.id), values]);
+        Ok(Some(tag::of(text.to_string().as_bytes())))
+    }
+}
+
+/// The 412.
+pub(super) fn failed() -> Refusal {
+    let detail = "The record is another by now than If-Match says; read it again before changing it.";
+    Refusal::PreconditionFailed { detail: detail.into() }
+}

@@ -1,0 +1,161 @@
+//! Every answer that shows one record tells its version: a write tells the one that the next read shows, and a change
+//! makes another. What a write demands with `If-Match` is held by every operation on one record.
+
+use super::catalogue::{Contract, NOWHERE, PLAN, working};
+use super::support::gateway::Answer;
+use super::world::World;
+use causeway::plan::Answer as Form;
+use serde_json::{Value, json};
+
+/// Answers one object that has no path of its own: how a type stands to its properties.
+const WITHOUT_A_PATH: [&str; 2] =
+    ["project_work_item_type_properties_attach", "workspace_work_item_type_properties_attach"];
+
+fn shows_one(operation: &Contract) -> bool {
+    operation.planned().answer == Form::Record && !WITHOUT_A_PATH.contains(&operation.id())
+}
+
+#[track_caller]
+fn tag(answer: &Answer, what: &str) -> String {
+    let tag = answer.headers.get("etag").unwrap_or_else(|| panic!("{what} tells no version")).clone();
+    assert!(tag.starts_with('"') && tag.ends_with('"') && tag.len() > 10, "{what}: {tag} is no strong tag");
+    assert_eq!(answer.headers["cache-control"], "no-store", "{what}");
+    tag
+}
+
+/// Verbs that bring the world out of order come last.
+fn in_order() -> Vec<&'static Contract> {
+    let late = |operation: &Contract| match operation.id() {
+        "work_items_archive" => 1,
+        "work_items_unarchive" => 2,
+        _ => 0,
+    };
+    let mut operations: Vec<_> = working().filter(|operation| operation.method() != "DELETE").collect();
+    operations.sort_by_key(|operation| late(operation));
+    operations
+}
+
+/// A body that changes something each time.
+fn changed(operation: &Contract, world: &World) -> Value {
+    let fresh = format!("fresh {}", uuid::Uuid::new_v4());
+    match operation.resource() {
+        "workspace_features" => json!({"is_work_item_types_enabled": fresh.as_bytes()[6] % 2 == 0}),
+        "work_item_comments" => json!({"comment_html": format!("<p>{fresh}</p>")}),
+        resource if resource.ends_with("_properties") => json!({"display_name": fresh}),
+        _ if operation.method() == "PATCH" => json!({"name": fresh}),
+        _ => world.body_for(operation),
+    }
+}
+
+#[tokio::test]
+async fn every_answer_with_one_record_tells_its_version() {
+    let world = World::new().await;
+    let (mut reads, mut writes) = (0, 0);
+    for operation in in_order() {
+        let (id, path) = (operation.id(), world.path(operation));
+        let answer = world.ask(Some("ada"), operation, &path).await.expect(operation.status());
+        if !shows_one(operation) {
+            assert!(!answer.headers.contains_key("etag"), "{id} shows no single record");
+            continue;
+        }
+        let told = tag(&answer, id);
+        if !operation.writes() {
+            reads += 1;
+            let again = world.gateway.get("ada", &path).await.expect(200);
+            assert_eq!(tag(&again, id), told, "{id} twice");
+            continue;
+        }
+        writes += 1;
+        if id == "work_items_archive" {
+            // v2 shows no archived item.
+            continue;
+        }
+        let read = match PLAN.showing(operation.planned()) {
+            Some(showing) => world.path(&working().find(|op| op.id() == PLAN.operations[showing].id).expect("it")),
+            None => format!("{}{}/", path.trim_end_matches("enable/"), answer.text("id")),
+        };
+        let read = world.gateway.get("ada", &read).await.expect(200);
+        assert_eq!(tag(&read, id), told, "what follows {id}: {}", read.json);
+    }
+    assert_eq!((reads, writes), (20, 32));
+}
+
+#[tokio::test]
+async fn a_change_makes_another_version() {
+    let world = World::new().await;
+    let mut seen = 0;
+    for operation in working().filter(|operation| operation.method() == "PATCH") {
+        world.enter(operation).await;
+        let (id, path) = (operation.id(), world.path(operation));
+        let before = tag(&world.gateway.get("ada", &path).await.expect(200), id);
+        let mut body = changed(operation, &world);
+        if operation.resource() == "workspace_features" {
+            let now = world.gateway.get("ada", &path).await.json["is_work_item_types_enabled"] == true;
+            body["is_work_item_types_enabled"] = (!now).into();
+        }
+        let after = tag(&world.gateway.patch("ada", &path, body.clone()).await.expect(200), id);
+        assert_ne!(after, before, "{id}");
+        let stale = world.gateway.send_with("ada", "PATCH", &path, Some(&body), &[("if-match", &before)]).await;
+        world.problem(stale, 412, "precondition_failed");
+        let fresh = changed(operation, &world);
+        let done = world.gateway.send_with("ada", "PATCH", &path, Some(&fresh), &[("if-match", &after)]).await;
+        assert_eq!(done.status, 200, "{id}: {}", done.json);
+        seen += 1;
+    }
+    assert_eq!(seen, 15);
+}
+
+/// Every operation on one record holds the demand, and looks at it after the record and before the body.
+#[tokio::test]
+async fn every_write_to_one_record_holds_what_is_demanded() {
+    let world = World::new().await;
+    let mut held = 0;
+    for operation in working().filter(|operation| operation.writes()) {
+        let (id, path) = (operation.id(), world.path(operation));
+        let demand = async |path: &str, tag: &str| {
+            world.enter(operation).await;
+            world.gateway.send_with("ada", operation.method(), path, Some(&json!([])), &[("if-match", tag)]).await
+        };
+        if PLAN.showing(operation.planned()).is_none() {
+            let answer = demand(&path, "not a tag").await;
+            assert_ne!(answer.status, 412, "{id} is addressed to no single record");
+            continue;
+        }
+        held += 1;
+        world.problem(demand(&path, "\"another\"").await, 412, "precondition_failed");
+        world.problem(demand(&path, "W/\"another\", \"yet another\"").await, 412, "precondition_failed");
+        world.refused(demand(&path, "not a tag").await, &["If-Match"]);
+        if operation.resource() != "workspace_features" {
+            let nowhere = world.path_but(operation, "pk", NOWHERE);
+            let absent = demand(&nowhere, "\"another\"").await;
+            // Of an archived item nothing can be compared, and v1 does not tell it from one that is not there.
+            let (status, code) = match id {
+                "work_items_unarchive" => (412, "precondition_failed"),
+                _ => (404, "resource_not_found"),
+            };
+            world.problem(absent, status, code);
+        }
+    }
+    assert_eq!(held, 35);
+}
+
+/// A delete with the right version is done.
+#[tokio::test]
+async fn every_delete_of_the_version_that_is_there_is_done() {
+    let world = World::new().await;
+    let mut deletes: Vec<_> = working().filter(|operation| operation.method() == "DELETE").collect();
+    let late = |operation: &Contract| match operation.id() {
+        "work_items_delete" => 5,
+        id if id.ends_with("properties_delete") || id.ends_with("types_delete") => 4,
+        _ => 0,
+    };
+    deletes.sort_by_key(|operation| late(operation));
+    for operation in deletes {
+        world.enter(operation).await;
+        let (id, path) = (operation.id(), world.path(operation));
+        let now = tag(&world.gateway.get("ada", &path).await.expect(200), id);
+        let done = world.gateway.send_with("ada", "DELETE", &path, None, &[("if-match", &now)]).await;
+        assert_eq!(done.status, 204, "{id}: {}", done.json);
+        assert!(!done.headers.contains_key("etag"), "{id}");
+    }
+}
