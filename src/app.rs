@@ -12,6 +12,7 @@ use crate::docs::DocsPage;
 use crate::edge::{
     Admission, Body, PassThrough, Stack, Surface, V2Service, WriteObserver, read_body, serve, stack,
 };
+use crate::idempotency::Idempotency;
 use crate::index::{IndexSettings, Indexes};
 use crate::limits::Limits;
 use crate::load::{Memory, Share};
@@ -134,11 +135,15 @@ impl App {
             Client::new(client_settings(settings, &upstream))?.paced_by(budget.clone()).within(memory.clone());
         let breaker = client.breaker().clone();
         let (oauth, access, store) = authorization(settings, &client, upstream.as_str()).await?;
+        let idempotency = idempotency(settings, &store)?;
         let indexes = Indexes::new(client.clone(), index_settings(settings));
         let document = Arc::new(Document::new(Arc::clone(&plan)));
         let (kept, how) = (store.clone(), runner_settings(settings));
         let runner = Arc::new(Runner::new(plan, client, access.clone(), kept, indexes.clone(), how));
-        let mut background = vec![AbortOnDrop(tokio::spawn(report_spending(budget.clone())))];
+        let mut background = vec![
+            AbortOnDrop(tokio::spawn(report_spending(budget.clone()))),
+            AbortOnDrop(tokio::spawn(idempotency.clone().sweep())),
+        ];
         if let Some(key) = service_key(settings) {
             let runner = Arc::clone(&runner);
             background.push(AbortOnDrop(tokio::spawn(async move {
@@ -159,7 +164,7 @@ impl App {
         let limits = Limits::new(&settings.limits.rate);
         let surface = Surface {
             v2: Arc::new(Operations {
-                v2: V2::new(runner, access, limits, Arc::clone(&document)),
+                v2: V2::new(runner, access, limits, Arc::clone(&document), idempotency),
                 body_limit: settings.limits.body,
             }),
             pages: vec![Arc::new(OAuthPages::new(oauth.clone())), Arc::new(DocsPage::new(document))],
@@ -233,6 +238,12 @@ async fn authorization(
     let events = Arc::new(Audited::new(store.clone(), access.clone()));
     let (oauth, access) = OAuth::new(&store, access, keyring, settings.oauth.clone(), events);
     Ok((oauth, access, store))
+}
+
+fn idempotency(settings: &Settings, store: &Store) -> Result<Idempotency, StartError> {
+    let keyring = Keyring::open(&settings.secrets)?;
+    let (longest, late) = (settings.limits.deadline, settings.store.late_write);
+    Ok(Idempotency::new(store.clone(), keyring, &settings.idempotency, longest, late))
 }
 
 fn client_settings(settings: &Settings, upstream: &HttpAddress) -> ClientSettings {

@@ -21,6 +21,7 @@ struct Told {
     notes: Vec<Note>,
     oldest: Option<Instant>,
     standing: Option<Standing>,
+    replayed: bool,
 }
 
 impl Told {
@@ -127,6 +128,16 @@ impl Meter {
     pub fn stale_age(&self) -> Option<Duration> {
         let told = self.told();
         told.oldest.filter(|_| told.is_stale()).map(|oldest| oldest.elapsed())
+    }
+
+    /// The answer is that of an earlier request.
+    pub fn replay(&self) {
+        self.told().replayed = true;
+    }
+
+    /// Whether the answer is that of an earlier request.
+    pub fn is_replayed(&self) -> bool {
+        self.told().replayed
     }
 
     /// The credential of this request stands so with its limit.

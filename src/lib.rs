@@ -25,6 +25,7 @@ pub mod docs;
 pub mod edge;
 pub mod explain;
 pub mod heavy;
+pub mod idempotency;
 pub mod index;
 pub mod limits;
 pub mod load;

@@ -12,9 +12,10 @@ use crate::access::{Access, Caller, PrincipalKind, gate, presented_id};
 use crate::context::{Context, Priority, Spender};
 use crate::describe::openapi::Document;
 use crate::edge::ClientAddress;
+use crate::idempotency::{Idempotency, Key};
 use crate::limits::{Class, CredentialId, Limits};
 use crate::plan::routes::{Found, Routes};
-use crate::plan::{BodyRule, Operation, Plan};
+use crate::plan::{BodyRule, Method, Operation, Plan};
 use crate::refusal::Refusal;
 use crate::run::{Call, Job, Origin, Runner};
 use crate::v2::tag::IfMatch;
@@ -43,13 +44,20 @@ pub struct V2 {
     access: Access,
     limits: Arc<Limits>,
     document: Arc<Document>,
+    idempotency: Idempotency,
 }
 
 impl V2 {
     /// Puts the parts together; `document` is the OpenAPI document of the runner's plan.
-    pub fn new(runner: Arc<Runner>, access: Access, limits: Limits, document: Arc<Document>) -> Self {
+    pub fn new(
+        runner: Arc<Runner>,
+        access: Access,
+        limits: Limits,
+        document: Arc<Document>,
+        idempotency: Idempotency,
+    ) -> Self {
         let routes = Arc::new(Routes::new(runner.plan()));
-        Self { runner, routes, access, limits: Arc::new(limits), document }
+        Self { runner, routes, access, limits: Arc::new(limits), document, idempotency }
     }
 
     /// Answers one request; `body` is only awaited when the operation takes one.
@@ -105,14 +113,22 @@ impl V2 {
             return Err(Refusal::invalid(format!("The query string has more than {MOST_PARAMETERS} parameters.")));
         }
         let condition = condition(plan, operation, &head)?;
-        let body = if takes_body(operation) { body.await } else { Ok(Bytes::new()) };
+        let key = if operation.method == Method::Post { Key::read(&head.headers)? } else { None };
+        let body = if takes_body(operation) || key.is_some() { body.await } else { Ok(Bytes::new()) };
         if let Err(full @ Refusal::Overloaded) = body {
             return Err(full);
         }
         let content_type = text_of(&head, CONTENT_TYPE.as_str());
         let origin = origin(&head);
         let call = Call { operation: index, variables, parameters, caller, card, content_type, body, origin, ctx };
-        Job::new(Arc::clone(&self.runner), call).on_condition(condition).run().await
+        let job = Job::new(Arc::clone(&self.runner), call).on_condition(condition);
+        match key {
+            None => job.run().await,
+            Some(key) => {
+                let query = head.uri.query().unwrap_or_default();
+                self.idempotency.answer(job, key, head.uri.path(), query).await
+            }
+        }
     }
 
     /// The person behind the credential, as far as its limit allows.

@@ -48,6 +48,8 @@ pub struct Caller {
     pub kind: PrincipalKind,
     /// Granted scopes; `None` for credentials that are not limited by scopes (API keys).
     pub scopes: Option<Arc<[String]>>,
+    /// The grant of a token, which stays when tokens are refreshed, or the gateway key; `None` for a key of v1.
+    pub credential: Option<Uuid>,
     /// The only workspace the credential opens; `None` for all its person may see.
     pub workspace: Option<Uuid>,
 }

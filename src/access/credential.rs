@@ -63,6 +63,8 @@ pub struct Acting {
     pub user: Uuid,
     /// `oauth` or `other`.
     pub kind: PrincipalKind,
+    /// The grant of a token, which stays when tokens are refreshed, or the key.
+    pub credential: Uuid,
     /// What it opens.
     pub scopes: Arc<[String]>,
     /// The only workspace it opens; `None` for all.

@@ -124,7 +124,14 @@ impl Access {
         match presented(headers)? {
             Presented::V1Key(key) => {
                 let user = self.owner_of(&key, ctx).await?;
-                Ok(Caller { user, key, kind: PrincipalKind::ApiKey, scopes: None, workspace: None })
+                Ok(Caller {
+                    user,
+                    key,
+                    kind: PrincipalKind::ApiKey,
+                    scopes: None,
+                    credential: None,
+                    workspace: None,
+                })
             }
             own => self.identify_own(own, ctx).await,
         }
@@ -141,7 +148,8 @@ impl Access {
             return Err(Refusal::invalid_token());
         }
         let (kind, workspace) = (acting.kind, acting.workspace);
-        Ok(Caller { user, key: acting.key, kind, scopes: Some(acting.scopes), workspace })
+        let credential = Some(acting.credential);
+        Ok(Caller { user, key: acting.key, kind, scopes: Some(acting.scopes), credential, workspace })
     }
 
     /// The person a v1 key belongs to, as v1 said not long ago.

@@ -354,7 +354,8 @@ mod tests {
         for refusal in every_refusal() {
             let (parts, _) = answered(&refusal).await;
             let status = parts.status.as_u16();
-            assert_eq!(parts.headers.contains_key(RETRY_AFTER), 
+            assert_eq!(
+                parts.headers.contains_key(RETRY_AFTER),
                 matches!(status, 429 | 503) || refusal.code() == "idempotency_in_progress",
                 "{refusal:?}"
             );

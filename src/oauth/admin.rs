@@ -133,6 +133,7 @@ impl OAuth {
             user: user.clone(),
             kind: PrincipalKind::ApiKey,
             scopes: None,
+            credential: None,
             workspace: None,
         };
         let workspace = match wanted.workspace {

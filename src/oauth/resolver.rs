@@ -85,6 +85,7 @@ impl Resolver {
             key: self.unseal(&token.sealed, &grant_place(token.grant))?,
             user: token.user,
             kind: PrincipalKind::OAuth,
+            credential: token.grant,
             scopes: token.scopes.into(),
             workspace: None,
         };
@@ -101,6 +102,7 @@ impl Resolver {
             key: self.unseal(&key.sealed, &key_place(key.id))?,
             user: key.user,
             kind: PrincipalKind::Other,
+            credential: key.id,
             scopes: key.scopes.into(),
             workspace: key.workspace.map(|(id, _)| id),
         };

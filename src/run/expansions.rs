@@ -34,7 +34,11 @@ pub(super) async fn reply(job: &Job, item: &Item, recorded: &ProjectItems) -> Re
 }
 
 /// The reply with one work item without its custom values, expanded as the query asks.
-pub(super) async fn reply_without_values(job: &Job, item: &Item, recorded: &ProjectItems) -> Result<Reply, Refusal> {
+pub(super) async fn reply_without_values(
+    job: &Job,
+    item: &Item,
+    recorded: &ProjectItems,
+) -> Result<Reply, Refusal> {
     let values = job.own_values(item.id, recorded).await?;
     written(job, item, recorded, CustomFields::Hidden, &values).await
 }

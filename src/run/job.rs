@@ -265,6 +265,33 @@ impl Job {
         Self::new(Arc::clone(&self.runner), call)
     }
 
+    /// Who asks.
+    pub fn caller(&self) -> &Caller {
+        &self.call.caller
+    }
+
+    /// Id of the operation.
+    pub fn operation_id(&self) -> &str {
+        &self.operation().id
+    }
+
+    /// The body, when it could be read.
+    pub fn body(&self) -> Option<&Bytes> {
+        self.call.body.as_ref().ok()
+    }
+
+    /// Says that the answer is that of an earlier request.
+    pub fn replay(&self) {
+        self.call.ctx.meter.replay();
+    }
+
+    /// Tells, also once the call is over, whether v1 may have carried out a write of it. The own store writes all or
+    /// nothing.
+    pub fn written(&self) -> impl Fn() -> bool + Send + 'static {
+        let touched = Arc::clone(&self.touched);
+        move || touched.load(Ordering::SeqCst)
+    }
+
     /// Carries the call out. Writes wait for their turn with the client, and then run as tasks of their own, so that
     /// a client that leaves, or a deadline that passes, never stops them half-way.
     ///

@@ -26,6 +26,7 @@ mod item_page;
 mod item_sets;
 mod job;
 mod list;
+mod look_up;
 mod losses;
 mod names;
 mod outage;
@@ -46,6 +47,7 @@ pub use ahead::keep_ahead;
 pub use collection::Collection;
 pub use fields::settle_left_open;
 pub use job::{Call, Job, Origin, Runner, RunnerSettings};
+pub use look_up::Looked;
 pub use shelf::{Audience, Changes, Loaded, Place, Shelf};
 
 use crate::plan::Functions;

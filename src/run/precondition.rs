@@ -49,17 +49,22 @@ impl Job {
 
     /// The same call as one that reads by another operation, from the same path.
     pub(super) fn reading_by(&self, operation: usize) -> Job {
+        self.reading_as(operation, Parameters::default())
+    }
+
+    /// The same with these parameters.
+    pub(super) fn reading_as(&self, operation: usize, parameters: Parameters) -> Job {
         let call = &self.call;
         let call = Call {
             operation,
             variables: call.variables.clone(),
-            parameters: Parameters::default(),
+            parameters,
             caller: call.caller.clone(),
             card: call.card.clone(),
             content_type: None,
             body: Ok(Bytes::new()),
             origin: call.origin.clone(),
-            ctx: call.ctx.clone(),
+            ctx: self.shared_ctx(),
         };
         Job::new(Arc::clone(&self.runner), call)
     }

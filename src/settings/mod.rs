@@ -12,6 +12,7 @@ mod cache;
 mod cors;
 mod edge;
 mod error;
+mod idempotency;
 mod index;
 mod limits;
 mod listen;
@@ -33,6 +34,7 @@ pub use cache::CacheSettings;
 pub use cors::CorsSettings;
 pub use edge::{EdgeSettings, Underscores};
 pub use error::{SettingFault, SettingsError};
+pub use idempotency::IdempotencySettings;
 pub use index::IndexSettings;
 pub use limits::LimitSettings;
 pub use listen::ListenSettings;
@@ -73,6 +75,8 @@ pub struct Settings {
     pub limits: LimitSettings,
     /// Ages of cached answers.
     pub cache: CacheSettings,
+    /// Requests that clients may repeat.
+    pub idempotency: IdempotencySettings,
     /// The index of work items.
     pub index: IndexSettings,
     /// Whether lists refuse unknown query parameters (O6).
@@ -141,6 +145,7 @@ impl Settings {
             store: StoreSettings::read(from),
             limits: LimitSettings::read(from),
             cache: CacheSettings::read(from),
+            idempotency: IdempotencySettings::read(from),
             index: IndexSettings::read(from),
             strict_query: from.get("strict_query"),
             oauth: OAuthSettings::read(from),

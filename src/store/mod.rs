@@ -26,6 +26,7 @@ pub mod oauth;
 mod overlay;
 mod overlays;
 mod recovery;
+mod repeatable;
 mod repeated;
 mod rows;
 mod tables;
@@ -41,6 +42,7 @@ pub use error::StoreError;
 pub use intents::{Intent, IntentKind, IntentState, RunningIntent, Settled};
 pub use items::{Element, ItemValues, OwnWrite, ProjectItems, TypeChange};
 pub use overlay::{OverlayValue, overlay_wins};
+pub use repeatable::{Attempt, KeptAnswer, Repeatable, RepeatableBounds, RepeatableRequest};
 pub use turns::{NoTurn, Patience, Turn, Wanted};
 pub use upkeep::Swept;
 

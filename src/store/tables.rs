@@ -10,7 +10,7 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 
 /// Every table, those that others refer to first.
-pub(super) const TABLES: [&str; 21] = [
+pub(super) const TABLES: [&str; 22] = [
     "service",
     "overlay",
     "workspace",
@@ -32,6 +32,7 @@ pub(super) const TABLES: [&str; 21] = [
     "oauth_code",
     "oauth_token",
     "gateway_key",
+    "repeatable_request",
 ];
 
 /// What a column holds.

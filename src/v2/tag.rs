@@ -116,7 +116,9 @@ mod tests {
         assert_eq!(tags(&["\"a\" ,, \"b,c\"", "\"\""]), ["\"a\"", "\"b,c\"", "\"\""]);
         assert_eq!(tags(&["W/\"a\", \"b\""]), ["\"b\""], "a weak tag never matches");
         assert!(tags(&["W/\"a\""]).is_empty());
-        for wrong in ["", " ", ",", "a", "\"a", "a\"", "*, \"a\"", "\"a\" \"b\"", "w/\"a\"", "\"a b\"", "\"a\"x", "**"] {
+        for wrong in
+            ["", " ", ",", "a", "\"a", "a\"", "*, \"a\"", "\"a\" \"b\"", "w/\"a\"", "\"a b\"", "\"a\"x", "**"]
+        {
             assert_eq!(read(&[wrong]).unwrap_err().code(), "validation_error", "{wrong}");
         }
     }

@@ -3,6 +3,8 @@
 //!
 //! May use: the public interface of the crate and `tests/support`.
 
+mod idempotency;
+mod if_match;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -64,6 +64,7 @@ fn caller(key: &str, number: u128) -> Caller {
         user: Arc::new(user),
         kind: PrincipalKind::ApiKey,
         scopes: None,
+        credential: None,
         workspace: None,
     }
 }

@@ -18,6 +18,8 @@ use tower::service_fn;
 
 /// Header with the number of v1 calls an answer cost.
 const V1_CALLS: HeaderName = HeaderName::from_static("causeway-v1-calls");
+/// Header that marks the answer of an earlier request with the same `Idempotency-Key`.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// Header with the times an answer took, readable in browsers.
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 /// Header that tells how a cache came to its answer (RFC 9211).
@@ -39,6 +41,9 @@ async fn answered<S: Layered<Refusal>>(mut inner: S, request: Request<Body>) -> 
     let mut response = result.unwrap_or_else(|refusal| problem::respond(&refusal, &base, &context.request_id));
     if v2 {
         add_cost(&mut response, &context, began.elapsed());
+        if context.meter.is_replayed() {
+            response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+        }
         if let Some(standing) = context.meter.standing() {
             headers::write(response.headers_mut(), &standing);
         }

@@ -19,6 +19,6 @@ pub(super) use asked::{Asked, ask};
 pub(super) use begun::Begun;
 pub(super) use missing::compare;
 pub use pass::settle_left_open;
-pub(super) use settle::{Looking, gone, recorded, settle_all, unsettled};
+pub(super) use settle::{Looking, Newest, gone, newest, recorded, settle_all, unsettled};
 pub(super) use shown::custom_fields;
 pub(super) use types::expanded;

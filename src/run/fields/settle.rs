@@ -42,13 +42,13 @@ pub(in crate::run) enum Looking {
 
 /// What v1 showed of an item in a list.
 #[derive(Debug, Clone, Deserialize)]
-struct Newest {
-    id: Uuid,
-    name: String,
+pub(in crate::run) struct Newest {
+    pub(in crate::run) id: Uuid,
+    pub(in crate::run) name: String,
     #[serde(deserialize_with = "work_items::present")]
-    created_by: Option<Uuid>,
+    pub(in crate::run) created_by: Option<Uuid>,
     #[serde(deserialize_with = "work_items::instant")]
-    created_at: Micros,
+    pub(in crate::run) created_at: Micros,
 }
 
 impl Newest {
@@ -284,7 +284,7 @@ pub(super) async fn drop_unmade(job: &Job, index: &Index, recorded: &ProjectItem
 }
 
 /// Items of the project made since `since`, newest first.
-async fn newest(job: &Job, since: Micros) -> Result<Vec<Newest>, Refusal> {
+pub(in crate::run) async fn newest(job: &Job, since: Micros) -> Result<Vec<Newest>, Refusal> {
     let path = job.collection_path(job.work_items()?)?;
     let query = "order_by=-created_at&fields=id,name,created_by,created_at";
     let ctx: &Context = &job.call.ctx;

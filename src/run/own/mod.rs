@@ -107,8 +107,12 @@ pub(super) async fn run(name: &str, job: &Job) -> Result<Reply, Refusal> {
         "types_import" => types::import(&call).await,
         "types_list" => types::list(&call),
         "types_mark_default" => types::mark_default(&call).await,
-        "attachments_retrieve" | "contexts_retrieve" | "features_retrieve" | "options_retrieve"
-        | "properties_retrieve" | "types_retrieve" => shown(name, &call),
+        "attachments_retrieve"
+        | "contexts_retrieve"
+        | "features_retrieve"
+        | "options_retrieve"
+        | "properties_retrieve"
+        | "types_retrieve" => shown(name, &call),
         "types_schema" => schema::retrieve(&call).await,
         "types_update" => types::update(&call).await,
         _ => Err(Refusal::internal(format!("no function of the own store is called {name}"))),

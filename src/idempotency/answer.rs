@@ -1,0 +1,172 @@
+//! Answers as they are kept: sealed, and opened again for whoever repeats the request.
+//!
+//! With secrets configured they are sealed as v1 keys are. Without, the client's own key is the secret: the store has
+//! only a hash of it, so that nobody reads an answer from the store who could not have asked for it.
+//!
+//! May use: `oauth` (the keyring), `refusal`, `store`, `v2`.
+
+use super::key::Key;
+use crate::oauth::Keyring;
+use crate::refusal::{FieldError, Refusal};
+use crate::store::KeptAnswer;
+use crate::v2::Reply;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chacha20poly1305::aead::{Aead, KeyInit, Payload};
+use chacha20poly1305::{Key as CipherKey, XChaCha20Poly1305, XNonce};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::borrow::Cow;
+use uuid::Uuid;
+
+/// Stands in place of the id of a secret.
+const BY_THE_CLIENT: &str = "client";
+/// Length of a nonce in bytes.
+const NONCE: usize = 24;
+
+/// What is sealed.
+#[derive(Serialize, Deserialize)]
+enum Content<'a> {
+    Success { status: u16, body: Option<Cow<'a, str>>, version: Option<Cow<'a, str>> },
+    Refused { code: Cow<'a, str>, detail: Cow<'a, str>, errors: Vec<(Cow<'a, str>, Cow<'a, str>)> },
+}
+
+/// Seals and opens.
+#[derive(Debug, Clone)]
+pub(super) struct Sealer(pub(super) Option<Keyring>);
+
+impl Sealer {
+    /// Seals an answer for `place`; none for one that is not kept.
+    pub(super) fn seal(&self, answer: &Result<Reply, Refusal>, key: &Key, place: &str) -> Option<KeptAnswer> {
+        let text = serde_json::to_string(&content(answer)?).ok()?;
+        if let Some(keyring) = &self.0 {
+            let (sealed, with) = keyring.seal(&text, place);
+            return Some(KeptAnswer { sealed, with });
+        }
+        let random = [Uuid::new_v4().into_bytes(), Uuid::new_v4().into_bytes()].concat();
+        let nonce = &random[..NONCE];
+        let payload = Payload { msg: text.as_bytes(), aad: place.as_bytes() };
+        let sealed = cipher(key, place).encrypt(&nonce_of(nonce), payload).ok()?;
+        Some(KeptAnswer { sealed: URL_SAFE_NO_PAD.encode([nonce, &sealed].concat()), with: BY_THE_CLIENT.into() })
+    }
+
+    /// Opens what was sealed for `place`.
+    pub(super) fn open(&self, kept: &KeptAnswer, key: &Key, place: &str) -> Result<Reply, Refusal> {
+        let opened = match &self.0 {
+            _ if kept.with == BY_THE_CLIENT => open_by_client(kept, key, place),
+            Some(keyring) => keyring.unseal(&kept.sealed, &kept.with, place),
+            None => None,
+        };
+        let content = opened.as_deref().and_then(|text| serde_json::from_str(text).ok());
+        match content {
+            Some(content) => answer(content),
+            None => Err(Refusal::upstream(
+                "The request was carried out before, but its answer cannot be shown again. Look the record up before \
+                 sending another request.",
+                "a kept answer cannot be opened: its secret is not configured any more",
+            )),
+        }
+    }
+}
+
+fn open_by_client(kept: &KeptAnswer, key: &Key, place: &str) -> Option<String> {
+    let bytes = URL_SAFE_NO_PAD.decode(&kept.sealed).ok()?;
+    let (nonce, sealed) = bytes.split_at_checked(NONCE)?;
+    let payload = Payload { msg: sealed, aad: place.as_bytes() };
+    String::from_utf8(cipher(key, place).decrypt(&nonce_of(nonce), payload).ok()?).ok()
+}
+
+fn cipher(key: &Key, place: &str) -> XChaCha20Poly1305 {
+    XChaCha20Poly1305::new(&CipherKey::from(key.secret(place)))
+}
+
+fn nonce_of(bytes: &[u8]) -> XNonce {
+    let mut nonce = XNonce::default();
+    nonce.copy_from_slice(bytes);
+    nonce
+}
+
+/// The id of the record an answer shows.
+pub(super) fn record_of(answer: &Result<Reply, Refusal>) -> Option<Uuid> {
+    let body: Value = serde_json::from_slice(answer.as_ref().ok()?.body.as_deref()?).ok()?;
+    Uuid::try_parse(body.get("id")?.as_str()?).ok()
+}
+
+fn content(answer: &Result<Reply, Refusal>) -> Option<Content<'_>> {
+    let refused = |code: &'static str, detail: &'_ str, errors: &'_ [FieldError]| Content::Refused {
+        code: code.into(),
+        detail: detail.to_owned().into(),
+        errors: errors.iter().map(|error| (error.field.clone().into(), error.message.clone().into())).collect(),
+    };
+    match answer {
+        Ok(reply) => Some(Content::Success {
+            status: reply.status,
+            body: reply.body.as_deref().map(String::from_utf8_lossy),
+            version: reply.version.as_deref().map(Cow::Borrowed),
+        }),
+        Err(refusal @ Refusal::Validation { detail, errors }) => Some(refused(refusal.code(), detail, errors)),
+        Err(
+            refusal @ (Refusal::Conflict { detail }
+            | Refusal::Forbidden { detail }
+            | Refusal::WorkflowDenied { detail }
+            | Refusal::NotFound { detail }),
+        ) => Some(refused(refusal.code(), detail, &[])),
+        Err(_) => None,
+    }
+}
+
+fn answer(content: Content<'_>) -> Result<Reply, Refusal> {
+    let (code, detail, errors) = match content {
+        Content::Success { status, body, version } => {
+            let reply = match body {
+                Some(body) => Reply::json(status, body.into_owned()),
+                None => Reply { status, ..Reply::no_content() },
+            };
+            return Ok(reply.of_version(version.map(Cow::into_owned)));
+        }
+        Content::Refused { code, detail, errors } => (code, detail.into_owned(), errors),
+    };
+    let errors = errors.into_iter().map(|(field, message)| FieldError::new(field, message)).collect();
+    Err(match &*code {
+        "validation_error" => Refusal::Validation { detail, errors },
+        "conflict" => Refusal::Conflict { detail },
+        "forbidden" => Refusal::Forbidden { detail },
+        "workflow_transition_denied" => Refusal::WorkflowDenied { detail },
+        "resource_not_found" => Refusal::NotFound { detail },
+        other => Refusal::internal(format!("a kept refusal of code {other}")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderMap;
+
+    fn key(text: &str) -> Key {
+        let mut headers = HeaderMap::new();
+        headers.insert("idempotency-key", text.parse().unwrap());
+        Key::read(&headers).unwrap().unwrap()
+    }
+
+    #[test]
+    fn an_answer_comes_back_as_it_was_to_whoever_has_the_key() {
+        let sealer = Sealer(None);
+        let reply = Reply::json(201, "{\"id\":\"ä\"}").of_version(Some("\"v\"".into()));
+        let refusals = [
+            Refusal::field("name", "is required"),
+            Refusal::Conflict { detail: "taken".into() },
+            Refusal::Forbidden { detail: "no".into() },
+            Refusal::WorkflowDenied { detail: "no".into() },
+            Refusal::not_found(),
+        ];
+        let answers = [Ok(reply), Ok(Reply { status: 200, ..Reply::no_content() })];
+        for answer in answers.into_iter().chain(refusals.map(Err)) {
+            let kept = sealer.seal(&answer, &key("k"), "place").expect("kept");
+            assert!(!kept.sealed.contains("id"), "nothing is readable");
+            assert_eq!(sealer.open(&kept, &key("k"), "place"), answer);
+            assert_eq!(sealer.open(&kept, &key("other"), "place").unwrap_err().code(), "upstream_error");
+            assert_eq!(sealer.open(&kept, &key("k"), "elsewhere").unwrap_err().code(), "upstream_error");
+        }
+        assert_eq!(sealer.seal(&Err(Refusal::Overloaded), &key("k"), "place"), None);
+    }
+}

@@ -1,0 +1,195 @@
+//! POST requests that may be sent again: with an `Idempotency-Key` a request is carried out once, and whoever sends
+//! it again gets the same answer.
+//!
+//! The row of the request is written before anything is done and its answer when it is there, by a task that goes on
+//! when the client has left. Refused before anything was written, a request leaves nothing and its key is free. When
+//! nobody knows what v1 did (a lost answer, a process that was killed), the repetition looks first: what is found is
+//! the answer, what is certainly not there is carried out, and where looking proves nothing, nothing is done.
+//!
+//! May use: `access`, `context`, `oauth` (the keyring), `refusal`, `run`, `settings`, `store`, `v2`.
+
+mod answer;
+mod key;
+
+pub use key::Key;
+
+use crate::oauth::Keyring;
+use crate::refusal::Refusal;
+use crate::run::{Job, Looked};
+use crate::settings::IdempotencySettings;
+use crate::store::{Attempt, Repeatable, RepeatableBounds, RepeatableRequest, Store};
+use crate::v2::Reply;
+use answer::Sealer;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Time from one sweep to the next.
+const SWEEP: Duration = Duration::from_secs(10 * 60);
+/// What an attempt may take beyond the deadline of a write.
+const MARGIN: Duration = Duration::from_secs(5);
+
+/// Keeps what became of requests; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Idempotency(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    store: Store,
+    sealer: Sealer,
+    bounds: RepeatableBounds,
+    late_write: i64,
+}
+
+/// A request on its way, and what it is kept under.
+struct Repeated {
+    kept: Idempotency,
+    attempt: Attempt,
+    key: Key,
+}
+
+impl Idempotency {
+    /// Keeps in `store`; a write takes at most `longest`, and v1 may carry it out up to `late_write` later.
+    pub fn new(
+        store: Store,
+        keyring: Option<Keyring>,
+        settings: &IdempotencySettings,
+        longest: Duration,
+        late_write: Duration,
+    ) -> Self {
+        let bounds = RepeatableBounds {
+            keep: micros(settings.keep),
+            attempt: micros(longest + MARGIN),
+            per_person: i64::try_from(settings.per_person).unwrap_or(i64::MAX),
+            per_person_size: i64::try_from(settings.per_person_size).unwrap_or(i64::MAX),
+        };
+        let late_write = micros(late_write);
+        Self(Arc::new(Inner { store, sealer: Sealer(keyring), bounds, late_write }))
+    }
+
+    /// Removes what is kept no longer, again and again.
+    pub async fn sweep(self) {
+        loop {
+            tokio::time::sleep(SWEEP).await;
+            match self.0.store.sweep_repeatable().await {
+                Ok(swept) => tracing::debug!(swept, "requests that were kept long enough are forgotten"),
+                Err(fault) => tracing::warn!(%fault, "requests that were kept long enough could not be removed"),
+            }
+        }
+    }
+
+    /// Carries `job` out unless a request with the same key was; `path` and `query` are those of the request.
+    ///
+    /// # Errors
+    /// 422 for another request, 409 while it runs, 429 when too much is kept for the person; 502 when nobody knows what
+    /// became of it; else what the request is, or was, refused with.
+    pub async fn answer(&self, job: Job, key: Key, path: &str, query: &str) -> Result<Reply, Refusal> {
+        let Some(body) = job.body() else { return job.run().await };
+        let request = RepeatableRequest {
+            id: key.place(job.caller(), job.operation_id(), path),
+            user: job.caller().user.id,
+            fingerprint: key::fingerprint("POST", path, query, body),
+        };
+        let place = request.id.clone();
+        let repeated = |attempt| Repeated { kept: self.clone(), attempt, key: key.clone() };
+        match self.0.store.begin_repeatable(request, &self.0.bounds).await? {
+            Repeatable::New(attempt) => on_its_own(repeated(attempt).carry_out(job)).await,
+            Repeatable::Unknown(attempt) => on_its_own(repeated(attempt).find_out(job)).await,
+            Repeatable::Done(kept) => {
+                job.replay();
+                self.0.sealer.open(&kept, &key, &place)
+            }
+            Repeatable::Running(_) => Err(Refusal::IdempotencyInProgress { retry_after: 1 }),
+            Repeatable::Other => Err(Refusal::IdempotencyKeyReused),
+            Repeatable::Full(left) => Err(Refusal::RateLimited {
+                retry_after: u64::try_from(left / 1_000_000).unwrap_or_default() + 1,
+                detail: "As many requests with an Idempotency-Key are kept for you as may be; nothing was done. Wait, or \
+                         send the request without the header."
+                    .into(),
+            }),
+        }
+    }
+}
+
+impl Repeated {
+    async fn carry_out(self, job: Job) -> Result<Reply, Refusal> {
+        let written = job.written();
+        let answer = job.run().await;
+        self.settle(answer, written()).await
+    }
+
+    /// Notes what became of an attempt; `written` tells whether anything may have been written.
+    async fn settle(&self, answer: Result<Reply, Refusal>, written: bool) -> Result<Reply, Refusal> {
+        let inner = &self.kept.0;
+        let noted = match &answer {
+            Err(refusal) if is_unknown(refusal, written) => {
+                inner.store.leave_unknown(&self.attempt, now() + inner.late_write).await
+            }
+            Err(_) if !written => inner.store.free_repeatable(&self.attempt).await,
+            _ => match inner.sealer.seal(&answer, &self.key, &self.attempt.request.id) {
+                Some(kept) => inner.store.keep_answer(&self.attempt, &kept, answer::record_of(&answer)).await,
+                None => inner.store.free_repeatable(&self.attempt).await,
+            },
+        };
+        if let Err(fault) = noted {
+            tracing::warn!(%fault, "what became of a request that may be repeated could not be noted");
+        }
+        answer
+    }
+
+    /// Looks what became of the earlier attempt, and repeats the request only when it was certainly not carried out.
+    async fn find_out(self, job: Job) -> Result<Reply, Refusal> {
+        let inner = &self.kept.0;
+        let until = self.attempt.earlier_until;
+        let looked = async {
+            let (others, ambiguous) = inner.store.records_of_others(&self.attempt).await?;
+            job.look_up(self.attempt.began_at, until, &others, ambiguous).await
+        };
+        match looked.await {
+            Ok(Looked::Found(reply)) => {
+                job.replay();
+                self.settle(Ok(reply), true).await
+            }
+            Ok(Looked::Absent) => self.carry_out(job).await,
+            Ok(Looked::NotKnown) => {
+                self.leave(until).await;
+                let what = "An earlier request with this Idempotency-Key ended without an answer, and looking does not \
+                            tell what became of it; nothing was done.";
+                Err(Refusal::outcome_unknown(what, "the outcome of a repeated request is not known", false))
+            }
+            Err(refusal) => {
+                self.leave(until).await;
+                Err(refusal)
+            }
+        }
+    }
+
+    async fn leave(&self, until: i64) {
+        if let Err(fault) = self.kept.0.store.leave_unknown(&self.attempt, until).await {
+            tracing::warn!(%fault, "that the outcome of a request is not known could not be noted");
+        }
+    }
+}
+
+/// Whether nobody knows what became of a request that ended so.
+fn is_unknown(refusal: &Refusal, written: bool) -> bool {
+    match refusal {
+        Refusal::OutcomeUnknown { .. } => true,
+        // v1 was not reached, or did not take it on.
+        Refusal::UpstreamUnavailable { .. } | Refusal::RateLimited { .. } => false,
+        other => written && other.status() >= 500,
+    }
+}
+
+/// Goes on when the client leaves.
+async fn on_its_own(work: impl Future<Output = Result<Reply, Refusal>> + Send + 'static) -> Result<Reply, Refusal> {
+    let done = tokio::spawn(work).await;
+    done.unwrap_or_else(|gone| Err(Refusal::internal(format!("a request that may be repeated ended: {gone}"))))
+}
+
+fn now() -> i64 {
+    jiff::Timestamp::now().as_microsecond()
+}
+
+fn micros(time: Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX / 4)
+}

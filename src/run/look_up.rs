@@ -1,0 +1,190 @@
+//! What became of a write whose answer nobody has: looked for by what it would have made.
+//!
+//! A create is looked for among the records its person made in the time it can have run: by name, title, text and
+//! external pair, whichever it sent. Exactly one is the record; none, once v1 cannot carry the create out any more,
+//! proves that there is none; anything else proves nothing. Verbs on one record may be repeated, because the second
+//! time changes nothing, with one exception: an item that v1 shows no more may be archived, or gone.
+//!
+//! May use: what `run` may use.
+
+use super::fields::{Newest, newest};
+use super::job::Job;
+use crate::plan::{Answer, Method, Source, Step};
+use crate::refusal::Refusal;
+use crate::translate::comments;
+use crate::v2::body::Given;
+use crate::v2::time::{self, Micros};
+use crate::v2::{Parameters, Reply};
+use jiff::Timestamp;
+use serde_json::Value;
+use std::collections::HashSet;
+use std::time::Instant;
+use uuid::Uuid;
+
+/// How far v1's clock may be behind or ahead of ours.
+const SKEW: Micros = 5_000_000;
+/// Rows asked for at once, and most pages of a collection that are looked through.
+const PAGE: usize = 100;
+const PAGES: usize = 100;
+/// Members that tell a new record from others.
+const TELLING: [&str; 5] = ["name", "display_name", "comment_html", "external_id", "external_source"];
+
+/// What looking found.
+#[derive(Debug)]
+pub enum Looked {
+    /// The write was carried out; this is its answer.
+    Found(Reply),
+    /// It was not, and will not be; or carrying it out again changes nothing.
+    Absent,
+    /// Nobody can tell.
+    NotKnown,
+}
+
+impl Job {
+    /// Looks what became of an attempt at this write that began at `began`, and that v1 may carry out until `until`.
+    /// Records in `others` are of other requests; with `ambiguous` what is found could be one of those too.
+    ///
+    /// # Errors
+    /// When v1 or the store cannot be asked; nothing was done then.
+    pub async fn look_up(
+        &self,
+        began: Micros,
+        until: Micros,
+        others: &HashSet<Uuid>,
+        ambiguous: bool,
+    ) -> Result<Looked, Refusal> {
+        let now = Timestamp::now().as_microsecond();
+        if !self.creates() {
+            return self.look_at_verb().await;
+        }
+        let Ok(mut given) = self.given() else { return Ok(Looked::Absent) };
+        if comments::sanitise(&mut given).is_err() {
+            return Ok(Looked::Absent);
+        }
+        let made = began - SKEW..=until + SKEW;
+        let found = match self.resource().name.as_str() {
+            "work_items" => self.new_items(&given, began).await?,
+            _ => self.new_records(&given).await?,
+        };
+        let candidates: Vec<Candidate> = found
+            .into_iter()
+            .filter(|one| !others.contains(&one.id))
+            .filter(|one| one.created_at.is_none_or(|at| made.contains(&at)))
+            .collect();
+        match candidates.as_slice() {
+            // The own store has carried out all it ever will.
+            [] if self.resource().source == Source::Own || now > until => Ok(Looked::Absent),
+            [Candidate { id, created_at: Some(_) }] if !ambiguous => Ok(match self.shown(*id).await? {
+                Some(reply) => Looked::Found(reply),
+                None => Looked::NotKnown,
+            }),
+            _ => Ok(Looked::NotKnown),
+        }
+    }
+
+    /// Whether the write makes a record that a list shows.
+    fn creates(&self) -> bool {
+        self.operation().method == Method::Post
+            && self.sibling(Answer::Page, "").is_some()
+            && self.retrieve().is_some()
+            && !matches!(&self.operation().step, Step::Own(name) if name == "attachments_attach")
+    }
+
+    /// The operation that reads at the path of this one and `suffix`.
+    fn sibling(&self, answer: Answer, suffix: &str) -> Option<usize> {
+        let path = format!("{}{suffix}", self.operation().path.as_str());
+        self.runner
+            .plan
+            .operations
+            .iter()
+            .position(|known| known.method == Method::Get && known.answer == answer && known.path.as_str() == path)
+    }
+
+    fn retrieve(&self) -> Option<usize> {
+        self.sibling(Answer::Record, "{pk}/")
+    }
+
+    async fn look_at_verb(&self) -> Result<Looked, Refusal> {
+        let archives = matches!(&self.operation().step, Step::Special(name) if name == "work_item_archive");
+        if !archives {
+            return Ok(Looked::Absent);
+        }
+        match self.read_item(self.pk()?).await {
+            Ok(_) => Ok(Looked::Absent),
+            Err(Refusal::NotFound { .. }) => Ok(Looked::NotKnown),
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    async fn new_items(&self, given: &Given, began: Micros) -> Result<Vec<Candidate>, Refusal> {
+        let name = given.get("name").and_then(Value::as_str).unwrap_or_default().trim();
+        let me = self.call.caller.user.id;
+        let mine = |item: &Newest| item.created_by == Some(me) && item.name.trim() == name;
+        let items = newest(self, began - SKEW).await?;
+        let candidate = |item: Newest| Candidate { id: item.id, created_at: Some(item.created_at) };
+        Ok(items.into_iter().filter(mine).map(candidate).collect())
+    }
+
+    /// Records of the list at this path that show what was sent.
+    async fn new_records(&self, given: &Given) -> Result<Vec<Candidate>, Refusal> {
+        let list = self.sibling(Answer::Page, "").ok_or_else(|| Refusal::internal("no list to look in"))?;
+        let v1 = self.resource().v1.as_ref().is_some_and(|v1| v1.collection.is_some());
+        if v1 && self.resource().name != "work_item_comments" {
+            self.load_since(self.resource(), Instant::now()).await?;
+        }
+        let mut found = Vec::new();
+        for page in 0..PAGES {
+            let query = format!("per_page={PAGE}&offset={}", page * PAGE);
+            let reading = self.reading_as(list, Parameters::parse(&query).unwrap_or_default());
+            let body = Box::pin(reading.carried_out()).await?.body.unwrap_or_default();
+            let body: Value = serde_json::from_slice(&body).map_err(Refusal::internal)?;
+            let rows = body.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+            found.extend(rows.iter().filter(|row| self.shows(row, given)).filter_map(Candidate::of));
+            if body.get("next").is_none_or(Value::is_null) {
+                return Ok(found);
+            }
+        }
+        Err(Refusal::upstream("The list is too long to be looked through.", "looking for what a write made"))
+    }
+
+    /// Whether a record of a list can be what `given` asked for.
+    fn shows(&self, row: &Value, given: &Given) -> bool {
+        let nobody = Uuid::nil().to_string();
+        let me = self.call.caller.user.id.to_string();
+        let maker = row.get("created_by_id").and_then(Value::as_str).filter(|maker| *maker != nobody);
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(|text| text.trim().to_owned());
+        let mut told = TELLING.iter().filter_map(|name| Some((name, text(given.get(*name))?)));
+        let differs = |(name, sent): (&&str, String)| {
+            let shown = row.get(*name);
+            shown.is_some() && text(shown).unwrap_or_default() != sent
+        };
+        maker.is_none_or(|maker| maker == me) && !told.any(differs)
+    }
+
+    /// The answer of this write, had it just made the record `id`.
+    async fn shown(&self, id: Uuid) -> Result<Option<Reply>, Refusal> {
+        let retrieve = self.retrieve().ok_or_else(|| Refusal::internal("nothing shows the record"))?;
+        let mut reading = self.reading_as(retrieve, self.call.parameters.clone());
+        reading.call.variables.push(("pk".to_owned(), id.to_string()));
+        match Box::pin(reading.carried_out()).await {
+            Ok(reply) => Ok(Some(Reply { status: self.operation().status, ..reply })),
+            Err(Refusal::NotFound { .. }) => Ok(None),
+            Err(refusal) => Err(refusal),
+        }
+    }
+}
+
+/// A record that may be the one.
+#[derive(Debug)]
+struct Candidate {
+    id: Uuid,
+    /// None where v2 does not show it, so that nothing tells a new record from an old one.
+    created_at: Option<Micros>,
+}
+
+impl Candidate {
+    fn of(row: &Value) -> Option<Self> {
+        let id = Uuid::try_parse(row.get("id")?.as_str()?).ok()?;
+        Some(Self { id, created_at: row.get("created_at").and_then(Value::as_str).and_then(time::read_instant) })
+    }
+}

@@ -1,0 +1,29 @@
+//! How long and how much is kept of requests that clients may repeat.
+
+use super::listen::positive;
+use super::reader::Reader;
+use super::value::Size;
+use std::time::Duration;
+
+/// What is kept for requests with an `Idempotency-Key` (`[idempotency]`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdempotencySettings {
+    /// Time from a request until its answer is forgotten and its key may be used anew.
+    pub keep: Duration,
+    /// Most requests kept of one person.
+    pub per_person: usize,
+    /// Most bytes of answers kept of one person.
+    pub per_person_size: usize,
+}
+
+impl IdempotencySettings {
+    pub(super) fn read(from: &mut Reader) -> Self {
+        let some = |count: &usize| (1..=1_000_000).contains(count);
+        let form = "a size above zero";
+        Self {
+            keep: positive(from, "idempotency.keep"),
+            per_person: from.get_where("idempotency.per_person", "a whole number from 1 to 1000000", some),
+            per_person_size: from.get_where("idempotency.per_person_size", form, |size: &Size| size.0 > 0).0,
+        }
+    }
+}

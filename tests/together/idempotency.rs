@@ -1,0 +1,289 @@
+//! The same POST sent again: carried out once, answered alike, kept apart from other people's, and never repeated
+//! while nobody knows what became of it.
+
+use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
+use crate::support::losing::Losing;
+use causeway::sandbox::{Config, Sandbox, Seed};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+const KEY: &str = "idempotency-key";
+
+fn labels() -> String {
+    format!("{WEB}/labels/")
+}
+
+async fn post(gateway: &Gateway, who: &str, path: &str, body: &Value, key: &str) -> Answer {
+    gateway.send_with(who, "POST", path, Some(body), &[(KEY, key)]).await
+}
+
+/// Labels, or work items, of this name that v1 has.
+async fn rows(gateway: &Gateway, path: &str, name: &str) -> usize {
+    let rows = gateway.get("ada", &format!("{path}?per_page=100")).await.expect(200);
+    rows.data().iter().filter(|row| row["name"] == name).count()
+}
+
+fn replayed(answer: &Answer) -> bool {
+    answer.headers.get("idempotency-replayed").is_some_and(|value| value == "true")
+}
+
+#[track_caller]
+fn alike(one: &Answer, other: &Answer) {
+    assert_eq!((one.status, &one.bytes), (other.status, &other.bytes));
+    for name in ["etag", "content-type", "cache-control"] {
+        assert_eq!(one.headers.get(name), other.headers.get(name), "{name}");
+    }
+}
+
+/// A gateway with its store in a file, before a v1 that can lose answers.
+struct Stage {
+    gateway: Gateway,
+    losing: Losing,
+    url: String,
+    _folder: tempfile::TempDir,
+}
+
+impl Stage {
+    async fn new(settings: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let url = format!("sqlite:{}", folder.path().join("store.db").display());
+        let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+        let losing = Losing::before(&serve_sandbox(&sandbox).await).await;
+        let settings = [&[("store.url", url.as_str())], settings].concat();
+        let gateway = Gateway::with(losing.base_url(), &settings).await;
+        Self { gateway, losing, url, _folder: folder }
+    }
+
+    /// Changes the store past the gateway.
+    async fn execute(&self, statement: &'static str) {
+        sqlx::query(statement).execute(self.gateway.store().await.engine().pool()).await.expect(statement);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_twenty_at_once_one_is_carried_out() {
+    let gateway = Arc::new(Gateway::sandboxed(Seed::Recorded).await);
+    for path in [labels(), format!("{WEB}/work-items/"), format!("{WEB}/work-item-types/")] {
+        let body = json!({"name": "only one"});
+        let sent: Vec<_> = (0..20)
+            .map(|_| {
+                let (gateway, path, body) = (Arc::clone(&gateway), path.clone(), body.clone());
+                tokio::spawn(async move { post(&gateway, "ada", &path, &body, "twenty").await })
+            })
+            .collect();
+        let mut done = Vec::new();
+        for sent in sent {
+            let answer = sent.await.expect("an answer");
+            match answer.status {
+                409 => {
+                    assert_eq!(answer.code(), "idempotency_in_progress");
+                    assert_eq!(answer.headers["retry-after"], "1");
+                }
+                _ => done.push(answer.expect(201)),
+            }
+        }
+        let again = post(&gateway, "ada", &path, &body, "twenty").await;
+        assert!(replayed(&again));
+        done.iter().for_each(|one| alike(one, &again));
+        assert_eq!(done.iter().filter(|one| !replayed(one)).count(), 1);
+        assert_eq!(rows(&gateway, &path, "only one").await, 1, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_key_belongs_to_one_request_of_one_person() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let body = json!({"name": "mine"});
+    let first = post(&gateway, "ada", &labels(), &body, "k").await.expect(201);
+    alike(&post(&gateway, "ada", &labels(), &body, "\"k\"").await, &first);
+    let other = post(&gateway, "ada", &labels(), &json!({"name": "other"}), "k").await;
+    other.expect_problem(422, "idempotency_key_reused");
+    let other = post(&gateway, "ada", &format!("{}?x=1", labels()), &body, "k").await;
+    other.expect_problem(422, "idempotency_key_reused");
+    // Somebody else's key is another one, and so is that for another path.
+    let refused = post(&gateway, "bob", &labels(), &body, "k").await;
+    assert!(!replayed(&refused));
+    refused.expect_problem(409, "conflict");
+    post(&gateway, "bob", &labels(), &json!({"name": "bob's"}), "k").await.expect(201);
+    post(&gateway, "ada", &format!("{WEB}/modules/"), &body, "k").await.expect(201);
+    for key in ["", "a b", &"x".repeat(256)] {
+        let refused = post(&gateway, "ada", &labels(), &json!({"name": "x"}), key).await;
+        assert_eq!(refused.expect_problem(400, "validation_error").error_fields(), ["Idempotency-Key"]);
+    }
+    // Only POST knows it.
+    let path = format!("{}{}/", labels(), first.text("id"));
+    for name in ["two", "three"] {
+        let body = json!({ "name": name });
+        let done = gateway.send_with("ada", "PATCH", &path, Some(&body), &[(KEY, "k")]).await.expect(200);
+        assert_eq!(done.text("name"), name);
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_before_anything_was_written_frees_the_key() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    gateway.post("ada", &labels(), json!({"name": "taken"})).await.expect(201);
+    post(&gateway, "ada", &labels(), &json!({}), "k").await.expect_problem(400, "validation_error");
+    post(&gateway, "ada", &labels(), &json!({"name": "taken"}), "k").await.expect_problem(409, "conflict");
+    let nowhere = labels().replace("c000-000000000001", "c000-00000000dead");
+    post(&gateway, "ada", &nowhere, &json!({"name": "x"}), "k").await.expect(404);
+    let done = post(&gateway, "ada", &labels(), &json!({"name": "free"}), "k").await.expect(201);
+    assert!(!replayed(&done));
+}
+
+/// The answer of a create is lost on its way: the repetition finds the record instead of making another.
+#[tokio::test]
+async fn after_a_lost_answer_the_record_is_found() {
+    let stage = Stage::new(&[]).await;
+    let gateway = &stage.gateway;
+    for (path, body) in [
+        (labels(), json!({"name": "lost", "color": "#112233"})),
+        (format!("{WEB}/states/"), json!({"name": "lost", "color": "#112233"})),
+        (format!("{WEB}/modules/"), json!({"name": "lost"})),
+        (format!("{WEB}/work-items/"), json!({"name": "lost", "priority": "high"})),
+    ] {
+        stage.losing.lose("POST");
+        let lost = post(gateway, "ada", &path, &body, "k").await;
+        assert!([502, 504].contains(&lost.status), "{path}: {}", lost.json);
+        assert!(!lost.headers.contains_key("retry-after"));
+        let found = post(gateway, "ada", &path, &body, "k").await.expect(201);
+        assert!(replayed(&found), "{path}");
+        let one = gateway.get("ada", &format!("{path}{}/", found.text("id"))).await.expect(200);
+        assert_eq!((&one.json, &one.headers["etag"]), (&found.json, &found.headers["etag"]));
+        alike(&post(gateway, "ada", &path, &body, "k").await, &found);
+        assert_eq!(rows(gateway, &path, "lost").await, 1, "{path}");
+    }
+}
+
+/// A create that v1 never saw: nothing is repeated until v1 cannot carry it out any more, and then it is.
+#[tokio::test]
+async fn what_was_never_carried_out_is_repeated_when_that_is_certain() {
+    for (late, status) in [("1h", 502), ("0s", 201)] {
+        let stage = Stage::new(&[("store.late_write", late)]).await;
+        let (gateway, path, body) = (&stage.gateway, format!("{WEB}/work-items/"), json!({"name": "swallowed"}));
+        stage.losing.swallow("POST");
+        let lost = post(gateway, "ada", &path, &body, "k").await;
+        assert!([502, 504].contains(&lost.status), "{}", lost.json);
+        for _ in 0..2 {
+            let again = post(gateway, "ada", &path, &body, "k").await;
+            assert_eq!(again.status, status, "{}", again.json);
+            assert!(!again.headers.contains_key("retry-after"));
+        }
+        assert_eq!(rows(gateway, &path, "swallowed").await, usize::from(status == 201));
+    }
+}
+
+/// Two that could both be the record prove nothing.
+#[tokio::test]
+async fn where_looking_proves_nothing_nothing_is_repeated() {
+    let stage = Stage::new(&[("store.late_write", "0s")]).await;
+    let (gateway, path, body) = (&stage.gateway, format!("{WEB}/work-items/"), json!({"name": "twin"}));
+    stage.losing.lose("POST");
+    let lost = post(gateway, "ada", &path, &body, "k").await;
+    assert!([502, 504].contains(&lost.status));
+    gateway.post("ada", &path, body.clone()).await.expect(201);
+    for _ in 0..2 {
+        post(gateway, "ada", &path, &body, "k").await.expect_problem(502, "upstream_error");
+    }
+    assert_eq!(rows(gateway, &path, "twin").await, 2);
+}
+
+/// A record that another keyed request is known to have made is not taken for this one's.
+#[tokio::test]
+async fn a_record_of_another_key_is_not_taken() {
+    let stage = Stage::new(&[("store.late_write", "0s")]).await;
+    let (gateway, path, body) = (&stage.gateway, format!("{WEB}/work-items/"), json!({"name": "twin"}));
+    stage.losing.swallow("POST");
+    let lost = post(gateway, "ada", &path, &body, "one").await;
+    assert!([502, 504].contains(&lost.status));
+    let other = post(gateway, "ada", &path, &body, "two").await.expect(201);
+    let again = post(gateway, "ada", &path, &body, "one").await.expect(201);
+    assert_ne!(again.text("id"), other.text("id"));
+    assert_eq!(rows(gateway, &path, "twin").await, 2);
+}
+
+/// A process that was killed leaves a row that says `running`: the key waits until the attempt must be over, and
+/// then the gateway looks first.
+#[tokio::test]
+async fn a_killed_attempt_is_looked_for_when_its_time_is_over() {
+    let stage = Stage::new(&[("store.late_write", "0s")]).await;
+    let (gateway, body) = (&stage.gateway, json!({"name": "killed"}));
+    let made = post(gateway, "ada", &labels(), &body, "k").await.expect(201);
+    stage.execute("UPDATE repeatable_request SET state = 'running', answer = '', record_id = NULL").await;
+    let waiting = post(gateway, "ada", &labels(), &body, "k").await;
+    waiting.expect_problem(409, "idempotency_in_progress");
+    stage.execute("UPDATE repeatable_request SET ends_at = began_at + 1000000").await;
+    let found = post(gateway, "ada", &labels(), &body, "k").await;
+    alike(&found, &made);
+    assert!(replayed(&found));
+    // The same with nothing behind it: the label is gone, so it is made.
+    gateway.delete("ada", &format!("{}{}/", labels(), made.text("id"))).await.expect(204);
+    stage
+        .execute("UPDATE repeatable_request SET state = 'running', ends_at = began_at + 1, record_id = NULL")
+        .await;
+    let anew = post(gateway, "ada", &labels(), &body, "k").await.expect(201);
+    assert!(!replayed(&anew));
+    assert_ne!(anew.text("id"), made.text("id"));
+}
+
+#[tokio::test]
+async fn what_is_kept_expires_and_is_bounded() {
+    let stage = Stage::new(&[("idempotency.per_person", "3")]).await;
+    let gateway = &stage.gateway;
+    let label = |number: usize| json!({ "name": format!("label {number}") });
+    for number in 0..3 {
+        post(gateway, "ada", &labels(), &label(number), &format!("k{number}")).await.expect(201);
+    }
+    let full = post(gateway, "ada", &labels(), &label(3), "k3").await;
+    let full = full.expect_problem(429, "rate_limited");
+    assert!(full.headers["retry-after"].parse::<u64>().expect("seconds") > 3600);
+    assert_eq!(rows(gateway, &labels(), "label 3").await, 0, "nothing was done");
+    assert!(replayed(&post(gateway, "ada", &labels(), &label(0), "k0").await.expect(201)));
+    gateway.post("ada", &labels(), label(4)).await.expect(201);
+    post(gateway, "bob", &labels(), &label(5), "k5").await.expect(201);
+    stage.execute("UPDATE repeatable_request SET expires_at = 1").await;
+    post(gateway, "ada", &labels(), &label(6), "k0").await.expect(201);
+    let store = gateway.store().await;
+    let left: Vec<(String,)> = sqlx::query_as("SELECT user_id FROM repeatable_request")
+        .fetch_all(store.engine().pool())
+        .await
+        .expect("rows");
+    assert_eq!(left.len(), 2, "ada's new one, and bob's until he comes or the sweep does");
+    assert_eq!(store.sweep_repeatable().await.expect("a sweep"), 1);
+}
+
+#[tokio::test]
+async fn answers_outlive_the_process_and_cannot_be_read_from_the_store() {
+    let secret = causeway::oauth::Keyring::new_secret();
+    let with: [&[(&str, &str)]; 2] = [&[], &[("secrets.key", &secret)]];
+    for settings in with {
+        let stage = Stage::new(settings).await;
+        let body = json!({"name": "private matter"});
+        let first = post(&stage.gateway, "ada", &labels(), &body, "k").await.expect(201);
+        let store = stage.gateway.store().await;
+        let kept: Vec<(String, String)> = sqlx::query_as("SELECT id, answer FROM repeatable_request")
+            .fetch_all(store.engine().pool())
+            .await
+            .expect("rows");
+        assert!(kept.len() == 1 && !kept[0].1.is_empty());
+        assert!(!format!("{kept:?}").contains("private"));
+        let settings = [&[("store.url", stage.url.as_str())], settings].concat();
+        let another = Gateway::with(stage.losing.base_url(), &settings).await;
+        let again = post(&another, "ada", &labels(), &body, "k").await;
+        alike(&again, &first);
+        assert!(replayed(&again));
+    }
+}
+
+/// Nothing is looked for by those who may not see the place any more, and answers do not outlive access.
+#[tokio::test]
+async fn who_sees_the_project_no_more_gets_no_kept_answer() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let body = json!({"name": "seen"});
+    post(&gateway, "ada", &labels(), &body, "k").await.expect(201);
+    let wrong = gateway.send_with("nobody", "POST", &labels(), Some(&body), &[(KEY, "k")]).await;
+    wrong.expect_problem(401, "unauthorized");
+    let statuses: BTreeSet<u16> = [post(&gateway, "ada", &labels(), &body, "k").await.status].into_iter().collect();
+    assert_eq!(statuses, [201].into());
+}
