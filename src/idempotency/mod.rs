@@ -37,7 +37,6 @@ struct Inner {
     store: Store,
     sealer: Sealer,
     bounds: RepeatableBounds,
-    late_write: i64,
 }
 
 /// A request on its way, and what it is kept under.
@@ -58,12 +57,13 @@ impl Idempotency {
     ) -> Self {
         let bounds = RepeatableBounds {
             keep: micros(settings.keep),
-            attempt: micros(longest + MARGIN),
+            // A write waits for its turn at most as long as it may then take.
+            attempt: micros(2 * longest + MARGIN),
+            late: micros(late_write),
             per_person: i64::try_from(settings.per_person).unwrap_or(i64::MAX),
             per_person_size: i64::try_from(settings.per_person_size).unwrap_or(i64::MAX),
         };
-        let late_write = micros(late_write);
-        Self(Arc::new(Inner { store, sealer: Sealer(keyring), bounds, late_write }))
+        Self(Arc::new(Inner { store, sealer: Sealer(keyring), bounds }))
     }
 
     /// Removes what is kept no longer, again and again.
@@ -83,7 +83,12 @@ impl Idempotency {
     /// 422 for another request, 409 while it runs, 429 when too much is kept for the person; 502 when nobody knows what
     /// became of it; else what the request is, or was, refused with.
     pub async fn answer(&self, job: Job, key: Key, path: &str, query: &str) -> Result<Reply, Refusal> {
-        let Some(body) = job.body() else { return job.run().await };
+        let body = match job.body() {
+            Ok(body) => body,
+            Err(_) if job.takes_body() => return job.run().await,
+            // What cannot be compared with a repetition is not carried out under a key.
+            Err(refusal) => return Err(refusal.clone()),
+        };
         let request = RepeatableRequest {
             id: key.place(job.caller(), job.operation_id(), path),
             user: job.caller().user.id,
@@ -112,9 +117,11 @@ impl Idempotency {
 
 impl Repeated {
     async fn carry_out(self, job: Job) -> Result<Reply, Refusal> {
-        let written = job.written();
+        let (written, own) = (job.written(), job.is_own());
         let answer = job.run().await;
-        self.settle(answer, written()).await
+        // The answer to a commit can be lost too; else the own store writes all or nothing.
+        let written = written() || (own && matches!(answer, Err(Refusal::StoreUnavailable { .. })));
+        self.settle(answer, written).await
     }
 
     /// Notes what became of an attempt; `written` tells whether anything may have been written.
@@ -122,7 +129,7 @@ impl Repeated {
         let inner = &self.kept.0;
         let noted = match &answer {
             Err(refusal) if is_unknown(refusal, written) => {
-                inner.store.leave_unknown(&self.attempt, now() + inner.late_write).await
+                inner.store.leave_unknown(&self.attempt, now() + inner.bounds.late).await
             }
             Err(_) if !written => inner.store.free_repeatable(&self.attempt).await,
             _ => match inner.sealer.seal(&answer, &self.key, &self.attempt.request.id) {

@@ -12,7 +12,7 @@ use crate::catalogue::Catalogue;
 use crate::context::Context;
 use crate::heavy::{self, Heavy, Input};
 use crate::index::Indexes;
-use crate::plan::{Operation, PathTemplate, Plan, Resource, Source, Step, TypeMode};
+use crate::plan::{BodyRule, Operation, PathTemplate, Plan, Resource, Source, Step, TypeMode};
 use crate::refusal::{FieldErrors, Refusal};
 use crate::settings::{TypeSettings, WorkflowSettings};
 use crate::store::{AuditActor, Store, Turn};
@@ -275,9 +275,19 @@ impl Job {
         &self.operation().id
     }
 
-    /// The body, when it could be read.
-    pub fn body(&self) -> Option<&Bytes> {
-        self.call.body.as_ref().ok()
+    /// The body, or why it could not be read.
+    pub fn body(&self) -> Result<&Bytes, &Refusal> {
+        self.call.body.as_ref()
+    }
+
+    /// Whether the operation looks at the body, and so refuses the call itself when it could not be read.
+    pub fn takes_body(&self) -> bool {
+        matches!(self.operation().body, BodyRule::Members(_))
+    }
+
+    /// Whether the operation writes to the gateway's own store alone.
+    pub fn is_own(&self) -> bool {
+        self.resource().source == Source::Own
     }
 
     /// Says that the answer is that of an earlier request.

@@ -33,6 +33,8 @@ pub struct RepeatableBounds {
     pub keep: Micros,
     /// Microseconds within which an attempt ends.
     pub attempt: Micros,
+    /// Microseconds by which v1 may carry a write out later than its attempt ended.
+    pub late: Micros,
     /// Most requests of one person.
     pub per_person: i64,
     /// Most bytes of answers of one person.
@@ -136,7 +138,8 @@ impl Store {
             "done" => Ok(Repeatable::Done(answer)),
             "running" if ends_at > now => Ok(Repeatable::Running(ends_at - now)),
             _ => {
-                let attempt = Attempt { request, id: Uuid::new_v4(), began_at, earlier_until: ends_at };
+                let late = if state == "running" { bounds.late } else { 0 };
+                let attempt = Attempt { request, id: Uuid::new_v4(), began_at, earlier_until: ends_at + late };
                 sqlx::query(
                     "UPDATE repeatable_request SET state = 'running', attempt = $2, ends_at = $3 WHERE id = $1",
                 )

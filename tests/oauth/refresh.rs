@@ -13,6 +13,26 @@ async fn a_refresh_gives_a_new_pair() {
     stage.token(&stage.refreshing(&new.refresh)).await.expect(200);
 }
 
+/// What was sent with an `Idempotency-Key` is the same request after a refresh, and another app's is another one.
+#[tokio::test]
+async fn a_repeated_request_is_known_across_refreshed_tokens() {
+    let stage = Stage::new().await;
+    let old = stage.tokens("write").await;
+    let path = format!("{}/labels/", crate::support::gateway::WEB);
+    let send = async |access: &str| {
+        let bearer = format!("Bearer {access}");
+        let headers =
+            [("authorization", bearer.as_str()), ("idempotency-key", "k"), ("content-type", "application/json")];
+        stage.send("POST", &path, &headers, "{\"name\": \"once\"}".into()).await
+    };
+    let first = send(&old.access).await.expect(201);
+    let new = Tokens::of(&stage.token(&stage.refreshing(&old.refresh)).await.expect(200));
+    let again = send(&new.access).await.expect(201);
+    assert_eq!((&again.bytes, again.headers["idempotency-replayed"].as_str()), (&first.bytes, "true"));
+    let another = stage.tokens("write").await;
+    send(&another.access).await.expect_problem(409, "conflict");
+}
+
 #[tokio::test]
 async fn a_public_client_refreshes_without_a_secret() {
     let stage = Stage::new().await;

@@ -115,7 +115,13 @@ def main():
     address, listen = free_address(), free_address()
     sandbox = [program, "sandbox", "--listen", address, "--quota", "0"]
     serve = [program, "serve", "--upstream", f"http://{address}", "--listen", listen, "--store", "sqlite::memory:"]
-    for setting in ["upstream.quota=0", "limits.rate.api_key=0", "limits.rate.unauthenticated=0"]:
+    for setting in [
+        "upstream.quota=0",
+        "limits.rate.api_key=0",
+        "limits.rate.unauthenticated=0",
+        "idempotency.per_person=1000000",
+        "idempotency.per_person_size=1GiB",
+    ]:
         serve += ["--set", setting]
     calls = 0
     with (

@@ -29,6 +29,7 @@ mod overlay;
 mod place;
 #[path = "../support/postgres.rs"]
 mod postgres;
+mod repeatable;
 mod side_by_side;
 mod turns;
 mod upkeep;

@@ -76,6 +76,12 @@ async fn fill(store: &Store) -> Arc<Catalogue> {
          VALUES ('i', 'w', 'p', 'update', 'u', '{}', '{}', 'done', 1, 2)",
     )
     .await;
+    execute(
+        store,
+        "INSERT INTO repeatable_request (id, user_id, fingerprint, state, attempt, began_at, ends_at, expires_at, answer, \
+         sealed_with, size) VALUES ('r', 'u', 'f', 'done', 'a', 1, 2, 9000000000000000, 's', 'w', 1)",
+    )
+    .await;
     crate::oauth::fill(&store.oauth()).await;
     store.catalogue(WORKSPACE).await.unwrap()
 }

@@ -100,6 +100,7 @@ async fn a_demand_costs_one_call() {
     let made = gateway.post("ada", &format!("{WEB}/states/"), json!({"name": "one", "color": "#112233"})).await;
     let made = made.expect(201);
     let path = format!("{WEB}/states/{}/", made.text("id"));
+    gateway.patch("ada", &path, json!({"description": "warm"})).await.expect(200);
     let plain = gateway.patch("ada", &path, json!({"description": "a"})).await.expect(200);
     let tag = plain.headers["etag"].as_str();
     let body = json!({"description": "b"});

@@ -159,3 +159,35 @@ async fn every_delete_of_the_version_that_is_there_is_done() {
         assert!(!done.headers.contains_key("etag"), "{id}");
     }
 }
+
+/// Every POST is carried out once with a key: the same request gets the same answer, another one is refused.
+#[tokio::test]
+async fn every_post_may_be_sent_again_with_a_key() {
+    let world = World::new().await;
+    let late = |operation: &Contract| match operation.id() {
+        "work_items_archive" => 1,
+        "work_items_unarchive" => 2,
+        _ => 0,
+    };
+    let mut posts: Vec<_> = working().filter(|operation| operation.method() == "POST").collect();
+    posts.sort_by_key(|operation| late(operation));
+    for operation in &posts {
+        world.enter(operation).await;
+        let (id, path) = (operation.id(), world.path(operation));
+        let body = operation.0["body"].is_array().then(|| world.body_for(operation));
+        let send = async |body: &Option<Value>| {
+            world.gateway.send_with("ada", "POST", &path, body.as_ref(), &[("idempotency-key", "k")]).await
+        };
+        let first = send(&body).await;
+        assert_eq!(first.status, operation.status(), "{id}: {}", first.json);
+        assert!(!first.headers.contains_key("idempotency-replayed"), "{id}");
+        let writes = world.v1_writes();
+        let again = send(&body).await;
+        assert_eq!((again.status, &again.bytes), (first.status, &first.bytes), "{id}");
+        assert_eq!(again.headers.get("etag"), first.headers.get("etag"), "{id}");
+        assert_eq!(again.headers["idempotency-replayed"], "true", "{id}");
+        assert_eq!(world.v1_writes(), writes, "{id} was carried out twice");
+        world.problem(send(&Some(json!({"another": 1}))).await, 422, "idempotency_key_reused");
+    }
+    assert_eq!(posts.len(), 23);
+}

@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 const IF_MATCH: &str = "IfMatch";
 const IDEMPOTENCY_KEY: &str = "IdempotencyKey";
 /// A list of entity tags, or the star.
-const TAGS: &str = r#"^(\*|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)$"#;
+const TAGS: &str = r#"^[ \t]*(\*|(,[ \t]*)*(W/)?"[!#-~]*"([ \t]*,([ \t]*(W/)?"[!#-~]*")?)*)[ \t]*$"#;
 /// A string of structured fields, or a bare word.
-const KEY: &str = r#"^("([ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~]{1,255})$"#;
+const KEY: &str = r#"^[ \t]*("([ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~]{1,255})[ \t]*$"#;
 
 /// Whether the operation's answer tells the version of a record.
 fn tells_version(plan: &Plan, operation: &Operation) -> bool {

@@ -1,0 +1,100 @@
+//! Requests that may be repeated: of many at once one begins, bounds hold, and whoever was killed is taken over from.
+
+use crate::place::{Place, execute, number};
+use causeway::store::{KeptAnswer, Repeatable, RepeatableBounds, RepeatableRequest, Store};
+use std::collections::HashSet;
+use uuid::Uuid;
+
+on_both_engines![
+    of_many_at_once_one_begins,
+    bounds_hold_however_many_come_at_once,
+    an_attempt_is_taken_over_when_its_time_is_over,
+    an_older_attempt_changes_nothing_any_more,
+];
+
+const BOUNDS: RepeatableBounds =
+    RepeatableBounds { keep: 3_600_000_000, attempt: 60_000_000, late: 5, per_person: 10, per_person_size: 1000 };
+const ADA: Uuid = Uuid::from_u128(1);
+
+fn request(id: &str) -> RepeatableRequest {
+    RepeatableRequest { id: id.to_owned(), user: ADA, fingerprint: format!("all of {id}") }
+}
+
+async fn begin(store: &Store, id: &str) -> Repeatable {
+    store.begin_repeatable(request(id), &BOUNDS).await.expect("a store that can be written")
+}
+
+async fn crowd(place: &Place, how_many: usize, id: impl Fn(usize) -> String) -> Vec<Repeatable> {
+    let stores = [place.open().await, place.open().await];
+    let tasks: Vec<_> = (0..how_many)
+        .map(|number| {
+            let (store, id) = (stores[number % 2].clone(), id(number));
+            tokio::spawn(async move { begin(&store, &id).await })
+        })
+        .collect();
+    let mut found = Vec::new();
+    for task in tasks {
+        found.push(task.await.expect("no task panics"));
+    }
+    found
+}
+
+async fn of_many_at_once_one_begins(place: Place) {
+    let found = crowd(&place, 24, |_| "one".into()).await;
+    let begun = found.iter().filter(|found| matches!(found, Repeatable::New(_))).count();
+    let running = found.iter().filter(|found| matches!(found, Repeatable::Running(left) if *left > 0)).count();
+    assert_eq!((begun, running), (1, 23));
+    let store = place.open().await;
+    let other = RepeatableRequest { fingerprint: "another".into(), ..request("one") };
+    assert_eq!(store.begin_repeatable(other, &BOUNDS).await.expect("found"), Repeatable::Other);
+}
+
+async fn bounds_hold_however_many_come_at_once(place: Place) {
+    let found = crowd(&place, 24, |number| format!("request {number}")).await;
+    assert_eq!(found.iter().filter(|found| matches!(found, Repeatable::New(_))).count(), 10);
+    assert_eq!(found.iter().filter(|found| matches!(found, Repeatable::Full(left) if *left > 0)).count(), 14);
+    let store = place.open().await;
+    execute(&store, "UPDATE repeatable_request SET expires_at = 1").await;
+    let Repeatable::New(attempt) = begin(&store, "request 1").await else { panic!("what is over is forgotten") };
+    assert_eq!(number(&store, "SELECT COUNT(*) FROM repeatable_request").await, 1);
+    let large = KeptAnswer { sealed: "x".repeat(1000), with: "w".into() };
+    store.keep_answer(&attempt, &large, Some(ADA)).await.expect("kept");
+    assert_eq!(begin(&store, "request 1").await, Repeatable::Done(large));
+    assert!(matches!(begin(&store, "request 2").await, Repeatable::Full(_)), "bytes are bounded too");
+    let other = RepeatableRequest { user: Uuid::from_u128(2), ..request("theirs") };
+    let theirs = store.begin_repeatable(other, &BOUNDS).await.expect("found");
+    assert!(matches!(theirs, Repeatable::New(_)), "another person has bounds of their own");
+}
+
+async fn an_attempt_is_taken_over_when_its_time_is_over(place: Place) {
+    let store = place.open().await;
+    let Repeatable::New(first) = begin(&store, "one").await else { panic!("it is the first") };
+    execute(&store, "UPDATE repeatable_request SET ends_at = 7").await;
+    let Repeatable::Unknown(second) = begin(&store, "one").await else { panic!("its time is over") };
+    assert_eq!((second.began_at, second.earlier_until), (first.began_at, 7 + 5));
+    assert!(matches!(begin(&store, "one").await, Repeatable::Running(_)), "the second attempt holds it");
+    store.leave_unknown(&second, 9).await.expect("noted");
+    let Repeatable::Unknown(third) = begin(&store, "one").await else { panic!("nobody knows") };
+    assert_eq!(third.earlier_until, 9);
+    let Repeatable::New(other) = begin(&store, "other").await else { panic!("another one") };
+    store.keep_answer(&other, &KeptAnswer { sealed: "s".into(), with: "w".into() }, Some(ADA)).await.expect("kept");
+    assert_eq!(store.records_of_others(&third).await.expect("read"), (HashSet::from([ADA]), false));
+    let alike = RepeatableRequest { fingerprint: request("one").fingerprint, ..request("alike") };
+    assert!(matches!(store.begin_repeatable(alike, &BOUNDS).await, Ok(Repeatable::New(_))));
+    assert!(store.records_of_others(&third).await.expect("read").1, "one like it runs");
+    store.free_repeatable(&third).await.expect("freed");
+    assert!(matches!(begin(&store, "one").await, Repeatable::New(_)));
+}
+
+async fn an_older_attempt_changes_nothing_any_more(place: Place) {
+    let store = place.open().await;
+    let Repeatable::New(first) = begin(&store, "one").await else { panic!("it is the first") };
+    execute(&store, "UPDATE repeatable_request SET ends_at = 7").await;
+    let Repeatable::Unknown(second) = begin(&store, "one").await else { panic!("its time is over") };
+    let answer = |text: &str| KeptAnswer { sealed: text.into(), with: "w".into() };
+    store.keep_answer(&second, &answer("second"), None).await.expect("kept");
+    store.keep_answer(&first, &answer("first"), None).await.expect("no fault");
+    store.free_repeatable(&first).await.expect("no fault");
+    store.leave_unknown(&first, 1).await.expect("no fault");
+    assert_eq!(begin(&store, "one").await, Repeatable::Done(answer("second")));
+}
