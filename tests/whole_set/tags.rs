@@ -71,7 +71,7 @@ async fn every_answer_with_one_record_tells_its_version() {
             continue;
         }
         let read = match PLAN.showing(operation.planned()) {
-            Some(showing) => world.path(&working().find(|op| op.id() == PLAN.operations[showing].id).expect("it")),
+            Some(showing) => world.path(working().find(|op| op.id() == PLAN.operations[showing].id).expect("it")),
             None => format!("{}{}/", path.trim_end_matches("enable/"), answer.text("id")),
         };
         let read = world.gateway.get("ada", &read).await.expect(200);
