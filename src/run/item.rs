@@ -30,17 +30,8 @@ impl Job {
     /// # Errors
     /// 404 for an item that is absent, archived, a draft, in triage or of another project.
     pub(super) async fn read_item(&self, id: Uuid) -> Result<Item, Refusal> {
-        self.read_item_as(id, work_items::FIELDS).await
-    }
-
-    /// As [`Job::read_item`], with what v2 does not show of it, so that its version is known.
-    pub(super) async fn read_whole_item(&self, id: Uuid) -> Result<Item, Refusal> {
-        self.read_item_as(id, work_items::WHOLE).await
-    }
-
-    async fn read_item_as(&self, id: Uuid, query: &str) -> Result<Item, Refusal> {
         let path = self.record_path(self.work_items()?, id)?;
-        let request = V1Request::get(path, query);
+        let request = V1Request::get(path, work_items::WHOLE);
         let seen = self.ask_item(request, id).await.map_err(|refusal| self.after_refused_read(refusal))?;
         let answer = match seen {
             Seen::Answer(answer) => answer,

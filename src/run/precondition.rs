@@ -82,7 +82,7 @@ impl Job {
     }
 
     async fn item_version_now(&self) -> Result<Option<String>, Refusal> {
-        let item = self.read_whole_item(self.pk()?).await?;
+        let item = self.read_item(self.pk()?).await?;
         let recorded = recorded(self, std::slice::from_ref(&item), Looking::Read).await?;
         let values = self.own_values(item.id, &recorded).await?;
         self.item_version(&item, &recorded, &values)

@@ -9,7 +9,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let id = job.pk()?;
     let item = match job.item_in_shortage(|index| index.get(id)).await? {
         Some(item) => item,
-        None => job.read_whole_item(id).await?,
+        None => job.read_item(id).await?,
     };
     let recorded = recorded(job, std::slice::from_ref(&item), Looking::Read).await?;
     expansions::reply(job, &item, &recorded).await

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let id = job.pk()?;
-    let (item, _room) = match job.read_whole_item(id).await {
+    let (item, _room) = match job.read_item(id).await {
         Ok(live) => (live, None),
         Err(Refusal::NotFound { .. }) => {
             // The write, the states, and what the answer shows.

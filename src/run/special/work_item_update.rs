@@ -26,7 +26,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let mut read_now = vouched.is_none();
     let mut stored = match vouched {
         Some(item) => item,
-        None => job.read_whole_item(id).await?,
+        None => job.read_item(id).await?,
     };
     let given = job.given()?;
     let looking = match (decides(&given), read_now) {
@@ -38,7 +38,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let type_id = recorded.types.get(&id).copied();
     let (mut body, own) = names::resolve(job, &given, Some((&stored, type_id))).await?;
     if !read_now && needs_truth(job, &given, &body)? {
-        stored = job.read_whole_item(id).await?;
+        stored = job.read_item(id).await?;
         read_now = true;
     }
     work_items_write::check_dates(&given, Some(&stored))?;

@@ -1,6 +1,6 @@
 //! Archiving, which v1 does by a PATCH, and deleting, which v1 does to the children too.
 
-use super::{FIELDS, first, hidden, read, record, second, shown, states};
+use super::{WHOLE, first, hidden, read, record, second, shown, states};
 use crate::scene::{ONE, P, Scene, TWO, WEB, but};
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
@@ -70,7 +70,7 @@ async fn delete_detaches_the_children_first() {
         .then(read())
         .then(Exchange::patch(&child).body(json!({"parent": null})).reply(200, detached))
         .then(Exchange::delete(&record()))
-        .then(Exchange::get(&format!("{child}?{FIELDS}")).reply(200, second()));
+        .then(Exchange::get(&format!("{child}?{WHOLE}")).reply(200, second()));
     let path = format!("{WEB}/work-items/{ONE}/");
     let answer = scene.ask("DELETE", &path, None).await.expect(204);
     assert_eq!((answer.calls(), answer.bytes.len()), (6, 0));

@@ -1,6 +1,6 @@
 //! The list: a page from v1, a look-up, the index.
 
-use super::{FIELDS, first, labels, page, record, second, shown, states};
+use super::{FIELDS, WHOLE, first, labels, page, record, second, shown, states};
 use crate::scene::{ONE, P, Scene, TWO, WEB, but};
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ async fn a_number_and_an_external_pair_are_looked_up() {
     let mut found = first();
     found["project"] = json!(&P[P.len() - 36..]);
     let pair = format!("{P}/work-items/?external_id=e%2D1&external_source=tracker");
-    let key = format!("workspaces/acme/work-items/WEB-7/?{FIELDS},project");
+    let key = format!("workspaces/acme/work-items/WEB-7/?{WHOLE},project");
     let mut scene = Scene::in_project()
         .await
         .then(Exchange::get(&pair).reply(200, found.clone()))
@@ -94,7 +94,7 @@ async fn a_pair_v1_chokes_on_is_found_in_the_index() {
 
 #[tokio::test]
 async fn a_number_two_items_share_is_found_in_the_index() {
-    let key = format!("workspaces/acme/work-items/WEB-7/?{FIELDS},project");
+    let key = format!("workspaces/acme/work-items/WEB-7/?{WHOLE},project");
     let twin = but(&second(), json!({"sequence_id": 7}));
     let broken = json!({"error": "Something went wrong please try again later"});
     let mut scene = Scene::in_project().await;
@@ -122,7 +122,7 @@ async fn a_filter_builds_the_index_and_the_next_costs_nothing() {
     let groups = scene.ask("GET", &format!("{WEB}/work-items/?state_group=unstarted"), None).await.expect(200);
     assert_eq!((groups.data().len(), groups.calls()), (2, 1), "the states tell the groups");
     // With an index a single item is still read as it is now.
-    scene = scene.then(Exchange::get(&format!("{}?{FIELDS}", record())).reply(200, first()));
+    scene = scene.then(Exchange::get(&format!("{}?{WHOLE}", record())).reply(200, first()));
     let one = scene.ask("GET", &format!("{WEB}/work-items/{ONE}/"), None).await.expect(200);
     assert_eq!(one.calls(), 1);
     scene.end();

@@ -10,7 +10,11 @@ use crate::scene::{ADA, BOB, ONE, P, THEN, TWO, but};
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
 
-/// What is asked of v1 for a work item.
+/// What is asked of v1 for one work item.
+pub const WHOLE: &str = "fields=id,name,sequence_id,priority,state,parent,assignees,labels,start_date,target_date,\
+                         is_draft,archived_at,created_at,updated_at,created_by,sort_order,external_id,external_source,\
+                         description_html,estimate_point";
+/// What is asked of v1 for a page of work items.
 pub const FIELDS: &str = "fields=id,name,sequence_id,priority,state,parent,assignees,labels,start_date,target_date,\
                           is_draft,archived_at,created_at,updated_at,created_by,sort_order,external_id,external_source";
 /// A state of the project.
@@ -49,12 +53,12 @@ pub fn record() -> String {
 
 /// The read of the first.
 pub fn read() -> Exchange {
-    Exchange::get(&format!("{}?{FIELDS}", record())).reply(200, first())
+    Exchange::get(&format!("{}?{WHOLE}", record())).reply(200, first())
 }
 
 /// The read of an item v1 does not show.
 pub fn hidden() -> Exchange {
-    Exchange::get(&format!("{}?{FIELDS}", record()))
+    Exchange::get(&format!("{}?{WHOLE}", record()))
         .reply(404, json!({"error": "The requested resource does not exist."}))
 }
 

@@ -1,6 +1,6 @@
 //! One item, by id and by key.
 
-use super::{BUG, FIELDS, UNSTARTED, first, hidden, labels, page, read, shown, states};
+use super::{BUG, UNSTARTED, WHOLE, first, hidden, labels, page, read, shown, states};
 use crate::scene::{P, Scene, WEB, but, me};
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ async fn a_label_that_v1_has_yet_to_take_away_is_not_shown() {
 #[tokio::test]
 async fn a_key_is_looked_up_and_its_project_proven() {
     let found = but(&first(), json!({"project": &P[P.len() - 36..]}));
-    let look = |key: &str| Exchange::get(&format!("workspaces/acme/work-items/{key}/?{FIELDS},project"));
+    let look = |key: &str| Exchange::get(&format!("workspaces/acme/work-items/{key}/?{WHOLE},project"));
     let refused = json!({"detail": "You do not have permission to perform this action."});
     let mut scene = Scene::new()
         .await

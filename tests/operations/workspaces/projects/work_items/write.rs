@@ -1,6 +1,6 @@
 //! Create and update.
 
-use super::{BUG, FIELDS, UNSTARTED, first, labels, read, record, shown, states};
+use super::{BUG, UNSTARTED, WHOLE, first, labels, read, record, shown, states};
 use crate::scene::{BOB, ONE, P, Scene, WEB, but};
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn create(body: Value) -> Exchange {
 #[tokio::test]
 async fn create_needs_a_name_and_reads_back() {
     let mut scene = Scene::in_project().await.then(create(json!({"name": "First", "priority": "none"}))).then(
-        Exchange::get(&format!("{}?{FIELDS}", record())).reply(200, but(&first(), json!({"priority": "none"}))),
+        Exchange::get(&format!("{}?{WHOLE}", record())).reply(200, but(&first(), json!({"priority": "none"}))),
     );
     let body = json!({"name": " First ", "id": ONE, "created_at": "1999-01-01T00:00:00Z", "sequence_id": 99});
     let answer = scene.ask("POST", &format!("{WEB}/work-items/"), Some(body)).await.expect(201);
@@ -61,7 +61,7 @@ async fn somebody_v1_drops_takes_the_new_item_back() {
         .await
         .then(people())
         .then(create(json!({"name": "First", "priority": "high", "assignees": [BOB]})))
-        .then(Exchange::get(&format!("{}?{FIELDS}", record())).reply(200, stored))
+        .then(Exchange::get(&format!("{}?{WHOLE}", record())).reply(200, stored))
         .then(Exchange::delete(&record()));
     let body = json!({"name": "First", "priority": "high", "assignee_ids": [BOB]});
     let answer = scene.ask("POST", &format!("{WEB}/work-items/"), Some(body)).await;
@@ -76,7 +76,7 @@ async fn nobody_means_nobody_where_the_project_has_a_default() {
     let mut scene = Scene::in_project()
         .await
         .then(create(json!({"name": "First", "priority": "high", "assignees": []})))
-        .then(Exchange::get(&format!("{}?{FIELDS}", record())).reply(200, stored))
+        .then(Exchange::get(&format!("{}?{WHOLE}", record())).reply(200, stored))
         .then(Exchange::patch(&record()).body(json!({"assignees": []})).reply(200, mended));
     let body = json!({"name": "First", "priority": "high", "assignee_ids": []});
     let answer = scene.ask("POST", &format!("{WEB}/work-items/"), Some(body)).await.expect(201);
