@@ -58,6 +58,22 @@ async fn no_count_of_a_property_is_lost() {
     count_up(&gateway, &path, "description").await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_count_of_a_state_is_lost() {
+    let gateway = gateway().await;
+    let made = gateway.post("ada", &format!("{WEB}/states/"), json!({"name": "count", "color": "#112233"})).await;
+    let path = format!("{WEB}/states/{}/", made.expect(201).text("id"));
+    count_up(&gateway, &path, "description").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_count_of_a_work_item_is_lost() {
+    let gateway = gateway().await;
+    let made = gateway.post("ada", &format!("{WEB}/work-items/"), json!({"name": "count 0"})).await.expect(201);
+    let path = format!("{WEB}/work-items/{}/", made.text("id"));
+    count_up(&gateway, &path, "name").await;
+}
+
 /// What v2 does not show of a work item is part of its version too, whoever changed it.
 #[tokio::test]
 async fn a_change_that_v2_does_not_show_makes_another_version() {

@@ -10,7 +10,8 @@ const WEB: &str = "workspaces/acme/projects/00000000-0000-4000-c000-000000000001
 const CARD: &str = "fields=id,is_member,member_role,identifier,workspace,timezone,archived_at,default_assignee,\
                     estimate,cycle_view,module_view";
 const FIELDS: &str = "fields=id,name,sequence_id,priority,state,parent,assignees,labels,start_date,target_date,\
-                      is_draft,archived_at,created_at,updated_at,created_by,sort_order,external_id,external_source";
+                      is_draft,archived_at,created_at,updated_at,created_by,sort_order,external_id,external_source,\
+                      description_html,estimate_point";
 
 /// A v1 that proves bob's access and expects `exchanges` in order.
 async fn v1(exchanges: Vec<Exchange>) -> (ScriptedV1, Gateway) {
