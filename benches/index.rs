@@ -66,6 +66,8 @@ fn items() -> impl Iterator<Item = Item> {
             sort_order: number as f64 * 10_000.0,
             external_id: (chance.below(10) == 0).then(|| format!("old-{number}")),
             external_source: None,
+            description: None,
+            estimate_point: None,
         }
     })
 }

@@ -144,7 +144,7 @@ impl Repeated {
     }
 
     /// Looks what became of the earlier attempt, and repeats the request only when it was certainly not carried out.
-    async fn find_out(self, job: Job) -> Result<Reply, Refusal> {
+    async fn find_out(self, mut job: Job) -> Result<Reply, Refusal> {
         let inner = &self.kept.0;
         let until = self.attempt.earlier_until;
         let looked = async {

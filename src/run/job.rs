@@ -12,7 +12,7 @@ use crate::catalogue::Catalogue;
 use crate::context::Context;
 use crate::heavy::{self, Heavy, Input};
 use crate::index::Indexes;
-use crate::plan::{BodyRule, Operation, PathTemplate, Plan, Resource, Source, Step, TypeMode};
+use crate::plan::{Operation, PathTemplate, Plan, Resource, Source, Step, TypeMode};
 use crate::refusal::{FieldErrors, Refusal};
 use crate::settings::{TypeSettings, WorkflowSettings};
 use crate::store::{AuditActor, Store, Turn};
@@ -242,12 +242,6 @@ impl Job {
         Self { runner, call, touched: Arc::default(), turn: Arc::default(), parsed: None, condition: None }
     }
 
-    /// The same on a condition; operations that address no single record know none.
-    #[must_use]
-    pub fn on_condition(self, condition: Option<IfMatch>) -> Self {
-        Self { condition, ..self }
-    }
-
     /// The same call for work beside it, which may take longer than the call.
     pub(super) fn aside(&self) -> Self {
         let call = &self.call;
@@ -263,43 +257,6 @@ impl Job {
             ctx: self.shared_ctx(),
         };
         Self::new(Arc::clone(&self.runner), call)
-    }
-
-    /// Who asks.
-    pub fn caller(&self) -> &Caller {
-        &self.call.caller
-    }
-
-    /// Id of the operation.
-    pub fn operation_id(&self) -> &str {
-        &self.operation().id
-    }
-
-    /// The body, or why it could not be read.
-    pub fn body(&self) -> Result<&Bytes, &Refusal> {
-        self.call.body.as_ref()
-    }
-
-    /// Whether the operation looks at the body, and so refuses the call itself when it could not be read.
-    pub fn takes_body(&self) -> bool {
-        matches!(self.operation().body, BodyRule::Members(_))
-    }
-
-    /// Whether the operation writes to the gateway's own store alone.
-    pub fn is_own(&self) -> bool {
-        self.resource().source == Source::Own
-    }
-
-    /// Says that the answer is that of an earlier request.
-    pub fn replay(&self) {
-        self.call.ctx.meter.replay();
-    }
-
-    /// Tells, also once the call is over, whether v1 may have carried out a write of it. The own store writes all or
-    /// nothing.
-    pub fn written(&self) -> impl Fn() -> bool + Send + 'static {
-        let touched = Arc::clone(&self.touched);
-        move || touched.load(Ordering::SeqCst)
     }
 
     /// Carries the call out. Writes wait for their turn with the client, and then run as tasks of their own, so that
@@ -504,7 +461,7 @@ impl Job {
     }
 
     /// Reads a body that is not small as JSON, where that holds nobody up; it is judged when its turn comes.
-    async fn parse_large_body(&mut self) -> Result<(), Refusal> {
+    pub(super) async fn parse_large_body(&mut self) -> Result<(), Refusal> {
         let Ok(bytes) = self.call.body.clone() else { return Ok(()) };
         if bytes.len() > heavy::SMALL {
             let content_type = self.call.content_type.clone();

@@ -47,7 +47,7 @@ impl Job {
     /// # Errors
     /// When v1 or the store cannot be asked; nothing was done then.
     pub async fn look_up(
-        &self,
+        &mut self,
         began: Micros,
         until: Micros,
         others: &HashSet<Uuid>,
@@ -57,10 +57,10 @@ impl Job {
         if !self.creates() {
             return self.look_at_verb().await;
         }
-        let Ok(mut given) = self.given() else { return Ok(Looked::Absent) };
-        if comments::sanitise(&mut given).is_err() {
-            return Ok(Looked::Absent);
-        }
+        self.parse_large_body().await?;
+        let Ok(given) = self.given() else { return Ok(Looked::Absent) };
+        let sanitised = self.heavily(self.body_size(), || comments::sanitise(given)).await?;
+        let Ok(given) = sanitised else { return Ok(Looked::Absent) };
         let made = began - SKEW..=until + SKEW;
         let found = match self.resource().name.as_str() {
             "work_items" => self.new_items(&given, began).await?,

@@ -34,6 +34,7 @@ pub mod outlook;
 mod own;
 mod parents;
 mod precondition;
+mod repeating;
 mod roster;
 mod shelf;
 mod shortage;

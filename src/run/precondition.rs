@@ -14,7 +14,8 @@ use crate::plan::{Source, Step};
 use crate::refusal::Refusal;
 use crate::store::{ItemValues, ProjectItems};
 use crate::translate::work_items::{Item, version_text};
-use crate::v2::{Parameters, tag};
+use crate::v2::tag::{self, IfMatch};
+use crate::v2::Parameters;
 use bytes::Bytes;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -23,6 +24,12 @@ use std::time::Instant;
 use uuid::Uuid;
 
 impl Job {
+    /// The same on a condition; operations that address no single record know none.
+    #[must_use]
+    pub fn on_condition(self, condition: Option<IfMatch>) -> Self {
+        Self { condition, ..self }
+    }
+
     /// Refuses the write when `If-Match` demands another version than v1 shows now. To be called by whoever carries
     /// a write out, when it is this write's turn.
     ///

@@ -30,7 +30,7 @@ fn item() -> Exchange {
         "parent": null, "assignees": [], "labels": [], "start_date": null, "target_date": null, "is_draft": false,
         "archived_at": null, "created_at": "2026-11-21T10:36:58Z", "updated_at": "2026-11-21T10:36:58Z",
         "created_by": ADA, "sort_order": 65535.0, "external_id": null, "external_source": null});
-    Exchange::get(&format!("{P}/work-items/{ITEM}/?{}", work_items::FIELDS)).reply(200, item)
+    Exchange::get(&format!("{P}/work-items/{ITEM}/?{}", work_items::WHOLE)).reply(200, item)
 }
 
 fn record(actor: &str, changes: Value) -> Value {
