@@ -14,8 +14,8 @@ use crate::plan::{Source, Step};
 use crate::refusal::Refusal;
 use crate::store::{ItemValues, ProjectItems};
 use crate::translate::work_items::{Item, version_text};
-use crate::v2::tag::{self, IfMatch};
 use crate::v2::Parameters;
+use crate::v2::tag::{self, IfMatch};
 use bytes::Bytes;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -26,8 +26,9 @@ use uuid::Uuid;
 impl Job {
     /// The same on a condition; operations that address no single record know none.
     #[must_use]
-    pub fn on_condition(self, condition: Option<IfMatch>) -> Self {
-        Self { condition, ..self }
+    pub fn on_condition(mut self, condition: Option<IfMatch>) -> Self {
+        self.condition = condition;
+        self
     }
 
     /// Refuses the write when `If-Match` demands another version than v1 shows now. To be called by whoever carries

@@ -255,8 +255,8 @@ async fn another_record_than_the_one_asked_for_is_502_and_not_kept() {
     let scene = Scene::new().await;
     let item = record("work_items", "items_get_minimal", json!({}));
     let asked = "00000000-0000-4000-8000-00000000abcd";
-    let (fields, whole) = (causeway::translate::work_items::FIELDS, causeway::translate::work_items::WHOLE);
-    scene.expect(Exchange::get(&format!("{V1}work-items/{asked}/?{whole}")).reply(200, item.clone()).times(2));
+    let fields = causeway::translate::work_items::WHOLE;
+    scene.expect(Exchange::get(&format!("{V1}work-items/{asked}/?{fields}")).reply(200, item.clone()).times(2));
     scene.get(&format!("work-items/{asked}/")).await.expect_problem(502, "upstream_error");
     scene.get(&format!("work-items/{asked}/")).await.expect_problem(502, "upstream_error");
     let key = "workspaces/acme/work-items/WEB-4711/";
@@ -267,7 +267,7 @@ async fn another_record_than_the_one_asked_for_is_502_and_not_kept() {
     scene.get("work-items/?sequence_id=4711").await.expect_problem(502, "upstream_error");
     // A comment.
     let comment = record("comments", "comments_get", json!({}));
-    scene.expect(Exchange::get(&format!("{V1}work-items/{}/?{whole}", id(&item))).reply(200, item.clone()));
+    scene.expect(Exchange::get(&format!("{V1}work-items/{}/?{fields}", id(&item))).reply(200, item.clone()));
     let place = format!("work-items/{}/comments/{asked}/", id(&item));
     scene.expect(Exchange::get(&format!("{V1}{place}")).reply(200, comment));
     scene.get(&place).await.expect_problem(502, "upstream_error");
