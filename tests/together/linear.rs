@@ -2,8 +2,7 @@
 //!
 //! A search in the manner of Wing and Gong: of all operations not yet placed, any that began before the first of them
 //! was answered may come next, when the model takes it with the answer it got. What was tried is remembered, so that
-//! no position is searched twice. No crate fits: stateright brings a whole model checker and its own actors, and
-//! porcupine has no port that is kept up.
+//! no position is searched twice. It is our own code, because it is one search over a plain list.
 
 use std::collections::HashSet;
 use std::hash::Hash;
