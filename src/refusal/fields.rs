@@ -38,7 +38,7 @@ fn cut(mut text: String, longest: usize) -> String {
     text
 }
 
-/// Rejected fields: the first [`MOST`] are kept, the others counted.
+/// Rejected fields: the first 100 are kept, the others counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FieldErrors {
     kept: Vec<FieldError>,
