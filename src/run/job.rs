@@ -244,19 +244,7 @@ impl Job {
 
     /// The same call for work beside it, which may take longer than the call.
     pub(super) fn aside(&self) -> Self {
-        let call = &self.call;
-        let call = Call {
-            operation: call.operation,
-            variables: call.variables.clone(),
-            parameters: call.parameters.clone(),
-            caller: call.caller.clone(),
-            card: call.card.clone(),
-            content_type: None,
-            body: Ok(Bytes::new()),
-            origin: call.origin.clone(),
-            ctx: self.shared_ctx(),
-        };
-        Self::new(Arc::clone(&self.runner), call)
+        self.reading_as(self.call.operation, self.call.parameters.clone())
     }
 
     /// Carries the call out. Writes wait for their turn with the client, and then run as tasks of their own, so that
