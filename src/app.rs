@@ -18,10 +18,10 @@ use crate::limits::Limits;
 use crate::load::{Memory, Share};
 use crate::mapping::{Files, Texts};
 use crate::oauth::{Audited, Keyring, KeyringError, OAuth, OAuthPages};
-use crate::plan::{self, Plan};
+use crate::plan::{self, Plan, Special};
 use crate::refusal::Refusal;
 use crate::request::V2;
-use crate::run::{FUNCTIONS, Runner, RunnerSettings, keep_ahead, settle_left_open};
+use crate::run::{Runner, RunnerSettings, keep_ahead, settle_left_open};
 use crate::settings::{HttpAddress, Settings};
 use crate::store::Store;
 use crate::v1::{Budget, BudgetSettings, Client, ClientSettings, ConcurrencySettings, Quota, V1Key};
@@ -89,7 +89,7 @@ pub enum StartError {
 /// Every fault of every file at once, or why the directory cannot be read.
 pub fn compile_plan(directory: Option<&Path>) -> Result<Arc<Plan>, StartError> {
     static EMBEDDED: OnceLock<Arc<Plan>> = OnceLock::new();
-    let compiled = |texts| plan::compile(&Files::read(&texts), &FUNCTIONS).map(Arc::new);
+    let compiled = |texts| plan::compile(&Files::read(&texts), Special::all()).map(Arc::new);
     let Some(directory) = directory else {
         if let Some(plan) = EMBEDDED.get() {
             return Ok(Arc::clone(plan));
@@ -169,7 +169,7 @@ impl App {
             }),
             pages: vec![Arc::new(OAuthPages::new(oauth.clone())), Arc::new(DocsPage::new(document))],
             pass_through,
-            readiness: Arc::new(Ready { store: store.clone(), breaker, needs_v1: settings.ready.needs_v1 }),
+            readiness: Arc::new(Ready { store: store.clone(), breaker, needs: settings.ready }),
         };
         Ok(Self {
             stack: stack(settings, surface, memory.clone()),
@@ -207,7 +207,7 @@ impl App {
         listener: TcpListener,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
-        let outcome = serve(listener, self.stack, &self.settings, shutdown).await;
+        let outcome = serve(listener, self.stack, &self.settings, self.memory, shutdown).await;
         drop(self.background);
         self.indexes.close().await;
         self.store.close().await;

@@ -9,10 +9,11 @@
 use crate::refusal::Refusal;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::future::Future;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 type Outcome<V> = Result<V, Refusal>;
 type Flight<V> = Shared<BoxFuture<'static, Outcome<V>>>;
@@ -48,7 +49,7 @@ where
         F: Future<Output = Outcome<V>> + Send + 'static,
     {
         let flight = {
-            let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut flights = self.flights.lock();
             match flights.get(&key) {
                 Some(flight) => flight.clone(),
                 None => {
@@ -86,7 +87,7 @@ struct Landing<K: Hash + Eq, V> {
 
 impl<K: Hash + Eq, V> Drop for Landing<K, V> {
     fn drop(&mut self) {
-        self.flights.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+        self.flights.lock().remove(&self.key);
     }
 }
 

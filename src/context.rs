@@ -2,18 +2,31 @@
 //!
 //! May use: nothing of this crate. May be used by every folder but `sandbox`.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Counts the v1 calls made for one request and the time they took, and holds what its answer has to say about
 /// how it came about.
 #[derive(Debug, Default)]
 pub struct Meter {
+    number: RequestNumber,
     calls: AtomicU32,
     micros: AtomicU64,
     told: Mutex<Told>,
     spender: OnceLock<Spender>,
+}
+
+/// The number of a request in this process; no two have the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RequestNumber(u64);
+
+impl Default for RequestNumber {
+    fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 #[derive(Debug, Default)]
@@ -26,7 +39,7 @@ struct Told {
 
 impl Told {
     fn is_stale(&self) -> bool {
-        self.notes.iter().any(|note| matches!(note, Note::Stale | Note::Outage))
+        self.notes.iter().any(|note| matches!(note, Note::Stale | Note::Outage | Note::Changing))
     }
 }
 
@@ -41,6 +54,8 @@ pub enum Note {
     Stale,
     /// Answered with older data than usual, because v1 is unreachable or failing.
     Outage,
+    /// Answered with a list as it was read last, because it changes faster than it can be read.
+    Changing,
 }
 
 impl Note {
@@ -51,6 +66,7 @@ impl Note {
             Self::Scan => "scan;desc=\"the project is too large for the index\"",
             Self::Stale => "stale;desc=\"the v1 budget is short\"",
             Self::Outage => "stale;desc=\"v1 is not reachable\"",
+            Self::Changing => "stale;desc=\"the list kept changing\"",
         }
     }
 }
@@ -78,8 +94,13 @@ pub struct Spender {
 }
 
 impl Meter {
+    /// Number of the request that is accounted for.
+    pub fn number(&self) -> RequestNumber {
+        self.number
+    }
+
     fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+        self.told.lock()
     }
 
     /// Adds one finished v1 call.
@@ -117,6 +138,17 @@ impl Meter {
     pub fn outlasted(&self, read_at: Instant) {
         self.used(read_at);
         self.note(Note::Outage);
+    }
+
+    /// The answer relies on a list as v1 showed it at `read_at`, because it changes faster than it can be read.
+    pub fn outran(&self, read_at: Instant) {
+        self.used(read_at);
+        self.note(Note::Changing);
+    }
+
+    /// Whether the answer relies on something older because v1 did not give anything newer, its quota aside.
+    pub fn makes_do(&self) -> bool {
+        self.told().notes.iter().any(|note| matches!(note, Note::Outage | Note::Changing))
     }
 
     /// Whether the answer relies on anything that is older than usual.

@@ -32,10 +32,10 @@ pub mod load;
 pub mod mapping;
 pub mod oauth;
 pub mod plan;
+pub mod pruned;
 pub mod refusal;
 pub mod request;
 pub mod run;
-pub mod sandbox;
 pub mod settings;
 pub mod store;
 pub mod telemetry;
@@ -43,3 +43,5 @@ pub mod translate;
 pub mod v1;
 pub mod v2;
 pub mod verify;
+
+pub use causeway_sandbox as sandbox;

@@ -194,6 +194,16 @@ pub enum Refusal {
     },
 }
 
+impl FieldErrors {
+    /// `value` when nothing was rejected.
+    ///
+    /// # Errors
+    /// Else the `validation_error`.
+    pub fn or<T>(self, value: T) -> Result<T, Refusal> {
+        if self.is_empty() { Ok(value) } else { Err(Refusal::fields(self)) }
+    }
+}
+
 impl Refusal {
     /// A `validation_error` about one field.
     pub fn field(field: impl Into<String>, message: impl Into<String>) -> Self {

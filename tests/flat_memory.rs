@@ -126,10 +126,11 @@ async fn start_gateway(upstream: &str) -> String {
     let base = HttpAddress::parse(upstream).unwrap();
     let pass_through = PassThrough::new(&base, &settings.upstream, settings.public.clone()).unwrap();
     let surface = Surface { v2: Arc::new(NoV2), pages: Vec::new(), pass_through, readiness: Arc::new(AlwaysReady) };
-    let stack = stack(&settings, surface, Memory::new(settings.limits.memory, Share(settings.limits.share)));
+    let memory = Memory::new(settings.limits.memory, Share(settings.limits.share));
+    let stack = stack(&settings, surface, memory.clone());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move { serve(listener, stack, &settings, std::future::pending::<()>()).await });
+    tokio::spawn(async move { serve(listener, stack, &settings, memory, std::future::pending::<()>()).await });
     address
 }
 

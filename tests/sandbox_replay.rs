@@ -2,11 +2,8 @@
 //! in the recorded situation. An exchange that differs must be in the table of known differences in
 //! `fixtures/README.md`; one in the table that no longer differs fails as well.
 
-#[path = "support/replay.rs"]
-mod replay;
-
+use crate::support::replay::{Replay, known_differences, load};
 use causeway::sandbox::{Config, Sandbox, Seed};
-use replay::{Replay, known_differences, load};
 
 /// The least share of exchanges that must be reproduced, in every file and overall.
 const LEAST: f64 = 0.95;

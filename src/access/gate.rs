@@ -1,7 +1,7 @@
 //! The fixed order of refusals before a record is looked at (O2): scope, well-formed path ids, visibility of
 //! workspace and project, role. The credential was checked before the route was even looked for.
 //!
-//! May use: `plan`, this folder, `refusal`.
+//! May use: `context`, `plan`, this folder, `refusal`.
 
 use super::{Access, Caller, ProjectCard};
 use crate::context::Context;

@@ -6,7 +6,7 @@
 //! credential is served to another unless that other credential's own card, at most its maximum age old,
 //! says member and role.
 //!
-//! May use: `context`, `refusal`, `coalesce`, `settings`, `v1`. May not use: `v2`, `translate`, `run`, `edge`.
+//! May use: `coalesce`, `context`, `plan`, `pruned`, `refusal`, `settings`, `v1`. May not use: `v2`, `translate`, `run`, `edge`.
 
 mod acquaintances;
 mod caller;
@@ -17,6 +17,7 @@ mod identity;
 mod paths;
 mod project_card;
 mod remembered;
+mod role;
 mod service;
 mod visible_projects;
 mod workspace_card;
@@ -27,44 +28,7 @@ pub use caller::{Caller, PrincipalKind, User};
 pub use clock::Clock;
 pub use credential::{Acting, Credentials, Presented, presented_id};
 pub use project_card::ProjectCard;
+pub use role::Role;
 pub use service::{Access, AccessSettings};
 pub use visible_projects::VisibleProjects;
 pub use workspace_card::{WorkspaceCard, WorkspaceRole};
-
-/// Role of v1 in a project or workspace: 20 admin, 15 member (contributor), 5 guest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Role(pub i64);
-
-impl Role {
-    /// May administer.
-    pub const ADMIN: Role = Role(20);
-    /// May write.
-    pub const MEMBER: Role = Role(15);
-    /// May read and comment.
-    pub const GUEST: Role = Role(5);
-
-    /// Slug on a workspace roster; a number v1 is not known to use reads `unknown`.
-    pub fn workspace_slug(self) -> &'static str {
-        match self.0 {
-            20 => "admin",
-            15 => "member",
-            5 => "guest",
-            _ => "unknown",
-        }
-    }
-
-    /// Slug on a project roster.
-    pub fn project_slug(self) -> &'static str {
-        match self.0 {
-            20 => "admin",
-            15 => "contributor",
-            5 => "guest",
-            _ => "unknown",
-        }
-    }
-
-    /// Whether the role sees what every member above guest sees.
-    pub fn is_above_guest(self) -> bool {
-        self.0 >= Self::MEMBER.0
-    }
-}

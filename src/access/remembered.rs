@@ -3,18 +3,19 @@
 //! An answer is used while it is young enough for the one who asks and not older than the last reason to
 //! forget it. Its age counts from before the question was sent. Faults (429, 5xx, time-outs) are never
 //! remembered. While v1 is unreachable or failing, a read may use a value that is older by a time of grace; a
-//! refusal is never used for longer, and v1's next verdict, whatever it is, replaces the value. May use: `context`, `refusal`, `coalesce`, `v1` (for the key's id), `clock`.
+//! refusal is never used for longer, and v1's next verdict, whatever it is, replaces the value. May use: `context`, `pruned`, `refusal`, `coalesce`, `v1` (for the key's id), `clock`.
 
 use super::clock::Clock;
 use crate::coalesce::Coalesce;
 use crate::context::Context;
+use crate::pruned::PrunedMap;
 use crate::refusal::Refusal;
 use crate::v1::{KeyId, V1Error};
 use moka::future::Cache;
-use std::collections::HashMap;
+use parking_lot::Mutex;
 use std::future::Future;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
@@ -59,28 +60,28 @@ pub(super) enum Mark {
 /// When something was last forgotten, by mark. Also voids answers that are still on their way.
 #[derive(Debug)]
 pub(super) struct Forgotten {
-    marks: Mutex<HashMap<Mark, Instant>>,
+    marks: Mutex<PrunedMap<Mark, Instant>>,
     clock: Clock,
     /// Older marks void nothing any more, because nothing is remembered for longer.
     horizon: Duration,
 }
 
+/// Marks that are kept without looking for old ones.
+const FEW: usize = 1024;
+
 impl Forgotten {
     pub(super) fn new(clock: Clock, horizon: Duration) -> Self {
-        Self { marks: Mutex::default(), clock, horizon }
+        Self { marks: Mutex::new(PrunedMap::new(FEW)), clock, horizon }
     }
 
     pub(super) fn forget(&self, mark: Mark) {
         let now = self.clock.now();
-        let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
-        if marks.len() >= 1024 && marks.len().is_power_of_two() {
-            marks.retain(|_, at| now.saturating_duration_since(*at) <= self.horizon);
-        }
-        marks.insert(mark, now);
+        let is_young = |at: &Instant| now.saturating_duration_since(*at) <= self.horizon;
+        *self.marks.lock().get_or_insert(mark, is_young, || now) = now;
     }
 
     fn voids(&self, read_at: Instant, of: &[Mark]) -> bool {
-        let marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
+        let marks = self.marks.lock();
         of.iter().any(|mark| marks.get(mark).is_some_and(|forgotten| read_at <= *forgotten))
     }
 }

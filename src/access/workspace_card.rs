@@ -2,9 +2,9 @@
 //!
 //! May use: `context`, `refusal`, `v1`, this folder.
 
-use super::Role;
 use super::paths;
 use super::remembered::Verdict;
+use super::role::Role;
 use super::workspace_id::ProjectsPage;
 use crate::context::Context;
 use crate::refusal::Refusal;

@@ -1,34 +1,42 @@
 //! What is known of v1, told to `/readyz`, and learned from what passes through.
 //!
-//! May use: `access`, `edge`, `store`, `v1`; it is composition.
+//! May use: `access`, `edge`, `refusal`, `settings`, `store`, `v1`; it is composition.
 
 use crate::access::Access;
 use crate::edge::{CallObserver, CallUnderWay, Condition, Readiness};
 use crate::refusal::Refusal;
+use crate::settings::ReadySettings;
 use crate::store::Store;
 use crate::v1::{self, Breaker, Budget, Health, KeyId};
 use futures_util::future::BoxFuture;
 use http::HeaderMap;
 
-/// Ready means: the store can be read, and v1 used where that is asked for.
+/// Ready means: the store can be read, and written and v1 used where that is asked for.
 pub(super) struct Ready {
     pub store: Store,
     pub breaker: Breaker,
-    pub needs_v1: bool,
+    pub needs: ReadySettings,
 }
 
 impl Readiness for Ready {
     fn ready(&self) -> BoxFuture<'static, Result<Condition, Refusal>> {
-        let (store, health, needs_v1) = (self.store.clone(), self.breaker.health(), self.needs_v1);
+        let (store, health, needs) = (self.store.clone(), self.breaker.health(), self.needs);
         Box::pin(async move {
             store.ping().await?;
+            let kept = match store.is_read_only() {
+                true if needs.needs_writes => {
+                    return Err(Refusal::StoreUnavailable { cause: "the store can only be read".into() });
+                }
+                true => "read-only",
+                false => "ok",
+            };
             let (v1, since) = match health {
                 Health::Ok => ("ok", None),
                 Health::Unknown => ("unknown", None),
-                Health::Unreachable(_) if needs_v1 => return Err(Refusal::unavailable("v1 cannot be used")),
+                Health::Unreachable(_) if needs.needs_v1 => return Err(Refusal::unavailable("v1 cannot be used")),
                 Health::Unreachable(since) => ("unreachable", Some(since.as_secs())),
             };
-            Ok(Condition { status: "ready", store: Some("ok"), v1: Some(v1), v1_unreachable_seconds: since })
+            Ok(Condition { status: "ready", store: Some(kept), v1: Some(v1), v1_unreachable_seconds: since })
         })
     }
 }

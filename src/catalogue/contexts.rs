@@ -1,10 +1,12 @@
 //! Rules of property contexts (chapter 15): scope, name, pair, choices.
 
 use super::attachments::STEP;
+use super::choices::Choices;
 use super::edit::{Edit, Effect};
 use super::faults::{self, Entry, EntryForm, Faults, flag, nullable_text, text};
 use super::model::{Context, ContextOption, Property, PropertyType};
-use super::properties::{FIRST, judge_default_value};
+use super::options::Renamed;
+use super::properties::{FIRST, SEEDED, judge_default_value};
 use super::scope;
 use crate::refusal::Refusal;
 use crate::v2::body::Given;
@@ -12,9 +14,6 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::sync::Arc;
 use uuid::Uuid;
-
-/// Name of the context every property starts with.
-pub const SEEDED: &str = "Default";
 
 impl Edit {
     /// Creates a context of a workspace property and returns its id. `projects` are the projects of the
@@ -127,9 +126,8 @@ impl Edit {
         judge_defaults(&context, entries.is_some(), &mut faults);
         self.judge_unique(&context, &mut faults);
         let (id, property) = (context.id, context.property);
-        let offered: Vec<_> =
-            context.options.iter().filter_map(|link| self.after.options.get(&link.option)).collect();
-        let offered: Vec<_> = offered.into_iter().map(Arc::as_ref).collect();
+        let offered = context.options.iter().filter_map(|link| self.after.options.get(&link.option));
+        let offered = Choices::of(offered.map(Arc::as_ref));
         if given.contains_key("default_value") || given.contains_key("is_multi") {
             judge_default_value(owner, &offered, context.is_multi, &context.default_value, &mut faults);
         }
@@ -148,6 +146,7 @@ impl Edit {
     /// Options in the order of the entries; a name makes a new one.
     fn link_entries(&mut self, property: Uuid, entries: &[Entry], faults: &mut Faults) -> Vec<ContextOption> {
         let mut links = Vec::with_capacity(entries.len());
+        let (mut places, mut renamed) = (self.option_places(property), Renamed::default());
         for (place, entry) in entries.iter().enumerate() {
             let option = match entry.id {
                 Some(id) if self.after.option_of(property, id).is_none() => {
@@ -155,14 +154,15 @@ impl Edit {
                     continue;
                 }
                 Some(id) => {
-                    self.amend_option(id, entry);
+                    self.amend_option(id, entry, &mut renamed);
                     id
                 }
-                None => self.unlinked_option(property, entry),
+                None => self.unlinked_option(&mut places, entry),
             };
             let is_default = entry.is_default.unwrap_or(false);
             links.push(ContextOption { option, is_default, sort_order: STEP * (place as f64 + 1.0) });
         }
+        self.rename_defaults(property, &renamed);
         links
     }
 

@@ -4,7 +4,7 @@ use super::model::{Catalogue, Context, FLAGS, Features, Property, PropertyOption
 use crate::plan::TypeMode;
 use crate::refusal::Refusal;
 use crate::v2::time::Micros;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -143,10 +143,20 @@ impl Catalogue {
 
     /// Options of a property, in their order.
     pub fn options_of(&self, property: Uuid) -> Vec<&Arc<PropertyOption>> {
-        let mut options: Vec<_> = self.options.values().filter(|option| option.property == property).collect();
-        options.sort_by(|a, b| {
-            a.sort_order.total_cmp(&b.sort_order).then_with(|| (a.created_at, a.id).cmp(&(b.created_at, b.id)))
-        });
+        self.options_of_many(&[property].into()).remove(&property).unwrap_or_default()
+    }
+
+    /// Options of each of these properties that has any, in their order; all options are walked once.
+    pub fn options_of_many(&self, properties: &HashSet<Uuid>) -> HashMap<Uuid, Vec<&Arc<PropertyOption>>> {
+        let mut options: HashMap<Uuid, Vec<_>> = HashMap::new();
+        for option in self.options.values().filter(|option| properties.contains(&option.property)) {
+            options.entry(option.property).or_default().push(option);
+        }
+        for options in options.values_mut() {
+            options.sort_by(|a, b| {
+                a.sort_order.total_cmp(&b.sort_order).then_with(|| (a.created_at, a.id).cmp(&(b.created_at, b.id)))
+            });
+        }
         options
     }
 

@@ -11,6 +11,7 @@
 
 mod attachments;
 mod check;
+mod choices;
 mod contexts;
 mod defaults;
 mod edit;
@@ -25,10 +26,10 @@ pub mod schema;
 mod scope;
 pub mod shapes;
 mod slug;
+mod text_forms;
 mod types;
 pub mod values;
 
-pub use contexts::SEEDED;
 pub use edit::{Edit, Effect};
 pub use faults::{EntryForm, faults_inside};
 pub use model::{

@@ -5,6 +5,7 @@
 //! context offers it any more.
 
 use super::attachments::STEP;
+use super::choices::Choices;
 use super::defaults;
 use super::edit::{Edit, Effect};
 use super::faults::{Entry, Faults, flag, nullable_text, text};
@@ -12,7 +13,7 @@ use super::model::{ContextOption, Property, PropertyOption, PropertyType};
 use crate::refusal::Refusal;
 use crate::v2::body::Given;
 use serde_json::json;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -30,7 +31,8 @@ impl Edit {
         if owner.project.is_none() && self.after.catch_all(property).is_none() {
             return Err(Refusal::invalid(NO_CATCH_ALL));
         }
-        let id = self.new_option(&owner, &given_entry(given));
+        let mut places = self.option_places(property);
+        let id = self.new_option(&mut places, &given_entry(given));
         if flag(given, "is_default") == Some(true) {
             self.claim_default(&owner, id)?;
         }
@@ -44,7 +46,9 @@ impl Edit {
     pub fn update_option(&mut self, id: Uuid, given: &Given) -> Result<(), Refusal> {
         let option = self.after.options.get(&id).ok_or_else(Refusal::not_found)?;
         let owner = self.property(option.property)?;
-        self.amend_option(id, &given_entry(given));
+        let mut renamed = Renamed::default();
+        self.amend_option(id, &given_entry(given), &mut renamed);
+        self.rename_defaults(owner.id, &renamed);
         match flag(given, "is_default") {
             Some(true) => self.claim_default(&owner, id),
             Some(false) => {
@@ -82,29 +86,40 @@ impl Edit {
         Ok(())
     }
 
+    /// Where new options of the property are put.
+    pub(super) fn option_places(&self, property: Uuid) -> Places {
+        let options = self.after.options.values().filter(|option| option.property == property);
+        let home = self.after.catch_all(property);
+        let links = home.iter().flat_map(|context| &context.options);
+        Places {
+            property,
+            last: options.map(|option| option.sort_order).fold(0.0, f64::max),
+            home: home.map(|context| context.id),
+            last_in_home: links.map(|link| link.sort_order).fold(0.0, f64::max),
+        }
+    }
+
     /// Creates an option at the end, and of its home context on the workspace.
-    pub(super) fn new_option(&mut self, owner: &Property, entry: &Entry) -> Uuid {
-        let id = self.unlinked_option(owner.id, entry);
-        if let Some(context) = self.after.catch_all(owner.id).map(|context| context.id)
-            && let Some(context) = self.after.contexts.get_mut(&context)
-        {
-            let last = context.options.iter().map(|link| link.sort_order).fold(0.0, f64::max);
-            let link = ContextOption { option: id, is_default: false, sort_order: last + STEP };
+    pub(super) fn new_option(&mut self, places: &mut Places, entry: &Entry) -> Uuid {
+        let id = self.unlinked_option(places, entry);
+        if let Some(context) = places.home.and_then(|home| self.after.contexts.get_mut(&home)) {
+            places.last_in_home += STEP;
+            let link = ContextOption { option: id, is_default: false, sort_order: places.last_in_home };
             Arc::make_mut(context).options.push(link);
         }
         id
     }
 
     /// Creates an option at the end that no context offers yet.
-    pub(super) fn unlinked_option(&mut self, property: Uuid, entry: &Entry) -> Uuid {
-        let places = self.after.options.values().filter(|option| option.property == property);
+    pub(super) fn unlinked_option(&mut self, places: &mut Places, entry: &Entry) -> Uuid {
+        places.last += STEP;
         let option = PropertyOption {
             id: Uuid::new_v4(),
-            property,
+            property: places.property,
             name: entry.name.clone().unwrap_or_default(),
             description: entry.description.clone().unwrap_or_default(),
             is_default: false,
-            sort_order: places.map(|option| option.sort_order).fold(0.0, f64::max) + STEP,
+            sort_order: places.last,
             logo_props: json!({}),
             external_id: entry.external_id.clone().flatten(),
             external_source: entry.external_source.clone().flatten(),
@@ -115,10 +130,10 @@ impl Edit {
         id
     }
 
-    /// Writes what an entry says about an option, its flag excepted. Defaults that name it follow a rename.
-    pub(super) fn amend_option(&mut self, id: Uuid, entry: &Entry) {
+    /// Writes what an entry says about an option, its flag excepted, and notes another name.
+    pub(super) fn amend_option(&mut self, id: Uuid, entry: &Entry, renamed: &mut Renamed) {
         let Some(option) = self.after.options.get_mut(&id) else { return };
-        let before = Arc::clone(option);
+        let before = option.name.to_lowercase();
         let option = Arc::make_mut(option);
         if let Some(name) = &entry.name {
             option.name.clone_from(name);
@@ -132,12 +147,16 @@ impl Edit {
         if let Some(external_source) = &entry.external_source {
             option.external_source.clone_from(external_source);
         }
-        let name = option.name.clone();
-        if name.to_lowercase() != before.name.to_lowercase() {
-            self.each_default(before.property, |text| {
-                let by_name = text.trim().to_lowercase() == before.name.to_lowercase();
-                Some(if by_name { name.clone() } else { text })
-            });
+        if option.name.to_lowercase() != before {
+            renamed.0.insert(before, option.name.clone());
+        }
+    }
+
+    /// Defaults that name an option follow when it is renamed.
+    pub(super) fn rename_defaults(&mut self, property: Uuid, renamed: &Renamed) {
+        if !renamed.0.is_empty() {
+            let now = |text: &String| renamed.0.get(&text.trim().to_lowercase()).cloned();
+            self.each_default(property, |text| Some(now(&text).unwrap_or(text)));
         }
     }
 
@@ -147,30 +166,37 @@ impl Edit {
         let present: Vec<Arc<PropertyOption>> = self.after.options_of(owner.id).into_iter().cloned().collect();
         let mut kept: HashSet<Uuid> = entries.iter().filter_map(|entry| entry.id).collect();
         let mut claimed = None;
-        let no_home = owner.project.is_none() && self.after.catch_all(owner.id).is_none();
+        let known: HashSet<Uuid> = present.iter().map(|option| option.id).collect();
+        let mut names: HashMap<String, VecDeque<Uuid>> = HashMap::new();
+        for option in &present {
+            names.entry(option.name.to_lowercase()).or_default().push_back(option.id);
+        }
+        let (mut places, mut renamed) = (self.option_places(owner.id), Renamed::default());
+        let no_home = owner.project.is_none() && places.home.is_none();
         for entry in entries {
             let id = match entry.id {
-                Some(id) if !present.iter().any(|option| option.id == id) => {
+                Some(id) if !known.contains(&id) => {
                     faults.add(format!("options.{}.id", entry.index), "is not an option of this property");
                     continue;
                 }
                 Some(id) => Some(id),
                 None => {
                     let name = entry.name.as_deref().unwrap_or_default().to_lowercase();
-                    let free = present.iter().filter(|option| !kept.contains(&option.id));
-                    free.into_iter().find(|option| option.name.to_lowercase() == name).map(|option| option.id)
+                    let of_this_name = names.get_mut(&name);
+                    of_this_name
+                        .and_then(|ids| std::iter::from_fn(|| ids.pop_front()).find(|id| !kept.contains(id)))
                 }
             };
             let id = match id {
                 Some(id) => {
-                    self.amend_option(id, entry);
+                    self.amend_option(id, entry, &mut renamed);
                     id
                 }
                 None if no_home => {
                     faults.add(format!("options.{}.name", entry.index), NO_CATCH_ALL);
                     continue;
                 }
-                None => self.new_option(owner, entry),
+                None => self.new_option(&mut places, entry),
             };
             kept.insert(id);
             match entry.is_default {
@@ -179,6 +205,7 @@ impl Edit {
                 None => {}
             }
         }
+        self.rename_defaults(owner.id, &renamed);
         let gone = present.iter().map(|option| option.id).filter(|id| !kept.contains(id)).collect();
         self.drop_options(owner.id, gone);
         if let Some(id) = claimed {
@@ -192,9 +219,10 @@ impl Edit {
         if ids.is_empty() {
             return;
         }
+        let gone: HashSet<Uuid> = ids.iter().copied().collect();
         for context in self.after.contexts.values_mut().filter(|context| context.property == property) {
-            if context.options.iter().any(|link| ids.contains(&link.option)) {
-                Arc::make_mut(context).options.retain(|link| !ids.contains(&link.option));
+            if context.options.iter().any(|link| gone.contains(&link.option)) {
+                Arc::make_mut(context).options.retain(|link| !gone.contains(&link.option));
             }
         }
         for id in &ids {
@@ -208,8 +236,7 @@ impl Edit {
     /// option they named is gone.
     pub(super) fn settle_defaults(&mut self, property: Uuid) {
         let Ok(owner) = self.property(property) else { return };
-        let options: Vec<Arc<PropertyOption>> = self.after.options_of(property).into_iter().cloned().collect();
-        let options: Vec<&PropertyOption> = options.iter().map(Arc::as_ref).collect();
+        let options = Choices::of(self.after.options_of(property).into_iter().map(Arc::as_ref));
         self.each_default(property, |text| defaults::fault(&owner, &options, &text).is_none().then_some(text));
     }
 
@@ -266,6 +293,18 @@ impl Edit {
         }
     }
 }
+
+/// Where new options of a property are put, as far as options were made already.
+pub(super) struct Places {
+    property: Uuid,
+    last: f64,
+    home: Option<Uuid>,
+    last_in_home: f64,
+}
+
+/// Names that options had, in lower case, and those they have now.
+#[derive(Default)]
+pub(super) struct Renamed(HashMap<String, String>);
 
 /// Why a workspace property cannot take another option by itself.
 const NO_CATCH_ALL: &str =

@@ -1,6 +1,7 @@
 //! Rules of custom properties (14.3): kinds, defaults, inline options, the context seeded with them.
 
 use super::attachments::STEP;
+use super::choices::Choices;
 use super::defaults;
 use super::edit::{Edit, Effect};
 use super::faults::{self, Entry, EntryForm, Faults, flag, nullable_text, text};
@@ -12,6 +13,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use uuid::Uuid;
+
+/// Name of the context every property starts with.
+pub const SEEDED: &str = "Default";
 
 /// Place of the first record in an order clients may rearrange.
 pub(super) const FIRST: f64 = 65_535.0;
@@ -33,8 +37,9 @@ impl Edit {
         if owner.is_none() {
             self.seed_context(&property);
         }
+        let mut places = self.option_places(id);
         for entry in &entries {
-            let option = self.new_option(&property, entry);
+            let option = self.new_option(&mut places, entry);
             if entry.is_default == Some(true) {
                 self.set_default(option, true);
             }
@@ -123,7 +128,7 @@ impl Edit {
         let context = Context {
             id: Uuid::new_v4(),
             property: property.id,
-            name: super::contexts::SEEDED.to_owned(),
+            name: SEEDED.to_owned(),
             all_projects: true,
             all_types: true,
             projects: Vec::new(),
@@ -164,7 +169,7 @@ impl Edit {
 
     /// O69 over the property as it will be.
     fn judge_default(&self, property: &Property, faults: &mut Faults) {
-        let options: Vec<_> = self.after.options_of(property.id).into_iter().map(Arc::as_ref).collect();
+        let options = Choices::of(self.after.options_of(property.id).into_iter().map(Arc::as_ref));
         judge_default_value(property, &options, property.is_multi, &property.default_value, faults);
     }
 }
@@ -172,7 +177,7 @@ impl Edit {
 /// Every element must be readable for the kind; several need `is_multi`.
 pub(super) fn judge_default_value(
     property: &Property,
-    options: &[&super::model::PropertyOption],
+    options: &Choices,
     is_multi: bool,
     texts: &[String],
     faults: &mut Faults,

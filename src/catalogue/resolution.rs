@@ -3,10 +3,10 @@
 //! A project's property is itself wherever it is attached. A workspace property is seen through the one context
 //! that resolves for the item's project and type: the most specific wins and nothing is merged (chapter 15).
 
-use super::defaults;
+use super::choices::Choices;
 use super::model::{Catalogue, Context, Property, PropertyOption, PropertyType};
 use serde_json::Value;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -83,12 +83,24 @@ impl Catalogue {
             }
         }
         properties.retain(|property| property.is_active);
-        properties.into_iter().filter_map(|property| self.apply(property, project, type_id)).collect()
+        let own = properties.iter().filter(|property| property.project.is_some()).map(|property| property.id);
+        let mut options = self.options_of_many(&own.collect());
+        let mut apply = |property: Arc<Property>| {
+            let options = options.remove(&property.id).unwrap_or_default();
+            self.apply(property, options, project, type_id)
+        };
+        properties.into_iter().filter_map(&mut apply).collect()
     }
 
-    fn apply(&self, property: Arc<Property>, project: Uuid, type_id: Uuid) -> Option<Applicable> {
+    /// `options` are those of a property of the project.
+    fn apply(
+        &self,
+        property: Arc<Property>,
+        options: Vec<&Arc<PropertyOption>>,
+        project: Uuid,
+        type_id: Uuid,
+    ) -> Option<Applicable> {
         let applicable = if property.project.is_some() {
-            let options = self.options_of(property.id).into_iter();
             Applicable {
                 context: None,
                 is_required: property.is_required,
@@ -96,6 +108,7 @@ impl Catalogue {
                 default_value: property.default_value.clone(),
                 settings: property.settings.clone(),
                 options: options
+                    .into_iter()
                     .map(|option| Offered { option: Arc::clone(option), is_default: option.is_default })
                     .collect(),
                 property,
@@ -141,6 +154,29 @@ impl Catalogue {
         }
     }
 
+    /// Options of the property that are preselected, as [`Catalogue::is_preselected`] says of each.
+    pub fn preselected(&self, property: Uuid) -> HashSet<Uuid> {
+        // Of each option that a context offers: how specific its home is, and what that says.
+        let mut homes: HashMap<Uuid, (bool, bool)> = HashMap::new();
+        for context in self.contexts_of(property) {
+            let covers_all = context.tier() == 4;
+            let mut here: HashMap<Uuid, bool> = HashMap::new();
+            for link in &context.options {
+                *here.entry(link.option).or_default() |= link.is_default;
+            }
+            for (option, is_default) in here {
+                let home = homes.entry(option).or_insert((covers_all, is_default));
+                if covers_all && !home.0 {
+                    *home = (true, is_default);
+                }
+            }
+        }
+        let flagged = self.options.values().filter(|option| option.property == property && option.is_default);
+        let flagged = flagged.map(|option| option.id).filter(|id| !homes.contains_key(id));
+        let flagged: HashSet<Uuid> = flagged.collect();
+        homes.into_iter().filter(|(_, (_, is_default))| *is_default).map(|(id, _)| id).chain(flagged).collect()
+    }
+
     /// Whether the option is preselected, as the property shows it: for a workspace property what the context
     /// that covers everything says, else the first that offers the option.
     pub fn is_preselected(&self, option: &PropertyOption) -> bool {
@@ -179,11 +215,9 @@ impl Applicable {
         if self.property.property_type == PropertyType::Option {
             let flagged: Vec<_> = self.options.iter().filter(|offered| offered.is_default).collect();
             let ids: Vec<String> = if flagged.is_empty() {
-                let named = self
-                    .default_value
-                    .iter()
-                    .filter_map(|text| self.options.iter().find(|offered| defaults::names(&offered.option, text)));
-                named.map(|offered| offered.option.id.to_string()).collect()
+                let options = if self.default_value.is_empty() { &[][..] } else { &self.options };
+                let choices = Choices::of(options.iter().map(|offered| &*offered.option));
+                self.default_value.iter().filter_map(|text| choices.first(text)).map(|id| id.to_string()).collect()
             } else {
                 flagged.into_iter().map(|offered| offered.option.id.to_string()).collect()
             };

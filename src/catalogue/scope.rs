@@ -89,6 +89,11 @@ pub(super) fn judge_overlap(catalogue: &Catalogue, context: &Context, faults: &m
 /// Whether two contexts of one tier cover the same items somewhere.
 pub(super) fn overlap(one: &Context, other: &Context) -> bool {
     one.tier() == other.tier()
-        && (one.all_projects || one.projects.iter().any(|id| other.projects.contains(id)))
-        && (one.all_types || one.types.iter().any(|id| other.types.contains(id)))
+        && (one.all_projects || have_one_in_common(&one.projects, &other.projects))
+        && (one.all_types || have_one_in_common(&one.types, &other.types))
+}
+
+fn have_one_in_common(some: &[Uuid], others: &[Uuid]) -> bool {
+    let some: HashSet<&Uuid> = some.iter().collect();
+    others.iter().any(|id| some.contains(id))
 }

@@ -6,6 +6,8 @@ use super::model::{
 use crate::plan::TypeMode;
 use crate::v2::time;
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
+use std::sync::Arc;
 use uuid::Uuid;
 
 fn shape<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {
@@ -74,8 +76,18 @@ pub fn work_item_type_on_project(
 
 /// A property with all its options.
 pub fn property(catalogue: &Catalogue, property: &Property) -> Map<String, Value> {
+    property_with(catalogue, property, &catalogue.options_of(property.id))
+}
+
+/// The same of a property whose options are at hand.
+pub fn property_with(
+    catalogue: &Catalogue,
+    property: &Property,
+    options: &[&Arc<PropertyOption>],
+) -> Map<String, Value> {
+    let preselected = if options.is_empty() { HashSet::new() } else { catalogue.preselected(property.id) };
     let options: Vec<Value> =
-        catalogue.options_of(property.id).into_iter().map(|found| option(catalogue, found).into()).collect();
+        options.iter().map(|option| option_with(option, preselected.contains(&option.id)).into()).collect();
     shape([
         ("id", json!(property.id)),
         ("name", json!(property.name)),
@@ -99,11 +111,16 @@ pub fn property(catalogue: &Catalogue, property: &Property) -> Map<String, Value
 
 /// One option of a property.
 pub fn option(catalogue: &Catalogue, option: &PropertyOption) -> Map<String, Value> {
+    option_with(option, catalogue.is_preselected(option))
+}
+
+/// One option of which it is known whether it is preselected.
+pub fn option_with(option: &PropertyOption, is_preselected: bool) -> Map<String, Value> {
     shape([
         ("id", json!(option.id)),
         ("name", json!(option.name)),
         ("description", json!(option.description)),
-        ("is_default", json!(catalogue.is_preselected(option))),
+        ("is_default", json!(is_preselected)),
         ("sort_order", number(option.sort_order)),
         ("external_id", json!(option.external_id)),
         ("external_source", json!(option.external_source)),

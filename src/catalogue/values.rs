@@ -4,12 +4,15 @@
 //! when it is read, because the kind may change (O67). What stands for a record (an option, a person, a work
 //! item) is kept as its id; finding such records is the caller's work, so [`written`] gives them as a [`Wish`].
 
+use super::choices::{Choices, Named};
 use super::model::{Property, PropertyType, RelationType};
 use super::resolution::Applicable;
+use super::text_forms::{is_email, is_url};
 use crate::v2::time::{self, Written};
 use crate::v2::value::read_uuid;
 use jiff::tz::TimeZone;
 use serde_json::{Number, Value};
+use std::collections::HashSet;
 use uuid::Uuid;
 
 /// Longest text of one value.
@@ -65,7 +68,7 @@ impl ValueKind {
 }
 
 /// One element as written, before records were looked up.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Wish {
     /// Kept as it is.
     Plain(Value),
@@ -88,15 +91,16 @@ pub fn written(applicable: &Applicable, value: &Value) -> Result<Vec<Wish>, Vec<
     if kind == ValueKind::Formula {
         return Err(vec![(None, "is computed and cannot be written".into())]);
     }
+    let choices = choices(kind, applicable);
     match value {
         Value::Null => Ok(Vec::new()),
         Value::Array(elements) if elements.is_empty() => Ok(Vec::new()),
         Value::Array(elements) if applicable.is_multi => {
-            let (mut wishes, mut faults) = (Vec::new(), Vec::new());
+            let (mut wishes, mut faults, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
             for (index, element) in elements.iter().enumerate() {
-                match one(kind, applicable, element) {
+                match one(kind, &choices, element) {
                     // Sets of records hold each once.
-                    Ok(wish) if stands_for_a_record(&wish) && wishes.contains(&wish) => {}
+                    Ok(wish) if stands_for_a_record(&wish) && !seen.insert(wish.clone()) => {}
                     Ok(wish) => wishes.push(wish),
                     Err(message) => faults.push((Some(index), message)),
                 }
@@ -105,7 +109,7 @@ pub fn written(applicable: &Applicable, value: &Value) -> Result<Vec<Wish>, Vec<
         }
         Value::Array(_) => Err(vec![(None, "takes a single value, not an array".into())]),
         _ if applicable.is_multi => Err(vec![(None, "takes an array of values".into())]),
-        single => one(kind, applicable, single).map(|wish| vec![wish]).map_err(|message| vec![(None, message)]),
+        single => one(kind, &choices, single).map(|wish| vec![wish]).map_err(|message| vec![(None, message)]),
     }
 }
 
@@ -113,17 +117,23 @@ pub fn written(applicable: &Applicable, value: &Value) -> Result<Vec<Wish>, Vec<
 pub fn defaults(applicable: &Applicable) -> Vec<Wish> {
     let kind = ValueKind::of(&applicable.property);
     let texts = applicable.default_value.iter().map(|text| Value::String(text.clone()));
-    let wishes = texts.filter_map(|text| one(kind, applicable, &text).ok());
+    let choices = choices(kind, applicable);
+    let wishes = texts.filter_map(|text| one(kind, &choices, &text).ok());
     wishes.take(if applicable.is_multi { usize::MAX } else { 1 }).collect()
+}
+
+fn choices(kind: ValueKind, applicable: &Applicable) -> Choices {
+    let options = if kind == ValueKind::Option { &applicable.options[..] } else { &[] };
+    Choices::of(options.iter().map(|offered| &*offered.option))
 }
 
 fn stands_for_a_record(wish: &Wish) -> bool {
     matches!(wish, Wish::Option(_) | Wish::Person(_) | Wish::Item(_))
 }
 
-fn one(kind: ValueKind, applicable: &Applicable, value: &Value) -> Result<Wish, String> {
+fn one(kind: ValueKind, choices: &Choices, value: &Value) -> Result<Wish, String> {
     match kind {
-        ValueKind::Option => option(applicable, text(value)?),
+        ValueKind::Option => option(choices, text(value)?),
         ValueKind::Person => Ok(Wish::Person(text(value)?.trim().to_owned())),
         ValueKind::Item => Ok(Wish::Item(text(value)?.trim().to_owned())),
         ValueKind::Html => Ok(Wish::Html(text(value)?.to_owned())),
@@ -149,19 +159,14 @@ fn text(value: &Value) -> Result<&str, String> {
     Ok(text)
 }
 
-fn option(applicable: &Applicable, text: &str) -> Result<Wish, String> {
-    let offered = applicable.options.iter().map(|offered| &offered.option);
+fn option(choices: &Choices, text: &str) -> Result<Wish, String> {
     if let Some(id) = read_uuid(text) {
-        let known = offered.clone().any(|option| option.id == id);
-        return if known { Ok(Wish::Option(id)) } else { Err(format!("{id} is no option offered here")) };
+        return if choices.has(id) { Ok(Wish::Option(id)) } else { Err(format!("{id} is no option offered here")) };
     }
-    let wanted = text.trim().to_lowercase();
-    let hits: Vec<Uuid> =
-        offered.filter(|option| option.name.to_lowercase() == wanted).map(|option| option.id).collect();
-    match hits.as_slice() {
-        [id] => Ok(Wish::Option(*id)),
-        [] => Err(format!("{text:?} is no option offered here; use the id of an option")),
-        _ => Err(format!("{text:?} names several options; use the id")),
+    match choices.named(text) {
+        Named::One(id) => Ok(Wish::Option(id)),
+        Named::Nothing => Err(format!("{text:?} is no option offered here; use the id of an option")),
+        Named::Several(_) => Err(format!("{text:?} names several options; use the id")),
     }
 }
 
@@ -237,19 +242,6 @@ fn instant(text: &str) -> Option<String> {
         Written::Day(day) => day.to_zoned(TimeZone::UTC).ok()?.timestamp().as_microsecond(),
     };
     Some(time::write(micros))
-}
-
-pub(super) fn is_url(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
-    let rest = lower.strip_prefix("https://").or_else(|| lower.strip_prefix("http://"));
-    let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
-    !host.is_empty() && !text.contains(|c: char| c.is_whitespace() || c.is_control())
-}
-
-pub(super) fn is_email(text: &str) -> bool {
-    let whole = !text.contains(|c: char| c.is_whitespace() || c.is_control());
-    let parts = text.split_once('@');
-    whole && parts.is_some_and(|(who, host)| !who.is_empty() && !host.is_empty() && !host.contains('@'))
 }
 
 #[cfg(test)]

@@ -1,11 +1,22 @@
 //! `causeway check`: settings, mappings, and on request the backend, before anything is served.
 
-use super::{CheckArgs, Outcome, block_on};
+use super::arguments::{Outcome, SettingArgs, block_on};
 use crate::app;
 use crate::context::Context;
 use crate::settings::Settings;
 use crate::v1::{Client, ClientSettings, ConcurrencySettings, V1Key, V1Request};
+use clap::Args;
 use std::time::Duration;
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    settings: SettingArgs,
+    /// A v1 API key, to prove with --upstream that the backend accepts keys as expected
+    #[arg(long, value_name = "KEY", env = "CAUSEWAY_CHECK_KEY", hide_env_values = true)]
+    key: Option<String>,
+}
 
 pub(super) fn run(args: &CheckArgs) -> Outcome {
     let settings = args.settings.load()?;

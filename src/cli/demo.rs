@@ -1,13 +1,28 @@
 //! `causeway demo`: the embedded v1 with sample data, and the gateway in front of it.
 
-use super::{DemoArgs, Outcome, block_on, stop_signal};
+use super::arguments::{Outcome, block_on, stop_signal};
 use crate::app::App;
 use crate::oauth::Keyring;
 use crate::oauth::protocol::registration::Registrable;
 use crate::sandbox::{Config, DemoFacts, Sandbox, Seed};
 use crate::settings::{LoadArgs, Settings};
+use clap::Args;
 use std::net::SocketAddr;
 use tokio::net::TcpListener;
+
+/// Arguments of `demo`.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Address and port of the gateway
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+    /// Extra generated work items in the sample project
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    work_items: usize,
+    /// Requests a minute that the embedded v1 allows each key; 0 for no limit
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    quota: u32,
+}
 
 /// Where the demo app is answered; nobody listens there, but the address bar shows the code.
 const DEMO_REDIRECT: &str = "http://127.0.0.1/callback";

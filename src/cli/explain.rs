@@ -1,6 +1,6 @@
 //! `causeway explain`: what would happen to a request, and with `--run` what did.
 
-use super::{Outcome, SettingArgs, block_on, server};
+use super::arguments::{Outcome, SettingArgs, block_on, server};
 use crate::app;
 use crate::explain::{self, Explanation};
 use crate::settings::HttpAddress;

@@ -1,6 +1,6 @@
 //! `causeway key`: gateway keys, which open less than the v1 key behind them.
 
-use super::{Outcome, SettingArgs, block_on};
+use super::arguments::{Outcome, SettingArgs, block_on};
 use crate::app;
 use crate::context::Context;
 use crate::oauth::Minting;

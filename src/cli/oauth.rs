@@ -1,6 +1,6 @@
 //! `causeway oauth`: the apps that people may allow to act for them.
 
-use super::{Outcome, SettingArgs, block_on};
+use super::arguments::{Outcome, SettingArgs, block_on};
 use crate::app;
 use crate::oauth::protocol::registration::{Metadata, judge};
 use crate::plan::scopes::catalogue;

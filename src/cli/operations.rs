@@ -1,8 +1,21 @@
 //! `causeway operations`: what the gateway serves, read off the plan.
 
-use super::{OperationsArgs, Outcome};
+use super::arguments::Outcome;
 use crate::app;
 use crate::describe::operations;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `operations`.
+#[derive(Debug, Args)]
+pub struct OperationsArgs {
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Folder with mapping files to use instead of the built-in ones
+    #[arg(long, value_name = "FOLDER")]
+    mappings: Option<PathBuf>,
+}
 
 pub(super) fn run(args: &OperationsArgs) -> Outcome {
     let plan = app::compile_plan(args.mappings.as_deref()).map_err(|fault| fault.to_string())?;

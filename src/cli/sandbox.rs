@@ -1,8 +1,38 @@
 //! `causeway sandbox`: the embedded v1 alone.
 
-use super::{Outcome, SandboxArgs, SeedArg, block_on, stop_signal};
+use super::arguments::{Outcome, block_on, stop_signal};
 use crate::sandbox::{Config, Sandbox, Seed};
+use clap::Args;
+use std::net::SocketAddr;
 use tokio::net::TcpListener;
+
+/// Arguments of `sandbox`.
+#[derive(Debug, Args)]
+pub struct SandboxArgs {
+    /// Address and port to listen on
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8081")]
+    listen: SocketAddr,
+    /// What it holds at the start
+    #[arg(long, value_enum, default_value_t = SeedArg::Demo)]
+    seed: SeedArg,
+    /// Extra generated work items in the first project
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    work_items: usize,
+    /// Requests a minute allowed to each key; 0 for no limit
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    quota: u32,
+}
+
+/// What a sandbox holds at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum SeedArg {
+    /// A small pleasant sample
+    Demo,
+    /// The situation the recorded exchanges start from
+    Recorded,
+    /// Nothing but one administrator and a workspace
+    Empty,
+}
 
 pub(super) fn run(args: &SandboxArgs) -> Outcome {
     let sandbox = Sandbox::new(Config {

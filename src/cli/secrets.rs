@@ -1,6 +1,6 @@
 //! `causeway secrets`: the secrets under which v1 keys are kept.
 
-use super::{Outcome, SettingArgs, block_on};
+use super::arguments::{Outcome, SettingArgs, block_on};
 use crate::app;
 use crate::oauth::Keyring;
 use clap::{Args, Subcommand};

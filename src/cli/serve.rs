@@ -1,6 +1,6 @@
 //! `causeway serve`: the gateway in front of an existing deployment.
 
-use super::{Outcome, SettingArgs, block_on, stop_signal};
+use super::arguments::{Outcome, SettingArgs, block_on, stop_signal};
 use crate::app::App;
 use crate::telemetry;
 use tokio::net::TcpListener;
@@ -20,6 +20,8 @@ pub(super) fn run(args: &SettingArgs) -> Outcome {
                 "cannot listen on {address}: {fault}; choose another with --listen or the setting listen.address"
             )
         })?;
+        // With port 0 the system chooses one.
+        let address = listener.local_addr().unwrap_or(address);
         tracing::info!(%address, upstream = %app.upstream(), "serving v2");
         app.serve(listener, stop_signal()).await.map_err(|fault| format!("serving ended: {fault}"))
     })

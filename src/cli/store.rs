@@ -1,6 +1,6 @@
 //! `causeway store`: what an operator does with the gateway's own data.
 
-use super::{Outcome, SettingArgs, block_on};
+use super::arguments::{Outcome, SettingArgs, block_on};
 use crate::store::{Kind, Store};
 use clap::{Args, Subcommand};
 use std::fs::{File, OpenOptions};

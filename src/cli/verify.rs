@@ -1,6 +1,6 @@
 //! `causeway verify`: acceptance of a running gateway.
 
-use super::{Outcome, block_on, server};
+use super::arguments::{Outcome, block_on, server};
 use crate::app;
 use crate::settings::HttpAddress;
 use crate::verify::{self, Gateway, Verdict, Wanted};

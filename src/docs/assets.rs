@@ -1,9 +1,8 @@
 //! The files of the page, from `src/docs/assets/page/`, compiled in; debug builds too, so that tests see what a
 //! release serves.
 //!
-//! May use: nothing of this crate but `docs`.
+//! May use: nothing of this crate.
 
-use super::Part;
 use bytes::Bytes;
 use rust_embed::RustEmbed;
 use std::borrow::Cow;
@@ -34,6 +33,16 @@ fn media(name: &str) -> &'static str {
     }
 }
 
+/// The document, below the page.
+pub(super) const DOCUMENT: &str = "openapi.json";
+
+/// One file as it is sent.
+pub(super) struct Part {
+    pub(super) bytes: Bytes,
+    pub(super) media: &'static str,
+    pub(super) tag: String,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,7 +55,7 @@ mod tests {
             .iter()
             .flat_map(|attribute| text.split(attribute).skip(1))
             .filter_map(|rest| rest.split('"').next())
-            .filter(|name| *name != super::super::DOCUMENT)
+            .filter(|name| *name != DOCUMENT)
             .collect();
         assert!(named.len() >= 5, "{named:?}");
         for name in named {

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::describe::openapi::{Document, Format};
 use crate::edge::{Body, Pages, PublicBase, empty, full};
 use crate::refusal::Refusal;
-use bytes::Bytes;
+use assets::{DOCUMENT, Part};
 use futures_util::future::BoxFuture;
 use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, REFERRER_POLICY,
@@ -24,8 +24,6 @@ use std::sync::Arc;
 
 /// Where the page is.
 const ROOT: &str = "/api/v2/docs/";
-/// The document, below the page.
-const DOCUMENT: &str = "openapi.json";
 
 /// Nothing but this host. Swagger UI sets styles from its script and has its icons as data.
 const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
@@ -75,13 +73,6 @@ impl DocsPage {
         }
         assets::find(name).ok_or_else(|| Refusal::NotFound { detail: "The documentation has no such part.".into() })
     }
-}
-
-/// One file as it is sent.
-struct Part {
-    bytes: Bytes,
-    media: &'static str,
-    tag: String,
 }
 
 impl Pages for DocsPage {

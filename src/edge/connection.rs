@@ -10,11 +10,12 @@
 use super::body::Watch;
 use crate::load::Pace;
 use crate::settings::ListenSettings;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -31,7 +32,10 @@ pub struct Peer(pub SocketAddr);
 /// What a connection is doing and since when.
 #[derive(Debug)]
 struct State {
+    /// Requests that run, and those that are answered and whose body is read on.
     running: usize,
+    /// The second of these.
+    leftover: usize,
     since: Instant,
     head_begun: bool,
     any_received: bool,
@@ -70,6 +74,7 @@ impl Clock {
             Limits { head: settings.header_timeout, idle: settings.idle_timeout, send: settings.send_timeout };
         let state = State {
             running: 0,
+            leftover: 0,
             since: Instant::now(),
             head_begun: true,
             any_received: false,
@@ -91,6 +96,14 @@ impl Clock {
         Running { clock: self.clone(), number: state.requests }
     }
 
+    /// Notes that the rest of a body is read that nobody wants, until the returned value is dropped. No limit of the
+    /// connection applies meanwhile, but it may be closed for another.
+    pub(super) fn leftover(&self) -> Leftover {
+        let running = self.request();
+        self.state().leftover += 1;
+        Leftover { running }
+    }
+
     /// Ends when a limit has passed. Looks again after the shortest limit at the latest, because what
     /// passes meanwhile can bring the end nearer; so no limit is exceeded by more than that.
     pub(super) async fn expired(&self) {
@@ -107,10 +120,10 @@ impl Clock {
         }
     }
 
-    /// Since when no request runs; none while one does.
+    /// Since when no request runs; none while one does. One of which only the rest of its body is read does not.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let state = self.state();
-        (state.running == 0).then_some(state.since)
+        (state.running == state.leftover).then_some(state.since)
     }
 
     /// Ends the connection at once.
@@ -158,7 +171,7 @@ impl Clock {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 
@@ -185,6 +198,18 @@ impl Drop for Running {
         state.unread_since.remove(&self.number);
         state.running -= 1;
         state.since = Instant::now();
+    }
+}
+
+/// The rest of a body that is read, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Leftover {
+    running: Running,
+}
+
+impl Drop for Leftover {
+    fn drop(&mut self) {
+        self.running.clock.state().leftover -= 1;
     }
 }
 

@@ -8,10 +8,11 @@
 use super::connection::Clock;
 use crate::load::{Asker, Holder, Lack, Place, Pool, Share};
 use crate::settings::{PublicSettings, Settings};
+use parking_lot::{Mutex, MutexGuard};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Connections looked at to find one to close; with more open ones, some of them each time.
 const LOOKED_AT: usize = 256;
@@ -90,7 +91,7 @@ impl Connections {
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
-        self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.table.lock()
     }
 }
 
@@ -157,6 +158,23 @@ mod tests {
         assert!(busy(9).is_none() && busy(1).is_none());
         drop(held);
         assert!(busy(9).is_some());
+    }
+
+    #[tokio::test]
+    async fn one_whose_answered_body_is_still_read_makes_room() {
+        let (connections, settings) = connections(1);
+        let clock = Clock::start(&settings.listen);
+        let _open = connections.admit(from(1), &clock).expect("room");
+        let reading = clock.leftover();
+        let sending = clock.request();
+        assert!(
+            connections.admit(from(2), &Clock::start(&settings.listen)).is_none(),
+            "its answer is not sent yet"
+        );
+        drop(sending);
+        assert!(connections.admit(from(2), &Clock::start(&settings.listen)).is_some());
+        drop(reading);
+        assert!(clock.idle_since().is_some());
     }
 
     #[tokio::test]

@@ -4,8 +4,9 @@
 //! `edge::pools`.
 
 use super::body::{self, Body};
-use super::layers;
+use super::layers::context;
 use super::pass_through::PassThrough;
+use super::paths::{is_pass_through, is_v2};
 use super::pools::Kind;
 use crate::context::Context;
 use crate::refusal::Refusal;
@@ -15,11 +16,6 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, VARY};
 use http::{HeaderValue, Request, Response, StatusCode};
 use serde::Serialize;
 use std::sync::Arc;
-
-/// Beginning of all v2 paths.
-const V2: &str = "/api/v2/";
-/// Beginning of all v1 paths.
-const V1: &str = "/api/v1/";
 
 /// What answers v2 requests. The request's extensions hold the `PublicBase` and the `Peer`.
 pub trait V2Service: Send + Sync + 'static {
@@ -50,7 +46,7 @@ pub trait Pages: Send + Sync + 'static {
 pub struct Condition {
     /// `ready`.
     pub status: &'static str,
-    /// `ok`, when there is a store.
+    /// `ok`, or `read-only` while it cannot be written; when there is a store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub store: Option<&'static str>,
     /// `ok`, `unreachable`, or `unknown` when nobody has asked it lately.
@@ -104,19 +100,9 @@ impl Surface {
     }
 }
 
-/// Whether `path` belongs to v2.
-pub(super) fn is_v2(path: &str) -> bool {
-    path.starts_with(V2) || path == V2.trim_end_matches('/')
-}
-
-/// Whether `path` is passed through to v1.
-pub(super) fn is_pass_through(path: &str) -> bool {
-    path.starts_with(V1)
-}
-
 /// Hands `request` to whoever its path belongs to.
 pub(super) async fn dispatch(surface: Arc<Surface>, request: Request<Body>) -> Result<Response<Body>, Refusal> {
-    let context = layers::context(request.extensions());
+    let context = context(request.extensions());
     if is_pass_through(request.uri().path()) {
         return surface.pass_through.forward(request, &context).await;
     }

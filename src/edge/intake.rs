@@ -15,8 +15,9 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt;
+use parking_lot::{Mutex, MutexGuard};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep};
@@ -90,7 +91,7 @@ impl Holding {
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock()
     }
 }
 

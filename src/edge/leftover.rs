@@ -5,6 +5,9 @@
 //! break and never read the refusal, and one that has begun its next request would lose that. HTTP/2 ends
 //! the stream alone and needs nothing of this.
 //!
+//! What is read on is thrown away at once and costs no memory. It costs the connection's place, and its client has
+//! its answer already; so the place is given to a newcomer who needs it, as that of an idle connection is.
+//!
 //! May use: `edge::body`, `edge::connection`.
 
 use super::body::{Body, BodyError};
@@ -20,6 +23,8 @@ use std::time::Duration;
 
 /// Longest time to read on; afterwards the connection is closed.
 const LONGEST: Duration = Duration::from_secs(10);
+/// Longest time in which nothing arrives: who sends no more is not going to break off in the middle.
+const PAUSE: Duration = Duration::from_secs(2);
 /// Most bytes to read on.
 const MOST: u64 = 64 * 1024 * 1024;
 
@@ -66,7 +71,7 @@ impl Drop for ReadOn {
         let Some(rest) = self.body.take().filter(|rest| !rest.is_end_stream()) else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         // What still arrives is no slow head of a next request.
-        let reading = self.clock.request();
+        let reading = self.clock.leftover();
         runtime.spawn(async move {
             // Too much or too late: the connection closes when `rest` is dropped.
             let _ = tokio::time::timeout(LONGEST, discard(rest)).await;
@@ -77,7 +82,7 @@ impl Drop for ReadOn {
 
 async fn discard(mut rest: Body) {
     let mut left = MOST;
-    while let Some(Ok(frame)) = rest.frame().await {
+    while let Ok(Some(Ok(frame))) = tokio::time::timeout(PAUSE, rest.frame()).await {
         left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len) as u64);
         if left == 0 {
             return;

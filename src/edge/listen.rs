@@ -1,6 +1,6 @@
 //! Accepts connections (HTTP/1.1 and h2c) and lets running requests finish when told to stop.
 //!
-//! May use: `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::descriptors`, `edge::door`,
+//! May use: `load`, `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::descriptors`, `edge::door`,
 //! `edge::leftover`, `edge::outgoing`, `edge::reception`, `edge::stack`.
 
 use super::body::Body;
@@ -12,6 +12,7 @@ use super::leftover::read_on;
 use super::outgoing::outgoing;
 use super::reception::{Arrival, Carry, HEALTH, Reception};
 use super::stack::Stack;
+use crate::load::Memory;
 use crate::settings::{ListenSettings, Settings};
 use crate::telemetry::field;
 use futures_util::FutureExt;
@@ -21,11 +22,12 @@ use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use parking_lot::Mutex;
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
@@ -47,10 +49,12 @@ const HTTP2_CANCELLED: usize = 20;
 struct Server {
     http: auto::Builder<TokioExecutor>,
     door: Limits,
+    connections: Connections,
+    memory: Memory,
 }
 
 /// Serves `stack` on `listener` until `shutdown` ends; then accepts nothing more, lets running requests
-/// finish for at most the drain time and closes what is left.
+/// finish for at most the drain time and closes what is left. What connections hold counts in `memory`.
 ///
 /// # Errors
 /// When there can be no thread to accept with; failures to accept are logged and accepting goes on.
@@ -58,6 +62,7 @@ pub async fn serve(
     listener: TcpListener,
     stack: Stack,
     settings: &Settings,
+    memory: Memory,
     shutdown: impl Future,
 ) -> io::Result<()> {
     let most = affordable(settings.listen.max_connections);
@@ -65,9 +70,9 @@ pub async fn serve(
         tracing::warn!(most, "fewer connections than listen.max_connections: the process may open too few files");
     }
     let open = Open::default();
-    let server = server(&settings.listen);
-    let healthy = beside_workers(server.clone(), stack.clone(), open.clone());
     let connections = Connections::new(most, settings);
+    let server = server(&settings.listen, connections.clone(), memory);
+    let healthy = beside_workers(server.clone(), stack.clone(), open.clone());
     let mut reception = Reception::open(listener, connections, &settings.listen, healthy)?;
     let mut running = JoinSet::new();
     let mut shutdown = std::pin::pin!(shutdown);
@@ -99,11 +104,11 @@ impl Default for Open {
 impl Open {
     /// Watches one more; none after the end.
     fn watcher(&self) -> Option<Watcher> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(GracefulShutdown::watcher)
+        self.0.lock().as_ref().map(GracefulShutdown::watcher)
     }
 
     fn end(&self) -> GracefulShutdown {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
+        self.0.lock().take().unwrap_or_default()
     }
 }
 
@@ -116,7 +121,7 @@ fn beside_workers(server: Server, stack: Stack, open: Open) -> Carry {
     })
 }
 
-fn server(settings: &ListenSettings) -> Server {
+fn server(settings: &ListenSettings, connections: Connections, memory: Memory) -> Server {
     let mut http = auto::Builder::new(TokioExecutor::new());
     http.http1()
         .timer(TokioTimer::new())
@@ -131,7 +136,7 @@ fn server(settings: &ListenSettings) -> Server {
         .initial_connection_window_size(HTTP2_WINDOW)
         .max_send_buf_size(HTTP2_UNSENT)
         .max_pending_accept_reset_streams(HTTP2_CANCELLED);
-    Server { http, door: Limits::of(settings) }
+    Server { http, door: Limits::of(settings, HTTP2_WINDOW), connections, memory }
 }
 
 /// Carries one connection to its end, to the end of its limits, or to the end of the drain.
@@ -147,7 +152,8 @@ async fn converse(
         tracing::debug!({ field::CAUSE } = %error, "TCP_NODELAY could not be set");
     }
     let (requests, verdicts) = (clock.clone(), Verdicts::default());
-    let gate = Gate::new(Timed::new(socket, clock.clone()), server.door, verdicts.clone());
+    let room = server.memory.reservation(server.connections.asker(peer.ip()));
+    let gate = Gate::new(Timed::new(socket, clock.clone()), server.door, verdicts.clone(), room);
     let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
         if let Some(refusal) = verdicts.of_next() {
             request.extensions_mut().insert(Unreadable(refusal));

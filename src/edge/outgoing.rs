@@ -13,8 +13,9 @@ use bytes::Bytes;
 use http::Response;
 use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
+use parking_lot::Mutex;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 /// Largest piece that is handed over at once.
@@ -81,7 +82,7 @@ impl<W: Watch> Outgoing<W> {
     }
 
     fn tell(&self, what: impl FnOnce(&mut W)) {
-        what(&mut self.cargo.watch.lock().unwrap_or_else(PoisonError::into_inner));
+        what(&mut self.cargo.watch.lock());
     }
 }
 

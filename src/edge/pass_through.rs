@@ -19,11 +19,12 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use parking_lot::Mutex;
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 use rustls_platform_verifier::BuilderVerifierExt;
 use std::error::Error as _;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Is told of writes on the pass-through, so that what they may touch can be forgotten.
@@ -160,13 +161,13 @@ impl PassThrough {
         if let Some(write) = &write {
             self.observer.announce(&write.path).await;
         }
-        let progress = Progress::default();
+        let (progress, writes) = (Progress::default(), write.is_some());
         let deletes = request.method() == Method::DELETE;
         let request = self.outgoing(request, context, &progress)?;
         let call = self.calls.sent(request.headers());
         let answer = tokio::select! {
-            answer = self.client.request(request) => answer.map_err(|error| refusal(&error)),
-            () = progress.stalled(self.head_timeout) => Err(no_answer()),
+            answer = self.client.request(request) => answer.map_err(|error| refusal(&error, writes)),
+            () = progress.stalled(self.head_timeout) => Err(no_answer(writes)),
         };
         match &answer {
             Ok(answer) => call.answered(answer.status().as_u16(), answer.headers()),
@@ -293,7 +294,7 @@ impl Progress {
     /// Ends when nothing has moved for `limit`.
     async fn stalled(&self, limit: Duration) {
         loop {
-            let moved = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let moved = *self.0.lock();
             let left = limit.saturating_sub(moved.elapsed());
             if left.is_zero() {
                 return;
@@ -305,7 +306,7 @@ impl Progress {
 
 impl Watch for Progress {
     fn piece(&mut self, _bytes: usize) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.0.lock() = Instant::now();
     }
 }
 
@@ -315,23 +316,27 @@ fn returned(response: Response<hyper::body::Incoming>) -> Response<Body> {
     response
 }
 
-fn no_answer() -> Refusal {
-    Refusal::UpstreamTimeout {
-        detail: "The service behind did not answer in time; a write may have been carried out.".into(),
+/// v1 says nothing; whoever wrote is told what that may mean.
+fn no_answer(writes: bool) -> Refusal {
+    let detail = "The service behind did not answer in time.";
+    match writes {
+        true => Refusal::outcome_unknown(detail, "no answer in time", true),
+        false => Refusal::UpstreamTimeout { detail: detail.into() },
     }
 }
 
-fn refusal(error: &Error) -> Refusal {
+fn refusal(error: &Error, writes: bool) -> Refusal {
     if error.is_connect() {
         return Refusal::unavailable(chain(error));
     }
     if of_the_client(error) {
         return Refusal::invalid("The request body could not be read to its end.");
     }
-    Refusal::upstream(
-        "The connection to the service behind broke before an answer; a write may have been carried out.",
-        chain(error),
-    )
+    let detail = "The connection to the service behind broke before an answer.";
+    match writes {
+        true => Refusal::outcome_unknown(detail, chain(error), false),
+        false => Refusal::upstream(detail, chain(error)),
+    }
 }
 
 /// Whether reading the client's body failed, rather than the exchange with v1.

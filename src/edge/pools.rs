@@ -89,3 +89,59 @@ impl Pools {
         [&self.v2.served, &self.v2.bodies, &self.answers].iter().any(|pool| pool.full_for(FULL))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{Place, Reservation};
+    use crate::settings::Settings;
+
+    /// What one request that is passed through takes of the memory.
+    const PASSING: usize = 128 * 1024;
+
+    fn attacker(last: u8) -> Asker {
+        Asker::new(Some(IpAddr::from([10, 0, 0, last])), None)
+    }
+
+    /// Fifty clients with one credential, each from an address of its own.
+    fn busy() -> impl Iterator<Item = Asker> {
+        (0..50).map(|last| Asker::new(Some(IpAddr::from([10, 0, 1, last])), Some(7)))
+    }
+
+    fn pools() -> Pools {
+        let limits = Settings::default().limits;
+        let memory = Memory::new(limits.memory, Share(limits.share));
+        Pools::new(&limits, memory)
+    }
+
+    #[test]
+    fn one_busy_credential_finds_places_for_fifty_while_four_addresses_hold_all_they_can_get() {
+        let pools = pools();
+        for pool in [
+            &pools.v2.served,
+            &pools.v2.bodies,
+            &pools.pass_through.served,
+            &pools.pass_through.bodies,
+            &pools.answers,
+        ] {
+            let take = |last| std::iter::from_fn(move || pool.enter(attacker(last)).ok());
+            let _attack: Vec<Place> = (1..=4).flat_map(take).collect();
+            let before = pool.taken();
+            let held: Vec<Place> = busy().filter_map(|asker| pool.enter(asker).ok()).collect();
+            assert_eq!(held.len(), 50, "{before} places were taken");
+        }
+    }
+
+    #[test]
+    fn one_busy_credential_finds_memory_for_fifty_while_four_addresses_hold_all_they_can_get() {
+        let memory = pools().memory;
+        let take = |last| {
+            let memory = &memory;
+            std::iter::from_fn(move || memory.reserve(attacker(last), PASSING).ok())
+        };
+        let _attack: Vec<Reservation> = (1..=4).flat_map(take).collect();
+        let before = memory.used();
+        let held: Vec<Reservation> = busy().filter_map(|asker| memory.reserve(asker, PASSING).ok()).collect();
+        assert_eq!(held.len(), 50, "{before} bytes were taken");
+    }
+}

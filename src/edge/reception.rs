@@ -4,7 +4,7 @@
 //! looked at before it is handed to them: one that begins with a request for `/healthz` stays here. It costs others
 //! one hop to another thread for each connection, and none for each request.
 //!
-//! May use: `settings`, `telemetry`, `edge::connection`, `edge::connections`.
+//! May use: `load`, `settings`, `telemetry`, `edge::connection`, `edge::connections`.
 
 use super::connection::Clock;
 use super::connections::{Connections, Open};

@@ -7,96 +7,19 @@
 //! May use: `access` (the check of ids), `index` (what filters need), `plan`, `refusal`, `run::outlook`, `v2`.
 
 mod calls;
+mod explanation;
 mod query;
 mod text;
 
 pub use calls::ToldCall;
+pub use explanation::{Cost, Explanation, Refused, Variable};
 pub use query::{Part, Reading};
 pub use text::{run_text, text};
 
 use crate::access::gate;
 use crate::plan::routes::{Found, Routes};
-use crate::plan::{Operation, Plan, Resource, Source, Step, Surface, TypeMode};
+use crate::plan::{Operation, Plan, Resource, Source, Special, Step, Surface, TypeMode};
 use crate::refusal::Refusal;
-use serde::Serialize;
-
-/// A variable of the path.
-#[derive(Debug, Serialize)]
-pub struct Variable {
-    /// Name.
-    pub name: String,
-    /// Value, as it is used.
-    pub value: String,
-}
-
-/// Something the request would be refused for.
-#[derive(Debug, Serialize, PartialEq, Eq)]
-pub struct Refused {
-    /// Status of the answer.
-    pub status: u16,
-    /// Code of the problem.
-    pub code: &'static str,
-    /// Field of the request it is about.
-    pub field: Option<String>,
-    /// What is wrong.
-    pub message: String,
-}
-
-/// The declared cost.
-#[derive(Debug, Serialize)]
-pub struct Cost {
-    /// Calls with nothing kept.
-    pub cold: u32,
-    /// Calls with everything kept.
-    pub warm: u32,
-    /// Why, and when it is more.
-    pub why: Option<String>,
-}
-
-/// What would happen to a request.
-#[derive(Debug, Serialize)]
-pub struct Explanation {
-    /// Id of the operation.
-    pub operation: String,
-    /// What it does.
-    pub summary: String,
-    /// Method.
-    pub method: &'static str,
-    /// Its path with variables.
-    pub path: String,
-    /// File and line of the mapping.
-    pub mapping: String,
-    /// How it is carried out.
-    pub step: String,
-    /// Where its records live: `v1` or `own`.
-    pub source: &'static str,
-    /// Scopes of which any one opens it to a token.
-    pub scopes: Vec<String>,
-    /// Who may, beyond the scope.
-    pub roles: &'static str,
-    /// Mode of work item types a write needs.
-    pub mode: Option<&'static str>,
-    /// Variables of the path.
-    pub variables: Vec<Variable>,
-    /// Each part of the query, and where it is evaluated.
-    pub query: Vec<Part>,
-    /// What the request would be refused for; the rest is as far as it can be told then.
-    pub refused: Vec<Refused>,
-    /// Calls that prove access; made when not done lately with this credential.
-    pub proofs: Vec<ToldCall>,
-    /// Calls with nothing kept, proofs of access excluded.
-    pub cold: Vec<ToldCall>,
-    /// Calls with everything kept.
-    pub warm: Vec<ToldCall>,
-    /// Further calls this query or some states of v1 need.
-    pub further: Vec<ToldCall>,
-    /// What caches and the index can answer.
-    pub kept: Vec<&'static str>,
-    /// What the mapping declares.
-    pub cost: Option<Cost>,
-    /// Status of a success.
-    pub success: u16,
-}
 
 /// Explains `method` on `target`, a path with or without a query, for a gateway that refuses unknown parameters
 /// of lists if `strict`.
@@ -122,7 +45,7 @@ pub fn explain(plan: &Plan, strict: bool, method: &str, target: &str) -> Result<
         method: operation.method.as_str(),
         path: operation.path.to_string(),
         mapping: format!("mappings/{}:{}", resource.file, operation.line),
-        step: step(&operation.step),
+        step: operation.step.word(),
         source: if resource.source == Source::V1 { "v1" } else { "own" },
         scopes: operation.scopes.clone(),
         roles: roles(operation),
@@ -196,19 +119,6 @@ fn told(refusal: &Refusal) -> Vec<Refused> {
     }
 }
 
-fn step(step: &Step) -> String {
-    match step {
-        Step::ReadCollection => "read_collection".into(),
-        Step::ReadOne => "read_one".into(),
-        Step::Create => "create".into(),
-        Step::Update => "update".into(),
-        Step::Delete => "delete".into(),
-        Step::Special(name) => format!("special:{name}"),
-        Step::Own(name) => format!("own:{name}"),
-        Step::Pending => "pending".into(),
-    }
-}
-
 fn roles(operation: &Operation) -> &'static str {
     match (operation.surface, operation.method.writes(), operation.guests_may_write) {
         (Surface::User, ..) => "anyone with a good credential",
@@ -233,7 +143,7 @@ fn kept(operation: &Operation, resource: &Resource) -> Vec<&'static str> {
         kept.push("what it may see, as cards of project and workspace (setting cache.card)");
     }
     match (&operation.step, resource.name.as_str()) {
-        (Step::Special(name), _) if name == "work_items_list" => {
+        (Step::Special(Special::WorkItemsList), _) => {
             kept.push("work items from the index, which is refreshed when older than index.freshness");
             kept.push(COLLECTIONS);
         }
@@ -244,7 +154,9 @@ fn kept(operation: &Operation, resource: &Resource) -> Vec<&'static str> {
         (Step::ReadCollection | Step::ReadOne | Step::Special(_), _) if resource.source == Source::V1 => {
             kept.push(COLLECTIONS);
         }
-        (Step::Update, _) => kept.push("the record to change, from its collection (setting cache.collection)"),
+        (Step::Update, _) if resource.source == Source::V1 => {
+            kept.push("the record to change, from its collection (setting cache.collection)")
+        }
         _ => {}
     }
     if resource.source == Source::Own {

@@ -1,6 +1,6 @@
 //! The query of a request, part by part: what it asks for and where that is evaluated.
 
-use crate::plan::{Answer, FilterTest, Operation, ParamRole, Plan, Source, Step};
+use crate::plan::{Answer, FilterTest, Operation, ParamRole, Plan, Source, Special, Step};
 use crate::refusal::Refusal;
 use crate::run::outlook::{self, ItemsFrom};
 use crate::v2::Parameters;
@@ -98,13 +98,11 @@ fn read_options(operation: &Operation, parameters: &Parameters, reading: &mut Re
 fn rows_from(plan: &Plan, operation: &Operation, list: Option<&ListCall>) -> &'static str {
     let resource = plan.resource_of(operation);
     match (&operation.step, resource.source) {
-        (Step::Special(name), _) if name == "work_items_list" => {
-            match list.map(|list| outlook::items_from(resource, list)) {
-                Some(ItemsFrom::LookUp) => LOOK_UP,
-                Some(ItemsFrom::Page) => PAGE,
-                Some(ItemsFrom::Index) | None => INDEX,
-            }
-        }
+        (Step::Special(Special::WorkItemsList), _) => match list.map(|list| outlook::items_from(resource, list)) {
+            Some(ItemsFrom::LookUp) => LOOK_UP,
+            Some(ItemsFrom::Page) => PAGE,
+            Some(ItemsFrom::Index) | None => INDEX,
+        },
         (Step::Special(_), Source::Own) => STORE,
         (_, Source::Own) => DEFINITIONS,
         (_, Source::V1) => COMPLETE,

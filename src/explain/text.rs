@@ -1,7 +1,7 @@
 //! An explanation for people.
 
-use super::{Explanation, ToldCall};
-use crate::explain::Refused;
+use super::calls::ToldCall;
+use super::explanation::{Explanation, Refused};
 use std::fmt::Write;
 use std::time::Duration;
 

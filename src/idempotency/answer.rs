@@ -33,11 +33,16 @@ enum Content<'a> {
 
 /// Seals and opens.
 #[derive(Debug, Clone)]
-pub(super) struct Sealer(pub(super) Option<Keyring>);
+pub struct Sealer(Option<Keyring>);
 
 impl Sealer {
+    /// Seals under the secrets of `keyring`, without one under what only the client knows.
+    pub fn new(keyring: Option<Keyring>) -> Self {
+        Self(keyring)
+    }
+
     /// Seals an answer for `place`; none for one that is not kept.
-    pub(super) fn seal(&self, answer: &Result<Reply, Refusal>, key: &Key, place: &str) -> Option<KeptAnswer> {
+    pub fn seal(&self, answer: &Result<Reply, Refusal>, key: &Key, place: &str) -> Option<KeptAnswer> {
         let text = serde_json::to_string(&content(answer)?).ok()?;
         if let Some(keyring) = &self.0 {
             let (sealed, with) = keyring.seal(&text, place);
@@ -51,15 +56,17 @@ impl Sealer {
     }
 
     /// Opens what was sealed for `place`.
-    pub(super) fn open(&self, kept: &KeptAnswer, key: &Key, place: &str) -> Result<Reply, Refusal> {
+    ///
+    /// # Errors
+    /// The refusal that was kept; `upstream_error` for what cannot be opened or is no kept answer.
+    pub fn open(&self, kept: &KeptAnswer, key: &Key, place: &str) -> Result<Reply, Refusal> {
         let opened = match &self.0 {
             _ if kept.with == BY_THE_CLIENT => open_by_client(kept, key, place),
             Some(keyring) => keyring.unseal(&kept.sealed, &kept.with, place),
             None => None,
         };
-        let content = opened.as_deref().and_then(|text| serde_json::from_str(text).ok());
-        match content {
-            Some(content) => answer(content),
+        match opened.as_deref().and_then(read) {
+            Some(answer) => answer,
             None => Err(Refusal::upstream(
                 "The request was carried out before, but its answer cannot be shown again. Look the record up before \
                  sending another request.",
@@ -115,26 +122,28 @@ fn content(answer: &Result<Reply, Refusal>) -> Option<Content<'_>> {
     }
 }
 
-fn answer(content: Content<'_>) -> Result<Reply, Refusal> {
-    let (code, detail, errors) = match content {
+/// Reads the text that is sealed; none for anything but an answer that is kept.
+pub fn read(text: &str) -> Option<Result<Reply, Refusal>> {
+    let (code, detail, errors) = match serde_json::from_str(text).ok()? {
         Content::Success { status, body, version } => {
             let reply = match body {
                 Some(body) => Reply::json(status, body.into_owned()),
                 None => Reply { status, ..Reply::no_content() },
             };
-            return Ok(reply.of_version(version.map(Cow::into_owned)));
+            let reply = reply.of_version(version.map(Cow::into_owned));
+            return (200..300).contains(&status).then_some(Ok(reply));
         }
         Content::Refused { code, detail, errors } => (code, detail.into_owned(), errors),
     };
     let errors = errors.into_iter().map(|(field, message)| FieldError::new(field, message)).collect();
-    Err(match &*code {
+    Some(Err(match &*code {
         "validation_error" => Refusal::Validation { detail, errors },
         "conflict" => Refusal::Conflict { detail },
         "forbidden" => Refusal::Forbidden { detail },
         "workflow_transition_denied" => Refusal::WorkflowDenied { detail },
         "resource_not_found" => Refusal::NotFound { detail },
-        other => Refusal::internal(format!("a kept refusal of code {other}")),
-    })
+        _ => return None,
+    }))
 }
 
 #[cfg(test)]
@@ -150,7 +159,7 @@ mod tests {
 
     #[test]
     fn an_answer_comes_back_as_it_was_to_whoever_has_the_key() {
-        let sealer = Sealer(None);
+        let sealer = Sealer::new(None);
         let reply = Reply::json(201, "{\"id\":\"ä\"}").of_version(Some("\"v\"".into()));
         let refusals = [
             Refusal::field("name", "is required"),
@@ -162,11 +171,26 @@ mod tests {
         let answers = [Ok(reply), Ok(Reply { status: 200, ..Reply::no_content() })];
         for answer in answers.into_iter().chain(refusals.map(Err)) {
             let kept = sealer.seal(&answer, &key("k"), "place").expect("kept");
-            assert!(!kept.sealed.contains("id"), "nothing is readable");
+            let bytes = URL_SAFE_NO_PAD.decode(&kept.sealed).expect("base64");
+            assert!(!bytes.windows(7).any(|part| part == b"Success" || part == b"Refused"), "nothing is readable");
             assert_eq!(sealer.open(&kept, &key("k"), "place"), answer);
             assert_eq!(sealer.open(&kept, &key("other"), "place").unwrap_err().code(), "upstream_error");
             assert_eq!(sealer.open(&kept, &key("k"), "elsewhere").unwrap_err().code(), "upstream_error");
         }
         assert_eq!(sealer.seal(&Err(Refusal::Overloaded), &key("k"), "place"), None);
+    }
+
+    #[test]
+    fn only_what_is_kept_is_read() {
+        assert!(read(r#"{"Success":{"status":201,"body":"{}","version":null}}"#).is_some());
+        for other in [
+            "",
+            "{}",
+            r#"{"Success":{"status":500,"body":null,"version":null}}"#,
+            r#"{"Success":{"status":0,"body":null,"version":null}}"#,
+            r#"{"Refused":{"code":"overloaded","detail":"","errors":[]}}"#,
+        ] {
+            assert_eq!(read(other), None, "{other}");
+        }
     }
 }

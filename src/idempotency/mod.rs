@@ -8,7 +8,7 @@
 //!
 //! May use: `access`, `context`, `oauth` (the keyring), `refusal`, `run`, `settings`, `store`, `v2`.
 
-mod answer;
+pub mod answer;
 mod key;
 
 pub use key::Key;
@@ -63,7 +63,7 @@ impl Idempotency {
             per_person: i64::try_from(settings.per_person).unwrap_or(i64::MAX),
             per_person_size: i64::try_from(settings.per_person_size).unwrap_or(i64::MAX),
         };
-        Self(Arc::new(Inner { store, sealer: Sealer(keyring), bounds }))
+        Self(Arc::new(Inner { store, sealer: Sealer::new(keyring), bounds }))
     }
 
     /// Removes what is kept no longer, again and again.

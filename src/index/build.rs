@@ -2,7 +2,7 @@
 //!
 //! v1 cuts its pages anew for every call (trap 43), so pages read side by side are whole only when they
 //! agree with the totals of the first and the last of them; otherwise a sweep follows. v1's quota holds a
-//! read up but does not end it. May use: `refusal`, this folder.
+//! read up but does not end it. May use: `translate`, `v2`, `refusal`, this folder.
 
 use super::progress::Progress;
 use super::rows::Rows;

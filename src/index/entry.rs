@@ -2,13 +2,14 @@
 //!
 //! May use: `refusal`, this folder.
 
-use super::Index;
 use super::own::Own;
 use super::progress::Progress;
+use super::project_index::Index;
 use super::refresh::Verified;
 use super::snapshot::Snapshot;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
@@ -74,7 +75,7 @@ impl Entry {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// What a request needs that comes now.
@@ -199,13 +200,13 @@ impl Entry {
 
     /// Reads the file. Waits for the disk.
     pub fn load(&self) -> Option<Verified> {
-        let _file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let _file = self.file.lock();
         self.snapshot.as_ref()?.load()
     }
 
     /// Writes the file when it is older than the rows; when this returns, it is not. Waits for the disk.
     pub fn save(&self) {
-        let _file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let _file = self.file.lock();
         if let (Some(snapshot), Some(index)) = (&self.snapshot, self.unsaved()) {
             snapshot.save(&index.verified);
         }
@@ -213,7 +214,7 @@ impl Entry {
 
     /// Writes an index that was evicted, unless a newer one has come. Waits for the disk.
     pub fn save_evicted(&self, index: &Index) {
-        let _file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let _file = self.file.lock();
         let superseded = self.state().found.is_some();
         if let Some(snapshot) = self.snapshot.as_ref().filter(|_| !superseded) {
             snapshot.save(&index.verified);

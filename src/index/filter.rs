@@ -1,6 +1,6 @@
 //! Conditions made ready for many rows: what can be decided once for a state, a set or a word is.
 //!
-//! The meaning is that of `v2::page`: all conditions hold. May use: `v2` (calls and cells), this folder.
+//! The meaning is that of `v2::page`: all conditions hold. May use: `translate`, `v2` (calls and cells), this folder.
 
 use super::columns::{Column, Columns, Memberships};
 use super::row::{NONE, Row, read_day};

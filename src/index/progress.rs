@@ -3,7 +3,7 @@
 //! May use: `refusal`.
 
 use crate::refusal::Refusal;
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 use std::time::{Duration, Instant};
 
 /// Longest wait advised to a client.
@@ -46,7 +46,7 @@ impl Progress {
 
     /// What those are told whose deadline ends before the read does.
     pub fn refusal(&self) -> Refusal {
-        let state = *self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = *self.state.lock();
         let pages = match state.total {
             Some(total) => format!("{} of about {total} pages have been read", state.done.min(total)),
             None => "its first page has been asked for".to_owned(),
@@ -64,7 +64,7 @@ impl Progress {
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) {
-        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.state.lock());
     }
 }
 

@@ -5,7 +5,7 @@
 //! a sweep over all ids finds it. The watermark moves only by what was read from v1; own writes do not count,
 //! because something else may have changed before them.
 //!
-//! May use: `refusal`, this folder.
+//! May use: `translate`, `v2`, `refusal`, this folder.
 
 use super::build::{Sizes, Sweep, patiently, sweep};
 use super::progress::Progress;

@@ -1,6 +1,6 @@
 //! One work item in compact form: ids as numbers of the pools, days as numbers, rare values in a box.
 //!
-//! A row knows its place in the text of the chunk it stands in; names are kept there. May use: `translate`
+//! A row knows its place in the text of the chunk it stands in; names are kept there. May use: `v2`, `translate`
 //! (the typed item), this folder.
 
 use super::pool::Pools;

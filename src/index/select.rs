@@ -1,7 +1,7 @@
 //! From all rows to the page a list call asks for.
 //!
 //! One pass finds the matching rows and their keys, a partial selection finds the page among them, and only
-//! its rows become items. The meaning is that of `v2::page`. May use: `v2` (calls), this folder.
+//! its rows become items. The meaning is that of `v2::page`. May use: `translate`, `v2` (calls), this folder.
 
 use super::columns::{Columns, Lookups};
 use super::filter::Filter;

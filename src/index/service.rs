@@ -4,12 +4,12 @@
 //! the project. Concurrent requests share one read, which is a task of its own and goes on when all who wait
 //! have left. Own writes are taken in at once, also while a read is under way.
 //!
-//! May use: `coalesce`, `context`, `refusal`, `v1`, `translate` (the typed item), this folder.
+//! May use: `v2`, `coalesce`, `context`, `refusal`, `v1`, `translate` (the typed item), this folder.
 
-use super::Index;
 use super::build::{SIZES, build};
 use super::entry::{Entry, Found, Stamp};
 use super::own::Own;
+use super::project_index::Index;
 use super::refresh::{Refresh, Refreshed, Verified};
 use super::snapshot::Snapshot;
 use super::source::V1Source;
@@ -19,10 +19,11 @@ use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
 use crate::v1::{Client, KeyId, V1Key};
 use crate::v2::time::Micros;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use uuid::Uuid;
 
@@ -286,17 +287,17 @@ impl Inner {
     }
 
     fn entry(&self, scope: &Scope) -> Arc<Entry> {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.lock();
         let new = || Arc::new(Entry::new(self.snapshot(scope)));
         Arc::clone(entries.entry(scope.clone()).or_insert_with(new))
     }
 
     fn known(&self, scope: &Scope) -> Option<Arc<Entry>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner).get(scope).cloned()
+        self.entries.lock().get(scope).cloned()
     }
 
     fn entries_where(&self, wanted: impl Fn(&Scope) -> bool) -> Vec<(Scope, Arc<Entry>)> {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.entries.lock();
         let found = entries.iter().filter(|(scope, _)| wanted(scope));
         found.map(|(scope, entry)| (scope.clone(), Arc::clone(entry))).collect()
     }

@@ -4,7 +4,7 @@
 //! is written beside its place and moved there, so that it is whole or absent. A file that is damaged, of
 //! another version or of another list is put aside with a line in the log, and the index is built anew.
 //!
-//! May use: this folder.
+//! May use: `v2`, this folder.
 
 use super::pool::Pools;
 use super::refresh::Verified;

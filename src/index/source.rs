@@ -1,7 +1,7 @@
 //! Where rows come from: the work item list of v1, page by page.
 //!
 //! A trait, so that the logic of building and refreshing is tested against a model that changes between any
-//! two calls. May use: `context`, `refusal`, `v1`, `translate` (the typed item).
+//! two calls. May use: `v2`, `context`, `refusal`, `v1`, `translate` (the typed item).
 
 use crate::context::Context;
 use crate::refusal::Refusal;

@@ -3,10 +3,10 @@
 //! Every 401 takes a slot of its address. When none is left, the answer is 429, and until the next slot is free
 //! credentials that were never proven are refused without asking v1, so that nobody can guess keys or have this
 //! gateway call v1 without end. Credentials that were proven before are let through all the same: one broken
-//! client must not lock out the others behind its address. May use: `buckets`.
+//! client must not lock out the others behind its address. May use: `refusal`, `buckets`.
 
 use super::buckets::Buckets;
-use super::{CredentialId, limited};
+use super::refused::{CredentialId, limited};
 use crate::refusal::Refusal;
 use moka::sync::Cache;
 use std::net::{IpAddr, Ipv6Addr};

@@ -9,18 +9,17 @@ mod attempts;
 mod buckets;
 mod clock;
 pub mod headers;
+mod refused;
 
 pub use attempts::Attempts;
 pub use buckets::Class;
+pub use refused::CredentialId;
 
 use crate::context::Standing;
 use crate::refusal::Refusal;
 use crate::settings::RateSettings;
 use buckets::Buckets;
-use std::time::Duration;
-
-/// SHA-256 of a credential as it was presented.
-pub type CredentialId = [u8; 32];
+use refused::limited;
 
 /// The limits of all classes, and of those without a credential.
 pub struct Limits {
@@ -53,10 +52,6 @@ impl Limits {
             }
         }
     }
-}
-
-fn limited(wait: Duration, detail: String) -> Refusal {
-    Refusal::RateLimited { retry_after: (wait.as_secs_f64().ceil() as u64).max(1), detail }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::*;
 use std::net::IpAddr;
+use std::time::Duration;
 use tokio::time::advance;
 
 const ADA: CredentialId = [1; 32];

@@ -12,7 +12,8 @@ use super::asker::{Asker, Tally};
 use super::pool::Share;
 use crate::refusal::Refusal;
 use bytes::Bytes;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// The budget; clones are the same one.
 #[derive(Debug, Clone)]
@@ -75,7 +76,7 @@ impl Memory {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock()
     }
 }
 
@@ -111,6 +112,14 @@ impl Reservation {
         self.bytes += bytes;
     }
 
+    /// Gives everything back, and can be grown again.
+    pub fn clear(&mut self) {
+        let mut state = self.memory.state();
+        state.used -= self.bytes;
+        state.holders.remove(self.asker, self.bytes);
+        self.bytes = 0;
+    }
+
     /// Bytes of this reservation.
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -124,9 +133,7 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        let mut state = self.memory.state();
-        state.used -= self.bytes;
-        state.holders.remove(self.asker, self.bytes);
+        self.clear();
     }
 }
 

@@ -24,6 +24,6 @@ pub use model::{
 pub use shapes::ShapeSpec;
 pub use texts::{Texts, Unreadable};
 pub use words::{
-    AnswerWord, KeepWord, MethodWord, ModeWord, OnCreateWord, RowsWord, SourceWord, StepWord, SurfaceWord,
-    TypeWord, WriteWord,
+    AnswerWord, KeepWord, MethodWord, ModeWord, OnCreateWord, RecordsWord, RowsWord, SourceWord, StepWord,
+    SurfaceWord, TypeWord, WriteWord,
 };

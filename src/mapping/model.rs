@@ -3,8 +3,8 @@
 
 use super::item::Item;
 use super::words::{
-    AnswerWord, KeepWord, MethodWord, ModeWord, OnCreateWord, RowsWord, SourceWord, StepWord, SurfaceWord,
-    TypeWord, WriteWord,
+    AnswerWord, KeepWord, MethodWord, ModeWord, OnCreateWord, RecordsWord, RowsWord, SourceWord, StepWord,
+    SurfaceWord, TypeWord, WriteWord,
 };
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -70,6 +70,8 @@ pub struct Head {
     pub about: String,
     /// Where records live.
     pub source: Option<SourceWord>,
+    /// Which records of the own store they are.
+    pub records: Option<RecordsWord>,
     /// Surface of its operations unless they say otherwise.
     pub surface: Option<SurfaceWord>,
     /// Name of the read shape.

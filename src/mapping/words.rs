@@ -12,6 +12,24 @@ pub enum SourceWord {
     Own,
 }
 
+/// A kind of record in the gateway's own store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RecordsWord {
+    /// Work item types.
+    Types,
+    /// Custom properties.
+    Properties,
+    /// Choices of a property.
+    Options,
+    /// Contexts of a property.
+    Contexts,
+    /// Properties on a type.
+    Attachments,
+    /// The one features record of a workspace.
+    Features,
+}
+
 /// Part of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -135,11 +153,11 @@ pub enum ModeWord {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum StepWord {
-    /// Reads the v1 collection.
+    /// Lists the records.
     ReadCollection,
-    /// Finds one record in it.
+    /// Shows one of them.
     ReadOne,
-    /// Creates a record at v1.
+    /// Creates a record.
     Create,
     /// Updates one.
     Update,
@@ -147,8 +165,6 @@ pub enum StepWord {
     Delete,
     /// A named Rust function.
     Special(String),
-    /// A named Rust function over the gateway's own store.
-    Own(String),
     /// Declared, not working yet.
     Pending,
 }
@@ -166,10 +182,9 @@ impl TryFrom<String> for StepWord {
             "pending" => Ok(Self::Pending),
             _ => match word.split_once(':') {
                 Some(("special", name)) if !name.is_empty() => Ok(Self::Special(name.into())),
-                Some(("own", name)) if !name.is_empty() => Ok(Self::Own(name.into())),
                 _ => Err(format!(
-                    "unknown step `{word}`; steps are read_collection, read_one, create, update, delete, pending, \
-                     special:<name> and own:<name>"
+                    "unknown step `{word}`; steps are read_collection, read_one, create, update, delete, pending \
+                     and special:<name>"
                 )),
             },
         }

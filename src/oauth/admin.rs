@@ -1,6 +1,6 @@
 //! Clients, gateway keys and secrets, as operators and owners handle them.
 //!
-//! May use: this folder, `access`, `store`.
+//! May use: `context`, `plan`, `refusal`, `v1`, this folder, `access`, `store`.
 
 use super::events::Event;
 use super::protocol::registration::Registrable;

@@ -11,10 +11,11 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
+use parking_lot::RwLock;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// Length of a nonce in bytes.
@@ -122,13 +123,13 @@ impl Keyring {
             return;
         }
         match read(path) {
-            Ok(ring) => *self.ring.write().unwrap_or_else(PoisonError::into_inner) = ring,
+            Ok(ring) => *self.ring.write() = ring,
             Err(error) => tracing::error!(%error, "the secrets stay as they were"),
         }
     }
 
     fn with_ring<T>(&self, look: impl FnOnce(&Ring) -> T) -> T {
-        look(&self.ring.read().unwrap_or_else(PoisonError::into_inner))
+        look(&self.ring.read())
     }
 }
 

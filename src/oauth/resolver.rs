@@ -3,7 +3,7 @@
 //! What was found is used again for a few seconds. A revocation in this process voids everything found before
 //! it, also what is just being looked up; other processes notice when those seconds are over.
 //!
-//! May use: `access` (the interface), `store`, `keyring`, `events`.
+//! May use: `refusal`, `v1`, `access` (the interface), `store`, `keyring`, `events`.
 
 use super::events::{Dead, Event, Events};
 use super::keyring::Keyring;
@@ -110,11 +110,10 @@ impl Resolver {
     }
 
     async fn alive(&self, known: EndedCredential, ended: bool, expires_at: i64) -> Result<(), Refusal> {
-        let why = match () {
-            () if ended => Dead::Revoked,
-            () if expires_at <= now() => Dead::Expired,
-            () => return Ok(()),
-        };
+        if !ended && expires_at > now() {
+            return Ok(());
+        }
+        let why = if ended { Dead::Revoked } else { Dead::Expired };
         self.events.happened(&Event::CredentialRefused { id: known.id, user: known.user, why }).await;
         Err(Refusal::ended_credential(known))
     }

@@ -2,7 +2,7 @@
 //!
 //! One impl block a concern: this file has consent and tokens, `admin` has clients, keys and secrets.
 //!
-//! May use: this folder, `access`, `settings`, `store`.
+//! May use: `plan`, `v1`, this folder, `access`, `settings`, `store`.
 
 use super::attempts::Attempts;
 use super::events::{Event, Events};
@@ -151,13 +151,14 @@ impl OAuth {
         redirect_uri: &str,
         verifier: Option<&str>,
     ) -> Result<TokenAnswer, OAuthError> {
-        let judge = |found: &Code| match () {
-            // Somebody else's client is told nothing and changes nothing.
-            () if found.client_id != client.id => Verdict::Ignore,
+        let judge = |found: &Code| {
+            if found.client_id != client.id {
+                // Somebody else's client is told nothing and changes nothing.
+                return Verdict::Ignore;
+            }
+            let proven = pkce::verified(found.challenge.as_deref(), verifier);
             // A wrong proof by the right client is somebody trying: one chance only.
-            () if found.redirect_uri != redirect_uri => Verdict::Burn,
-            () if !pkce::verified(found.challenge.as_deref(), verifier) => Verdict::Burn,
-            () => Verdict::Accept,
+            if found.redirect_uri == redirect_uri && proven { Verdict::Accept } else { Verdict::Burn }
         };
         let pair = Pair::new(&self.inner.settings);
         let tokens = |found: &Code| pair.rows(&found.scopes, &found.scopes);

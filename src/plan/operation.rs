@@ -1,6 +1,9 @@
 //! One operation of v2.
 
-use super::{Constant, Method, PathTemplate, Turn, ValueType};
+use super::kind::{Constant, Method, ValueType};
+use super::path::PathTemplate;
+use super::step::Step;
+use super::turn::Turn;
 
 /// What part of the service a path belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,27 +34,6 @@ pub enum TypeMode {
     Project,
     /// Types are managed per workspace.
     Workspace,
-}
-
-/// How an operation is carried out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
-    /// Reads the complete v1 collection; filters, orders and pages it here.
-    ReadCollection,
-    /// Finds one record in the collection.
-    ReadOne,
-    /// Creates a record at v1.
-    Create,
-    /// Updates a record at v1.
-    Update,
-    /// Deletes a record at v1.
-    Delete,
-    /// One named Rust function.
-    Special(String),
-    /// One named Rust function over the gateway's own store; both surfaces of a resource share it.
-    Own(String),
-    /// Declared; its behaviour comes with later work.
-    Pending,
 }
 
 /// v1 calls an operation costs, proofs of access excluded.

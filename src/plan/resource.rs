@@ -1,6 +1,8 @@
 //! One resource: its fields, and where v1 keeps its records.
 
-use super::{Constant, PathTemplate, ValueType};
+use super::kind::{Constant, ValueType};
+use super::path::PathTemplate;
+use super::step::Step;
 
 /// Where records live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,6 +11,34 @@ pub enum Source {
     V1,
     /// In the gateway's own store.
     Own,
+}
+
+/// A kind of record in the gateway's own store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnRecords {
+    /// Work item types.
+    Types,
+    /// Custom properties.
+    Properties,
+    /// Choices of a property.
+    Options,
+    /// Contexts of a property.
+    Contexts,
+    /// Properties on a type.
+    Attachments,
+    /// The one features record of a workspace.
+    Features,
+}
+
+impl OwnRecords {
+    /// Whether the own store carries this step out for such records.
+    pub fn has(self, step: Step) -> bool {
+        match (self, step) {
+            (Self::Features, Step::ReadOne | Step::Update) => true,
+            (Self::Features, _) | (Self::Attachments, Step::Update) => false,
+            (_, step) => !matches!(step, Step::Special(_) | Step::Pending),
+        }
+    }
 }
 
 /// A resource as its mapping file declares it.
@@ -22,6 +52,8 @@ pub struct Resource {
     pub about: String,
     /// Where its records live.
     pub source: Source,
+    /// Which records of the own store they are; none for resources behind v1, and where named functions do everything.
+    pub records: Option<OwnRecords>,
     /// Name of the read shape.
     pub shape: String,
     /// What v1 cannot give, for the list of known gaps.

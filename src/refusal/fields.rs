@@ -1,8 +1,6 @@
 //! Rejected fields of a request, in bounded memory: an answer never grows with the number of faults in a body.
 //!
-//! May use: this file's parent.
-
-use super::Refusal;
+//! May use: nothing of this crate.
 
 /// Most entries of `errors`; the others are counted.
 pub const MOST: usize = 100;
@@ -77,14 +75,6 @@ impl FieldErrors {
         self.kept.iter()
     }
 
-    /// `value` when nothing was rejected.
-    ///
-    /// # Errors
-    /// Else the `validation_error`.
-    pub fn or<T>(self, value: T) -> Result<T, Refusal> {
-        if self.is_empty() { Ok(value) } else { Err(Refusal::fields(self)) }
-    }
-
     /// The first fault in words, and how many others there are.
     pub(super) fn in_words(&self) -> String {
         let Some(first) = self.kept.first() else { return "The request is not valid.".to_owned() };
@@ -118,6 +108,7 @@ impl Extend<FieldError> for FieldErrors {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::refusal::Refusal;
 
     fn refused(count: usize) -> (String, usize) {
         let mut errors = FieldErrors::default();

@@ -4,7 +4,7 @@
 //! The key is proved like any other, and only projects whose card shows its owner the same rows are touched
 //! (rulings: refresh-ahead only when a service key is configured).
 
-use super::job::Runner;
+use super::runner::Runner;
 use crate::access::Caller;
 use crate::context::{Context, Priority};
 use crate::index::Scope;

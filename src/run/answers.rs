@@ -124,17 +124,21 @@ impl Answers {
         (!kept.about.iter().any(void)).then_some((kept.answer, kept.read.at))
     }
 
-    /// Reads with `read` and keeps a success; `about` tells what it shows.
+    /// Reads with `read` and keeps a success; `about` tells what it shows. None when that is something else than was
+    /// asked for, which is not kept: it would take the place of the last true answer.
     pub async fn read(
         &self,
         question: &Question,
         read: impl Future<Output = Result<V1Response, Refusal>>,
-        about: impl FnOnce(&V1Response) -> Vec<Matter>,
+        about: impl FnOnce(&V1Response) -> Option<Vec<Matter>>,
     ) -> Result<V1Response, Refusal> {
         let begun = self.now();
         let answer = read.await?;
-        if self.keeps && answer.status == 200 {
-            let kept = Kept { about: about(&answer), answer: answer.clone(), read: begun };
+        if self.keeps
+            && answer.status == 200
+            && let Some(about) = about(&answer)
+        {
+            let kept = Kept { about, answer: answer.clone(), read: begun };
             self.kept.insert(question.clone(), kept);
         }
         Ok(answer)
@@ -176,7 +180,7 @@ mod tests {
     }
 
     async fn read(answers: &Answers, body: &str) {
-        let about = |_: &V1Response| vec![Matter::Project(Uuid::nil()), Matter::Record(Uuid::nil())];
+        let about = |_: &V1Response| Some(vec![Matter::Project(Uuid::nil()), Matter::Record(Uuid::nil())]);
         answers.read(&question(), async { Ok(answer(body)) }, about).await.unwrap();
     }
 
@@ -211,7 +215,7 @@ mod tests {
             answers.written(Matter::Project(Uuid::nil()));
             Ok(answer("old"))
         };
-        answers.read(&question(), reading, |_| vec![Matter::Project(Uuid::nil())]).await.unwrap();
+        answers.read(&question(), reading, |_| Some(vec![Matter::Project(Uuid::nil())])).await.unwrap();
         assert_eq!(kept(&answers), None);
     }
 
@@ -219,8 +223,11 @@ mod tests {
     async fn nothing_is_kept_of_a_refusal_nor_when_nothing_may_be_used() {
         let answers = Answers::new(Duration::from_secs(60));
         let missing = async { Ok(V1Response { status: 404, ..answer("{}") }) };
-        answers.read(&question(), missing, |_| Vec::new()).await.unwrap();
+        answers.read(&question(), missing, |_| Some(Vec::new())).await.unwrap();
         assert_eq!(kept(&answers), None);
+        read(&answers, "1").await;
+        answers.read(&question(), async { Ok(answer("another record")) }, |_| None).await.unwrap();
+        assert_eq!(kept(&answers).as_deref(), Some("1"), "the last answer to what was asked");
         let answers = Answers::new(Duration::ZERO);
         read(&answers, "1").await;
         assert_eq!(kept(&answers), None);

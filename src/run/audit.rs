@@ -1,7 +1,7 @@
 //! What the audit log is told (O81): changes of features and of definitions, refused ones, and failed
 //! credentials. Work items are not audited.
 //!
-//! May use: `store` (the entry), `access` (where people were seen), the parts.
+//! May use: `refusal`, `store` (the entry), `access` (where people were seen), the parts.
 
 use super::{Origin, Runner};
 use crate::refusal::EndedCredential;

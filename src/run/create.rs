@@ -1,8 +1,9 @@
 //! Creates a record of a plain resource.
 
 use super::job::Job;
+use super::members::{Members, id_of};
 use super::shelf::Write;
-use super::write::{Members, created_but, id_of, refusable};
+use super::write::{created_but, refusable};
 use super::{Collection, checks};
 use crate::plan::{Resource, WriteKind};
 use crate::refusal::Refusal;

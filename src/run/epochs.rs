@@ -1,53 +1,15 @@
-//! Keeping what this process remembers of a project in step with other gateway processes on the same store.
+//! The last epoch of each project that this process has acted on; `catch_up` says what an epoch is.
 //!
-//! Each write to v1 raises the project's epoch before and after it; each read compares. Before, so that nobody
-//! keeps for long what a process that died in the middle has changed; after, so that the next read of every
-//! other process sees what was acknowledged. With a store of its own (SQLite) a process has nobody to tell.
-//! May use: `store`.
+//! May use: nothing of this crate.
 
-use super::job::Runner;
 use moka::sync::Cache;
 use uuid::Uuid;
 
 /// The last epoch of each project that this process has acted on.
-pub(super) struct Epochs(Cache<Uuid, i64>);
+pub(super) struct Epochs(pub(super) Cache<Uuid, i64>);
 
 impl Default for Epochs {
     fn default() -> Self {
         Self(Cache::new(100_000))
-    }
-}
-
-impl Runner {
-    /// Before a read or write in `project`: what is kept of it is dropped when another process wrote there.
-    pub(super) async fn catch_up(&self, project: Uuid) {
-        match self.store.epoch(project).await {
-            Ok(epoch) => self.reached(project, epoch, 0),
-            // Nobody can say what others did, so nothing kept counts; v1 itself still answers.
-            Err(_) => self.project_touched(project),
-        }
-    }
-
-    /// Tells other processes of a write in `project` that is about to be sent or was answered.
-    pub async fn announce(&self, project: Uuid) {
-        match self.store.bump_epoch(project).await {
-            Ok(epoch) => self.reached(project, epoch, 1),
-            Err(fault) => tracing::warn!(%project, %fault, "other gateway processes could not be told of a write"),
-        }
-    }
-
-    /// `epoch` is in force, `own` of its steps being this process's.
-    fn reached(&self, project: Uuid, epoch: i64, own: i64) {
-        if epoch == 0 {
-            // Nobody ever wrote there through this store, or this process has it to itself.
-            return;
-        }
-        let known = self.epochs.0.get(&project);
-        if known != Some(epoch) {
-            self.epochs.0.insert(project, epoch);
-        }
-        if known.unwrap_or(0) != epoch - own {
-            self.project_touched(project);
-        }
     }
 }

@@ -5,9 +5,9 @@
 //! record that is gone. That nothing was carried out is never proven, because v1 may still be at work; then the
 //! client is told. Without a fault none of this asks v1 anything. May use: what `run` may use.
 
-use super::collection::bad_data;
 use super::job::Job;
-use super::write::{Members, answer_of, id_of};
+use super::members::{Members, answer_of, id_of};
+use super::v1_faults::bad_data;
 use crate::plan::{Resource, Rows};
 use crate::refusal::Refusal;
 use crate::translate::{Fault, incoming, intent, modules};
@@ -160,7 +160,7 @@ impl Job {
         let query = format!("external_id={}&external_source={}", encode(id), encode(source));
         let request = V1Request::get(self.collection_path(self.work_items()?)?, query);
         let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await?;
-        Ok(if answer.status == 200 { vec![super::write::members(&answer)?] } else { Vec::new() })
+        Ok(if answer.status == 200 { vec![super::members::members(&answer)?] } else { Vec::new() })
     }
 
     async fn rows_of(&self, resource: &Resource) -> Result<Vec<Members>, Refusal> {

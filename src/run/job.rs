@@ -1,195 +1,27 @@
-//! The parts that carry calls out, and one call on its way.
+//! One call on its way, and what every step reads off it: operation, path, caller, body.
+//!
+//! May use: what `run` may use, but no step.
 
-use super::answers::Answers;
 use super::collection::Collection;
-use super::epochs::Epochs;
-use super::losses::Losses;
-use super::own::{self, KeptLists};
-use super::shelf::{Audience, Changes, Place, Shelf, Write};
-use super::{create, delete, list, special, update};
-use crate::access::{Access, Caller, ProjectCard};
+use super::runner::Runner;
+use super::shelf::{Audience, Place, Write};
+use crate::access::{Caller, ProjectCard};
 use crate::catalogue::Catalogue;
 use crate::context::Context;
-use crate::heavy::{self, Heavy, Input};
-use crate::index::Indexes;
-use crate::plan::{Operation, PathTemplate, Plan, Resource, Source, Step, TypeMode};
+use crate::heavy::{self, Input};
+use crate::plan::{Operation, PathTemplate, Resource, TypeMode};
 use crate::refusal::{FieldErrors, Refusal};
-use crate::settings::{TypeSettings, WorkflowSettings};
-use crate::store::{AuditActor, Store, Turn};
-use crate::translate::ReadShape;
-use crate::translate::members::Person;
-use crate::v1::{Client, V1Key};
+use crate::store::{AuditActor, Turn};
+use crate::v1::V1Key;
 use crate::v2::body::{self, Given};
 use crate::v2::tag::{self, IfMatch};
 use crate::v2::{Parameters, Reply};
 use bytes::Bytes;
-use moka::sync::Cache;
-use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
 use tokio::sync::Mutex;
 use uuid::Uuid;
-
-/// Projects remembered as compared.
-const COMPARED: u64 = 100_000;
-
-/// Deleted labels remembered.
-const DELETED: u64 = 100_000;
-/// New records remembered.
-const MADE: u64 = 1_000_000;
-/// Least time for which a new record is remembered as such.
-const REMEMBERED: Duration = Duration::from_secs(60);
-/// Time after which v1 has cleaned up behind a delete; it does so within a fraction of a second (trap 39).
-const CLEANED_UP: Duration = Duration::from_secs(60);
-
-/// What can be set about carrying out.
-#[derive(Debug, Clone)]
-pub struct RunnerSettings {
-    /// How long a collection is served from memory.
-    pub collection_ttl: Duration,
-    /// Refuse unknown parameters of lists (O6).
-    pub strict_query: bool,
-    /// Time allowed to work that several requests share, and to a write whose client left.
-    pub shared_work: Duration,
-    /// Workflow rules of projects.
-    pub workflow: WorkflowSettings,
-    /// Work item types.
-    pub types: TypeSettings,
-    /// How long v1 may still carry out a write whose answer was lost.
-    pub late_write: Duration,
-    /// Age up to which collections and indices are used while v1's quota is short.
-    pub stretch: Duration,
-    /// Age up to which whatever is kept is used while v1 is unreachable or failing.
-    pub stale_if_error: Duration,
-    /// A key of the gateway's own that reads indices.
-    pub service_key: Option<V1Key>,
-    /// Most writes that wait for the same record or rule.
-    pub writers_waiting: usize,
-}
-
-/// Everything calls are carried out with.
-pub struct Runner {
-    pub(super) plan: Arc<Plan>,
-    pub(super) shapes: Vec<ReadShape>,
-    pub(super) client: Client,
-    pub(super) access: Access,
-    pub(super) store: Store,
-    pub(super) indexes: Indexes,
-    pub(super) heavy: Heavy,
-    pub(super) collections: Shelf<Collection>,
-    pub(super) rosters: Shelf<Vec<Person>>,
-    pub(super) sets: Shelf<HashSet<Uuid>>,
-    pub(super) answers: Answers,
-    pub(super) own_lists: KeptLists,
-    /// Labels deleted a moment ago, which v1 may still show on items.
-    pub(super) deleted_labels: Cache<Uuid, ()>,
-    /// Records made a moment ago by requests of this process, each the answer of one request only.
-    made: Cache<Uuid, ()>,
-    /// Projects whose recorded items were held against an index lately.
-    pub(super) compared: Cache<Uuid, ()>,
-    pub(super) changes: Arc<Changes>,
-    pub(super) epochs: Epochs,
-    pub(super) losses: Losses,
-    pub(super) settings: RunnerSettings,
-    /// Which project had an identifier when it was last seen, by workspace.
-    identifiers: Cache<(Box<str>, Box<str>), Uuid>,
-}
-
-/// Identifiers remembered.
-const IDENTIFIERS: u64 = 10_000;
-
-impl Runner {
-    /// Puts the parts together.
-    pub fn new(
-        plan: Arc<Plan>,
-        client: Client,
-        access: Access,
-        store: Store,
-        indexes: Indexes,
-        settings: RunnerSettings,
-    ) -> Self {
-        let changes = Arc::<Changes>::default();
-        Self {
-            shapes: plan.resources.iter().map(ReadShape::of).collect(),
-            collections: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
-            rosters: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
-            sets: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
-            answers: Answers::new(settings.stale_if_error),
-            own_lists: KeptLists::default(),
-            deleted_labels: Cache::builder().time_to_live(CLEANED_UP).max_capacity(DELETED).build(),
-            made: Cache::builder().time_to_live(settings.late_write * 2 + REMEMBERED).max_capacity(MADE).build(),
-            compared: Cache::builder().time_to_live(indexes.sweep()).max_capacity(COMPARED).build(),
-            plan,
-            client,
-            access,
-            store,
-            indexes,
-            heavy: Heavy::for_this_machine(),
-            changes,
-            epochs: Epochs::default(),
-            losses: Losses::default(),
-            settings,
-            identifiers: Cache::new(IDENTIFIERS),
-        }
-    }
-
-    /// Takes a new record for the one that a create has made; false when another create was told of it.
-    pub(super) fn claim_new(&self, id: Uuid) -> bool {
-        self.made.entry(id).or_insert(()).is_fresh()
-    }
-
-    /// Remembers which project an identifier belongs to.
-    pub(super) fn learn_identifier(&self, workspace: &str, card: &ProjectCard) {
-        let place = (Box::from(workspace), Box::from(&*card.identifier));
-        if self.identifiers.get(&place) != Some(card.id) {
-            self.identifiers.insert(place, card.id);
-        }
-    }
-
-    /// The project that had this identifier; whoever uses it proves it.
-    pub(super) fn project_with(&self, workspace: &str, identifier: &str) -> Option<Uuid> {
-        self.identifiers.get(&(Box::from(workspace), Box::from(identifier)))
-    }
-
-    /// The plan calls are carried out by.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    /// Something in this project was written to v1 past the plan: what is kept of it is dropped, and its
-    /// index asks v1 before it answers again.
-    pub fn project_touched(&self, project: Uuid) {
-        self.changes.in_project(project);
-        self.indexes.touched(project);
-        self.void_project(project);
-    }
-
-    /// Something in this workspace was written to v1 past the plan.
-    pub fn workspace_touched(&self, workspace: &str) {
-        self.changes.in_workspace(workspace);
-        self.indexes.touched_workspace(workspace);
-        self.void_workspace(workspace);
-    }
-}
-
-/// A refusal of a write of which v1 has, or may have, carried out a part. What is wrong with the request itself, and
-/// what says already how far the write came, stays as it is.
-fn told(refusal: Refusal) -> Refusal {
-    let what = match &refusal {
-        Refusal::OutcomeUnknown { .. } => return refusal,
-        Refusal::UpstreamError { detail, .. } | Refusal::UpstreamFault { detail, .. } => detail.clone(),
-        other if other.status() >= 500 || other.status() == 429 => format!("It then failed ({}).", other.code()),
-        _ => return refusal,
-    };
-    let timed_out = refusal.status() == 504;
-    Refusal::outcome_unknown(
-        format!("The service behind was written to. {what}"),
-        format!("{refusal:?}"),
-        timed_out,
-    )
-}
 
 /// A request that passed the gate.
 pub struct Call {
@@ -247,91 +79,6 @@ impl Job {
         self.reading_as(self.call.operation, self.call.parameters.clone())
     }
 
-    /// Carries the call out. Writes wait for their turn with the client, and then run as tasks of their own, so that
-    /// a client that leaves, or a deadline that passes, never stops them half-way.
-    ///
-    /// # Errors
-    /// Any refusal.
-    pub async fn run(mut self) -> Result<Reply, Refusal> {
-        self.parse_large_body().await?;
-        if !self.operation().method.writes() {
-            self.catch_up().await;
-            return self.step().await;
-        }
-        let turn = self.wait_for_turn().await?;
-        let task = tokio::spawn(async move { self.outlasting_the_client().in_turn(turn).await });
-        task.await.unwrap_or_else(|gone| Err(Refusal::internal(format!("a write ended: {gone}"))))
-    }
-
-    async fn catch_up(&self) {
-        if let Some(card) = &self.call.card {
-            self.runner.catch_up(card.id).await;
-        }
-    }
-
-    /// A write whose turn it is: nothing read before this counts, and the turn ends when all of it is done and told.
-    async fn in_turn(self, turn: Turn) -> Result<Reply, Refusal> {
-        let held = Arc::clone(&self.turn);
-        *held.lock().await = Some(turn);
-        self.catch_up().await;
-        let project = self.call.card.as_ref().map(|card| card.id);
-        let announced = project.filter(|_| self.resource().source == Source::V1);
-        let outcome = self.announced_step(announced).await;
-        drop(held.lock().await.take());
-        outcome
-    }
-
-    fn outlasting_the_client(mut self) -> Self {
-        self.call.ctx = self.call.ctx.for_shared_work(self.runner.settings.shared_work);
-        self
-    }
-
-    /// Carries a write out, told to other gateway processes before and after when it goes to v1.
-    async fn announced_step(self, project: Option<Uuid>) -> Result<Reply, Refusal> {
-        let Some(project) = project else { return self.told_step().await };
-        let (runner, void) = (Arc::clone(&self.runner), self.voiding());
-        runner.announce(project).await;
-        let outcome = self.told_step().await;
-        void(&outcome);
-        runner.announce(project).await;
-        outcome
-    }
-
-    /// Carries the call out; what fails after v1 has, or may have, carried out a part of it says so, and never
-    /// invites to repeat it.
-    async fn told_step(self) -> Result<Reply, Refusal> {
-        let (touched, runner) = (Arc::clone(&self.touched), Arc::clone(&self.runner));
-        let project = self.call.card.as_ref().map(|card| card.id);
-        let outcome = self.step().await;
-        match outcome {
-            Err(refusal) if touched.load(Ordering::SeqCst) => {
-                // Who looks the record up now must see what v1 shows now.
-                project.into_iter().for_each(|project| runner.project_touched(project));
-                Err(told(refusal))
-            }
-            outcome => outcome,
-        }
-    }
-
-    async fn step(self) -> Result<Reply, Refusal> {
-        self.hold_precondition().await?;
-        self.carried_out().await
-    }
-
-    /// The operation itself.
-    pub(super) async fn carried_out(self) -> Result<Reply, Refusal> {
-        match self.operation().step.clone() {
-            Step::ReadCollection => list::list(&self).await,
-            Step::ReadOne => list::one(&self).await,
-            Step::Create => create::create(&self).await,
-            Step::Update => update::update(&self).await,
-            Step::Delete => delete::delete(&self).await,
-            Step::Special(name) => special::run(&name, &self).await,
-            Step::Own(name) => own::run(&name, &self).await,
-            Step::Pending => Err(Refusal::NotImplemented { operation: self.operation().id.clone() }),
-        }
-    }
-
     /// The caller as the audit log names it. Keys and tokens act, so the person is never there themselves.
     pub fn actor(&self) -> AuditActor {
         let (user, origin) = (&self.call.caller.user, &self.call.origin);
@@ -357,11 +104,6 @@ impl Job {
     pub(super) fn resource_named(&self, name: &str) -> Result<&Resource, Refusal> {
         let resource = self.runner.plan.resource(name);
         resource.ok_or_else(|| Refusal::internal(format!("no {name} in the plan")))
-    }
-
-    pub(super) fn shape_of(&self, resource: &Resource) -> Result<&ReadShape, Refusal> {
-        let index = self.runner.plan.resources.iter().position(|known| known.name == resource.name);
-        index.map(|index| &self.runner.shapes[index]).ok_or_else(|| Refusal::internal("a resource without shape"))
     }
 
     /// The mode in which the workspace manages its types.

@@ -5,7 +5,7 @@ use super::job::Job;
 use crate::plan::Resource;
 use crate::refusal::Refusal;
 use crate::translate::Held;
-use crate::v2::{Reply, page, query};
+use crate::v2::{Reply, query};
 use std::sync::Arc;
 use std::time::Instant;
 use uuid::Uuid;
@@ -15,8 +15,7 @@ pub(super) async fn list(job: &Job) -> Result<Reply, Refusal> {
     let call =
         query::read_list(job.operation(), job.resource(), &job.call.parameters, job.runner.settings.strict_query)?;
     let loaded = job.load(job.resource()).await?;
-    let records = loaded.thing.rows().iter().map(|held| &held.record);
-    Ok(Reply::json(200, page::answer(records, &call)))
+    job.page_of(loaded.thing, call).await
 }
 
 /// Finds one record in the collection.

@@ -7,9 +7,9 @@
 //!
 //! May use: what `run` may use.
 
-use super::fields::{Newest, newest};
+use super::items::fields::{Newest, newest};
 use super::job::Job;
-use crate::plan::{Answer, Method, Source, Step};
+use crate::plan::{Answer, Method, OwnRecords, Source, Special, Step};
 use crate::refusal::Refusal;
 use crate::translate::comments;
 use crate::v2::body::Given;
@@ -87,7 +87,7 @@ impl Job {
         self.operation().method == Method::Post
             && self.sibling(Answer::Page, "").is_some()
             && self.retrieve().is_some()
-            && !matches!(&self.operation().step, Step::Own(name) if name == "attachments_attach")
+            && self.resource().records != Some(OwnRecords::Attachments)
     }
 
     /// The operation that reads at the path of this one and `suffix`.
@@ -105,7 +105,7 @@ impl Job {
     }
 
     async fn look_at_verb(&self) -> Result<Looked, Refusal> {
-        let archives = matches!(&self.operation().step, Step::Special(name) if name == "work_item_archive");
+        let archives = self.operation().step == Step::Special(Special::WorkItemArchive);
         if !archives {
             return Ok(Looked::Absent);
         }

@@ -1,18 +1,22 @@
-//! What reads make do with while v1 is unreachable, does not answer or answers 5xx: whatever is kept, up to
-//! `cache.stale_if_error`, said in `Age`, `Cache-Status` and `Server-Timing`.
+//! What reads make do with while v1 is unreachable, does not answer or answers 5xx, and when a list changes faster
+//! than it can be read: whatever is kept, up to `cache.stale_if_error`, said in `Age`, `Cache-Status` and
+//! `Server-Timing`.
 //!
 //! Only what is there is taken from older data. That something is *not* there is never concluded from it, nor is
 //! anything settled by it, and what a write has voided is not used. Proofs of access follow a rule of their own
 //! (`access::remembered`). Writes never look at older data. May use: what `run` may use.
 
 use super::answers::{Matter, Question, Shown};
-use super::job::{Job, Runner};
+use super::job::Job;
+use super::runner::Runner;
 use crate::context::Note;
 use crate::index::{Index, Scope};
 use crate::plan::Source;
 use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
 use crate::v1::{V1Error, V1Request, V1Response};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -54,6 +58,36 @@ impl Job {
         }
     }
 
+    /// [`Job::or_older`] for the list at this v1 path: `older` is used also when the list kept changing while it was
+    /// read, and then by all who ask in the time a collection is usually used again, so that v1 is not asked for it
+    /// again and again in vain.
+    pub(super) async fn list_or_older<T>(
+        &self,
+        path: &Arc<str>,
+        older: impl Fn() -> Option<(T, Instant)>,
+        work: impl Future<Output = Result<T, Refusal>> + Unpin,
+    ) -> Result<T, Refusal> {
+        let (ctx, restless) = (&self.call.ctx, &self.runner.restless);
+        if !ctx.tolerant {
+            return work.await;
+        }
+        let list = (Arc::clone(path), self.audience()?);
+        let failure = match restless.get(&list) {
+            Some(failure) if older().is_some() => failure,
+            _ => match self.or_older(&older, work).await {
+                Err(failure @ Refusal::KeptChanging { .. }) => {
+                    restless.insert(list, failure.clone());
+                    failure
+                }
+                outcome => return outcome,
+            },
+        };
+        // It may have been voided meanwhile.
+        let (thing, read_at) = older().ok_or(failure)?;
+        ctx.meter.outran(read_at);
+        Ok(thing)
+    }
+
     /// The index as it is, for a time of trouble, and when it was read.
     pub(super) fn older_index(&self, scope: &Scope) -> Option<(Arc<Index>, Instant)> {
         let runner = &self.runner;
@@ -73,15 +107,16 @@ impl Job {
         record: Option<Uuid>,
     ) -> Result<V1Response, Refusal> {
         let (shown, about) = (Shown::Class(self.audience()?), self.about(record)?);
-        self.ask_kept(shown, request, move |_| about).await
+        self.ask_kept(shown, request, move |answer| is_of(record, answer).then_some(about)).await
     }
 
-    /// [`Job::ask_project`] for reads whose place is known only from their answer; `about` tells it.
+    /// [`Job::ask_project`] for reads whose place is known only from their answer; `about` tells it, or that the answer
+    /// is none to what was asked.
     pub(super) async fn ask_kept(
         &self,
         shown: Shown,
         request: V1Request,
-        about: impl FnOnce(&V1Response) -> Vec<Matter>,
+        about: impl FnOnce(&V1Response) -> Option<Vec<Matter>>,
     ) -> Result<V1Response, Refusal> {
         let question = Question::new(shown, &request);
         let older = || self.runner.answers.kept(&question);
@@ -106,7 +141,7 @@ impl Job {
             }
             .and_then(|(index, read_at)| Some((Seen::Row(Box::new(index.get(id)?)), read_at)))
         };
-        let asking = self.ask_and_keep(&question, request, move |_| about);
+        let asking = self.ask_and_keep(&question, request, move |answer| is_of(Some(id), answer).then_some(about));
         self.or_older(older, Box::pin(async { asking.await.map(Seen::Answer) })).await
     }
 
@@ -120,7 +155,7 @@ impl Job {
         &self,
         question: &Question,
         request: V1Request,
-        about: impl FnOnce(&V1Response) -> Vec<Matter>,
+        about: impl FnOnce(&V1Response) -> Option<Vec<Matter>>,
     ) -> Result<V1Response, Refusal> {
         let (runner, ctx) = (&self.runner, &self.call.ctx);
         if !ctx.tolerant {
@@ -214,7 +249,51 @@ fn asking(
     async move { runner.client.ask(&key, request, &ctx).await }
 }
 
+/// Whether an answer shows the record that was asked for, or is a page when none was.
+fn is_of(record: Option<Uuid>, answer: &V1Response) -> bool {
+    #[derive(Deserialize)]
+    struct Record {
+        id: Uuid,
+    }
+    #[derive(Deserialize)]
+    struct Page {
+        #[serde(rename = "results")]
+        _rows: Vec<IgnoredAny>,
+    }
+    match record {
+        Some(asked) => serde_json::from_slice(&answer.body).is_ok_and(|shown: Record| shown.id == asked),
+        None => serde_json::from_slice::<Page>(&answer.body).is_ok(),
+    }
+}
+
 /// v1 has not answered while something older was at hand.
 fn no_answer() -> Refusal {
     V1Error::Timeout { maybe_done: false }.refusal()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_record_that_was_asked_for_is_its_answer() {
+        let id = Uuid::from_u128(7);
+        let answer =
+            |body: &str| V1Response { status: 200, body: body.to_owned().into(), is_json: true, retry_after: None };
+        let own = format!(r#"{{"name": "n", "id": "{id}"}}"#);
+        let another = own.replace('7', "8");
+        for (record, body, is) in [
+            (Some(id), own.as_str(), true),
+            (Some(id), another.as_str(), false),
+            (Some(id), r#"{"name": "n"}"#, false),
+            (Some(id), r#"{"id": "seven"}"#, false),
+            (Some(id), "null", false),
+            (None, r#"{"results": [{}, {}], "total_count": 2}"#, true),
+            (None, r#"{"results": null}"#, false),
+            (None, own.as_str(), false),
+            (None, "[]", false),
+        ] {
+            assert_eq!(is_of(record, &answer(body)), is, "{record:?}: {body}");
+        }
+    }
 }

@@ -2,9 +2,9 @@
 //!
 //! May use: what `run` may use.
 
-use super::{item_lookup, item_page};
 use crate::index::{Columns, Needs};
 use crate::plan::{Operation, Plan, Resource};
+use crate::run::items::{lookup, page};
 use crate::v2::query::ListCall;
 
 /// Where a list of work items comes from while no index of the project is built.
@@ -20,10 +20,10 @@ pub enum ItemsFrom {
 
 /// Where the work items of `call` come from.
 pub fn items_from(resource: &Resource, call: &ListCall) -> ItemsFrom {
-    if item_lookup::wanted(resource, call).is_some() {
+    if lookup::wanted(resource, call).is_some() {
         return if item_needs(resource, call) == Needs::default() { ItemsFrom::LookUp } else { ItemsFrom::Index };
     }
-    if item_page::is_possible(call) { ItemsFrom::Page } else { ItemsFrom::Index }
+    if page::is_possible(call) { ItemsFrom::Page } else { ItemsFrom::Index }
 }
 
 /// What the index needs beside the items to answer `call`.

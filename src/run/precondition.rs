@@ -8,9 +8,9 @@
 //!
 //! May use: what `run` may use.
 
-use super::fields::{Looking, recorded};
+use super::items::fields::{Looking, recorded};
 use super::job::{Call, Job};
-use crate::plan::{Source, Step};
+use crate::plan::{Source, Special, Step};
 use crate::refusal::Refusal;
 use crate::store::{ItemValues, ProjectItems};
 use crate::translate::work_items::{Item, version_text};
@@ -52,7 +52,7 @@ impl Job {
     }
 
     fn brings_back(&self) -> bool {
-        matches!(&self.operation().step, Step::Special(name) if name == "work_item_unarchive")
+        self.operation().step == Step::Special(Special::WorkItemUnarchive)
     }
 
     /// The same call as one that reads by another operation, from the same path.

@@ -1,8 +1,8 @@
 //! Rosters: people as v1 lists them, kept like collections.
 
-use super::collection::bad_data;
 use super::job::Job;
 use super::shelf::Loaded;
+use super::v1_faults::bad_data;
 use crate::refusal::Refusal;
 use crate::translate::Fault;
 use crate::translate::members::{self, Person};

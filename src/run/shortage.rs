@@ -37,8 +37,8 @@ impl Job {
     pub(super) fn uses(&self, read_at: Instant, asked: Instant, usual: Duration) {
         let meter = &self.call.ctx.meter;
         let older = read_at < asked && asked - read_at >= usual;
-        // What is used because v1 is away has been told already.
-        let told = meter.notes().contains(&Note::Outage);
+        // What is used because v1 gave nothing newer has been told already.
+        let told = meter.makes_do();
         if older && !told { meter.stretched(read_at) } else { meter.used(read_at) }
     }
 
@@ -74,7 +74,7 @@ impl Job {
                     let read_at = kept.read_at;
                     Some((kept, read_at))
                 };
-                match self.or_older(older, Box::pin(shelf.load(place, audience, read))).await {
+                match self.list_or_older(&place.path, older, Box::pin(shelf.load(place, audience, read))).await {
                     Err(refusal @ Refusal::RateLimited { .. }) if self.may_stretch() => kept().ok_or(refusal)?,
                     outcome => outcome?,
                 }
@@ -102,7 +102,7 @@ impl Job {
             }
             outcome
         };
-        let outcome = self.or_older(|| self.older_index(scope), Box::pin(fresh)).await;
+        let outcome = self.list_or_older(&scope.path, || self.older_index(scope), Box::pin(fresh)).await;
         match outcome {
             Err(refusal @ (Refusal::RateLimited { .. } | Refusal::IndexBuilding { .. })) if self.may_stretch() => {
                 self.kept_index(scope).ok_or(refusal)

@@ -2,8 +2,8 @@
 
 use super::create::{finish, refused_field};
 use super::job::Job;
+use super::members::Members;
 use super::shelf::{Loaded, Write};
-use super::write::Members;
 use super::{Collection, checks};
 use crate::plan::{Resource, WriteKind};
 use crate::refusal::Refusal;

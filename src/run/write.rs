@@ -1,20 +1,17 @@
 //! Single writes to v1 and what their answers mean.
 
-use super::collection::bad_data;
 use super::find_out;
 use super::job::Job;
+use super::members::{Members, answer_of, id_of, json, members};
+use super::writing::Sending;
 use crate::plan::{Keep, Resource, WriteKind};
 use crate::refusal::Refusal;
 use crate::store::OverlayValue;
 use crate::translate::outgoing::Outgoing;
-use crate::translate::{Fault, Held, intent, members_once, refusal};
+use crate::translate::{Held, intent, refusal};
 use crate::v1::{Doubt, Method, NotDone, Outcome, Room, V1Error, V1Request, V1Response};
-use serde_json::{Map, Value};
-use std::sync::atomic::Ordering;
+use serde_json::Value;
 use uuid::Uuid;
-
-/// Members of a JSON object.
-pub(super) type Members = Map<String, Value>;
 
 impl Job {
     /// POST on the collection; the answer's members.
@@ -137,13 +134,12 @@ impl Job {
     }
 
     async fn write(&self, request: V1Request) -> Outcome {
+        let sending = Sending::begin(&self.touched);
         let outcome = self.runner.client.write(self.key(), request, &self.call.ctx).await;
+        sending.ended(!matches!(outcome, Outcome::NotDone(_)));
         match &outcome {
-            Outcome::Done(_) => self.touched.store(true, Ordering::SeqCst),
-            Outcome::Unknown(doubt) => {
-                self.touched.store(true, Ordering::SeqCst);
-                tracing::warn!(cause = doubt.cause, "what v1 did is not known");
-            }
+            Outcome::Done(_) => {}
+            Outcome::Unknown(doubt) => tracing::warn!(cause = doubt.cause, "what v1 did is not known"),
             Outcome::NotDone(NotDone::Refused(refusal)) => drop(self.noting_lost_key(refusal.clone())),
             Outcome::NotDone(NotDone::Answered(_)) => {}
         }
@@ -232,12 +228,6 @@ impl Job {
     }
 }
 
-/// Id in the answer of a create.
-pub(super) fn id_of(v1: &Members) -> Result<Uuid, Refusal> {
-    let id = v1.get("id").and_then(Value::as_str).and_then(|text| Uuid::try_parse(text).ok());
-    id.ok_or_else(|| bad_data(&Fault("a created record has no id".into())))
-}
-
 /// Says that the record exists although something after its creation failed.
 pub(super) fn created_but(id: Uuid) -> impl Fn(Refusal) -> Refusal {
     partly_done(format!(
@@ -292,18 +282,4 @@ pub(super) fn refusable<'r>(resource: &'r Resource, sent: &'r Members) -> impl I
     let candidates = resource.fields.iter().filter(|field| field.keep == Keep::OverlayIfRefused);
     let named = candidates.filter_map(|field| Some((field.name.as_str(), field.v1.as_deref()?)));
     named.filter(|(_, key)| sent.contains_key(*key))
-}
-
-/// Members of a success.
-pub(super) fn members(answer: &V1Response) -> Result<Members, Refusal> {
-    members_once(&answer.body).map_err(|fault| bad_data(&fault))
-}
-
-/// Members that were looked up, as the answer that should have been v1's.
-pub(super) fn answer_of(status: u16, members: &Members) -> V1Response {
-    V1Response { status, body: json(members).into(), is_json: true, retry_after: None }
-}
-
-fn json(members: &Members) -> Vec<u8> {
-    serde_json::to_vec(members).unwrap_or_default()
 }

@@ -1,9 +1,9 @@
 //! What is wrong with the settings: every fault with its setting, where the value came from and the
 //! remedy.
 //!
-//! May use: `settings::source`.
+//! May use: `settings::origin`.
 
-use super::source::Origin;
+use super::origin::Origin;
 use std::fmt;
 
 /// One fault in the settings.

@@ -1,6 +1,6 @@
 //! How long and how much is kept of requests that clients may repeat.
 
-use super::listen::positive;
+use super::bounded::positive;
 use super::reader::Reader;
 use super::value::Size;
 use std::time::Duration;

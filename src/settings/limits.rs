@@ -1,9 +1,8 @@
 //! How much one request may take, and how many there may be at once.
 
-use super::listen::positive;
+use super::bounded::{at_once, positive, some_bytes};
 use super::rate::RateSettings;
 use super::reader::Reader;
-use super::value::Size;
 use std::time::Duration;
 
 /// The limits (`[limits]`).
@@ -67,16 +66,6 @@ impl LimitSettings {
     }
 }
 
-pub(super) fn at_once(from: &mut Reader, key: &str) -> usize {
-    let allowed = |count: &usize| (1..=1_000_000).contains(count);
-    from.get_where(key, "a whole number from 1 to 1000000", allowed)
-}
-
 fn in_per_cent(share: &usize) -> bool {
     (1..=100).contains(share)
-}
-
-/// A size that must not be zero.
-pub(super) fn some_bytes(from: &mut Reader, key: &str) -> usize {
-    from.get_where(key, "a size above zero", |size: &Size| size.0 > 0).0
 }

@@ -1,6 +1,6 @@
 //! Where and how the gateway accepts connections.
 
-use super::limits::{at_once, some_bytes};
+use super::bounded::{at_once, positive, some_bytes};
 use super::reader::Reader;
 use super::value::Size;
 use std::net::SocketAddr;
@@ -57,9 +57,4 @@ fn in_fields(count: &usize) -> bool {
 fn head_size(from: &mut Reader) -> usize {
     let allowed = |size: &Size| (SMALLEST_HEAD..=LARGEST_HEAD).contains(&size.0);
     from.get_where("listen.max_header_size", "a size from \"8KiB\" to \"1MiB\"", allowed).0
-}
-
-/// A duration that must not be zero.
-pub(super) fn positive(from: &mut Reader, key: &str) -> Duration {
-    from.get_where(key, "a duration above zero, such as \"30s\"", |time: &Duration| !time.is_zero())
 }

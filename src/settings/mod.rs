@@ -8,6 +8,7 @@
 //!
 //! May use: nothing of this crate. May be used by every folder.
 
+mod bounded;
 mod cache;
 mod cors;
 mod edge;
@@ -18,6 +19,7 @@ mod limits;
 mod listen;
 mod log;
 mod oauth;
+mod origin;
 mod public;
 mod rate;
 mod reader;
@@ -40,11 +42,12 @@ pub use limits::LimitSettings;
 pub use listen::ListenSettings;
 pub use log::{LogFormat, LogSettings};
 pub use oauth::OAuthSettings;
+pub use origin::Origin;
 pub use public::PublicSettings;
 pub use rate::RateSettings;
 pub use ready::ReadySettings;
 pub use secrets::SecretSettings;
-pub use source::{DEFAULTS, ENVIRONMENT_PREFIX, FILE_VARIABLE, Origin};
+pub use source::{DEFAULTS, ENVIRONMENT_PREFIX, FILE_VARIABLE};
 pub use store::StoreSettings;
 pub use types::TypeSettings;
 pub use upstream::UpstreamSettings;

@@ -1,6 +1,6 @@
 //! How the authorization server gives out codes, tokens and keys.
 
-use super::listen::positive;
+use super::bounded::positive;
 use super::reader::Reader;
 use std::time::Duration;
 

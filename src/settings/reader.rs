@@ -6,7 +6,8 @@
 //! May use: `settings::source`, `settings::value`, `settings::error`.
 
 use super::error::{SettingFault, SettingsError};
-use super::source::{self, Entries, Entry, Origin};
+use super::origin::Origin;
+use super::source::{self, Entries, Entry};
 use super::value::Setting;
 use std::collections::BTreeSet;
 

@@ -7,10 +7,12 @@ use super::reader::Reader;
 pub struct ReadySettings {
     /// Whether it is not ready while v1 cannot be used.
     pub needs_v1: bool,
+    /// Whether it is not ready while the store can only be read.
+    pub needs_writes: bool,
 }
 
 impl ReadySettings {
     pub(super) fn read(from: &mut Reader) -> Self {
-        Self { needs_v1: from.get("ready.needs_v1") }
+        Self { needs_v1: from.get("ready.needs_v1"), needs_writes: from.get("ready.needs_writes") }
     }
 }

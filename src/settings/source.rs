@@ -4,9 +4,10 @@
 //! Goal: an error can always say which line or variable to change. May use: `settings::error`.
 
 use super::error::{SettingFault, SettingsError};
+use super::origin::Origin;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -18,35 +19,6 @@ pub const ENVIRONMENT_PREFIX: &str = "CAUSEWAY_";
 
 /// Variable that names the settings file; read by the command line, not a setting itself.
 pub const FILE_VARIABLE: &str = "CAUSEWAY_CONFIG";
-
-/// Where a value came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
-    /// The compiled-in defaults.
-    Default,
-    /// A settings file.
-    File {
-        /// The file as it was named.
-        path: PathBuf,
-        /// Line, counted from 1.
-        line: usize,
-    },
-    /// An environment variable, by name.
-    Environment(String),
-    /// The command line.
-    Flag,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Default => f.write_str("built-in default"),
-            Self::File { path, line } => write!(f, "{}, line {line}", path.display()),
-            Self::Environment(variable) => write!(f, "environment variable {variable}"),
-            Self::Flag => f.write_str("command line"),
-        }
-    }
-}
 
 /// A value as written, before its type is known.
 #[derive(Debug, Clone, PartialEq)]

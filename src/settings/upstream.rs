@@ -1,7 +1,7 @@
 //! The existing deployment behind the gateway.
 
+use super::bounded::positive;
 use super::error::{SettingFault, SettingsError};
-use super::listen::positive;
 use super::reader::Reader;
 use super::source::variable;
 use super::value::{HttpAddress, Secret, Size};

@@ -2,11 +2,12 @@
 //!
 //! May use: `v2` (times), this folder.
 
-use super::Store;
 use super::engine::{json_list, sql};
 use super::error::StoreError;
-use super::items::{OwnWrite, bump, touch};
+use super::items::{bump, touch};
+use super::recorded::OwnWrite;
 use super::rows::read_id;
+use super::service::Store;
 use crate::v2::time::Micros;
 use sqlx::Row;
 use std::collections::HashMap;

@@ -2,10 +2,10 @@
 //!
 //! May use: this folder.
 
-use super::Store;
 use super::audit_search::search_text;
 use super::engine::now;
 use super::error::StoreError;
+use super::service::Store;
 use serde_json::Value;
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;

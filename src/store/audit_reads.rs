@@ -3,9 +3,10 @@
 //! May use: this folder, `v2` (times).
 
 use super::audit_search::{BETWEEN, folded};
+use super::engine::Engine;
 use super::engine::{Kind, json_list, sql};
 use super::error::StoreError;
-use super::{Engine, Store};
+use super::service::Store;
 use crate::v2::time::{self, Micros};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;

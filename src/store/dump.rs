@@ -4,9 +4,9 @@
 //! counts them, so that a dump that was cut off is known for one. Neither direction holds more than a row.
 //! May use: this folder.
 
-use super::Store;
 use super::engine::{Engine, Kind, sql};
 use super::error::StoreError;
+use super::service::Store;
 use super::tables::{TABLES, Table, all_empty};
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};

@@ -9,9 +9,10 @@
 //! May use: this folder.
 
 use super::error::StoreError;
-use super::recovery::{Writable, is_read_only};
+use super::writable::{Writable, is_read_only};
+use rustix::fs::{Access, access};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::migrate::Migrator;
+use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::{Any, AnyConnection, AnyPool, AssertSqlSafe, ConnectOptions, Connection, Executor, Row, Transaction};
 use std::fs::OpenOptions;
 use std::future::ready;
@@ -63,11 +64,15 @@ impl Kind {
 pub struct Engine {
     kind: Kind,
     pool: AnyPool,
+    /// Stands in for the pool while the tables wait to be brought up to date: closed, so that it refuses at once.
+    shut: AnyPool,
     /// Writers of this process, one at a time; SQLite has one writer anyhow, and a queue is fairer than
     /// polling for its lock.
     turn: Option<Arc<Mutex<()>>>,
     /// The URL of a SQLite store that is opened for reading where it cannot be written.
     file: Option<Arc<str>>,
+    /// Whether the URL itself has a file opened for reading.
+    only_reads: bool,
     pub(super) writable: Arc<Writable>,
 }
 
@@ -90,9 +95,12 @@ impl Engine {
         let target = target_of(kind, url, &writable)?;
         // A pool tries again and again until its time is up; one connection says at once what is wrong.
         drop(connected(kind, &target).await?);
+        let shut = AnyPoolOptions::new().connect_lazy_with(target.clone());
+        shut.close().await;
         let pool = pool_options(kind, url, &writable).connect_with(target).await?;
         let turn = (kind == Kind::Sqlite).then(Arc::default);
-        Ok(Self { kind, pool, turn, file, writable })
+        let only_reads = kind == Kind::Sqlite && url.contains(READ_ONLY);
+        Ok(Self { kind, pool, shut, turn, file, only_reads, writable })
     }
 
     /// Where the next connections lead; none for a file that can still only be read.
@@ -110,7 +118,7 @@ impl Engine {
 
     /// Whether the store can only be read, as far as is known.
     pub fn is_read_only(&self) -> bool {
-        self.writable.is_lost()
+        self.only_reads || self.writable.is_lost()
     }
 
     /// Creates or changes the tables to what this version needs.
@@ -118,14 +126,27 @@ impl Engine {
     /// # Errors
     /// [`StoreError::Schema`] when a newer version has been here.
     pub async fn migrate(&self) -> Result<(), StoreError> {
-        match self.migrations().run(&self.pool).await.map_err(StoreError::from) {
+        match self.take_steps().await.map_err(StoreError::from) {
             // A store that cannot be written at present is still read, when there is nothing to change in it.
             Err(StoreError::Unavailable(cause)) => match self.tables_version().await {
+                Ok(version) if self.migrations().iter().all(|step| step.version < version) => {
+                    Err(StoreError::Schema(format!("a newer one has made step {version} of its tables")))
+                }
                 Ok(version) if version > 0 && self.steps_after(version).is_empty() => Ok(()),
                 _ => Err(StoreError::Unavailable(cause)),
             },
             other => other,
         }
+    }
+
+    async fn take_steps(&self) -> Result<(), MigrateError> {
+        let mut connection = self.pool.acquire().await?;
+        let outcome = self.migrations().run_direct(None, &mut *connection, false).await;
+        if outcome.is_err() && self.kind == Kind::Postgres {
+            // It may hold the lock of those who migrate, and would keep it for as long as it lives.
+            let _ = connection.close().await;
+        }
+        outcome
     }
 
     fn migrations(&self) -> &'static Migrator {
@@ -160,9 +181,19 @@ impl Engine {
         self.kind
     }
 
-    /// The pool, for single statements.
+    /// The pool, for single statements. While the tables are those of an older version it is a closed one, so that
+    /// nothing is read from them or written to them.
     pub fn pool(&self) -> &AnyPool {
         self.look_again_beside();
+        self.usable()
+    }
+
+    fn usable(&self) -> &AnyPool {
+        if self.writable.is_behind() { &self.shut } else { &self.pool }
+    }
+
+    /// The pool, whatever version the tables are of.
+    pub(super) fn pool_of_any_version(&self) -> &AnyPool {
         &self.pool
     }
 
@@ -192,7 +223,7 @@ impl Engine {
             Kind::Postgres => "BEGIN",
         };
         self.look_again().await;
-        Ok(Writing { transaction: self.pool.begin_with(begin).await?, _turn: turn })
+        Ok(Writing { transaction: self.usable().begin_with(begin).await?, _turn: turn })
     }
 
     /// Closes all connections once work under way is done.
@@ -309,19 +340,22 @@ fn creating(url: &str) -> String {
 
 /// Whether the file and those beside it can be written; if not it is opened for reading, so that reads go on.
 /// A file that cannot be opened at all counts as writable, so that opening it says why.
+///
+/// None of SQLite's own files is opened for that: closing it would end every lock that this process has on it, and
+/// another process would take the file for one that nobody uses.
 fn writable(file: &str) -> bool {
-    if std::fs::File::open(file).is_err() {
+    let may = |file: &str, wanted: Access| access(file, wanted).is_ok();
+    if !may(file, Access::READ_OK) {
         return true;
     }
-    let beside = format!("{file}-shm");
     let probe = || {
         let probe = format!("{file}.{}", std::process::id());
         let made = OpenOptions::new().write(true).create_new(true).open(&probe).is_ok();
         let _ = std::fs::remove_file(probe);
         made
     };
-    OpenOptions::new().write(true).open(file).is_ok()
-        && (OpenOptions::new().write(true).open(beside).is_ok() || probe())
+    let beside = format!("{file}-shm");
+    may(file, Access::WRITE_OK) && (Path::new(&beside).is_file() && may(&beside, Access::WRITE_OK) || probe())
 }
 
 fn keep_private(file: &Path) {
@@ -353,7 +387,9 @@ fn pool_options(kind: Kind, url: &str, writable: &Arc<Writable>) -> AnyPoolOptio
         })
         .before_acquire(move |_, connection| Box::pin(ready(Ok(used.is_current(connection.age)))));
     if in_memory(url) {
-        return options.max_connections(1).min_connections(1).idle_timeout(None).max_lifetime(None);
+        // Whoever leaves while the connection is tried before its use takes it along, and the store with it.
+        let options = options.max_connections(1).min_connections(1).test_before_acquire(false);
+        return options.idle_timeout(None).max_lifetime(None);
     }
     match kind {
         Kind::Postgres => options.max_connections(POSTGRES_CONNECTIONS),

@@ -3,9 +3,9 @@
 //! A SQLite file belongs to one process, so there nobody else can write and there is nobody to tell.
 //! May use: this folder.
 
-use super::Store;
 use super::engine::Kind;
 use super::error::StoreError;
+use super::service::Store;
 use sqlx::Row;
 use uuid::Uuid;
 

@@ -2,11 +2,11 @@
 //!
 //! May use: this folder.
 
-use super::Store;
 use super::engine::now;
 use super::error::StoreError;
 use super::items::bump;
 use super::rows::read_id;
+use super::service::Store;
 use sqlx::Row;
 use uuid::Uuid;
 

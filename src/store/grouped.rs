@@ -8,8 +8,9 @@
 //! May use: nothing of this crate.
 
 use moka::sync::Cache;
+use parking_lot::{Mutex, MutexGuard};
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tokio::sync::{Mutex as Turn, OnceCell};
 use uuid::Uuid;
 
@@ -42,7 +43,7 @@ impl<T> Default for Desk<T> {
 
 impl<T> Desk<T> {
     fn waiting(&self) -> MutexGuard<'_, Group<T>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock()
     }
 }
 

@@ -5,141 +5,17 @@
 //! process whose request still runs are known in memory, so that nobody else settles them.
 //! May use: `v2` (times), this folder.
 
+use super::engine::Kind;
 use super::engine::now;
 use super::error::StoreError;
-use super::items::{OwnWrite, TypeChange, apply, bump, purge, type_stands};
-use super::rows::read_id as id;
-use super::{Kind, Store};
+use super::intent::{COLUMNS, Intent, IntentKind, IntentState, RunningIntent, Settled, read};
+use super::items::{apply, bump, purge, type_stands};
+use super::recorded::TypeChange;
+use super::service::Store;
 use crate::v2::time::Micros;
-use serde_json::Value;
-use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use sqlx::AnyConnection;
+use std::sync::Arc;
 use uuid::Uuid;
-
-const COLUMNS: &str = "id, workspace_id, project_id, kind, work_item_id, user_id, sent, own, state, began_at";
-
-/// What v1 was asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IntentKind {
-    /// A new work item.
-    Create,
-    /// A change of one.
-    Update,
-    /// The end of one.
-    Delete,
-}
-
-/// How far a write has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IntentState {
-    /// Its request runs, or ran when its process ended.
-    Open,
-    /// Its request ended without knowing what v1 did.
-    Lost,
-    /// Several new items could be the one.
-    Ambiguous,
-    /// The item was changed otherwise.
-    Conflicting,
-}
-
-/// A write that is not settled.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Intent {
-    /// Its id.
-    pub id: Uuid,
-    /// Workspace.
-    pub workspace: Uuid,
-    /// Project.
-    pub project: Uuid,
-    /// What v1 was asked for.
-    pub kind: IntentKind,
-    /// The addressed work item; none for a create.
-    pub item: Option<Uuid>,
-    /// Who asked.
-    pub user: Uuid,
-    /// What v1 was sent and what it showed before, in v1 names.
-    pub sent: Value,
-    /// What is to be stored.
-    pub own: OwnWrite,
-    /// How far it has come.
-    pub state: IntentState,
-    /// When it began.
-    pub began_at: Micros,
-}
-
-/// What became of a write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Settled {
-    /// v1 has it, on this item: type and values are stored.
-    Done(Uuid),
-    /// v1 has deleted this item: what was recorded goes.
-    Purged(Uuid),
-    /// v1 does not have it: nothing is stored.
-    Dropped,
-}
-
-/// Intents whose request runs in this process.
-#[derive(Debug, Default)]
-pub(super) struct Running(Mutex<HashSet<Uuid>>);
-
-impl Running {
-    fn with<T>(&self, act: impl FnOnce(&mut HashSet<Uuid>) -> T) -> T {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-/// An intent whose request runs; others leave it alone until this is dropped.
-#[derive(Debug)]
-pub struct RunningIntent {
-    /// The intent.
-    pub intent: Intent,
-    running: Arc<Running>,
-}
-
-impl Drop for RunningIntent {
-    fn drop(&mut self) {
-        self.running.with(|ids| ids.remove(&self.intent.id));
-    }
-}
-
-impl IntentKind {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Create => "create",
-            Self::Update => "update",
-            Self::Delete => "delete",
-        }
-    }
-}
-
-impl IntentState {
-    /// The word in the table.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Lost => "lost",
-            Self::Ambiguous => "ambiguous",
-            Self::Conflicting => "conflicting",
-        }
-    }
-}
-
-impl Intent {
-    /// A write that begins now.
-    pub fn new(
-        kind: IntentKind,
-        (workspace, project): (Uuid, Uuid),
-        item: Option<Uuid>,
-        user: Uuid,
-        sent: Value,
-        own: OwnWrite,
-    ) -> Self {
-        let (id, began_at, state) = (Uuid::new_v4(), now(), IntentState::Open);
-        Self { id, workspace, project, kind, item, user, sent, own, state, began_at }
-    }
-}
 
 impl Store {
     /// Notes a write before v1 is asked for it. None when its type was deleted meanwhile; then nothing was
@@ -300,42 +176,4 @@ async fn is_known(connection: &mut AnyConnection, item: Uuid) -> Result<bool, St
     let found =
         sqlx::query("SELECT id FROM work_item WHERE id = $1").bind(item.to_string()).fetch_optional(connection);
     Ok(found.await?.is_some())
-}
-
-/// Open writes of a project, oldest first.
-pub(super) async fn open_of(connection: &mut AnyConnection, project: Uuid) -> Result<Vec<Intent>, StoreError> {
-    let text =
-        format!("SELECT {COLUMNS} FROM intent WHERE project_id = $1 AND settled_at IS NULL ORDER BY began_at, id");
-    let rows = sqlx::query(super::engine::sql(text)).bind(project.to_string()).fetch_all(connection).await?;
-    rows.iter().map(read).collect()
-}
-
-fn read(row: &AnyRow) -> Result<Intent, StoreError> {
-    let json = |column: usize| -> Result<String, StoreError> { Ok(row.try_get(column)?) };
-    let unreadable = |what: &str, text: &str| StoreError::unreadable(what, text);
-    let (kind, state) = (json(3)?, json(8)?);
-    let (sent, own) = (json(6)?, json(7)?);
-    Ok(Intent {
-        id: id(row.try_get(0)?)?,
-        workspace: id(row.try_get(1)?)?,
-        project: id(row.try_get(2)?)?,
-        kind: match kind.as_str() {
-            "create" => IntentKind::Create,
-            "update" => IntentKind::Update,
-            "delete" => IntentKind::Delete,
-            other => return Err(unreadable("kind of an intent", other)),
-        },
-        item: row.try_get::<Option<&str>, _>(4)?.map(id).transpose()?,
-        user: id(row.try_get(5)?)?,
-        sent: serde_json::from_str(&sent).map_err(|_| unreadable("intent", &sent))?,
-        own: serde_json::from_str(&own).map_err(|_| unreadable("intent", &own))?,
-        state: match state.as_str() {
-            "open" => IntentState::Open,
-            "lost" => IntentState::Lost,
-            "ambiguous" => IntentState::Ambiguous,
-            "conflicting" => IntentState::Conflicting,
-            other => return Err(unreadable("state of an intent", other)),
-        },
-        began_at: row.try_get(9)?,
-    })
 }

@@ -4,161 +4,21 @@
 //! write about its work items; a read compares the counter, so that another gateway's write is seen at once.
 //! May use: `catalogue`, `v2` (times), this folder.
 
+use super::engine::Kind;
 use super::engine::{Writing, json_list, now, sql};
 use super::error::StoreError;
-use super::intents::{self, Intent};
-use super::rows::read_id as id;
-use super::{Kind, Store};
+use super::intent::{self, Intent};
+use super::items_kept::ProjectItems;
+use super::recorded::{Element, ItemValues, OwnWrite, TypeChange};
+use super::rows::{at_once, read_id as id, rows_of_places};
+use super::service::Store;
 use crate::catalogue::Catalogue;
 use crate::v2::time::Micros;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use sqlx::{AnyConnection, Row};
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 use uuid::Uuid;
-
-/// Projects kept in memory.
-const PROJECTS: usize = 1024;
-
-/// What a write makes of an item's type.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum TypeChange {
-    /// It stays.
-    #[default]
-    Kept,
-    /// It becomes this, or none.
-    Set(Option<Uuid>),
-}
-
-/// One element of a custom value, as it is kept.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Element {
-    /// A JSON scalar.
-    pub value: Value,
-    /// The option it points at.
-    pub option: Option<Uuid>,
-}
-
-/// What one write leaves on a work item beside v1.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct OwnWrite {
-    /// Its type.
-    pub type_id: TypeChange,
-    /// Properties with all their elements; without any the value goes. Other properties stay.
-    pub values: Vec<(Uuid, Vec<Element>)>,
-}
-
-impl OwnWrite {
-    /// Whether it leaves everything as it is.
-    pub fn is_empty(&self) -> bool {
-        self.type_id == TypeChange::Kept && self.values.is_empty()
-    }
-}
-
-/// Values of one item by property.
-pub type ItemValues = HashMap<Uuid, Vec<Element>>;
-
-/// What is recorded about the work items of a project, as of one moment. Cheap to clone.
-#[derive(Debug, Clone, Default)]
-pub struct ProjectItems {
-    version: i64,
-    /// Types of items that have one.
-    pub types: Arc<HashMap<Uuid, Uuid>>,
-    /// Items anything is recorded about.
-    pub known: Arc<HashSet<Uuid>>,
-    /// Of them, those v1 did not show when they were last looked for.
-    pub missing: Arc<HashSet<Uuid>>,
-    /// Of them, those archived through the gateway.
-    pub archived: Arc<HashSet<Uuid>>,
-    /// Writes that are not settled, oldest first.
-    pub open: Arc<Vec<Intent>>,
-}
-
-/// What is kept in memory, by project.
-#[derive(Debug, Default)]
-pub(super) struct ItemsKept {
-    projects: Mutex<HashMap<Uuid, ProjectItems>>,
-    looks: Mutex<HashMap<Uuid, Look>>,
-}
-
-/// When the last look at a project in the database began, and the counter it found. A crowd that asks at once shares the first
-/// look that begins after it came, instead of each waiting for a connection.
-type Look = Arc<tokio::sync::Mutex<Option<(Instant, i64)>>>;
-
-impl ItemsKept {
-    fn all(&self) -> MutexGuard<'_, HashMap<Uuid, ProjectItems>> {
-        self.projects.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn look(&self, project: Uuid) -> Look {
-        let mut looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
-        if looks.len() >= PROJECTS && !looks.contains_key(&project) {
-            looks.retain(|_, look| Arc::strong_count(look) > 1);
-        }
-        Arc::clone(looks.entry(project).or_default())
-    }
-
-    fn at(&self, project: Uuid, version: i64) -> Option<ProjectItems> {
-        if version == 0 {
-            // Nothing was ever recorded.
-            return Some(ProjectItems::default());
-        }
-        self.all().get(&project).filter(|kept| kept.version == version).cloned()
-    }
-
-    fn put(&self, project: Uuid, items: ProjectItems) {
-        let mut all = self.all();
-        if all.get(&project).is_some_and(|kept| kept.version > items.version) {
-            return;
-        }
-        if all.len() >= PROJECTS && !all.contains_key(&project) {
-            all.clear();
-        }
-        all.insert(project, items);
-    }
-
-    /// Carries an own write into what is kept, when it is the very next one; else the next read loads anew.
-    pub(super) fn carry(&self, project: Uuid, version: i64, change: impl FnOnce(&mut ProjectItems)) {
-        let mut all = self.all();
-        match all.get_mut(&project) {
-            Some(kept) if kept.version + 1 == version => {
-                change(kept);
-                kept.version = version;
-            }
-            _ => {}
-        }
-    }
-}
-
-impl ProjectItems {
-    pub(super) fn wrote(&mut self, item: Uuid, own: &OwnWrite) {
-        Arc::make_mut(&mut self.known).insert(item);
-        self.unmiss(&[item]);
-        match own.type_id {
-            TypeChange::Kept => {}
-            TypeChange::Set(Some(type_id)) => drop(Arc::make_mut(&mut self.types).insert(item, type_id)),
-            TypeChange::Set(None) => drop(Arc::make_mut(&mut self.types).remove(&item)),
-        }
-    }
-
-    pub(super) fn purged(&mut self, item: Uuid) {
-        Arc::make_mut(&mut self.types).remove(&item);
-        for set in [&mut self.known, &mut self.missing, &mut self.archived] {
-            if set.contains(&item) {
-                Arc::make_mut(set).remove(&item);
-            }
-        }
-    }
-
-    fn unmiss(&mut self, items: &[Uuid]) {
-        if items.iter().any(|item| self.missing.contains(item)) {
-            let missing = Arc::make_mut(&mut self.missing);
-            missing.retain(|item| !items.contains(item));
-        }
-    }
-}
 
 impl Store {
     /// Types of the project's items; items not in it have none.
@@ -238,7 +98,7 @@ impl Store {
                 missing.insert(item);
             }
         }
-        items.open = intents::open_of(&mut reading, project).await?.into();
+        items.open = intent::open_of(&mut reading, project).await?.into();
         reading.commit().await?;
         (items.types, items.known) = (types.into(), known.into());
         (items.missing, items.archived) = (missing.into(), archived.into());
@@ -425,18 +285,17 @@ pub(super) async fn apply(
             .await?;
         let Some(options) = catalogue.offers(*property, project, type_id) else { continue };
         let offered = |element: &&Element| element.option.is_none_or(|option| options.contains(&option));
-        for (position, element) in (0_i64..).zip(elements.iter().filter(offered)) {
-            sqlx::query(
-                "INSERT INTO custom_value (work_item_id, property_id, position, value, option_id) \
-                 VALUES ($1, $2, $3, $4, $5)",
-            )
-            .bind(item.to_string())
-            .bind(property.to_string())
-            .bind(position)
-            .bind(element.value.to_string())
-            .bind(element.option.map(|id| id.to_string()))
-            .execute(&mut **writing)
-            .await?;
+        let placed: Vec<(i64, &Element)> = (0..).zip(elements.iter().filter(offered)).collect();
+        for some in at_once(&placed) {
+            let rows = rows_of_places(some.len(), 5);
+            let text = format!(
+                "INSERT INTO custom_value (work_item_id, property_id, position, value, option_id) VALUES {rows}"
+            );
+            let query = some.iter().fold(sqlx::query(sql(text)), |query, (position, element)| {
+                let query = query.bind(item.to_string()).bind(property.to_string()).bind(*position);
+                query.bind(element.value.to_string()).bind(element.option.map(|id| id.to_string()))
+            });
+            query.execute(&mut **writing).await?;
         }
     }
     Ok(())

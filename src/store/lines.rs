@@ -4,9 +4,10 @@
 //! whoever comes later waits behind. A line is as long as it was told to be: beyond that nobody is let in at all.
 //! May use: nothing else.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 /// The lines of a process; all clones are the same.
@@ -72,7 +73,7 @@ impl Lines {
     }
 
     fn lines(&self) -> MutexGuard<'_, HashMap<Arc<str>, VecDeque<Place>>> {
-        self.0.lines.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lines.lock()
     }
 
     /// Number of those in a line, inside or waiting.
@@ -125,7 +126,7 @@ mod tests {
         let (lines, log) = (lines.clone(), Arc::clone(log));
         tokio::spawn(async move {
             let inside = lines.enter("a", shared, MANY).await.unwrap();
-            log.lock().unwrap().push(number);
+            log.lock().push(number);
             drop(inside);
         })
     }
@@ -143,7 +144,7 @@ mod tests {
         for one in waiting {
             one.await.unwrap();
         }
-        assert_eq!(*log.lock().unwrap(), (0..100).collect::<Vec<_>>());
+        assert_eq!(*log.lock(), (0..100).collect::<Vec<_>>());
         assert!(lines.lines().is_empty(), "nothing is remembered of names nobody wants");
     }
 
@@ -158,11 +159,11 @@ mod tests {
         until(&lines, "a", 4).await;
         drop(one);
         tokio::task::yield_now().await;
-        assert!(log.lock().unwrap().is_empty(), "somebody is still inside");
+        assert!(log.lock().is_empty(), "somebody is still inside");
         drop(other);
         alone.await.unwrap();
         late.await.unwrap();
-        assert_eq!(*log.lock().unwrap(), [1, 2]);
+        assert_eq!(*log.lock(), [1, 2]);
     }
 
     #[tokio::test]
@@ -192,7 +193,7 @@ mod tests {
         until(&lines, "a", 2).await;
         drop(first);
         staying.await.unwrap();
-        assert_eq!(*log.lock().unwrap(), [2]);
+        assert_eq!(*log.lock(), [2]);
         // One that is called and leaves in the same moment passes the call on.
         let first = lines.enter("a", false, MANY).await.unwrap();
         let leaving = waiter(&lines, false, 3, &log);

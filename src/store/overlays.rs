@@ -4,7 +4,8 @@
 
 use super::engine::{json_list, now, sql};
 use super::error::StoreError;
-use super::{OverlayValue, Overlays, Store};
+use super::overlay::OverlayValue;
+use super::service::{Overlays, Store};
 use serde_json::Value;
 use sqlx::Row;
 use sqlx::any::AnyRow;

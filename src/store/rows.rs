@@ -113,3 +113,23 @@ impl<'r> Cells<'r> {
 pub(super) fn read_id(text: &str) -> Result<Uuid, StoreError> {
     Uuid::parse_str(text).map_err(|_| StoreError::unreadable("the id", text))
 }
+
+/// Rows that one statement inserts at once, when there are so many; the rest go one by one, so that there are two
+/// texts of a statement and not as many as there are lengths.
+const ROWS: usize = 50;
+
+/// The rows as statements insert them.
+pub(super) fn at_once<T>(rows: &[T]) -> impl Iterator<Item = &[T]> {
+    let full = rows.chunks_exact(ROWS);
+    let rest = full.remainder();
+    full.chain(rest.chunks(1))
+}
+
+/// `($1, $2), ($3, $4)` and so on.
+pub(super) fn rows_of_places(rows: usize, columns: usize) -> String {
+    let row = |row: usize| {
+        let places: Vec<_> = (1..=columns).map(|column| format!("${}", row * columns + column)).collect();
+        format!("({})", places.join(", "))
+    };
+    (0..rows).map(row).collect::<Vec<_>>().join(", ")
+}

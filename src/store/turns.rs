@@ -9,27 +9,16 @@
 //! Whoever wants several names takes them in the order of their texts, so that no two wait for each other.
 //! May use: this folder.
 
-use super::Store;
 use super::engine::Kind;
 use super::error::StoreError;
-use super::lines::{Inside, Lines};
+use super::lines::Inside;
+use super::service::Store;
 use sqlx::{Any, Transaction};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout_at;
-
-/// Turns held on the database at once: fewer than connections, because whoever has a turn goes on to read and
-/// write.
-const HELD: usize = 8;
-
-/// The lines of this process, and how many turns it may hold on the database.
-#[derive(Debug, Clone)]
-pub(super) struct Turns {
-    lines: Lines,
-    connections: Arc<Semaphore>,
-}
 
 /// Something a writer must have to itself, or may share with others that only share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,12 +60,6 @@ pub struct Turn {
     connection: Option<OwnedSemaphorePermit>,
     here: BTreeMap<String, Inside>,
     store: Store,
-}
-
-impl Turns {
-    pub(super) fn new() -> Self {
-        Self { lines: Lines::default(), connections: Arc::new(Semaphore::new(HELD)) }
-    }
 }
 
 impl Store {

@@ -3,12 +3,14 @@
 //!
 //! May use: this folder.
 
+use super::definitions;
 use super::engine::{Engine, Kind, now};
 use super::error::StoreError;
 use super::grouped::Grouped;
 use super::repeated::Repeated;
 use super::rows::Cells;
-use super::{Store, definitions, turns};
+use super::service::Store;
+use super::turn_places::Turns;
 use sqlx::Row;
 use std::path::Path;
 use std::sync::Arc;
@@ -36,7 +38,7 @@ impl Store {
             memory: definitions::Memory::new(),
             versions: Grouped::new(),
             epochs: Grouped::new(),
-            turns: turns::Turns::new(),
+            turns: Turns::new(),
             items: Arc::default(),
             running: Arc::default(),
             repeated: Repeated::default(),

@@ -48,9 +48,16 @@ static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
         .add_generic_attribute_prefixes(&["data-"])
         .add_tag_attributes("a", &["target"])
         .add_tags(&["tfoot"])
+        // A name such as `data-<math` is one to HTML, but a tag to readers that are less exact.
+        .attribute_filter(|_, name, value| is_plain_name(name).then(|| value.into()))
         .url_schemes(SCHEMES.into_iter().collect());
     cleaner
 });
+
+/// Whether the name of an attribute has letters, digits and the usual signs only.
+fn is_plain_name(name: &str) -> bool {
+    name.bytes().all(|byte| !byte.is_ascii() || byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte))
+}
 
 /// Keeps what rich text needs and drops everything that could run; sanitising the result again changes nothing.
 ///

@@ -11,6 +11,7 @@ use crate::refusal::Refusal;
 use crate::v2::time;
 use crate::v2::value::trimmed;
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 
 /// Fields in v2 names, by whether v1 shows what was sent.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -80,13 +81,16 @@ pub fn shows_all(resource: &Resource, sent: &Map<String, Value>, shown: &Map<Str
 fn same(kind: ValueType, wanted: &Value, actual: &Value) -> bool {
     match (kind, wanted, actual) {
         (ValueType::One(Kind::DateTime), Value::String(a), Value::String(b)) => same_instant(a, b),
-        (ValueType::Array(_), Value::Array(a), Value::Array(b)) => {
-            a.iter().all(|element| b.contains(element)) && b.iter().all(|element| a.contains(element))
-        }
+        (ValueType::Array(_), Value::Array(a), Value::Array(b)) => is_same_set(a, b),
         (_, Value::String(a), Value::String(b)) => trimmed(a) == trimmed(b),
         (_, Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
         (_, a, b) => a == b,
     }
+}
+
+/// Whether both hold the same elements, in whatever order and however often.
+pub fn is_same_set(a: &[Value], b: &[Value]) -> bool {
+    a.iter().collect::<HashSet<_>>() == b.iter().collect::<HashSet<_>>()
 }
 
 fn same_instant(a: &str, b: &str) -> bool {

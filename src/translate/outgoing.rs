@@ -1,6 +1,6 @@
 //! v2 bodies to v1 bodies: only keys v1 is known to honour are ever sent (traps 14, 17, 18).
 //!
-//! May use: `plan`.
+//! May use: `v2`, `plan`.
 
 use crate::plan::{Field, Keep, OnCreate, Resource};
 use crate::v2::body::Given;

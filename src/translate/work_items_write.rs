@@ -124,9 +124,7 @@ fn present(item: &Item) -> Map<String, Value> {
 
 fn same(wanted: &Value, actual: &Value) -> bool {
     match (wanted, actual) {
-        (Value::Array(a), Value::Array(b)) => {
-            a.iter().all(|element| b.contains(element)) && b.iter().all(|element| a.contains(element))
-        }
+        (Value::Array(a), Value::Array(b)) => intent::is_same_set(a, b),
         (a, b) => a == b,
     }
 }

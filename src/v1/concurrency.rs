@@ -7,8 +7,9 @@
 //! May use: `context`.
 
 use crate::context::Priority;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -88,7 +89,7 @@ impl Concurrency {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Waits for a place; dropping the future gives the place in the queue up.
@@ -182,14 +183,14 @@ impl State {
 impl Slot {
     /// The call has taken so long; `failed` when v1 gave no answer, or one that tells of strain.
     pub fn ended(self, took: Duration, failed: bool) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).note(took, failed);
+        self.state.lock().note(took, failed);
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
         let going = {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = self.state.lock();
             state.leave(self.priority);
             state.next(&self.state)
         };
@@ -267,17 +268,17 @@ mod tests {
             let (limit, order) = (limit.clone(), Arc::clone(&order));
             waiting.push(tokio::spawn(async move {
                 let slot = limit.enter(priority).await;
-                order.lock().unwrap().push(priority);
+                order.lock().push(priority);
                 drop(slot);
             }));
             tokio::task::yield_now().await;
         }
-        assert!(order.lock().unwrap().is_empty());
+        assert!(order.lock().is_empty());
         drop(held);
         for one in waiting {
             one.await.unwrap();
         }
-        assert_eq!(*order.lock().unwrap(), [Priority::Write, Priority::Read, Priority::Index]);
+        assert_eq!(*order.lock(), [Priority::Write, Priority::Read, Priority::Index]);
     }
 
     #[tokio::test]

@@ -6,10 +6,13 @@ use super::cursor::Cursor;
 use super::query::{Condition, ListCall, OrderBy, PageCall, Search, Test};
 use super::record::{Cell, Record};
 use std::cmp::Ordering;
+use std::collections::HashSet;
+use uuid::Uuid;
 
 /// Writes the envelope for `call` over `records`, which may stand in any order.
 pub fn answer<'r>(records: impl Iterator<Item = &'r Record>, call: &ListCall) -> Vec<u8> {
-    let mut rows: Vec<&Record> = records.filter(|record| matches(record, call)).collect();
+    let filter = Filter::of(call);
+    let mut rows: Vec<&Record> = records.filter(|record| filter.passes(record)).collect();
     rows.sort_by(|a, b| order(a, b, &call.order));
     match &call.page {
         PageCall::Offset { offset, per_page, count } => {
@@ -19,10 +22,34 @@ pub fn answer<'r>(records: impl Iterator<Item = &'r Record>, call: &ListCall) ->
     }
 }
 
-/// Whether a record passes the filters and the search.
-pub fn matches(record: &Record, call: &ListCall) -> bool {
-    call.conditions.iter().all(|condition| passes(record, condition))
-        && call.search.as_ref().is_none_or(|search| found(record, search))
+/// The filters and the search of a call, made ready for many records.
+pub struct Filter<'c> {
+    call: &'c ListCall,
+    /// For each condition the ids it takes, when it is a list of ids: that may be long.
+    ids: Vec<Option<HashSet<Uuid>>>,
+}
+
+impl<'c> Filter<'c> {
+    /// That of `call`.
+    pub fn of(call: &'c ListCall) -> Self {
+        Self { call, ids: call.conditions.iter().map(|condition| ids(&condition.test)).collect() }
+    }
+
+    /// Whether a record passes.
+    pub fn passes(&self, record: &Record) -> bool {
+        let mut conditions = self.call.conditions.iter().zip(&self.ids);
+        conditions.all(|(condition, ids)| match (ids, record.cells.get(condition.cell)) {
+            (Some(ids), Some(Cell::Id(id))) => ids.contains(id),
+            (Some(ids), Some(Cell::Ids(held))) => held.iter().any(|id| ids.contains(id)),
+            _ => passes(record, condition),
+        }) && self.call.search.as_ref().is_none_or(|search| found(record, search))
+    }
+}
+
+/// The ids of a test that takes nothing else.
+fn ids(test: &Test) -> Option<HashSet<Uuid>> {
+    let Test::AnyOf(wanted) = test else { return None };
+    wanted.iter().map(|cell| if let Cell::Id(id) = cell { Some(*id) } else { None }).collect()
 }
 
 fn passes(record: &Record, condition: &Condition) -> bool {

@@ -214,6 +214,11 @@ impl Reader<'_> {
             if known || name == "expand" || name == "fields" || self.errors.iter().any(|e| e.field == name) {
                 continue;
             }
+            if self.errors.is_full() {
+                // Only counted.
+                self.errors.add(name, "");
+                continue;
+            }
             let nearest = nearest(name, self.operation.params.iter().map(|param| param.name.as_str()));
             let hint = nearest.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             self.errors.add(name, format!("is not a parameter of this list{hint}"));
@@ -357,9 +362,13 @@ fn read_test(param: &Param, test: FilterTest, text: &str) -> Result<Option<Test>
     }))
 }
 
+/// Longest name for which a nearer one is looked for, in bytes: the time that takes grows with the length.
+const LONGEST_NAME: usize = 100;
+
 /// The known name nearest to `name`, when one is near enough to be meant.
 pub fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     known
+        .filter(|_| name.len() <= LONGEST_NAME)
         .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
         .filter(|(likeness, _)| *likeness > 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0))

@@ -1,7 +1,9 @@
 //! Doors: what every operation refuses, and what writes refuse when nothing may be written.
 
+use super::client::{Answer, Gateway};
 use super::place::{self, Place};
-use super::{Answer, Checked, Finding, Gateway, bodies, shape};
+use super::report::{Checked, Finding};
+use super::{bodies, shape};
 use crate::plan::{BodyRule, Method, Operation, Plan};
 use serde_json::json;
 

@@ -1,6 +1,7 @@
 //! What exists behind the gateway: workspace, project, and one record of each resource, for paths.
 
-use super::{Finding, Gateway, Wanted};
+use super::client::Gateway;
+use super::report::{Finding, Wanted};
 use crate::plan::{Operation, Plan, Surface};
 use serde_json::Value;
 use std::collections::HashMap;

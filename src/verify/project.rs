@@ -1,6 +1,7 @@
 //! The project that is made to be written to, by v1's own API through the gateway.
 
-use super::{Finding, Gateway};
+use super::client::Gateway;
+use super::report::Finding;
 use serde_json::json;
 
 /// A project that will be deleted.

@@ -1,7 +1,9 @@
 //! Reads: lists with their envelopes, cursors and refusals; single records.
 
+use super::client::{Answer, Gateway};
 use super::place::Place;
-use super::{Answer, Checked, Finding, Gateway, doors, shape};
+use super::report::{Checked, Finding};
+use super::{doors, shape};
 use crate::plan::{Operation, Plan};
 use serde_json::Value;
 

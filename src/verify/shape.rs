@@ -1,7 +1,7 @@
 //! Whether an answer has the shape the plan declares: the part of JSON Schema that the shapes use, limits of
 //! lengths and numbers aside.
 
-use super::Finding;
+use super::report::Finding;
 use crate::plan::Plan;
 use serde_json::{Map, Value};
 

@@ -4,9 +4,11 @@
 //! project owns, then what a workspace owns. In each round what is made is made first, then read, changed and
 //! deleted, so that every operation finds what it needs and nothing is left behind.
 
+use super::client::Gateway;
 use super::place::Place;
 use super::project::Throwaway;
-use super::{Checked, Finding, Gateway, Report, Wanted, bodies, doors, reads};
+use super::report::{Checked, Finding, Report, Wanted};
+use super::{bodies, doors, reads};
 use crate::plan::{Answer as Form, BodyRule, Method, Operation, Plan, TypeMode};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! What is sent to v1, byte for byte where it matters, and how many calls it takes.
 
-use super::support::scripted::{Exchange, Gate, ScriptedV1};
 use super::*;
+use crate::support::scripted::{Exchange, Gate, ScriptedV1};
 use causeway::translate::work_items;
 
 const P: &str = "workspaces/acme/projects/00000000-0000-4000-c000-000000000001";

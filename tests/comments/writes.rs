@@ -133,7 +133,7 @@ async fn what_the_overlay_holds_survives_a_restart_and_masks_no_change_made_on_v
         quota_per_minute: None,
         work_items: 0,
     });
-    let v1 = support::gateway::serve_sandbox(&sandbox).await;
+    let v1 = crate::support::gateway::serve_sandbox(&sandbox).await;
     let folder = tempfile::tempdir().expect("a folder");
     let store = format!("sqlite:{}", folder.path().join("store.db").display());
     let gateway = Gateway::with(&v1, &[("store.url", &store)]).await;

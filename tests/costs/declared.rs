@@ -1,7 +1,7 @@
 //! Every working operation, cold and warm, costs what its mapping declares.
 
-use crate::place::{OfItems, PLAN, Place, operation, plain_body};
-use crate::planned;
+use crate::costs::place::{OfItems, PLAN, Place, operation, plain_body};
+use crate::costs::planned;
 use causeway::plan::{Operation, Source, Surface};
 
 /// Calls that prove access: the person behind a key, the project card. The card of a workspace is its roster,

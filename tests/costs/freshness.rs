@@ -1,6 +1,6 @@
 //! What is kept is what v1 holds: own writes, refused writes, writes on the pass-through, writes of others.
 
-use crate::place::{OfItems, PLAN, Place, operation};
+use crate::costs::place::{OfItems, PLAN, Place, operation};
 use causeway::plan::{Operation, Source};
 use serde_json::json;
 use std::time::Duration;
@@ -116,11 +116,11 @@ async fn not_found_is_never_said_on_the_word_of_a_cache() {
     for (list, name) in lists_with_writes() {
         let place = Place::new().await;
         place.ask(list).await.expect(200);
-        let body = json!({"name": "behind the back", "color": "#1", "project_id": crate::place::project()});
+        let body = json!({"name": "behind the back", "color": "#1", "project_id": crate::costs::place::project()});
         let id = place.at_v1("bob", "POST", &format!("{name}/"), &body)["id"].as_str().expect("an id").to_owned();
         let path = format!("{}{id}/", place.path(list));
         assert_eq!(place.send("ada", "GET", &path, None).await.expect(200).text("name"), "behind the back");
-        let body = json!({"name": "once more", "color": "#1", "project_id": crate::place::project()});
+        let body = json!({"name": "once more", "color": "#1", "project_id": crate::costs::place::project()});
         let id = place.at_v1("bob", "POST", &format!("{name}/"), &body)["id"].as_str().expect("an id").to_owned();
         let path = format!("{}{id}/", place.path(list));
         place.send("ada", "PATCH", &path, Some(json!({"description": "d"}))).await.expect(200);

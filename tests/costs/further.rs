@@ -1,6 +1,6 @@
 //! Calls beyond the declared number happen only where the mapping's `why` names them.
 
-use crate::place::{Place, operation};
+use crate::costs::place::{Place, operation};
 use serde_json::{Value, json};
 
 const BOB: &str = "00000000-0000-4000-a000-000000000002";

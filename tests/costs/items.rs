@@ -1,7 +1,7 @@
 //! What work items and comments cost: look-ups and pages straight from v1, lists from the index, writes,
 //! expansions, and many who ask at once.
 
-use crate::place::{Place, operation, project};
+use crate::costs::place::{Place, operation, project};
 use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
 use causeway::sandbox::{Config, Sandbox, Seed};
 use serde_json::{Value, json};

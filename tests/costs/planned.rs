@@ -1,6 +1,6 @@
 //! What `explain` tells of an operation is what happens: the calls v1 has answered are the planned ones.
 
-use crate::place::{PLAN, Place, operation};
+use crate::costs::place::{PLAN, Place, operation};
 use causeway::explain::{ToldCall, explain};
 use causeway::plan::Operation;
 use causeway::sandbox::JournalEntry;

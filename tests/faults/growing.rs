@@ -10,9 +10,11 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use serde_json::{Value, json};
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::convert::Infallible;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 
 /// What happens at v1 before it answers a page; told the number of the page.
@@ -78,8 +80,51 @@ fn with_labels(count: usize) -> (Sandbox, Vec<String>) {
 }
 
 async fn behind(sandbox: &Sandbox, path: &'static str, between: Between) -> Gateway {
+    behind_with(sandbox, path, between, &[("cache.collection", "10m")]).await
+}
+
+async fn behind_with(
+    sandbox: &Sandbox,
+    path: &'static str,
+    between: Between,
+    settings: &[(&str, &str)],
+) -> Gateway {
     let v1 = Changing { sandbox: sandbox.clone(), path, between: Arc::new(Mutex::new(between)) };
-    Gateway::with(&v1.serve().await, &[("cache.collection", "10m")]).await
+    Gateway::with(&v1.serve().await, settings).await
+}
+
+/// Time after which what was read is too old to be used as long as v1's lists can be read.
+const USUAL: Duration = Duration::from_millis(100);
+const SHORT: [(&str, &str); 2] = [("cache.collection", "100ms"), ("index.freshness", "100ms")];
+
+/// The age of an answer that is a list as it was before it kept changing.
+fn outlasted(answer: &Answer) -> Option<u64> {
+    let told = answer.headers["server-timing"].contains("stale;desc=\"the list kept changing\"");
+    let status = answer.headers.get("cache-status").map(String::as_str);
+    assert_eq!(told && answer.status == 200, status == Some("causeway; fwd=stale"), "{:?}", answer.headers);
+    let age = answer.headers.get("age").map(|age| age.parse().expect("whole seconds"));
+    assert_eq!(status.is_some(), age.is_some(), "{:?}", answer.headers);
+    age
+}
+
+/// Labels of which some of every page go before each page, once that is wished.
+fn restless(mut left: VecDeque<String>) -> (Arc<AtomicBool>, Between) {
+    let begun = Arc::<AtomicBool>::default();
+    let begins = Arc::clone(&begun);
+    let shrink = move |v1: &Sandbox, _: usize| {
+        if !begins.load(Ordering::SeqCst) {
+            return;
+        }
+        let middle = left.remove(left.len() / 2);
+        for id in [left.pop_front(), middle, left.pop_back()].into_iter().flatten() {
+            at_v1(v1, "DELETE", &format!("labels/{id}/"), json!({}));
+        }
+    };
+    (begun, Box::new(shrink))
+}
+
+async fn grow_older() {
+    tokio::time::sleep(USUAL + USUAL / 2).await;
 }
 
 /// All labels that the gateway shows, read from what it kept.
@@ -176,6 +221,98 @@ async fn labels_that_never_stand_still_are_worth_another_try_and_no_fault() {
     let answer = answer.expect_problem(503, "upstream_unavailable");
     assert!(answer.headers.contains_key("retry-after"));
     assert!(answer.text("detail").contains("kept changing"), "{}", answer.json);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_keeps_changing_is_answered_as_it_was_last_and_says_how_old_it_is() {
+    let (sandbox, made) = with_labels(2_100);
+    let (begun, shrink) = restless(made.into());
+    let gateway = behind_with(&sandbox, "/labels/", shrink, &SHORT).await;
+    let (list, read) = (format!("{WEB}/labels/?per_page=1"), Instant::now());
+    let before = gateway.get("ada", &list).await.expect(200);
+    assert_eq!(outlasted(&before), None);
+    begun.store(true, Ordering::SeqCst);
+    grow_older().await;
+    let answer = gateway.get("ada", &list).await.expect(200);
+    let age = outlasted(&answer).expect("an age");
+    assert!((1..=read.elapsed().as_secs() + 1).contains(&age), "{age}");
+    assert_eq!(answer.bytes, before.bytes);
+    // Nothing is missing because it was not there before, and nobody sees what v1 does not show them.
+    let missing = gateway.get("ada", &format!("{WEB}/labels/00000000-0000-4000-e000-0000000fffff/")).await;
+    missing.expect_problem(503, "upstream_unavailable");
+    gateway.get("eve", &list).await.expect_problem(404, "resource_not_found");
+    // A write looks names up in the list as it is.
+    let item = json!({"name": "an item", "labels": ["label 1000"]});
+    let refused = gateway.post("ada", &format!("{WEB}/work-items/"), item).await;
+    refused.expect_problem(503, "upstream_unavailable");
+    // Whoever has written sees what was written.
+    let own = gateway.post("ada", &format!("{WEB}/labels/"), json!({"name": "my own"})).await.expect(201);
+    let answer = gateway.get("ada", &format!("{WEB}/labels/?name=my%20own")).await.expect(200);
+    assert_eq!(answer.column("id"), [own.json["id"].clone()]);
+    assert!(outlasted(&answer).is_some());
+    // What was written past the plan is in no list that is kept.
+    let past = format!("{}/labels/", WEB.replace("/v2/", "/v1/"));
+    gateway.post("ada", &past, json!({"name": "past the plan"})).await.expect(201);
+    let refused = gateway.get("ada", &list).await.expect_problem(503, "upstream_unavailable");
+    assert!(refused.headers.contains_key("retry-after"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_keeps_changing_is_refused_where_nothing_old_may_be_used() {
+    let (sandbox, made) = with_labels(2_100);
+    let (begun, shrink) = restless(made.into());
+    let settings = [SHORT[0], SHORT[1], ("cache.stale_if_error", "0s")];
+    let gateway = behind_with(&sandbox, "/labels/", shrink, &settings).await;
+    let list = format!("{WEB}/labels/?per_page=1");
+    gateway.get("ada", &list).await.expect(200);
+    begun.store(true, Ordering::SeqCst);
+    grow_older().await;
+    gateway.get("ada", &list).await.expect_problem(503, "upstream_unavailable");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_keeps_changing_is_not_read_for_everybody_who_asks() {
+    let (sandbox, made) = with_labels(2_100);
+    let (begun, shrink) = restless(made.into());
+    let gateway = behind_with(&sandbox, "/labels/", shrink, &[("cache.collection", "2s")]).await;
+    let list = format!("{WEB}/labels/?per_page=1");
+    gateway.get("ada", &list).await.expect(200);
+    begun.store(true, Ordering::SeqCst);
+    tokio::time::sleep(Duration::from_millis(2_100)).await;
+    assert!(outlasted(&gateway.get("ada", &list).await.expect(200)).is_some());
+    let before = pages(&sandbox, "/labels/");
+    for _ in 0..5 {
+        assert!(outlasted(&gateway.get("ada", &list).await.expect(200)).is_some());
+    }
+    assert_eq!(pages(&sandbox, "/labels/"), before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_items_that_keep_changing_are_listed_as_they_were_last() {
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+    let make = |n| id_of(&at_v1(&sandbox, "POST", "work-items/", json!({"name": format!("item {n}")})));
+    let mut oldest: VecDeque<String> = (0..1_100).map(make).collect();
+    let begun = Arc::<AtomicBool>::default();
+    let begins = Arc::clone(&begun);
+    let shrink = move |v1: &Sandbox, page: usize| {
+        // Of the rows that the first page has shown, so that the second does not show one that is there.
+        if begins.load(Ordering::SeqCst)
+            && page == 1
+            && let Some(id) = oldest.pop_front()
+        {
+            at_v1(v1, "DELETE", &format!("work-items/{id}/"), json!({}));
+        }
+    };
+    let settings = [SHORT[0], SHORT[1], ("index.sweep", "100ms")];
+    let gateway = behind_with(&sandbox, "/work-items/", Box::new(shrink), &settings).await;
+    let list = format!("{WEB}/work-items/?priority__in=urgent,high,medium,low,none&per_page=1");
+    let before = gateway.get("ada", &list).await.expect(200);
+    assert_eq!(outlasted(&before), None);
+    begun.store(true, Ordering::SeqCst);
+    grow_older().await;
+    let answer = gateway.get("ada", &list).await.expect(200);
+    assert!(outlasted(&answer).is_some(), "{:?}", answer.headers);
+    assert_eq!(answer.bytes, before.bytes);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,11 +1,12 @@
 //! Mixed reads and writes of several clients through a gateway behind which faults are injected by seed; then what
 //! clients were told is held against what v1 executed and stores.
 //!
-//! A client does as it is told: it repeats what it may repeat (429 and 503 with `Retry-After`), and looks the record
-//! up first when its write may have been carried out. LONG_TESTS=1 makes ten times as many writes and twenty times
-//! as many reads; `FAULT_SEED` takes another seed.
+//! The clients (`clients`) make, change, archive and delete labels, work items with and without custom fields,
+//! modules, states, cycles and comments. LONG_TESTS=1 makes ten times as many writes and twenty times as many reads;
+//! `FAULT_SEED` takes another seed.
 
-use crate::proxy::{Did, KINDS, Proxy, Random};
+use crate::clients::{Client, Record, naming, type_with_note};
+use crate::proxy::{Did, KINDS, Proxy};
 use crate::support::gateway::{Answer, Gateway, WEB};
 use bytes::Bytes;
 use causeway::sandbox::{Config, Sandbox, Seed};
@@ -17,11 +18,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 const THROUGH: &str = "/api/v1/workspaces/acme/projects/00000000-0000-4000-c000-000000000001";
-const CLIENTS: usize = 8;
+pub const CLIENTS: usize = 8;
 /// Calls of a hundred that meet a fault.
 const PERCENT: usize = 25;
-/// Times a client does as it is told before it gives a write up.
-const PATIENCE: usize = 12;
+
+/// Requests from one line about them to the next.
+const PROGRESS: usize = 2_000;
 
 fn size() -> (usize, usize) {
     if std::env::var_os("LONG_TESTS").is_some_and(|long| long == "1") { (10_000, 20_000) } else { (1_000, 1_000) }
@@ -46,8 +48,10 @@ struct Figures {
 }
 
 /// Everything the clients share.
-struct Field {
+pub struct Field {
     gateway: Gateway,
+    /// The type that some work items have.
+    pub kind: String,
     sandbox: Sandbox,
     proxy: Proxy,
     next: AtomicUsize,
@@ -57,19 +61,27 @@ struct Field {
 }
 
 impl Field {
-    fn count(&self, what: &'static str) {
+    pub fn count(&self, what: &'static str) {
         *self.counts.lock().unwrap().entry(what).or_default() += 1;
     }
 
-    fn wrong(&self, what: String) {
+    pub fn wrong(&self, what: String) {
         self.wrong.lock().unwrap().push(what);
     }
 
-    async fn send(&self, method: &str, path: &str, body: Option<&Value>) -> (Answer, Did) {
-        let id = format!("fault-{}", self.next.fetch_add(1, Ordering::SeqCst));
-        let request = Request::builder().method(method).uri(format!("{}{path}", self.gateway.base()));
+    /// Sends a request below the project; what v1 did for it is held against the answer.
+    pub async fn send(&self, method: &str, path: &str, body: Option<&Value>, key: Option<&str>) -> Answer {
+        let number = self.next.fetch_add(1, Ordering::SeqCst);
+        if number.is_multiple_of(PROGRESS) {
+            println!("request {number}: {} wrong so far", self.wrong.lock().unwrap().len());
+        }
+        let id = format!("fault-{number}");
+        let request = Request::builder().method(method).uri(format!("{}{WEB}/{path}", self.gateway.base()));
         let request = request.header("X-Api-Key", "ada").header("X-Request-Id", &id);
-        let request = request.header("Content-Type", "application/json");
+        let mut request = request.header("Content-Type", "application/json");
+        if let Some(key) = key {
+            request = request.header("Idempotency-Key", key);
+        }
         let body = body.map(|body| Bytes::from(body.to_string())).unwrap_or_default();
         let answer = self.gateway.request(request.body(Full::new(body)).expect("a request")).await;
         let did = self.proxy.did(&id);
@@ -77,7 +89,7 @@ impl Field {
         if method != "GET" {
             self.judge(method, path, &answer, &did);
         }
-        (answer, did)
+        answer
     }
 
     fn note(&self, write: bool, answer: &Answer, did: &Did) {
@@ -114,7 +126,8 @@ impl Field {
         }
         if answer.status < 300 {
             self.count("acknowledged");
-            if method == "POST" && answer.status == 201 && creates.len() != 1 {
+            let replayed = answer.headers.contains_key("idempotency-replayed");
+            if method == "POST" && answer.status == 201 && creates.len() != usize::from(!replayed) {
                 self.wrong(format!("acknowledged and not executed: {}", line()));
             }
             return;
@@ -133,7 +146,7 @@ impl Field {
     }
 
     /// A record as v1 has it; none when it is not there.
-    fn truth(&self, path: &str) -> Option<Value> {
+    pub fn truth(&self, path: &str) -> Option<Value> {
         let request = Request::builder().uri(format!("{THROUGH}/{path}")).header("X-Api-Key", "ada");
         let answer = self.sandbox.handle(request.body(Bytes::new()).expect("a request"));
         answer.status().is_success().then(|| serde_json::from_slice(answer.body()).expect("JSON"))
@@ -150,190 +163,69 @@ impl Field {
         }
         rows
     }
+
+    /// A record that was shown, against what v1 stores.
+    pub fn held_against_v1(&self, collection: &str, shown: &Value) {
+        let id = shown["id"].as_str().unwrap_or_default();
+        let stored = self.truth(&format!("{collection}/{id}/")).unwrap_or_default();
+        for key in COMPARED {
+            if shown.get(key).is_some_and(|shown| Some(shown) != stored.get(key)) {
+                self.wrong(format!("wrong 200: {key} of {shown}, while v1 has {stored}"));
+            }
+        }
+    }
+
+    /// What a client wrote, against what there is in the end; the faults are over.
+    async fn held_against_the_end(&self, client: &Client) {
+        for record in client.records.iter().filter(|record| record.archived) {
+            if self.truth(&record.path()).is_some() {
+                self.wrong(format!("archived and still shown: {record:?}"));
+            }
+            let back = self.send("POST", &format!("{}unarchive/", record.path()), None, None).await;
+            if back.status != 200 {
+                self.wrong(format!("{} for the unarchive of {record:?}: {}", back.status, back.json));
+            }
+        }
+        for record in &client.records {
+            let stored = self.truth(&record.path()).unwrap_or_default();
+            for (key, value) in record.members.as_object().expect("members") {
+                if stored.get(key) != Some(value) {
+                    self.wrong(format!("lost: {key} of {record:?}, v1 has {stored}"));
+                }
+            }
+            if let Some(note) = &record.note {
+                let shown = self.send("GET", &record.path(), None, None).await.json;
+                if shown["custom_fields"]["note"]["value"] != json!(note) || shown["type_id"] != json!(self.kind) {
+                    self.wrong(format!("lost: the custom field of {record:?}, shown is {shown}"));
+                }
+            }
+        }
+        for record in client.gone.iter().filter(|record| self.truth(&record.path()).is_some()) {
+            self.wrong(format!("deleted and still there: {record:?}"));
+        }
+    }
+
+    /// Two records of the same name, which no client asked for.
+    fn doubled(&self, collection: &str) {
+        let mut names: HashMap<String, usize> = HashMap::new();
+        for row in self.rows(collection) {
+            let name = row[naming(collection)].as_str().expect("a name");
+            *names.entry(name.replace("<p>", "")).or_default() += 1;
+        }
+        for (name, count) in names.iter().filter(|(name, count)| **count > 1 && name.starts_with('c')) {
+            self.wrong(format!("doubled: {count} rows of {collection} are called {name}"));
+        }
+    }
 }
 
-fn is_told(answer: &Answer) -> bool {
+/// Members that v2 shows as v1 has them.
+const COMPARED: [&str; 9] =
+    ["id", "name", "priority", "color", "group", "comment_html", "external_id", "external_source", "status"];
+
+pub fn is_told(answer: &Answer) -> bool {
     let detail = answer.json["detail"].as_str().unwrap_or_default();
     let told = ["may have been carried out", "was created with the id", "did not store", "were made top-level"];
     matches!(answer.status, 502 | 504) && told.iter().any(|words| detail.contains(words))
-}
-
-/// A record of one client, with the members it last wrote.
-#[derive(Debug, Clone)]
-struct Record {
-    collection: &'static str,
-    id: String,
-    members: Value,
-}
-
-impl Record {
-    fn path(&self) -> String {
-        format!("{}/{}/", self.collection, self.id)
-    }
-}
-
-struct Client {
-    number: usize,
-    random: Random,
-    made: usize,
-    records: Vec<Record>,
-    gone: Vec<Record>,
-    writes: usize,
-    reads: usize,
-}
-
-impl Client {
-    async fn run(mut self, field: Arc<Field>) -> Self {
-        while self.writes > 0 || self.reads > 0 {
-            let write = self.random.below(self.writes + self.reads) < self.writes;
-            if write {
-                self.writes -= 1;
-                self.write(&field).await;
-            } else {
-                self.reads -= 1;
-                self.read(&field).await;
-            }
-        }
-        self
-    }
-
-    async fn write(&mut self, field: &Field) {
-        match self.random.below(10) {
-            0..=4 => self.create(field).await,
-            5..=7 if !self.records.is_empty() => self.update(field).await,
-            8..=9 if self.records.len() > 3 => self.delete(field).await,
-            _ => self.create(field).await,
-        }
-    }
-
-    fn text(&mut self) -> String {
-        self.made += 1;
-        format!("c{} r{}", self.number, self.made)
-    }
-
-    async fn create(&mut self, field: &Field) {
-        let name = self.text();
-        let collection = ["labels", "work-items", "work-items", "modules"][self.random.below(4)];
-        let mut members = json!({"name": name});
-        match collection {
-            "labels" => members["color"] = json!("#123456"),
-            "work-items" => members["priority"] = json!(["low", "high"][self.random.below(2)]),
-            _ => {}
-        }
-        if self.random.chance(50) {
-            members["external_id"] = json!(name);
-            members["external_source"] = json!("faults");
-        }
-        for _ in 0..PATIENCE {
-            let (answer, _) = field.send("POST", &format!("{WEB}/{collection}/"), Some(&members)).await;
-            if answer.status == 201 {
-                let id = answer.text("id");
-                self.records.push(Record { collection, id, members });
-                return;
-            }
-            if is_told(&answer)
-                && let Some(id) = look_up(field, collection, &name).await
-            {
-                self.records.push(Record { collection, id, members });
-                return;
-            }
-        }
-        field.count("given up");
-    }
-
-    async fn update(&mut self, field: &Field) {
-        let at = self.random.below(self.records.len());
-        let name = self.text();
-        let record = self.records[at].clone();
-        let change = if record.collection == "work-items" && self.random.chance(30) {
-            json!({"name": name, "priority": "urgent"})
-        } else {
-            json!({"name": name})
-        };
-        for _ in 0..PATIENCE {
-            let (answer, _) = field.send("PATCH", &format!("{WEB}/{}", record.path()), Some(&change)).await;
-            if answer.status == 200 {
-                for (key, value) in change.as_object().expect("members") {
-                    self.records[at].members[key] = value.clone();
-                }
-                self.compare(field, &record, &answer);
-                return;
-            }
-        }
-        // Whatever v1 has now is what it is.
-        field.count("given up");
-        let stored = field.truth(&record.path());
-        let name = stored.map(|stored| stored["name"].clone());
-        self.records[at].members["name"] = name.unwrap_or_default();
-    }
-
-    async fn delete(&mut self, field: &Field) {
-        let record = self.records.swap_remove(self.random.below(self.records.len()));
-        for _ in 0..PATIENCE {
-            let (answer, _) = field.send("DELETE", &format!("{WEB}/{}", record.path()), None).await;
-            if matches!(answer.status, 204 | 404) {
-                self.gone.push(record);
-                return;
-            }
-        }
-        field.count("given up");
-    }
-
-    async fn read(&mut self, field: &Field) {
-        if self.records.is_empty() {
-            return;
-        }
-        let record = self.records[self.random.below(self.records.len())].clone();
-        if self.random.chance(25) {
-            let path = format!("{WEB}/{}/?per_page=200&order_by=-created_at", record.collection);
-            let (answer, _) = field.send("GET", &path, None).await;
-            let Some(rows) = answer.json["data"].as_array().filter(|_| answer.status == 200) else { return };
-            field.count("lists read");
-            // Rows of this client, which nobody writes meanwhile.
-            for row in rows.iter().filter(|row| self.records.iter().any(|own| row["id"] == json!(own.id))) {
-                self.held_against_v1(field, record.collection, row);
-            }
-            return;
-        }
-        let (answer, _) = field.send("GET", &format!("{WEB}/{}", record.path()), None).await;
-        match answer.status {
-            200 => self.compare(field, &record, &answer),
-            404 if field.truth(&record.path()).is_some() => field.wrong(format!("404 for {record:?}")),
-            _ => field.count("reads refused"),
-        }
-    }
-
-    fn compare(&self, field: &Field, record: &Record, answer: &Answer) {
-        field.count("records compared");
-        if answer.json["id"] != json!(record.id) {
-            field.wrong(format!("another record: {} for {record:?}", answer.json));
-        }
-        self.held_against_v1(field, record.collection, &answer.json);
-    }
-
-    fn held_against_v1(&self, field: &Field, collection: &str, shown: &Value) {
-        let id = shown["id"].as_str().unwrap_or_default();
-        let stored = field.truth(&format!("{collection}/{id}/")).unwrap_or_default();
-        for key in ["id", "name", "priority", "color", "external_id", "external_source", "status"] {
-            if shown.get(key).is_some_and(|shown| Some(shown) != stored.get(key)) {
-                field.wrong(format!("wrong 200: {key} of {shown}, while v1 has {stored}"));
-            }
-        }
-    }
-}
-
-/// What a client does that was told that its create may have been carried out.
-async fn look_up(field: &Field, collection: &str, name: &str) -> Option<String> {
-    for _ in 0..4 * PATIENCE {
-        let path =
-            format!("{WEB}/{collection}/?per_page=200&order_by=-created_at&search={}", name.replace(' ', "%20"));
-        let (answer, _) = field.send("GET", &path, None).await;
-        if answer.status == 200 {
-            let mut named = answer.data().iter().filter(|row| row["name"] == json!(name));
-            return named.next().map(|row| row["id"].as_str().expect("an id").to_owned());
-        }
-    }
-    panic!("{collection} could not be read");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -349,8 +241,10 @@ async fn nothing_is_doubled_lost_or_wrong_whatever_fails_between_the_gateway_and
         ("cache.collection", "1s"),
     ];
     let gateway = Gateway::with(proxy.base_url(), &settings).await;
+    let kind = type_with_note(&gateway).await;
     let field = Arc::new(Field {
         gateway,
+        kind,
         sandbox,
         proxy,
         next: AtomicUsize::new(0),
@@ -358,47 +252,24 @@ async fn nothing_is_doubled_lost_or_wrong_whatever_fails_between_the_gateway_and
         wrong: Mutex::default(),
         counts: Mutex::default(),
     });
-    let names = |rows: Vec<Value>| -> HashMap<String, usize> {
-        let mut names = HashMap::new();
-        rows.iter()
-            .for_each(|row| *names.entry(row["name"].as_str().expect("a name").to_owned()).or_default() += 1);
-        names
-    };
     field.proxy.inject(PERCENT);
-    let clients = (0..CLIENTS).map(|number| Client {
-        number,
-        random: Random::new(seed * 1000 + number as u64),
-        made: 0,
-        records: Vec::new(),
-        gone: Vec::new(),
-        writes: writes / CLIENTS,
-        reads: reads / CLIENTS,
-    });
+    let clients = (0..CLIENTS).map(|number| Client::new(number, seed, writes / CLIENTS, reads / CLIENTS));
     let running: Vec<_> = clients.map(|client| tokio::spawn(client.run(Arc::clone(&field)))).collect();
     let mut done = Vec::new();
     for client in running {
         done.push(client.await.expect("a client that ends"));
     }
     field.proxy.inject(0);
-    for collection in ["labels", "work-items", "modules"] {
-        let named = names(field.rows(collection));
-        for (name, count) in named.iter().filter(|(name, count)| **count > 1 && name.starts_with('c')) {
-            field.wrong(format!("doubled: {count} rows of {collection} are called {name}"));
-        }
-    }
     for client in &done {
-        for record in &client.records {
-            let stored = field.truth(&record.path()).unwrap_or_default();
-            for (key, value) in record.members.as_object().expect("members") {
-                if stored.get(key) != Some(value) {
-                    field.wrong(format!("lost: {key} of {record:?}, v1 has {stored}"));
-                }
-            }
-        }
-        for record in client.gone.iter().filter(|record| field.truth(&record.path()).is_some()) {
-            field.wrong(format!("deleted and still there: {record:?}"));
-        }
+        field.held_against_the_end(client).await;
     }
+    let mut collections: Vec<String> =
+        ["labels", "work-items", "modules", "states", "cycles"].map(str::to_owned).into();
+    let records = done.iter().flat_map(|client| &client.records);
+    collections.extend(records.map(|record: &Record| record.collection.clone()));
+    collections.sort();
+    collections.dedup();
+    collections.iter().for_each(|collection| field.doubled(collection));
     print(&field);
     let wrong = field.wrong.lock().unwrap();
     assert!(wrong.is_empty(), "{} of seed {seed}:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));

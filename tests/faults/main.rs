@@ -3,6 +3,7 @@
 //!
 //! May use: the public interface of the crate and `tests/support`.
 
+mod clients;
 mod growing;
 mod injected;
 mod outage;

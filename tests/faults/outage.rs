@@ -7,6 +7,7 @@ use bytes::Bytes;
 use causeway::context::Context;
 use causeway::oauth::Minting;
 use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::store::Store;
 use http::Request;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -409,4 +410,31 @@ async fn recovery_reads_each_thing_once() {
     // An item is read anew in every round; those who ask at once share two reads.
     assert!(rounds <= 4, "{rounds} reads of one item for {clients} clients");
     assert!(asked.values().all(|calls| *calls == 1), "{asked:#?}");
+}
+
+/// A store that can only be read, as on a read-only file system: what a writer makes beside it is in the way.
+#[tokio::test]
+async fn readiness_tells_that_the_store_can_only_be_read_and_fails_when_it_is_asked_to() {
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+    let v1 = serve_sandbox(&sandbox).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("store.db").display().to_string();
+    let url = format!("sqlite:{file}");
+    Store::open(&url, &v1).await.expect("a store").close().await;
+    let in_the_way = [format!("{file}-shm"), format!("{file}.{}", std::process::id())];
+    in_the_way.iter().for_each(|name| std::fs::create_dir(name).expect("a folder"));
+    let ready = async |gateway: &Gateway| gateway.send(None, "GET", "/readyz", None).await;
+    let gateway = Gateway::with(&v1, &[("store.url", &url)]).await;
+    let strict = Gateway::with(&v1, &[("store.url", &url), ("ready.needs_writes", "true")]).await;
+    let said = Gateway::with(&v1, &[("store.url", &format!("{url}?mode=ro&immutable=true"))]).await;
+    for gateway in [&gateway, &said] {
+        let told = ready(gateway).await.expect(200);
+        assert_eq!((&told.json["status"], &told.json["store"]), (&json!("ready"), &json!("read-only")));
+    }
+    ready(&strict).await.expect_problem(503, "store_unavailable");
+    in_the_way.iter().for_each(|name| std::fs::remove_dir(name).expect("the folder is removed"));
+    until("the store can be written", async || {
+        ready(&gateway).await.json["store"] == "ok" && ready(&strict).await.status == 200
+    })
+    .await;
 }

@@ -57,3 +57,8 @@ fn mapping_files_hold() {
 fn heads_that_pass_through_hold() {
     replay("pass_through_head", 100, reading::pass_through_head);
 }
+
+#[test]
+fn kept_answers_and_their_headers_hold() {
+    replay("idempotency_record", 200, reading::idempotency_record);
+}

@@ -18,28 +18,38 @@ use std::time::Duration;
 /// Most processor time of one request on a worker.
 const MOST: Duration = Duration::from_millis(50);
 /// An item of `WEB`.
-const ITEM: &str = "00000000-0000-4000-e000-000000000001";
+pub const ITEM: &str = "00000000-0000-4000-e000-000000000001";
 
-fn is_long() -> bool {
+/// Whether this run measures.
+pub fn is_long() -> bool {
     std::env::var_os("LONG_TESTS").is_some()
 }
 
 /// A request and what to call it in the table.
-struct Hostile {
+pub struct Hostile {
     name: String,
     method: String,
     path: String,
     body: Vec<u8>,
+    /// Whether the answer may be larger than a small multiple of the request: it shows what is there.
+    shows_data: bool,
 }
 
 impl Hostile {
-    fn new(name: impl Into<String>, method: &str, path: impl Into<String>, body: impl Into<Vec<u8>>) -> Self {
-        Self { name: name.into(), method: method.to_owned(), path: path.into(), body: body.into() }
+    /// A request whose answer is small beside it.
+    pub fn new(name: impl Into<String>, method: &str, path: impl Into<String>, body: impl Into<Vec<u8>>) -> Self {
+        let (name, path, body) = (name.into(), path.into(), body.into());
+        Self { name, method: method.to_owned(), path, body, shows_data: false }
+    }
+
+    /// One that answers with data that is there.
+    pub fn showing_data(self) -> Self {
+        Self { shows_data: true, ..self }
     }
 }
 
 /// `unit` as often as it fits into a body of the size of this run.
-fn filled(unit: &str) -> String {
+pub fn filled(unit: &str) -> String {
     let size = if is_long() { 1_000_000 } else { 60_000 };
     unit.repeat(size / unit.len())
 }
@@ -106,9 +116,20 @@ fn values(member: &str) -> Vec<(String, String)> {
         ("escapes", format!("\"{}\"", filled("\\u00e9"))),
         ("digits", filled("9")),
         ("unicode", format!("\"{}\"", filled("ﷺ"))),
+        ("deep", format!("{}1{}", "[".repeat(120), "]".repeat(120))),
+        ("deep objects", format!("{}1{}", "{\"a\":".repeat(120), "}".repeat(120))),
+        ("wide", array(&format!("[{}0]", "0,".repeat(999)))),
+        ("wide and empty", array(&format!("[{}[]]", "{},".repeat(999)))),
+        ("wide objects", array(&format!("{{{}}}", small_keys(1_000)))),
+        ("short texts", array(&format!("[{}\"\"]", "\"\",".repeat(999)))),
     ]
     .map(|(name, value)| (name.to_owned(), format!("{{\"name\":\"n\",\"{member}\":{value}}}")))
     .into()
+}
+
+/// So many members of an object.
+fn small_keys(count: usize) -> String {
+    (0..count).map(|n| format!("\"{n:x}\":{{}}")).collect::<Vec<_>>().join(",")
 }
 
 /// Long query strings.
@@ -126,6 +147,16 @@ fn queries() -> Vec<(String, String)> {
         ("one parameter", "a&".repeat(25_000)),
         ("a cursor", format!("paginate=cursor&cursor={}", "e".repeat(55_000))),
         ("a search", format!("search={}", "%C3%A9".repeat(9_000))),
+        ("a long name", format!("{}=1", "state_group__i".repeat(3_900))),
+        ("long names", many(&|n| format!("{}{n}=1", "state_group__i".repeat(9)), 400).join("&")),
+        ("orders", format!("order_by={}", "-created_at,".repeat(4_500))),
+        ("fields", format!("fields={}", "name,".repeat(11_000))),
+        ("priorities", format!("priority__in={}", "urgent,high,".repeat(4_500))),
+        ("labels", format!("label_id__in={ids}")),
+        ("assignees", format!("assignee_id__in={ids}")),
+        ("cycles", many(&|n| format!("cycle_id=00000000-0000-4000-8000-{n:012}"), 480).join("&")),
+        ("the longest cursor", format!("paginate=cursor&cursor={}", "W".repeat(512))),
+        ("escapes", format!("search={}", "%".repeat(50_000))),
     ]
     .map(|(name, query)| (name.to_owned(), query))
     .into()
@@ -140,6 +171,13 @@ fn corpus(plan: &Plan) -> Vec<Hostile> {
         corpus.push(Hostile::new(format!("comment {name}"), "POST", &comments, body("comment_html")));
         if is_long() {
             corpus.push(Hostile::new(format!("item {name}"), "POST", &items, body("description_html")));
+        }
+    }
+    let properties = format!("{WEB}/work-item-properties/");
+    for member in ["settings", "validation_rules", "options", "default_value"] {
+        for (name, body) in values(member) {
+            let body = body.replacen("{\"name\":\"n\"", "{\"display_name\":\"n\",\"property_type\":\"OPTION\"", 1);
+            corpus.push(Hostile::new(format!("property {member}: {name}"), "POST", &properties, body));
         }
     }
     for member in ["assignees", "labels", "assignee_ids", "custom_fields", "unknown"] {
@@ -175,14 +213,16 @@ fn corpus(plan: &Plan) -> Vec<Hostile> {
 }
 
 /// A gateway on a runtime of one worker, and where the kernel tells that thread's processor time.
-struct Watched {
+pub struct Watched {
     runtime: Option<tokio::runtime::Runtime>,
-    gateway: Gateway,
+    /// The gateway.
+    pub gateway: Gateway,
     schedstat: PathBuf,
 }
 
 impl Watched {
-    async fn start() -> Self {
+    /// In front of the recorded situation.
+    pub async fn start() -> Self {
         let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
         let base = serve_sandbox(&sandbox).await;
         let runtime =
@@ -224,12 +264,11 @@ impl Drop for Watched {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn costly_requests_hold_no_worker_and_are_answered_in_few_bytes() {
-    let plan = compile_plan(None).expect("the embedded mappings compile");
-    let watched = Watched::start().await;
+/// Sends each request, twice when it was dear, looks at its answer, and tells what they cost; in the long run none
+/// may cost more than [`MOST`].
+pub async fn judge(watched: &Watched, corpus: Vec<Hostile>) {
     let mut measured = Vec::new();
-    for hostile in corpus(&plan) {
+    for hostile in corpus {
         let (status, bytes, mut spent) = watched.ask(&hostile).await;
         if is_long() && spent > MOST {
             // Once more: a page fault or a look-up for the first time is not the request's own cost.
@@ -237,7 +276,11 @@ async fn costly_requests_hold_no_worker_and_are_answered_in_few_bytes() {
         }
         let sent = hostile.body.len() + hostile.path.len();
         assert!(status < 500 || status == 502, "{}: {status}", hostile.name);
-        assert!(bytes <= 6 * sent + 64 * 1024, "{}: {sent} bytes in, {bytes} out", hostile.name);
+        assert!(
+            hostile.shows_data || bytes <= 6 * sent + 64 * 1024,
+            "{}: {sent} bytes in, {bytes} out",
+            hostile.name
+        );
         assert!(status < 400 || bytes <= 256 * 1024, "{}: a refusal of {bytes} bytes", hostile.name);
         measured.push((spent, status, bytes, hostile.name));
     }
@@ -251,6 +294,12 @@ async fn costly_requests_hold_no_worker_and_are_answered_in_few_bytes() {
     }
     println!("{table}");
     assert!(measured[0].0 <= MOST, "{table}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn costly_requests_hold_no_worker_and_are_answered_in_few_bytes() {
+    let plan = compile_plan(None).expect("the embedded mappings compile");
+    judge(&Watched::start().await, corpus(&plan)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,18 +1,34 @@
 //! The crowd of slow clients: each holds what it can get, in one of several ways, and comes again when it is sent away.
+//!
+//! It lives in a process of its own, which is this test program started again with [`ORDERS`] in its environment. So
+//! what the crowd takes of the processors is neither the gateway's nor that of the honest clients.
 
-use crate::sockets::connect;
+use crate::sockets::connect_with_window;
 use crate::support::gateway::WEB;
+use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
+use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-/// Time from being sent away to coming again.
+/// Variable that tells a process that it is the crowd: the gateway's address, how many, and the ways.
+const ORDERS: &str = "CAUSEWAY_TEST_CROWD";
+/// The test that the crowd's process runs.
+const ENTRY: &str = "slow_clients::the_crowd_when_it_is_asked_for";
+/// Time in which the crowd comes in.
+const COMING: Duration = Duration::from_secs(4);
+/// Least time from being sent away to coming again; half a second more on average.
 const PAUSE: Duration = Duration::from_millis(500);
 /// Streams on one connection of HTTP/2.
 const STREAMS: u32 = 100;
+/// Room that the sockets of those have who do not read.
+const UNREAD_WINDOW: u32 = 4096;
+/// v1 keys of the crowd, one for each of its addresses. All of them may send what the crowd begins to send.
+const KEYS: [&str; 4] = ["bob", "kim", "zed", "bob"];
 
 /// Ways of being slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,11 +41,13 @@ pub enum Way {
     Token,
     /// A head that does not end.
     Head,
+    /// The same, of which as much has arrived as may.
+    LargeHead,
     /// A connection without a request.
     Idle,
     /// An answer of some size that is not read.
     Unread,
-    /// An answer of the pass-through that is not read.
+    /// Answers of the pass-through that are not read.
     UnreadPassThrough,
     /// Streams of HTTP/2 whose bodies do not arrive.
     Streams,
@@ -37,21 +55,23 @@ pub enum Way {
 
 impl Way {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Body,
         Self::PassThrough,
         Self::Token,
         Self::Head,
+        Self::LargeHead,
         Self::Idle,
         Self::Unread,
         Self::UnreadPassThrough,
         Self::Streams,
     ];
 
-    /// What is sent, and then nothing more.
-    fn opening(self) -> Vec<u8> {
+    /// What is sent from the address number `from`, and then nothing more.
+    fn opening(self, from: usize) -> Vec<u8> {
+        let key = KEYS[from];
         let request = |method: &str, path: &str, rest: &str| {
-            format!("{method} {path} HTTP/1.1\r\nHost: gw.example\r\nX-Api-Key: bob\r\n{rest}").into_bytes()
+            format!("{method} {path} HTTP/1.1\r\nHost: gw.example\r\nX-Api-Key: {key}\r\n{rest}").into_bytes()
         };
         let body = "Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"";
         match self {
@@ -59,11 +79,20 @@ impl Way {
             Self::PassThrough => request("POST", "/api/v1/workspaces/acme/", body),
             Self::Token => request("POST", "/auth/o/token/", body),
             Self::Head => request("GET", "/api/v2/", "X-Slow: "),
+            Self::LargeHead => request("GET", "/api/v2/", &format!("X-Slow: {}", "x".repeat(60_000))),
             Self::Idle => Vec::new(),
             Self::Unread => request("GET", "/api/v2/docs/openapi.json", "\r\n").repeat(8),
-            Self::UnreadPassThrough => request("GET", "/api/v1/users/me/", "\r\n").repeat(64),
+            // Long answers: small ones would fit into the buffers of the sockets, and be a flood of requests instead.
+            Self::UnreadPassThrough => {
+                let items = format!("{}/work-items/?per_page=100", WEB.replace("/v2/", "/v1/"));
+                request("GET", &items, "\r\n").repeat(32)
+            }
             Self::Streams => streams(),
         }
+    }
+
+    fn reads(self) -> bool {
+        !matches!(self, Self::Unread | Self::UnreadPassThrough)
     }
 }
 
@@ -88,41 +117,128 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 /// What the crowd has done so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone, Copy)]
 pub struct Deeds {
     /// Connections begun.
-    pub connections: AtomicUsize,
+    pub connections: usize,
     /// Bytes sent.
-    pub sent: AtomicUsize,
+    pub sent: usize,
+    /// Connections it has at present.
+    pub open: usize,
 }
 
-/// `size` slow clients from the addresses 127.0.0.2 to 127.0.0.5; they go on until this is dropped.
-pub fn crowd(gateway: SocketAddr, size: usize, ways: &[Way], deeds: &Arc<Deeds>) -> JoinSet<()> {
+/// The process of the crowd; it ends when this is dropped.
+pub struct Crowd {
+    process: std::process::Child,
+    orders: ChildStdin,
+    reports: BufReader<ChildStdout>,
+}
+
+impl Crowd {
+    /// `size` slow clients in `ways`, from the addresses 127.0.0.2 to 127.0.0.5. Its processor time is not to be
+    /// missed by others, as if it were another machine's.
+    pub fn start(gateway: SocketAddr, size: usize, ways: &[Way]) -> Self {
+        let numbers: Vec<String> = ways.iter().map(|way| (*way as usize).to_string()).collect();
+        let mut process = Command::new("nice")
+            .args(["-n", "19"])
+            .arg(std::env::current_exe().expect("this program"))
+            .args([ENTRY, "--exact", "--nocapture"])
+            .env(ORDERS, format!("{gateway} {size} {}", numbers.join(" ")))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the crowd starts");
+        let orders = process.stdin.take().expect("its input");
+        let reports = BufReader::new(process.stdout.take().expect("its output"));
+        Self { process, orders, reports }
+    }
+
+    /// What it has done so far.
+    pub fn deeds(&mut self) -> Deeds {
+        self.orders.write_all(b"\n").expect("the crowd listens");
+        let mut line = String::new();
+        while !line.starts_with("deeds ") {
+            line.clear();
+            assert!(self.reports.read_line(&mut line).expect("a report") > 0, "the crowd has ended");
+        }
+        let numbers: Vec<usize> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        Deeds { connections: numbers[0], sent: numbers[1], open: numbers[2] }
+    }
+}
+
+impl Drop for Crowd {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[derive(Default)]
+struct Counted {
+    connections: AtomicUsize,
+    sent: AtomicUsize,
+    open: AtomicUsize,
+}
+
+/// Is the crowd, when the environment says so, until its input ends.
+pub async fn be_the_crowd() {
+    let Ok(orders) = std::env::var(ORDERS) else { return };
+    let mut words = orders.split(' ');
+    let gateway: SocketAddr = words.next().and_then(|word| word.parse().ok()).expect("an address");
+    let size: usize = words.next().and_then(|word| word.parse().ok()).expect("a size");
+    let ways: Vec<Way> = words.map(|word| Way::ALL[word.parse::<usize>().expect("a way")]).collect();
+    let counted = Arc::<Counted>::default();
     let mut clients = JoinSet::new();
     for client in 0..size {
         let way = ways[client % ways.len()];
-        let from = 2 + u8::try_from(client / ways.len() % 4).expect("one of four");
-        clients.spawn(hold(gateway, from, way, Arc::clone(deeds)));
+        let from = client / ways.len() % KEYS.len();
+        clients.spawn(hold(gateway, client, size, from, way, Arc::clone(&counted)));
     }
-    clients
+    let reporting = tokio::task::spawn_blocking(move || {
+        for _ in std::io::stdin().lock().lines() {
+            let number = |count: &AtomicUsize| count.load(Ordering::Relaxed);
+            println!(
+                "\ndeeds {} {} {}",
+                number(&counted.connections),
+                number(&counted.sent),
+                number(&counted.open)
+            );
+        }
+    });
+    reporting.await.expect("reports");
 }
 
-async fn hold(gateway: SocketAddr, from: u8, way: Way, deeds: Arc<Deeds>) {
-    let opening = way.opening();
-    loop {
-        if let Ok(mut socket) = connect(gateway, from).await {
-            deeds.connections.fetch_add(1, Ordering::Relaxed);
+async fn hold(gateway: SocketAddr, client: usize, size: usize, from: usize, way: Way, counted: Arc<Counted>) {
+    let opening = way.opening(from);
+    let share = |whole: Duration, part: usize| whole.mul_f64((part % size) as f64 / size as f64);
+    tokio::time::sleep(share(COMING, client)).await;
+    let address = 2 + u8::try_from(from).expect("one of four");
+    let window = (!way.reads()).then_some(UNREAD_WINDOW);
+    for turn in 1.. {
+        if let Ok(mut socket) = connect_with_window(gateway, address, window).await {
+            counted.connections.fetch_add(1, Ordering::Relaxed);
+            counted.open.fetch_add(1, Ordering::Relaxed);
             if socket.write_all(&opening).await.is_ok() {
-                deeds.sent.fetch_add(opening.len(), Ordering::Relaxed);
-                // Those who leave answers unread look for the end of the connection only.
-                if matches!(way, Way::Unread | Way::UnreadPassThrough) {
-                    while socket.write_all(b"").await.is_ok() && socket.take_error().is_ok_and(|e| e.is_none()) {
-                        tokio::time::sleep(PAUSE).await;
-                    }
-                } else {
-                    let _ = socket.read_to_end(&mut Vec::new()).await;
-                }
+                counted.sent.fetch_add(opening.len(), Ordering::Relaxed);
+                stay(&mut socket, way).await;
             }
+            counted.open.fetch_sub(1, Ordering::Relaxed);
+        }
+        // Not all at the same time.
+        tokio::time::sleep(PAUSE + share(Duration::from_secs(1), client * 7 + turn * 131)).await;
+    }
+}
+
+/// Stays until the gateway has ended the connection.
+async fn stay(socket: &mut TcpStream, way: Way) {
+    if way.reads() {
+        let mut some = [0; 1024];
+        while socket.read(&mut some).await.is_ok_and(|read| read > 0) {}
+        return;
+    }
+    while socket.ready(Interest::READABLE).await.is_ok_and(|ready| !ready.is_read_closed()) {
+        if socket.take_error().is_ok_and(|error| error.is_some()) {
+            return;
         }
         tokio::time::sleep(PAUSE).await;
     }

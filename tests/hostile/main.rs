@@ -7,6 +7,7 @@
 mod child;
 mod corpora;
 mod costly;
+mod costly_data;
 mod crowd;
 mod raw;
 mod slow;

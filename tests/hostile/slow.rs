@@ -1,11 +1,11 @@
 //! Slow clients hold nothing that others need: neither by bodies that do not arrive nor by answers left unread.
 
-use crate::sockets::{answered, begun, exchange, patiently};
+use crate::sockets::{answered, begun, exchange, patiently, read};
 use crate::support::gateway::{Gateway, WEB};
 use causeway::sandbox::Seed;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// Where the attacker and the honest client of these tests come from: 127.0.0.x.
@@ -25,6 +25,8 @@ const SMALL: [(&str, &str); 8] = [
 ];
 /// More than all that [`SMALL`] serves at once.
 const MANY: usize = 40;
+/// Places of each kind in [`SMALL`].
+const PLACES: usize = 32;
 
 async fn small(more: &[(&str, &str)]) -> (Gateway, SocketAddr) {
     let settings = [&SMALL[..], more].concat();
@@ -80,10 +82,14 @@ async fn bodies_of_which_two_bytes_arrive_stop_nobody() {
     for path in ["/api/v1/workspaces/acme/", "/auth/o/token/", &format!("{WEB}/labels/")] {
         let attack = stalled_bodies(gateway, path).await;
         assert_eq!(honest_statuses(gateway).await, quiet, "under stalled bodies for {path}");
+        let mut refused = 0;
         for mut socket in attack {
             let status = answered(&mut socket).await;
             assert!([400, 503].contains(&status), "{path}: {status}");
+            refused += usize::from(status == 503);
         }
+        // Whoever finds no room is told so, and not that the request is wrong.
+        assert!(refused >= MANY - PLACES, "{path}: {refused} of {MANY} were told that there is no room");
     }
 }
 
@@ -119,4 +125,44 @@ async fn drip(mut socket: TcpStream) -> u16 {
         status = drips => status,
         status = answered(&mut reading) => status,
     }
+}
+
+/// What of a refused body still comes is read for a while, so that its sender sees the answer: only as long as
+/// something comes, and not for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_rest_of_a_refused_body_is_read_for_a_bounded_time() {
+    let (_running, gateway) = small(&[]).await;
+    let head = "POST /nothing/here HTTP/1.1\r\nHost: gw.example\r\nContent-Length: 1000000000\r\n\r\n{";
+    let (mut stalls, mut drips) = (begun(gateway, ATTACKER, head).await, begun(gateway, ATTACKER, head).await);
+    assert_eq!((answered(&mut stalls).await, answered(&mut drips).await), (404, 404));
+    let began = Instant::now();
+    let stalled = async {
+        read(&mut stalls).await;
+        began.elapsed()
+    };
+    let dripped = async {
+        let (mut reading, mut writing) = drips.split();
+        tokio::select! {
+            _ = async { while writing.write_all(b"x").await.is_ok() { tokio::time::sleep(Duration::from_millis(200)).await } } => {}
+            _ = async { while reading.read(&mut [0; 64]).await.is_ok_and(|read| read > 0) {} } => {}
+        }
+        began.elapsed()
+    };
+    let (stalled, dripped) = tokio::join!(patiently(stalled), patiently(dripped));
+    assert!(stalled < Duration::from_secs(6), "one that stalls was held for {stalled:?}");
+    assert!((stalled..Duration::from_secs(15)).contains(&dripped), "one that drips was held for {dripped:?}");
+}
+
+/// One that sends as fast as it can is read up to a size.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_rest_of_a_refused_body_is_read_up_to_a_size() {
+    let (_running, gateway) = small(&[]).await;
+    let head = "POST /nothing/here HTTP/1.1\r\nHost: gw.example\r\nContent-Length: 1000000000\r\n\r\n";
+    let mut socket = begun(gateway, ATTACKER, head).await;
+    let piece = vec![b'x'; 1 << 20];
+    let mut sent = 0;
+    while sent < 1000 && patiently(socket.write_all(&piece)).await.is_ok() {
+        sent += 1;
+    }
+    assert!(sent < 100, "{sent} MiB were taken");
 }

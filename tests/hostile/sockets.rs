@@ -23,7 +23,18 @@ pub struct Answer {
 /// # Errors
 /// As the socket says.
 pub async fn connect(gateway: SocketAddr, from: u8) -> std::io::Result<TcpStream> {
+    connect_with_window(gateway, from, None).await
+}
+
+/// The same, with a socket that has room for so many bytes that nobody has read.
+///
+/// # Errors
+/// As the socket says.
+pub async fn connect_with_window(gateway: SocketAddr, from: u8, window: Option<u32>) -> std::io::Result<TcpStream> {
     let socket = TcpSocket::new_v4()?;
+    if let Some(window) = window {
+        socket.set_recv_buffer_size(window)?;
+    }
     socket.bind(SocketAddr::from(([127, 0, 0, from], 0)))?;
     socket.connect(gateway).await
 }

@@ -1,6 +1,6 @@
 //! Whatever happens to items on v1, the index comes to show what v1 shows.
 
-use crate::{World, always, items, settings};
+use crate::index::{World, always, items, settings};
 use causeway::index::{Columns, Lookups};
 use causeway::sandbox::Seed;
 use causeway::v1::Method;

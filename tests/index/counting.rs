@@ -1,6 +1,6 @@
 //! What an index costs v1.
 
-use crate::{World, always, context, items, settings};
+use crate::index::{World, always, context, items, settings};
 use causeway::index::IndexSettings;
 use causeway::sandbox::Seed;
 use std::time::Duration;

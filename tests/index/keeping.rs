@@ -1,6 +1,6 @@
 //! Indices on disk and within their bounds.
 
-use crate::{World, always, items, settings};
+use crate::index::{World, always, items, settings};
 use causeway::index::{IndexSettings, Scope};
 use causeway::sandbox::Seed;
 use causeway::v1::V1Key;
@@ -76,7 +76,7 @@ async fn the_index_used_longest_ago_makes_room_and_comes_back_from_disk() {
     let guests = Scope { members: false, ..world.scope.clone() };
     world.counted(&indexes).await;
     assert!(indexes.peek(&world.scope).is_some());
-    indexes.fresh(&guests, &world.key, &crate::context()).await.unwrap();
+    indexes.fresh(&guests, &world.key, &crate::index::context()).await.unwrap();
     assert!(indexes.peek(&world.scope).is_none() && indexes.peek(&guests).is_some());
     indexes.close().await;
     let (index, calls) = world.counted(&indexes).await;
@@ -101,7 +101,7 @@ async fn a_key_that_v1_refuses_is_refused_and_spoils_nothing_for_others() {
     let world = World::with(Seed::Demo, 0).await;
     let indexes = world.indexes(settings());
     let wrong = V1Key::new("wrong");
-    let ctx = crate::context();
+    let ctx = crate::index::context();
     let (refused, served) =
         tokio::join!(indexes.fresh(&world.scope, &wrong, &ctx), indexes.fresh(&world.scope, &world.key, &ctx));
     assert!(refused.is_err_and(|refusal| refusal.code() == "unauthorized"));

@@ -1,7 +1,7 @@
 //! Requests that wait for a read: its progress, v1's quota, and own writes meanwhile.
 
+use crate::index::{always, client_of, context, settings};
 use crate::support::scripted::{Exchange, Gate, ScriptedV1};
-use crate::{always, client_of, context, settings};
 use causeway::context::Context;
 use causeway::index::{Indexes, Scope};
 use causeway::refusal::Refusal;

@@ -1,6 +1,6 @@
 //! Secrets: nothing in the store could act for anyone, and they can be changed while the gateway serves.
 
-use crate::stage::{ME, SECRET, Stage, expect_dead};
+use crate::oauth::stage::{ME, SECRET, Stage, expect_dead};
 use crate::support::gateway::{Gateway, serve_sandbox};
 use causeway::app::open_oauth;
 use causeway::oauth::{AdminError, Keyring, Minting, Rotation};

@@ -1,6 +1,6 @@
 //! What a workspace's audit log is told of grants, keys and credentials that are no longer good.
 
-use crate::stage::{ME, Stage, expect_dead};
+use crate::oauth::stage::{ME, Stage, expect_dead};
 use crate::support::gateway::WEB;
 use causeway::context::Context;
 use causeway::oauth::Minting;

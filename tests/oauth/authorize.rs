@@ -1,6 +1,6 @@
 //! The authorization request: what is answered with a page, what with a redirect, and nothing to strangers.
 
-use crate::stage::{
+use crate::oauth::stage::{
     CHALLENGE, NATIVE_REDIRECT, REDIRECT, Stage, changed, expect_page, form, led_to, register, text,
 };
 

@@ -1,6 +1,6 @@
 //! Tokens at the API: what they open, what they do not, and when they end.
 
-use crate::stage::{ME, SECRET, Stage, Tokens, changed, expect_dead, led_to, values};
+use crate::oauth::stage::{ME, SECRET, Stage, Tokens, changed, expect_dead, led_to, values};
 use crate::support::gateway::{Gateway, WEB};
 use crate::support::scripted::{Exchange, ScriptedV1};
 use serde_json::json;
@@ -184,7 +184,7 @@ async fn a_token_whose_v1_key_has_ended_is_dead() {
     let settings = [("secrets.key", SECRET), ("cache.identity", "0s"), ("cache.refused_identity", "0s")];
     let stage = Stage::over(Gateway::with(v1.base_url(), &settings).await).await;
     let page = stage.page(&changed(stage.request(), "scope", Some("read"))).await;
-    let code = led_to(&stage.decide(&page, "allow", "key").await, crate::stage::REDIRECT)["code"].clone();
+    let code = led_to(&stage.decide(&page, "allow", "key").await, crate::oauth::stage::REDIRECT)["code"].clone();
     let tokens = Tokens::of(&stage.token(&stage.exchange(&code)).await.expect(200));
     stage.call(&tokens.access, ME).await.expect(200);
     expect_dead(stage.call(&tokens.access, ME).await);

@@ -1,6 +1,6 @@
 //! The consent page: what the person sees, how they prove who they are, and that nobody decides for them.
 
-use crate::stage::{Page, REDIRECT, SECRET, Stage, changed, expect_page, led_to, register, text};
+use crate::oauth::stage::{Page, REDIRECT, SECRET, Stage, changed, expect_page, led_to, register, text};
 use crate::support::gateway::Gateway;
 use crate::support::scripted::nobody;
 
@@ -231,8 +231,8 @@ async fn a_form_for_another_purpose_is_refused() {
     let stage = Stage::new().await;
     let asking = stage.get("/auth/o/grants/", &[]).await;
     let page = stage.page(&stage.request()).await;
-    let form = crate::stage::hidden(&asking, "form");
-    refused(&stage, &page, &[("cookie", &crate::stage::cookie(&asking))], &form).await;
+    let form = crate::oauth::stage::hidden(&asking, "form");
+    refused(&stage, &page, &[("cookie", &crate::oauth::stage::cookie(&asking))], &form).await;
 }
 
 #[tokio::test]
@@ -248,7 +248,8 @@ async fn a_form_from_another_site_is_refused() {
 async fn a_form_in_another_encoding_is_refused() {
     let stage = Stage::new().await;
     let page = stage.page(&stage.request()).await;
-    let content = crate::stage::form(&[("request", &page.request), ("decision", "allow"), ("api_key", "ada")]);
+    let content =
+        crate::oauth::stage::form(&[("request", &page.request), ("decision", "allow"), ("api_key", "ada")]);
     for kind in ["text/plain", "multipart/form-data; boundary=x", "application/json"] {
         let headers = [("cookie", page.cookie.as_str()), ("content-type", kind)];
         expect_page(stage.send("POST", "/auth/o/authorize/", &headers, content.clone()).await, 403);
@@ -293,7 +294,7 @@ async fn an_address_taken_away_meanwhile_is_not_answered() {
 async fn two_pages_of_one_browser_both_work() {
     let stage = Stage::new().await;
     let first = stage.page(&stage.request()).await;
-    let query = crate::stage::form(&stage.request());
+    let query = crate::oauth::stage::form(&stage.request());
     let second = stage.get(&format!("/auth/o/authorize/?{query}"), &[("cookie", &first.cookie)]).await;
     let second = Page::of(second.expect(200));
     assert_eq!(first.cookie, second.cookie);

@@ -1,6 +1,6 @@
 //! The page where people see what they allowed, and take it back.
 
-use crate::stage::{ME, Stage, cookie, expect_dead, expect_page, hidden, text};
+use crate::oauth::stage::{ME, Stage, cookie, expect_dead, expect_page, hidden, text};
 use crate::support::gateway::Answer;
 use causeway::context::Context;
 use causeway::oauth::Minting;

@@ -1,6 +1,6 @@
 //! Gateway keys: narrower than the v1 key behind them.
 
-use crate::stage::{ME, SECRET, Stage, expect_dead};
+use crate::oauth::stage::{ME, SECRET, Stage, expect_dead};
 use crate::support::gateway::{Gateway, WEB};
 use crate::support::scripted::{Exchange, ScriptedV1};
 use causeway::context::Context;

@@ -1,6 +1,6 @@
 //! The limits of tokens and gateway keys, and of those who present dead ones.
 
-use crate::stage::{ME, Stage, expect_dead};
+use crate::oauth::stage::{ME, Stage, expect_dead};
 use crate::support::gateway::Answer;
 use causeway::context::Context;
 use causeway::oauth::Minting;

@@ -1,6 +1,6 @@
 //! What the gateway says about itself, and its silence when OAuth is not set up.
 
-use crate::stage::{ME, REDIRECT, Stage, changed, expect_error, expect_page};
+use crate::oauth::stage::{ME, REDIRECT, Stage, changed, expect_error, expect_page};
 use crate::support::gateway::Gateway;
 use causeway::plan::scopes::catalogue;
 use causeway::sandbox::Seed;
@@ -88,9 +88,9 @@ async fn every_answer_of_an_app_names_its_issuer() {
     let stage = Stage::with(&[("public_url", "https://gw.example")]).await;
     let page = stage.page(&stage.request()).await;
     for decision in ["allow", "deny"] {
-        let back = crate::stage::led_to(&stage.decide(&page, decision, "ada").await, REDIRECT);
+        let back = crate::oauth::stage::led_to(&stage.decide(&page, decision, "ada").await, REDIRECT);
         assert_eq!(back["iss"], "https://gw.example");
     }
     let wrong = changed(stage.request(), "response_type", Some("token"));
-    assert_eq!(crate::stage::led_to(&stage.ask(&wrong).await, REDIRECT)["iss"], "https://gw.example");
+    assert_eq!(crate::oauth::stage::led_to(&stage.ask(&wrong).await, REDIRECT)["iss"], "https://gw.example");
 }

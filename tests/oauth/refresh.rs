@@ -1,6 +1,6 @@
 //! Refresh tokens: rotation, reuse, a lost answer, and that nothing grows on the way.
 
-use crate::stage::{ME, Stage, Tokens, changed, expect_dead, expect_error, register};
+use crate::oauth::stage::{ME, Stage, Tokens, changed, expect_dead, expect_error, register};
 use std::time::Duration;
 
 #[tokio::test]
@@ -126,7 +126,7 @@ async fn a_refresh_cannot_ask_for_more() {
 async fn a_refresh_token_of_another_client_is_invalid_grant() {
     let stage = Stage::new().await;
     let old = stage.tokens("read").await;
-    let other = register(&stage.gateway, "Other", crate::stage::REDIRECT, false, "").await;
+    let other = register(&stage.gateway, "Other", crate::oauth::stage::REDIRECT, false, "").await;
     let content = changed(stage.refreshing(&old.refresh), "client_id", Some(&other.id));
     let content = changed(content, "client_secret", other.secret.as_deref());
     expect_error(stage.token(&content).await, 400, "invalid_grant");

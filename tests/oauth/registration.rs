@@ -1,6 +1,6 @@
 //! Apps that register themselves (RFC 7591), when that is allowed.
 
-use crate::stage::{CHALLENGE, Stage, changed, expect_error, expect_page, led_to};
+use crate::oauth::stage::{CHALLENGE, Stage, changed, expect_error, expect_page, led_to};
 use crate::support::gateway::Answer;
 use serde_json::{Value, json};
 

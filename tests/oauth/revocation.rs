@@ -1,6 +1,6 @@
 //! Giving tokens back (RFC 7009) and asking about them (RFC 7662).
 
-use crate::stage::{ME, Stage, Tokens, as_json, changed, expect_dead, expect_error, register};
+use crate::oauth::stage::{ME, Stage, Tokens, as_json, changed, expect_dead, expect_error, register};
 
 const REVOKE: &str = "/auth/o/revoke/";
 const INTROSPECT: &str = "/auth/o/introspect/";
@@ -112,7 +112,7 @@ async fn a_good_token_is_active() {
 async fn of_other_tokens_nothing_is_said() {
     let stage = Stage::new().await;
     let tokens = stage.tokens("read").await;
-    let other = register(&stage.gateway, "Other", crate::stage::REDIRECT, false, "").await;
+    let other = register(&stage.gateway, "Other", crate::oauth::stage::REDIRECT, false, "").await;
     let foreign = [
         ("token", tokens.access.as_str()),
         ("client_id", other.id.as_str()),

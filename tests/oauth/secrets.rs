@@ -1,6 +1,6 @@
 //! No credential is ever written down: the log of a gateway that tells everything, its answers, its error pages.
 
-use crate::stage::{ME, SECRET, Stage, changed};
+use crate::oauth::stage::{ME, SECRET, Stage, changed};
 use crate::support::captured::Captured;
 use crate::support::gateway::{Answer, WEB};
 use causeway::context::Context;
@@ -22,7 +22,7 @@ async fn no_credential_is_written_down_whatever_happens() {
     let stage = Stage::with(&[("oauth.registration", "true"), ("oauth.refresh_retry", "0s")]).await;
     let client_secret = stage.app.secret.clone().expect("a secret");
     let code = stage.code(&stage.request(), "ada").await;
-    let tokens = crate::stage::Tokens::of(&stage.token(&stage.exchange(&code)).await.expect(200));
+    let tokens = crate::oauth::stage::Tokens::of(&stage.token(&stage.exchange(&code)).await.expect(200));
     let wanted = Minting { title: "report".into(), scopes: "read".into(), ..Minting::default() };
     let context = Context::new("test", Duration::from_secs(10));
     let (row, key) = stage.gateway.oauth().mint("ada", wanted, &context).await.expect("a key");

@@ -1,7 +1,7 @@
 //! The same code or refresh token presented many times at once: to one gateway on SQLite, and to two that share a
 //! PostgreSQL database.
 
-use crate::stage::{ME, Stage, Tokens, expect_dead, expect_error};
+use crate::oauth::stage::{ME, Stage, Tokens, expect_dead, expect_error};
 use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
 use crate::support::postgres::Database;
 use causeway::sandbox::{Config, Sandbox, Seed};
@@ -27,8 +27,11 @@ impl Shared {
         let (database, sandbox) = (Database::create().await, Sandbox::new(config()));
         let (v1, url) = (serve_sandbox(&sandbox).await, database.url());
         // What one of them notices of the other's revocations, it notices at once.
-        let mut all =
-            vec![("secrets.key", crate::stage::SECRET), ("store.url", &*url), ("oauth.revocation_delay", "1ms")];
+        let mut all = vec![
+            ("secrets.key", crate::oauth::stage::SECRET),
+            ("store.url", &*url),
+            ("oauth.revocation_delay", "1ms"),
+        ];
         all.extend_from_slice(settings);
         let first = Stage::over(Gateway::with(&v1, &all).await).await;
         let (app, native) = (first.app.clone(), first.native.clone());
@@ -108,7 +111,7 @@ async fn a_wrong_verifier(shared: Shared) {
     let stage = shared.first();
     let code = stage.code(&stage.request(), "ada").await;
     let wrong = "wrong-wrong-wrong-wrong-wrong-wrong-wrong-wrong";
-    let content = crate::stage::changed(stage.exchange(&code), "code_verifier", Some(wrong));
+    let content = crate::oauth::stage::changed(stage.exchange(&code), "code_verifier", Some(wrong));
     for refused in shared.present(&content).await {
         expect_error(refused, 400, "invalid_grant");
     }

@@ -1,6 +1,6 @@
 //! Codes for tokens: how clients authenticate, what a code is bound to, and that it works once.
 
-use crate::stage::{
+use crate::oauth::stage::{
     NATIVE_REDIRECT, REDIRECT, Stage, Tokens, VERIFIER, as_json, changed, expect_dead, expect_error, form, register,
 };
 use base64::Engine;
@@ -80,7 +80,7 @@ is_refused! {
     another_address_than_asked_is_invalid_grant: "redirect_uri" = Some("https://app.example/other") => 400 "invalid_grant", usable false;
     without_a_verifier_is_invalid_grant: "code_verifier" = None => 400 "invalid_grant", usable false;
     a_wrong_verifier_is_invalid_grant: "code_verifier" = Some("wrong-wrong-wrong-wrong-wrong-wrong-wrong-wrong") => 400 "invalid_grant", usable false;
-    the_challenge_is_no_verifier: "code_verifier" = Some(crate::stage::CHALLENGE) => 400 "invalid_grant", usable false;
+    the_challenge_is_no_verifier: "code_verifier" = Some(crate::oauth::stage::CHALLENGE) => 400 "invalid_grant", usable false;
     a_short_verifier_is_invalid_grant: "code_verifier" = Some("short") => 400 "invalid_grant", usable false;
     a_wrong_secret_is_invalid_client: "client_secret" = Some("cws_wrong") => 401 "invalid_client", usable true;
     a_confidential_client_without_its_secret_is_invalid_client: "client_secret" = None => 401 "invalid_client", usable true;
@@ -180,9 +180,9 @@ async fn a_code_used_twice_is_invalid_grant_and_ends_what_came_of_it() {
     let stage = Stage::new().await;
     let code = stage.code(&stage.request(), "ada").await;
     let tokens = Tokens::of(&stage.token(&stage.exchange(&code)).await.expect(200));
-    stage.call(&tokens.access, crate::stage::ME).await.expect(200);
+    stage.call(&tokens.access, crate::oauth::stage::ME).await.expect(200);
     expect_error(stage.token(&stage.exchange(&code)).await, 400, "invalid_grant");
-    expect_dead(stage.call(&tokens.access, crate::stage::ME).await);
+    expect_dead(stage.call(&tokens.access, crate::oauth::stage::ME).await);
     expect_error(stage.token(&stage.refreshing(&tokens.refresh)).await, 400, "invalid_grant");
 }
 
@@ -194,7 +194,7 @@ async fn a_code_used_twice_at_once_gives_at_most_one_pair_and_ends_it() {
     let (one, other) = tokio::join!(stage.token(&content), stage.token(&content));
     let good: Vec<_> = [one, other].into_iter().filter(|answer| answer.status == 200).collect();
     assert_eq!(good.len(), 1);
-    expect_dead(stage.call(&Tokens::of(&good[0]).access, crate::stage::ME).await);
+    expect_dead(stage.call(&Tokens::of(&good[0]).access, crate::oauth::stage::ME).await);
 }
 
 #[tokio::test]

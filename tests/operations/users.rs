@@ -1,6 +1,6 @@
 //! `users/me/`.
 
-use crate::scene::{ADA, Scene, me};
+use crate::operations::scene::{ADA, Scene, me};
 use serde_json::json;
 
 #[tokio::test]

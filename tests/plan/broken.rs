@@ -1,13 +1,13 @@
 //! Every mistake in `tests/broken_mappings/` gets exactly the report that lies beside it.
 
-use crate::support::blessing;
+use crate::plan::support::blessing;
 use causeway::mapping::{Files, Texts};
-use causeway::plan::{Functions, compile};
+use causeway::plan::{Special, compile};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
 /// Functions the sound set names.
-const FUNCTIONS: Functions = Functions { specials: &["board_delete"], own: &["pennants_create", "pennants_list"] };
+const NAMED: [Special; 1] = [Special::LabelDelete];
 
 /// `change.toml` of a case.
 #[derive(Deserialize)]
@@ -15,7 +15,6 @@ const FUNCTIONS: Functions = Functions { specials: &["board_delete"], own: &["pe
 struct Change {
     about: String,
     specials: Option<Vec<String>>,
-    own: Option<Vec<String>>,
     #[serde(default)]
     remove: Vec<String>,
     #[serde(default)]
@@ -76,14 +75,11 @@ fn report(case: &Path) -> String {
     let text = std::fs::read_to_string(case.join("change.toml")).expect("change.toml");
     let change: Change = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", case.display()));
     assert!(!change.about.is_empty(), "{} says what it is about", case.display());
-    let chosen = |names: &'_ Option<Vec<String>>, sound: &'static [&'static str]| match names {
-        Some(names) => names.clone(),
-        None => sound.iter().map(|name| (*name).to_owned()).collect(),
+    let named = match &change.specials {
+        Some(names) => names.iter().map(|name| name.parse().expect("a special step")).collect(),
+        None => NAMED.to_vec(),
     };
-    let (specials, own) = (chosen(&change.specials, FUNCTIONS.specials), chosen(&change.own, FUNCTIONS.own));
-    let specials: Vec<&str> = specials.iter().map(String::as_str).collect();
-    let own: Vec<&str> = own.iter().map(String::as_str).collect();
-    match compile(&Files::read(&changed(&change, case)), &Functions { specials: &specials, own: &own }) {
+    match compile(&Files::read(&changed(&change, case)), named) {
         Ok(_) => "no fault\n".into(),
         Err(faults) => format!("{faults}\n"),
     }
@@ -91,7 +87,7 @@ fn report(case: &Path) -> String {
 
 #[test]
 fn the_sound_set_is_sound() {
-    if let Err(faults) = compile(&Files::read(&sound()), &FUNCTIONS) {
+    if let Err(faults) = compile(&Files::read(&sound()), NAMED) {
         panic!("\n{faults}\n");
     }
 }

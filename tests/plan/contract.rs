@@ -1,6 +1,6 @@
 //! The compiled plan equals the contract's table of operations, in every field, 88 of 88.
 
-use crate::support::plan;
+use crate::plan::support::plan;
 use causeway::plan::{Answer, BodyRule, Input, Operation, Order, Param, Plan, Surface, TypeMode, ValueType};
 use serde_json::{Map, Value, json};
 

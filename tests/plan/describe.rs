@@ -1,6 +1,6 @@
 //! Listings and documents read off the plan.
 
-use crate::support::{blessing, plan};
+use crate::plan::support::{blessing, plan};
 use causeway::describe::{configuration, known_gaps, operations};
 use serde_json::Value;
 use std::path::Path;

@@ -1,16 +1,15 @@
 //! A plain new resource is a mapping file and nothing else: work item links, which v1 has and the
 //! contract does not, compile together with the embedded files without a line of Rust.
 
-use crate::support::{compiled, plan as without_links};
+use crate::plan::support::{compiled, plan as without_links};
 use causeway::mapping::Texts;
 use causeway::plan::routes::{Found, Routes};
-use causeway::plan::{Plan, Step};
-use causeway::run::FUNCTIONS;
+use causeway::plan::{Plan, Special, Step};
 use std::path::Path;
 
 fn with_links() -> Plan {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plan/mappings_links");
-    compiled(&Texts::embedded().overlay(&folder).expect("readable"), &FUNCTIONS)
+    compiled(&Texts::embedded().overlay(&folder).expect("readable"), Special::all())
 }
 
 #[test]

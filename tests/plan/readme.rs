@@ -1,8 +1,7 @@
 //! The examples of the language's own description are true: each is compiled.
 
-use crate::support::compiled;
+use crate::plan::support::compiled;
 use causeway::mapping::Texts;
-use causeway::plan::Functions;
 
 /// Marks a code block that is a whole mapping file.
 const MARK: &str = "```toml example";
@@ -19,11 +18,6 @@ fn file_name(example: &str) -> String {
     format!("{}.toml", table["resource"].as_str().expect("a resource"))
 }
 
-/// Functions an example names in steps of this kind.
-fn functions<'e>(example: &'e str, kind: &str) -> Vec<&'e str> {
-    example.split(&format!("\"{kind}:")).skip(1).filter_map(|rest| rest.split('"').next()).collect()
-}
-
 #[test]
 fn every_example_compiles() {
     let embedded = Texts::embedded();
@@ -33,8 +27,7 @@ fn every_example_compiles() {
         let mut texts = Texts::default();
         texts.insert("common.toml", embedded.get("common.toml").expect("common.toml"));
         texts.insert(&file_name(example), example.as_str());
-        let (specials, own) = (functions(example, "special"), functions(example, "own"));
-        compiled(&texts, &Functions { specials: &specials, own: &own });
+        compiled(&texts, []);
     }
 }
 

@@ -1,7 +1,9 @@
 //! What the compiler works out: merged inputs, derived tests, cells, the question v1 is asked.
 
-use crate::support::plan;
-use causeway::plan::{BodyRule, Filter, FilterTest, Input, Keep, OnCreate, Operation, ParamRole, Plan, Step};
+use crate::plan::support::plan;
+use causeway::plan::{
+    BodyRule, Filter, FilterTest, Input, Keep, OnCreate, Operation, ParamRole, Plan, Special, Step,
+};
 
 fn operation<'p>(plan: &'p Plan, id: &str) -> &'p Operation {
     plan.operation(id).unwrap_or_else(|| panic!("no operation {id}"))
@@ -106,7 +108,7 @@ fn fields_know_who_keeps_them() {
     assert_eq!(field("labels", "sort_order").on_create, OnCreate::Patch);
     let cycles = plan.resource("cycles").expect("cycles");
     assert_eq!(field("cycles", "end_date").not_before, cycles.field_index("start_date"));
-    assert_eq!(operation(&plan, "labels_delete").step, Step::Special("label_delete".into()));
+    assert_eq!(operation(&plan, "labels_delete").step, Step::Special(Special::LabelDelete));
 }
 
 #[test]

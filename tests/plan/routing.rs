@@ -1,6 +1,6 @@
 //! The route table finds every operation, and says exactly why it finds none.
 
-use crate::support::plan;
+use crate::plan::support::plan;
 use causeway::plan::routes::{Found, Routes};
 use causeway::plan::{Plan, Segment};
 use proptest::prelude::*;

@@ -1,17 +1,16 @@
 //! The compiled mappings for tests.
 
 use causeway::mapping::{Files, Texts};
-use causeway::plan::{Functions, Plan, compile};
-use causeway::run::FUNCTIONS;
+use causeway::plan::{Plan, Special, compile};
 
 /// The plan of the embedded mappings.
 pub fn plan() -> Plan {
-    compiled(&Texts::embedded(), &FUNCTIONS)
+    compiled(&Texts::embedded(), Special::all())
 }
 
 /// The plan of these texts; fails the test with the report when there are faults.
-pub fn compiled(texts: &Texts, functions: &Functions) -> Plan {
-    compile(&Files::read(texts), functions).unwrap_or_else(|faults| panic!("\n{faults}\n"))
+pub fn compiled(texts: &Texts, named: impl IntoIterator<Item = Special>) -> Plan {
+    compile(&Files::read(texts), named).unwrap_or_else(|faults| panic!("\n{faults}\n"))
 }
 
 /// Whether files are to be rewritten instead of compared.

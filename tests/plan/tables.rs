@@ -1,6 +1,6 @@
 //! Scopes, error codes, embedded files: the closed lists are what they should be.
 
-use crate::support::plan;
+use crate::plan::support::plan;
 use causeway::mapping::Texts;
 use causeway::plan::{codes, scopes};
 use causeway::refusal::Refusal;

@@ -1,8 +1,12 @@
 //! A gateway in a process of its own, which can be killed.
 
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader};
+use std::process::{ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
-use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+/// Longest start.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The process; killed when dropped.
 pub struct Child {
@@ -19,31 +23,36 @@ impl Child {
 
     /// The same with variables of the environment.
     pub async fn start_with(v1: &str, store_url: &str, env: &[(&str, &str)]) -> Self {
-        let probe = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address = probe.local_addr().expect("an address").to_string();
-        drop(probe);
-        let process = Command::new(env!("CARGO_BIN_EXE_causeway"))
+        // The system chooses the port and the gateway says which. A port chosen here could be another gateway's by the
+        // time this one wants it, and whoever answers there would be taken for this one.
+        let mut process = Command::new(env!("CARGO_BIN_EXE_causeway"))
             .arg("serve")
-            .env("CAUSEWAY_LISTEN__ADDRESS", &address)
+            .env("CAUSEWAY_LISTEN__ADDRESS", "127.0.0.1:0")
             .env("CAUSEWAY_UPSTREAM__BASE_URL", v1)
             .env("CAUSEWAY_STORE__URL", store_url)
-            .env("CAUSEWAY_LOG__FILTER", "error")
+            .env("CAUSEWAY_LOG__FILTER", "error,causeway::cli::serve=info")
             .env("CAUSEWAY_UPSTREAM__QUOTA", "0")
             .env("CAUSEWAY_LIMITS__RATE__API_KEY", "0")
             .env("CAUSEWAY_LIMITS__RATE__UNAUTHENTICATED", "0")
             .envs(env.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::inherit())
+            .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");
-        let mut child = Self { process, base: format!("http://{address}") };
+        let log = process.stderr.take().expect("a log");
+        let mut child = Self { process, base: String::new() };
+        match tokio::time::timeout(PATIENCE, told(log)).await {
+            Ok(Ok(address)) => child.base = format!("http://{address}"),
+            Ok(Err(_)) => panic!("the gateway ended at its start: {:?}", child.process.wait()),
+            Err(_) => panic!("the gateway does not listen after {PATIENCE:?}"),
+        }
         child.ready().await;
         child
     }
 
     async fn ready(&mut self) {
-        let patience = Instant::now() + Duration::from_secs(20);
+        let patience = Instant::now() + PATIENCE;
         let client = super::client();
         while Instant::now() < patience {
             if let Some(status) = self.process.try_wait().expect("a process") {
@@ -55,7 +64,7 @@ impl Child {
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        panic!("the gateway is not ready after 20 s");
+        panic!("the gateway is not ready after {PATIENCE:?}");
     }
 
     /// Where it listens.
@@ -93,4 +102,25 @@ impl Drop for Child {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// The address that the log tells; the rest of the log goes to the output of the test.
+fn told(log: ChildStderr) -> oneshot::Receiver<String> {
+    let (tell, told) = oneshot::channel();
+    std::thread::spawn(move || {
+        let mut tell = Some(tell);
+        for line in BufReader::new(log).lines().map_while(Result::ok) {
+            match address_in(&line).and_then(|address| Some((address, tell.take()?))) {
+                Some((address, tell)) => drop(tell.send(address)),
+                None => eprintln!("{line}"),
+            }
+        }
+    });
+    told
+}
+
+fn address_in(line: &str) -> Option<String> {
+    let (_, rest) = line.split_once("serving v2")?;
+    let at = rest.find("127.0.0.1:")?;
+    Some(rest[at..].chars().take_while(|c| c.is_ascii_digit() || ".:".contains(*c)).collect())
 }

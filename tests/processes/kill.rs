@@ -72,6 +72,9 @@ async fn survive(store_url: &str) {
         }
         if everything {
             sound(store_url, &v1).await;
+            let (engine, acknowledged) =
+                (store_url.split(':').next(), ledger.lock().expect("a ledger").acknowledged());
+            println!("{}: round {round}, {acknowledged} writes acknowledged", engine.unwrap_or_default());
         }
     }
     let child = Child::start(&v1, store_url).await;

@@ -7,6 +7,7 @@ mod kill;
 mod ledger;
 mod tls;
 mod together;
+mod versions;
 mod writer;
 
 #[path = "../support/mod.rs"]

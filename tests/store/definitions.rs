@@ -1,6 +1,6 @@
 //! Definitions: what is saved comes back, who sees it when, and that a refused edit leaves nothing.
 
-use crate::place::{PROJECT, Place, V1, WORKSPACE, edit, execute, given, number};
+use crate::store::place::{PROJECT, Place, V1, WORKSPACE, edit, execute, given, number};
 use causeway::catalogue::Catalogue;
 use causeway::refusal::Refusal;
 use causeway::store::{AuditActor, AuditEntry, Store};

@@ -1,6 +1,6 @@
 //! What an edit does to the values recorded on work items.
 
-use crate::place::{PROJECT, Place, WORKSPACE, edit, execute, given, number};
+use crate::store::place::{PROJECT, Place, WORKSPACE, edit, execute, given, number};
 use causeway::catalogue::{Catalogue, Edit};
 use causeway::store::Store;
 use serde_json::json;

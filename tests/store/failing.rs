@@ -1,8 +1,8 @@
 //! A store that cannot be written: reads go on, writes say so, and nothing is half done.
 
-use crate::place::{Place, V1, WORKSPACE, edit, execute, given, is_sqlite, number};
+use crate::store::place::{Place, V1, WORKSPACE, edit, execute, given, is_sqlite, number};
 use causeway::refusal::Refusal;
-use causeway::store::{OverlayValue, Store};
+use causeway::store::{OverlayValue, Store, StoreError};
 use serde_json::json;
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,9 @@ use uuid::Uuid;
 
 on_both_engines![
     a_read_only_store_opens_and_is_read,
-    a_store_that_was_read_only_at_start_is_written_once_it_can_be
+    a_store_that_was_read_only_at_start_is_written_once_it_can_be,
+    a_read_only_store_of_an_older_version_opens_and_is_brought_up_to_date_once_it_can_be,
+    a_read_only_store_of_a_newer_version_is_refused,
 ];
 
 /// More than any of these disks has left: something small may still find room in a full one.
@@ -45,9 +47,7 @@ async fn a_read_only_store_opens_and_is_read(place: Place) {
         assert_only_read(&read_only, 1).await;
         return;
     }
-    let name = place.url().rsplit('/').next().unwrap().split('?').next().unwrap().to_owned();
-    execute(&store, &format!("ALTER DATABASE {name} SET default_transaction_read_only = on")).await;
-    store.close().await;
+    protect_store(&place, store).await;
     let read_only = place.open().await;
     assert_only_read(&read_only, 1).await;
 }
@@ -65,39 +65,60 @@ fn block(place: &Place, blocked: bool) {
     }
 }
 
+/// Lets the store only be read, from its next opening on; closes it.
+async fn protect_store(place: &Place, store: Store) {
+    if is_sqlite(&store) {
+        store.close().await;
+        block(place, true);
+        return;
+    }
+    execute(&store, &format!("ALTER DATABASE {} SET default_transaction_read_only = on", name_of(place))).await;
+    store.close().await;
+}
+
+/// Lets the store be written again.
+async fn release_store(place: &Place) {
+    if place.url().starts_with("sqlite:") {
+        block(place, false);
+        return;
+    }
+    let other = Store::open_for_upkeep(&place.url()).await.unwrap();
+    let mut connection = other.engine().pool().acquire().await.unwrap();
+    let off = format!("ALTER DATABASE {} RESET default_transaction_read_only", name_of(place));
+    for statement in ["SET default_transaction_read_only = off", &off] {
+        sqlx::query(sqlx::AssertSqlSafe(statement.to_owned())).execute(&mut *connection).await.unwrap();
+    }
+    drop(connection);
+    other.close().await;
+}
+
+/// Name of a database.
+fn name_of(place: &Place) -> String {
+    place.url().rsplit('/').next().unwrap().split('?').next().unwrap().to_owned()
+}
+
+/// Defines a type as soon as that is possible; until then it is refused for the time being.
+async fn define_when_writable(store: &Store) {
+    let begun = std::time::Instant::now();
+    while let Err(refused) = define(store, "writable again").await {
+        assert_eq!(refused.code(), "store_unavailable", "{refused:?}");
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "it stays read-only");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+}
+
 async fn a_store_that_was_read_only_at_start_is_written_once_it_can_be(place: Place) {
     let store = place.open().await;
     define(&store, "Bug").await.unwrap();
-    let sqlite = is_sqlite(&store);
-    let name = place.url().rsplit('/').next().unwrap().split('?').next().unwrap().to_owned();
-    if !sqlite {
-        execute(&store, &format!("ALTER DATABASE {name} SET default_transaction_read_only = on")).await;
-    }
-    store.close().await;
-    if sqlite {
-        block(&place, true);
-    }
+    protect_store(&place, store).await;
     let store = place.open().await;
     assert_only_read(&store, 1).await;
     assert!(store.is_read_only());
     let refused = define(&store, "not now").await.unwrap_err();
     assert_eq!((refused.status(), refused.code()), (503, "store_unavailable"), "{refused:?}");
-    if sqlite {
-        block(&place, false);
-    } else {
-        let mut other = store.engine().pool().acquire().await.unwrap();
-        let off = format!("ALTER DATABASE {name} RESET default_transaction_read_only");
-        for statement in ["SET default_transaction_read_only = off", &off, "RESET default_transaction_read_only"] {
-            sqlx::query(sqlx::AssertSqlSafe(statement.to_owned())).execute(&mut *other).await.unwrap();
-        }
-    }
+    release_store(&place).await;
     // No restart; it is looked at again about once a second.
-    let begun = std::time::Instant::now();
-    while let Err(refused) = define(&store, "writable again").await {
-        assert_eq!(refused.code(), "store_unavailable", "{refused:?}");
-        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "it stays read-only");
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
+    define_when_writable(&store).await;
     assert!(!store.is_read_only());
     // Every connection by now, also several at once.
     let writes = (0..6).map(|n| {
@@ -110,6 +131,62 @@ async fn a_store_that_was_read_only_at_start_is_written_once_it_can_be(place: Pl
     assert_eq!(store.catalogue(WORKSPACE).await.unwrap().types.len(), 8);
     assert_eq!(store.findings().await.unwrap(), Vec::<String>::new());
     store.close().await;
+}
+
+/// A store whose last step is still to come; the number of that step.
+async fn older_store(place: &Place) -> (Store, i64) {
+    let store = Store::open_for_upkeep(&place.url()).await.unwrap();
+    let kind = if is_sqlite(&store) { "sqlite" } else { "postgres" };
+    let steps = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/migrations").join(kind);
+    let mut steps = sqlx::migrate::Migrator::new(steps).await.unwrap();
+    let last = steps.iter().map(|step| step.version).max().unwrap();
+    steps.migrations.to_mut().retain(|step| step.version < last);
+    steps.run(store.engine().pool()).await.unwrap();
+    let claim = format!("INSERT INTO service (id, v1_base_url, recorded_at) VALUES (1, '{V1}', 0)");
+    execute(&store, &claim).await;
+    (store, last)
+}
+
+async fn a_read_only_store_of_an_older_version_opens_and_is_brought_up_to_date_once_it_can_be(place: Place) {
+    let (store, last) = older_store(&place).await;
+    protect_store(&place, store).await;
+    let other = Store::open(&place.url(), "https://other.example").await.unwrap_err();
+    assert!(matches!(other, StoreError::OtherDeployment { .. }), "{other:?}");
+    let store = place.open().await;
+    assert!(store.is_read_only());
+    // Nothing is read from tables that are not those of this version.
+    let begun = std::time::Instant::now();
+    let refusals = [
+        store.catalogue(WORKSPACE).await.map(|_| ()).unwrap_err().into(),
+        store.ping().await.unwrap_err().into(),
+        store.oauth().client("nobody").await.map(|_| ()).unwrap_err().into(),
+        define(&store, "not now").await.unwrap_err(),
+    ];
+    for refused in refusals {
+        assert_eq!((refused.status(), refused.code()), (503, "store_unavailable"), "{refused:?}");
+    }
+    assert!(begun.elapsed() < std::time::Duration::from_secs(4), "it is refused at once");
+    release_store(&place).await;
+    define_when_writable(&store).await;
+    assert!(!store.is_read_only());
+    assert_eq!(number(&store, "SELECT MAX(version) FROM _sqlx_migrations").await, last);
+    assert_eq!(store.catalogue(WORKSPACE).await.unwrap().types.len(), 1);
+    assert_eq!(store.findings().await.unwrap(), Vec::<String>::new());
+    store.ping().await.unwrap();
+    store.close().await;
+}
+
+async fn a_read_only_store_of_a_newer_version_is_refused(place: Place) {
+    let store = place.open().await;
+    execute(
+        &store,
+        "INSERT INTO _sqlx_migrations SELECT 9999, 'later', installed_on, success, checksum, 1 \
+         FROM _sqlx_migrations WHERE version = 1",
+    )
+    .await;
+    protect_store(&place, store).await;
+    let refused = Store::open(&place.url(), V1).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Schema(_)), "{refused:?}");
 }
 
 /// A small file system of its own, where this machine lets us have one.

@@ -1,6 +1,6 @@
 //! What is particular to a file as the store.
 
-use crate::place::V1;
+use crate::store::place::V1;
 use causeway::store::{Store, StoreError};
 use std::path::Path;
 
@@ -38,4 +38,41 @@ async fn a_file_that_is_no_store_is_refused() {
     assert!(matches!(refused, StoreError::Damaged(_)), "{refused:?}");
     let nowhere = Store::open(&url(&folder.path().join("missing/store.db")), V1).await.unwrap_err();
     assert!(matches!(nowhere, StoreError::Unavailable(_)), "{nowhere:?}");
+}
+
+/// The locks that keep other processes from taking the file for one that nobody uses are the process's, not the
+/// descriptor's: whoever opens and closes one of SQLite's files beside it ends them.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn looking_whether_a_store_can_be_written_ends_no_lock() {
+    use std::os::unix::fs::MetadataExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = Store::open(&url(&path), V1).await.unwrap();
+    let locks = || {
+        let inode = std::fs::metadata(folder.path().join("store.db-shm")).unwrap().ino();
+        let all = std::fs::read_to_string("/proc/locks").unwrap();
+        all.lines().filter(|line| line.contains("POSIX") && line.contains(&format!(":{inode} "))).count()
+    };
+    assert!(locks() > 0);
+    let again = Store::open(&url(&path), V1).await.unwrap();
+    again.close().await;
+    assert!(locks() > 0, "the first store is still open");
+    store.close().await;
+}
+
+/// A store in memory lives as long as its one connection, which a request that is dropped half-way must not take along.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_in_memory_outlives_whoever_stops_waiting() {
+    let store = Store::open("sqlite::memory:", V1).await.expect("a store in memory");
+    for round in 0..2_000 {
+        let asked = store.clone();
+        let asking = tokio::spawn(async move { asked.ping().await });
+        for _ in 0..round % 40 {
+            tokio::task::yield_now().await;
+        }
+        asking.abort();
+        let _ = asking.await;
+    }
+    store.ping().await.expect("the store is still there");
 }

@@ -1,7 +1,7 @@
 //! Clients, grants, codes, tokens and gateway keys: what is used once is used once whoever asks, and what ended
 //! takes along what came of it.
 
-use crate::place::{Place, number};
+use crate::store::place::{Place, number};
 use causeway::store::oauth::{
     Client, Code, Exchange, GatewayKey, NewCode, NewGrant, NewToken, OAuthStore, Refresh, Sealed, Token, TokenKind,
     Verdict, now,

@@ -1,6 +1,6 @@
 //! Overlay values, and whose a store is.
 
-use crate::place::{Place, V1, WORKSPACE, execute};
+use crate::store::place::{Place, V1, WORKSPACE, execute};
 use causeway::store::{OverlayValue, Store, StoreError, overlay_wins};
 use serde_json::{Value, json};
 use uuid::Uuid;

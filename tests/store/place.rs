@@ -1,6 +1,6 @@
 //! Where a test's store is, and short ways to use one.
 
-use crate::postgres::Database;
+use crate::support::postgres::Database;
 use causeway::catalogue::Edit;
 use causeway::refusal::Refusal;
 use causeway::store::{Kind, Store};

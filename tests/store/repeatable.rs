@@ -1,6 +1,6 @@
 //! Requests that may be repeated: of many at once one begins, bounds hold, and whoever was killed is taken over from.
 
-use crate::place::{Place, execute, number};
+use crate::store::place::{Place, execute, number};
 use causeway::store::{KeptAnswer, Repeatable, RepeatableBounds, RepeatableRequest, Store};
 use std::collections::HashSet;
 use uuid::Uuid;

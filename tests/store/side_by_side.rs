@@ -1,6 +1,6 @@
 //! Many writers of one workspace at once, through two handles that are two processes to the database.
 
-use crate::place::{PROJECT, Place, WORKSPACE, edit, execute, given, number};
+use crate::store::place::{PROJECT, Place, WORKSPACE, edit, execute, given, number};
 use causeway::refusal::Refusal;
 use causeway::store::Store;
 use serde_json::json;

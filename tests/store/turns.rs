@@ -1,6 +1,6 @@
 //! Turns and epochs: what processes on one store tell each other.
 
-use crate::place::{PROJECT, Place, is_sqlite};
+use crate::store::place::{PROJECT, Place, is_sqlite};
 use causeway::store::{NoTurn, Patience, Store, Turn, Wanted};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

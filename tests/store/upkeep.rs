@@ -1,6 +1,6 @@
 //! What operators do: copy, restore, export, look through, purge.
 
-use crate::place::{PROJECT, Place, V1, WORKSPACE, edit, execute, given, is_sqlite, number};
+use crate::store::place::{PROJECT, Place, V1, WORKSPACE, edit, execute, given, is_sqlite, number};
 use causeway::catalogue::Catalogue;
 use causeway::store::{DumpError, OverlayValue, Store, Swept};
 use serde_json::{Value, json};
@@ -82,7 +82,7 @@ async fn fill(store: &Store) -> Arc<Catalogue> {
          sealed_with, size) VALUES ('r', 'u', 'f', 'done', 'a', 1, 2, 9000000000000000, 's', 'w', 1)",
     )
     .await;
-    crate::oauth::fill(&store.oauth()).await;
+    crate::store::oauth::fill(&store.oauth()).await;
     store.catalogue(WORKSPACE).await.unwrap()
 }
 

@@ -6,11 +6,21 @@
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 
 /// The wire. It lives as long as the test's runtime.
 pub struct Losing {
     base_url: String,
-    lose: Arc<Mutex<Vec<Loss>>>,
+    wire: Arc<Wire>,
+}
+
+/// What happens on the wire.
+struct Wire {
+    lose: Mutex<Vec<Loss>>,
+    /// Answers that wait.
+    waiting: Semaphore,
+    /// Answers that may go on.
+    let_go: Semaphore,
 }
 
 /// A request that is lost.
@@ -21,10 +31,17 @@ struct Loss {
     arrives: bool,
     /// Whether what is asked of v1 to find out is lost as well.
     unfound: bool,
+    /// Whether its answer is not lost but waits.
+    waits: bool,
+    /// Whether its answer is not lost but names a record that does not exist.
+    renames: bool,
 }
 
 /// Reads by which the gateway looks for a write, each tried twice.
 const LOOKS: usize = 6;
+/// What stands before the id in the answer of the sandbox, and an id of no record.
+const ID: &str = "\"id\":\"";
+const NOBODY: &str = "ffffffff-ffff-4fff-8fff-ffffffffffff";
 
 impl Losing {
     /// A wire to the v1 at `base_url`.
@@ -32,14 +49,14 @@ impl Losing {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let behind = base_url.trim_start_matches("http://").to_owned();
         let base = format!("http://{}", listener.local_addr().expect("an address"));
-        let lose: Arc<Mutex<Vec<Loss>>> = Arc::default();
-        let losing = Arc::clone(&lose);
+        let wire = Arc::new(Wire { lose: Mutex::default(), waiting: Semaphore::new(0), let_go: Semaphore::new(0) });
+        let losing = Arc::clone(&wire);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 tokio::spawn(pass(client, behind.clone(), Arc::clone(&losing)));
             }
         });
-        Self { base_url: base, lose }
+        Self { base_url: base, wire }
     }
 
     /// Where the gateway finds v1.
@@ -49,26 +66,52 @@ impl Losing {
 
     /// The next request with this method is carried out and its answer lost.
     pub fn lose(&self, method: &str) {
-        self.push(method, true, false);
+        self.push(Loss::of(method, true));
     }
 
     /// The same, and the gateway cannot look what became of it either.
     pub fn lose_unfound(&self, method: &str) {
-        self.push(method, true, true);
+        self.push(Loss { unfound: true, ..Loss::of(method, true) });
     }
 
-    fn push(&self, method: &str, arrives: bool, unfound: bool) {
-        self.lose.lock().expect("a lock").push(Loss { method: method.to_owned(), arrives, unfound });
+    fn push(&self, loss: Loss) {
+        self.wire.lose.lock().expect("a lock").push(loss);
+    }
+
+    /// The next request with this method is carried out, and its answer waits until [`Losing::let_go`].
+    pub fn hold(&self, method: &str) {
+        self.push(Loss { waits: true, ..Loss::of(method, true) });
+    }
+
+    /// The next request with this method is carried out, and its answer has the id of a record that does not exist.
+    pub fn rename(&self, method: &str) {
+        self.push(Loss { renames: true, ..Loss::of(method, true) });
+    }
+
+    /// Waits until an answer waits.
+    pub async fn held(&self) {
+        self.wire.waiting.acquire().await.expect("a wire").forget();
+    }
+
+    /// One answer that waits goes on.
+    pub fn let_go(&self) {
+        self.wire.let_go.add_permits(1);
     }
 
     /// The next request with this method is lost before v1 sees it.
     pub fn swallow(&self, method: &str) {
-        self.push(method, false, false);
+        self.push(Loss::of(method, false));
+    }
+}
+
+impl Loss {
+    fn of(method: &str, arrives: bool) -> Self {
+        Self { method: method.to_owned(), arrives, unfound: false, waits: false, renames: false }
     }
 }
 
 /// One request on its own connection to v1, so that the end of the answer is the end of the connection.
-async fn pass(mut client: TcpStream, behind: String, lose: Arc<Mutex<Vec<Loss>>>) -> Option<()> {
+async fn pass(mut client: TcpStream, behind: String, wire: Arc<Wire>) -> Option<()> {
     let mut request = Vec::new();
     let head = loop {
         if let Some(at) = request.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -84,16 +127,15 @@ async fn pass(mut client: TcpStream, behind: String, lose: Arc<Mutex<Vec<Loss>>>
         fill(&mut client, &mut request).await?;
     }
     let lost = {
-        let mut lose = lose.lock().expect("a lock");
+        let mut lose = wire.lose.lock().expect("a lock");
         let found = lose.iter().position(|loss| head.starts_with(&format!("{} ", loss.method)));
         let loss = found.map(|at| lose.remove(at));
         if loss.as_ref().is_some_and(|loss| loss.unfound) {
-            let look = Loss { method: "GET".into(), arrives: false, unfound: false };
-            lose.extend(vec![look; LOOKS]);
+            lose.extend(vec![Loss::of("GET", false); LOOKS]);
         }
-        loss.map(|loss| loss.arrives)
+        loss
     };
-    if lost == Some(false) {
+    if lost.as_ref().is_some_and(|loss| !loss.arrives) {
         return None;
     }
     let first = head.find("\r\n").unwrap_or(head.len());
@@ -103,7 +145,17 @@ async fn pass(mut client: TcpStream, behind: String, lose: Arc<Mutex<Vec<Loss>>>
     v1.write_all(&request[first..end]).await.ok()?;
     let mut answer = Vec::new();
     v1.read_to_end(&mut answer).await.ok()?;
-    if lost.is_none() {
+    let waits = lost.as_ref().is_some_and(|loss| loss.waits);
+    if waits {
+        wire.waiting.add_permits(1);
+        wire.let_go.acquire().await.ok()?.forget();
+    }
+    let renames = lost.as_ref().is_some_and(|loss| loss.renames);
+    if renames {
+        let at = answer.windows(ID.len()).position(|window| window == ID.as_bytes())? + ID.len();
+        answer[at..at + NOBODY.len()].copy_from_slice(NOBODY.as_bytes());
+    }
+    if waits || renames || lost.is_none() {
         client.write_all(&answer).await.ok()?;
         client.shutdown().await.ok()?;
     }

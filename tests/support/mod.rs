@@ -11,6 +11,8 @@ pub mod losing;
 pub mod mixed;
 pub mod postgres;
 pub mod recorded;
+pub mod replay;
 pub mod schema;
 pub mod scripted;
 pub mod switch;
+pub mod wire;

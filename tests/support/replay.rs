@@ -5,8 +5,6 @@
 //! The caller keeps one [`Replay`] per recordings file and, for each exchange, asks it for the
 //! [`Replay::request`], gets an answer from wherever it likes, and hands it to [`Replay::compare`].
 
-#![allow(dead_code, reason = "each test that includes this file uses a part of it")]
-
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::PathBuf;

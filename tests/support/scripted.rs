@@ -16,10 +16,11 @@
 
 use super::exchange::Delivery;
 pub use super::exchange::{Exchange, Gate, Seen};
+use super::wire::WireRequest;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 
 #[derive(Default)]
@@ -222,34 +223,8 @@ async fn send(stream: &mut TcpStream, exchange: &Exchange) -> bool {
 }
 
 async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Seen> {
-    let head_end = loop {
-        if let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
-            break end;
-        }
-        fill(stream, buffer).await?;
-    };
-    let head = String::from_utf8_lossy(&buffer[..head_end]).into_owned();
-    let mut lines = head.split("\r\n");
-    let mut first = lines.next()?.split(' ');
-    let (method, target) = (first.next()?.to_owned(), first.next()?.to_owned());
-    let headers: BTreeMap<String, String> = lines
-        .filter_map(|line| line.split_once(':'))
-        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
-        .collect();
-    let length: usize = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
-    let end = head_end + 4 + length;
-    while buffer.len() < end {
-        fill(stream, buffer).await?;
-    }
-    let body = buffer[head_end + 4..end].to_vec();
-    buffer.drain(..end);
+    let WireRequest { method, target, headers, body } = WireRequest::read(stream, buffer).await?;
+    let headers: BTreeMap<String, String> = headers.into_iter().collect();
     let target = target.strip_prefix("/api/v1/").map(str::to_owned).unwrap_or(target);
     Some(Seen { method, target, key: headers.get("x-api-key").cloned(), headers, body, at: Instant::now() })
-}
-
-async fn fill(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<()> {
-    let mut chunk = [0; 16 * 1024];
-    let read = stream.read(&mut chunk).await.ok().filter(|read| *read > 0)?;
-    buffer.extend_from_slice(&chunk[..read]);
-    Some(())
 }

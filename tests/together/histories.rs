@@ -6,12 +6,12 @@
 //! parents form a loop, and no item is below one that is gone. Whether the checks see anything is shown by the same
 //! histories through two gateways that do not know of each other, which is what no lock at all looks like.
 
-use crate::WEB;
-use crate::items::{Change, Item, Life, Row, What, step};
-use crate::linear::{Event, Verdict, check};
-use crate::scene::Scene;
 use crate::support::gateway::{Answer, Gateway, serve_sandbox};
 use crate::support::postgres::Database;
+use crate::together::WEB;
+use crate::together::items::{Change, Item, Life, Row, What, step};
+use crate::together::linear::{Event, Verdict, check};
+use crate::together::scene::Scene;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -23,6 +23,8 @@ use std::time::{Duration, Instant};
 const ITEMS: usize = 20;
 /// Values of pairs, few so that they are wanted by several.
 const PAIRS: u64 = 12;
+/// Times a writer comes again when it is told to.
+const PATIENCE: usize = 30;
 /// Positions looked at for one item before the search gives up.
 const POSITIONS: usize = 2_000_000;
 
@@ -105,11 +107,19 @@ impl Writer {
         }
     }
 
+    /// Sends a request, and again while it is told that nothing was done and to come later: on a machine with much
+    /// else to do the store or a turn may take longer than the gateway waits.
     async fn send(&self, method: &str, path: &str, body: Option<&Value>) -> (Answer, u64, u64) {
-        let begun = self.record.now();
-        let answer = self.gateway.send(Some("ada"), method, &format!("{WEB}/{path}"), body).await;
-        self.record.count(&answer);
-        (answer, begun, self.record.now())
+        for _ in 0..PATIENCE {
+            let begun = self.record.now();
+            let answer = self.gateway.send(Some("ada"), method, &format!("{WEB}/{path}"), body).await;
+            self.record.count(&answer);
+            if answer.status != 503 || !answer.headers.contains_key("retry-after") {
+                return (answer, begun, self.record.now());
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        panic!("{method} {path} is refused for {PATIENCE} s");
     }
 
     fn other(&mut self) -> String {

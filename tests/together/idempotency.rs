@@ -7,6 +7,9 @@ use causeway::sandbox::{Config, Sandbox, Seed};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 
 const KEY: &str = "idempotency-key";
 
@@ -155,6 +158,40 @@ async fn after_a_lost_answer_the_record_is_found() {
         assert_eq!((&one.json, &one.headers["etag"]), (&found.json, &found.headers["etag"]));
         alike(&post(gateway, "ada", &path, &body, "k").await, &found);
         assert_eq!(rows(gateway, &path, "lost").await, 1, "{path}");
+    }
+}
+
+/// The write goes on, and its answer is kept for who comes again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_hangs_up_while_v1_is_at_the_write_finds_its_answer() {
+    let stage = Stage::new(&[]).await;
+    let gateway = &stage.gateway;
+    for path in [labels(), format!("{WEB}/modules/"), format!("{WEB}/work-items/")] {
+        let body = json!({"name": "hung up"});
+        let text = body.to_string();
+        stage.losing.hold("POST");
+        let address = gateway.base().trim_start_matches("http://");
+        let mut client = TcpStream::connect(address).await.expect("a connection");
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nhost: {address}\r\nx-api-key: ada\r\ncontent-type: application/json\r\n\
+             {KEY}: k\r\ncontent-length: {}\r\n\r\n{text}",
+            text.len()
+        );
+        client.write_all(request.as_bytes()).await.expect("a request");
+        stage.losing.held().await;
+        drop(client);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        post(gateway, "ada", &path, &body, "k").await.expect_problem(409, "idempotency_in_progress");
+        stage.losing.let_go();
+        let again = loop {
+            let again = post(gateway, "ada", &path, &body, "k").await;
+            if again.status != 409 {
+                break again.expect(201);
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        };
+        assert!(replayed(&again), "{path}");
+        assert_eq!(rows(gateway, &path, "hung up").await, 1, "{path}");
     }
 }
 

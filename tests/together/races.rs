@@ -1,7 +1,7 @@
 //! Writers of the same record, of the same external pair and of each other's parents, all at once, in front of a v1
 //! that saves whole rows.
 
-use crate::scene::{Scene, at_once, statuses};
+use crate::together::scene::{Scene, at_once, statuses};
 use serde_json::{Value, json};
 
 /// How often each race is run; one round is lost by luck now and then even without any order.
@@ -84,7 +84,7 @@ async fn an_archive_beside_a_patch_is_not_undone() {
             assert!([200, 404].contains(&patched.status), "{}", patched.json);
         }
         assert_eq!(scene.stored("work-items", &id).await.status, 404, "round {round}: v1 shows it again");
-        let back = format!("{}/work-items/{id}/unarchive/", crate::WEB);
+        let back = format!("{}/work-items/{id}/unarchive/", crate::together::WEB);
         scene.gateway.post("ada", &back, Value::Null).await.expect(200);
         let stored = scene.stored("work-items", &id).await.expect(200).json;
         assert_eq!(stored["priority"] == "high", answers[0].status == 200, "{stored}");
@@ -134,7 +134,7 @@ async fn an_external_pair_is_given_once() {
         let sources = ids.iter().map(|id| patch(id, json!({"external_source": "halves"})));
         let answers = at_once(&scene.gateway, sources.collect()).await;
         let given = answers.iter().filter(|answer| answer.status == 200).count();
-        let found = format!("{}/work-items/?external_source=halves&external_id=h{round}", crate::WEB);
+        let found = format!("{}/work-items/?external_source=halves&external_id=h{round}", crate::together::WEB);
         let found = scene.gateway.get("ada", &found).await.expect(200).data().len();
         assert!(given >= 1 && found <= 1, "{given} given, {found} found");
     }
@@ -194,7 +194,7 @@ async fn there_is_always_one_default_state() {
     for _ in 0..ROUNDS {
         let all = states.iter().map(|id| ("PATCH", format!("states/{id}/"), json!({"is_default": true})));
         assert_eq!(statuses(&at_once(&scene.gateway, all.collect()).await), [200; 3]);
-        let listed = scene.gateway.get("ada", &format!("{}/states/", crate::WEB)).await.expect(200);
+        let listed = scene.gateway.get("ada", &format!("{}/states/", crate::together::WEB)).await.expect(200);
         assert_eq!(listed.column("is_default").iter().filter(|flag| **flag == json!(true)).count(), 1);
     }
 }

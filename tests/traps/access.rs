@@ -1,10 +1,10 @@
 //! Keys, visibility, roles, quotas: what v1 says with one 403, and what it forgets to check.
 
-use crate::scene::{
-    ADA, CARD, NOWHERE, OTHERS, SECRET, Scene, THROUGH, V1, card, journal, list, project, record, web,
-};
 use crate::support::gateway::Gateway;
 use crate::support::scripted::Exchange;
+use crate::traps::scene::{
+    ADA, CARD, NOWHERE, OTHERS, SECRET, Scene, THROUGH, V1, card, journal, list, project, record, web,
+};
 use causeway::sandbox::Seed;
 use serde_json::json;
 
@@ -111,8 +111,9 @@ async fn trap_04_labels_are_not_created_where_one_is_not_a_member() {
 async fn trap_11_both_kinds_of_500_are_502() {
     for (file, exchange) in [("errors", "errors_500_order_by"), ("errors", "errors_null_byte_in_query")] {
         let scene = Scene::new().await;
-        scene
-            .expect(Exchange::get("").recorded(file, exchange).at(&crate::scene::list_target("states")).repeated());
+        scene.expect(
+            Exchange::get("").recorded(file, exchange).at(&crate::traps::scene::list_target("states")).repeated(),
+        );
         scene.expect(Exchange::post(&format!("{V1}labels/")).recorded(file, exchange));
         // Nothing is said of the create before it was looked for.
         scene.expect(list("labels", &[]));
@@ -131,7 +132,7 @@ async fn trap_11_both_kinds_of_500_are_502() {
 async fn trap_12_ids_in_paths_reach_v1_in_lower_case() {
     let scene = Scene::new().await;
     let label = record("labels", "labels_create_minimal", json!({}));
-    let id = crate::scene::id(&label).to_owned();
+    let id = crate::traps::scene::id(&label).to_owned();
     scene.expect(list("labels", std::slice::from_ref(&label)));
     let one = format!("{V1}labels/{id}/");
     scene.expect(
@@ -157,7 +158,7 @@ async fn trap_12_ids_in_paths_reach_v1_in_lower_case() {
 async fn trap_13_a_redirect_of_v1_is_502_and_never_followed() {
     let scene = Scene::new().await;
     let moved = || Exchange::get("").recorded("errors", "errors_slash_missing_get");
-    scene.expect(moved().at(&crate::scene::list_target("states")));
+    scene.expect(moved().at(&crate::traps::scene::list_target("states")));
     scene.expect(Exchange::post(&format!("{V1}labels/")).recorded("errors", "errors_slash_missing_post"));
     // A redirect of somebody else may come after the create, which is looked for.
     scene.expect(list("labels", &[]));
@@ -178,7 +179,7 @@ async fn trap_57_a_used_up_quota_is_429_with_v1s_retry_after() {
     scene.expect(limited().at(&format!("{V1}{CARD}")));
     assert_eq!(scene.get("states/").await.expect_problem(429, "rate_limited").headers["retry-after"], "60");
     scene.expect(Exchange::get(&format!("{V1}{CARD}")).reply(200, card(Some(20))));
-    scene.expect(limited().at(&crate::scene::list_target("states")));
+    scene.expect(limited().at(&crate::traps::scene::list_target("states")));
     assert_eq!(scene.get("states/").await.expect_problem(429, "rate_limited").headers["retry-after"], "60");
     scene.expect(Exchange::post(&format!("{V1}labels/")).recorded("throttle", "throttle_limited"));
     let answer = scene.post("labels/", json!({"name": "bug"})).await.expect_problem(429, "rate_limited");

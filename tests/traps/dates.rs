@@ -1,10 +1,10 @@
 //! Cycles, leads, parents: dates that lose their time, owners that change, ids nobody checks.
 
-use crate::scene::{
-    ADA, BOB, EVE, MEL, NOWHERE, PROJECT, Scene, THROUGH, V1, id, journal, list, record, stored_one, web,
-};
 use crate::support::gateway::Gateway;
 use crate::support::scripted::Exchange;
+use crate::traps::scene::{
+    ADA, BOB, EVE, MEL, NOWHERE, PROJECT, Scene, THROUGH, V1, id, journal, list, record, stored_one, web,
+};
 use causeway::sandbox::Seed;
 use serde_json::{Value, json};
 

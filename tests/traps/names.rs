@@ -1,8 +1,8 @@
 //! Names and external pairs: five ways to clash, and names v1 cannot take.
 
-use crate::scene::{Scene, THROUGH, V1, id, list, record, stored, web};
 use crate::support::gateway::Gateway;
 use crate::support::scripted::Exchange;
+use crate::traps::scene::{Scene, THROUGH, V1, id, list, record, stored, web};
 use causeway::sandbox::Seed;
 use serde_json::json;
 
@@ -47,7 +47,7 @@ async fn trap_05_names_of_cycles_are_guarded_here() {
     let cycles = web("cycles/");
     gateway.get("ada", &cycles).await.expect(200);
     // Created behind the gateway's back; the list it keeps does not count.
-    let body = json!({"name": "C1", "project_id": crate::scene::PROJECT});
+    let body = json!({"name": "C1", "project_id": crate::traps::scene::PROJECT});
     gateway.post("ada", &format!("{THROUGH}cycles/"), body).await.expect(201);
     gateway.post("ada", &cycles, json!({"name": " C1 "})).await.expect_problem(409, "conflict");
     let other = gateway.post("bob", &cycles, json!({"name": "c1"})).await.expect(201);
@@ -96,7 +96,7 @@ async fn trap_07_a_state_name_whose_slug_is_too_long_is_400_before_anything_is_s
         let answer = gateway.post("ada", &states, body(&name)).await.expect_problem(400, "validation_error");
         assert_eq!(answer.error_fields(), ["name"]);
     }
-    assert!(!crate::scene::journal(&gateway).iter().any(|call| call.starts_with("POST")));
+    assert!(!crate::traps::scene::journal(&gateway).iter().any(|call| call.starts_with("POST")));
     // What does not reach the slug does not count.
     let created = gateway.post("ada", &states, body(&"a".repeat(100))).await.expect(201);
     assert_eq!(created.text("name"), "a".repeat(100));
@@ -105,7 +105,7 @@ async fn trap_07_a_state_name_whose_slug_is_too_long_is_400_before_anything_is_s
     let one = format!("{states}{}/", cyrillic.text("id"));
     let answer = gateway.patch("ada", &one, json!({"name": "c".repeat(101)})).await;
     assert_eq!(answer.expect_problem(400, "validation_error").error_fields(), ["name"]);
-    assert!(!crate::scene::journal(&gateway).iter().any(|call| call.starts_with("PATCH")));
+    assert!(!crate::traps::scene::journal(&gateway).iter().any(|call| call.starts_with("PATCH")));
     let answer = gateway.post("ada", &states, body(&"ж".repeat(256))).await;
     assert_eq!(answer.expect_problem(400, "validation_error").error_fields(), ["name"]);
 }
@@ -115,7 +115,7 @@ async fn trap_08_protected_states_are_409() {
     for exchange in ["states_delete_default", "states_delete_with_items", "states_delete_with_archived_items_only"]
     {
         let scene = Scene::new().await;
-        let path = format!("states/{}/", crate::scene::NOWHERE);
+        let path = format!("states/{}/", crate::traps::scene::NOWHERE);
         scene.expect(Exchange::delete(&format!("{V1}{path}")).recorded("states", exchange));
         let answer = scene.delete(&path).await.expect_problem(409, "conflict");
         let about_the_default = answer.text("detail").contains("default state");
@@ -166,12 +166,12 @@ async fn trap_38_a_clash_of_external_pairs_is_409_and_passes_no_id_on() {
         scene.expect(list(resource, std::slice::from_ref(&row)));
         scene.expect(Exchange::patch(&format!("{V1}{one}")).body(pair.clone()).recorded(resource, updated));
         let answer = scene.patch(&one, pair).await.expect_problem(409, "conflict");
-        let told = crate::scene::shown(resource, updated);
+        let told = crate::traps::scene::shown(resource, updated);
         assert!(!answer.json.to_string().contains(id(&told)), "{}", answer.json);
         scene.expect(Exchange::post(&format!("{V1}{resource}/")).recorded(resource, created));
         let body = json!({"name": "x", "color": "#000", "external_id": "l1", "external_source": "gh"});
         let answer = scene.post(&format!("{resource}/"), body).await.expect_problem(409, "conflict");
-        assert!(!answer.json.to_string().contains(id(&crate::scene::shown(resource, created))));
+        assert!(!answer.json.to_string().contains(id(&crate::traps::scene::shown(resource, created))));
         scene.v1.finish();
     }
 }

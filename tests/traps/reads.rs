@@ -1,8 +1,8 @@
 //! Lists and rosters: what v1 ignores, shifts, repeats and says in other zones.
 
-use crate::scene::{ADA, BOB, Scene, THROUGH, V1, id, journal, list, list_target, page, record, shown, web};
 use crate::support::gateway::Gateway;
 use crate::support::scripted::Exchange;
+use crate::traps::scene::{ADA, BOB, Scene, THROUGH, V1, id, journal, list, list_target, page, record, shown, web};
 use causeway::sandbox::Seed;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -46,7 +46,7 @@ async fn trap_42_instants_are_in_utc_with_six_digits_whoever_filled_the_cache() 
             let text = created.as_str().unwrap();
             assert!(text.len() == 27 && text.ends_with('Z'), "{text}");
         }
-        let same = crate::intent::instant(&v1.json["results"][0]["created_at"]);
+        let same = crate::traps::intent::instant(&v1.json["results"][0]["created_at"]);
         assert!(ada.column("created_at").contains(&same));
     }
     let cycles = gateway.get("ada", &web("cycles/")).await.expect(200);
@@ -210,9 +210,13 @@ async fn trap_56_writes_through_v1_are_seen_at_once() {
 #[tokio::test]
 async fn trap_56_what_a_write_through_v1_may_still_change_is_dropped_once_more() {
     let scene = Scene::new().await;
-    scene.expect(Exchange::delete(&format!("{V1}work-items/{}/", crate::scene::NOWHERE)));
+    scene.expect(Exchange::delete(&format!("{V1}work-items/{}/", crate::traps::scene::NOWHERE)));
     scene.expect(list("labels", &[]).times(2));
-    scene.gateway.delete("ada", &format!("{THROUGH}work-items/{}/", crate::scene::NOWHERE)).await.expect(204);
+    scene
+        .gateway
+        .delete("ada", &format!("{THROUGH}work-items/{}/", crate::traps::scene::NOWHERE))
+        .await
+        .expect(204);
     let lists = |scene: &Scene| scene.calls().iter().filter(|call| call.starts_with("GET labels/")).count();
     // Kept for ten seconds otherwise; the second read of v1 comes as soon as the background may be done.
     for _ in 0..80 {

@@ -7,11 +7,11 @@
 //! afterwards all the same, and what only v2 created is deleted through v1, so that the story goes on as
 //! recorded.
 
-use crate::differences::TABLE;
-use crate::intent::{self, Kind, Route};
-use crate::recordings::{Exchange, Replay, load};
 use crate::support::gateway::{Answer, Gateway};
+use crate::support::replay::{Exchange, Replay, load};
 use crate::support::schema::Shapes;
+use crate::traps::differences::TABLE;
+use crate::traps::intent::{self, Kind, Route};
 use bytes::Bytes;
 use causeway::sandbox::Seed;
 use http::{Request, Response};

@@ -1,8 +1,8 @@
 //! Writes that do not do what they seem to: ignored keys, unwanted keys, answers that are not the truth.
 
-use crate::scene::{NOWHERE, Scene, THROUGH, V1, id, journal, list, record, stored, web};
 use crate::support::gateway::Gateway;
 use crate::support::scripted::Exchange;
+use crate::traps::scene::{NOWHERE, Scene, THROUGH, V1, id, journal, list, record, stored, web};
 use bytes::Bytes;
 use causeway::sandbox::Seed;
 use http::Request;

@@ -4,7 +4,7 @@ use crate::support::captured::Captured;
 use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
 use crate::support::mixed::Reader;
 use crate::support::scripted::{Exchange, ScriptedV1};
-use crate::{client_of, context};
+use crate::upstream::{client_of, context};
 use causeway::context::{Context, Priority};
 use causeway::refusal::Refusal;
 use causeway::sandbox::{Config, Sandbox, Seed};

@@ -1,7 +1,7 @@
 //! Project cards: what they prove, for whom, and for how long.
 
 use crate::support::scripted::{Exchange, Gate, ScriptedV1};
-use crate::{access_to, caller, card, card_target, context, project_id, workspace_id};
+use crate::upstream::{access_to, caller, card, card_target, context, project_id, workspace_id};
 use causeway::access::{Access, Caller, ProjectCard, Role};
 use causeway::refusal::Refusal;
 use http::{HeaderMap, HeaderValue};
@@ -25,7 +25,7 @@ fn get_card() -> Exchange {
 async fn a_card_tells_role_and_switches() {
     let v1 = ScriptedV1::start().await;
     let mut answer = card(Some(20));
-    answer["default_assignee"] = json!(crate::person(2));
+    answer["default_assignee"] = json!(crate::upstream::person(2));
     answer["module_view"] = json!(false);
     answer["timezone"] = json!("Asia/Kolkata");
     v1.expect(get_card().key("ada").reply(200, answer));
@@ -37,7 +37,7 @@ async fn a_card_tells_role_and_switches() {
         role: Some(Role::ADMIN),
         identifier: "WEB".into(),
         timezone: "Asia/Kolkata".into(),
-        default_assignee: Some(crate::person(2)),
+        default_assignee: Some(crate::upstream::person(2)),
         estimate: None,
         cycle_view: true,
         module_view: false,

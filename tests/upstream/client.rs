@@ -1,7 +1,7 @@
 //! One call to v1: what is sent, what may be repeated, what is refused.
 
 use crate::support::scripted::{Exchange, Gate, ScriptedV1, nobody};
-use crate::{LONG, client_of, context};
+use crate::upstream::{LONG, client_of, context};
 use causeway::context::Context;
 use causeway::refusal::Refusal;
 use causeway::v1::{

@@ -1,7 +1,7 @@
 //! The scripted v1 itself: it must fail the test that does not follow the script.
 
 use crate::support::scripted::{Exchange, ScriptedV1};
-use crate::{client_of, context};
+use crate::upstream::{client_of, context};
 use causeway::v1::{V1Key, V1Request};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -2,7 +2,7 @@
 
 use crate::support::recorded::recorded;
 use crate::support::scripted::{Exchange, Gate, ScriptedV1};
-use crate::{LONG, access_to, context};
+use crate::upstream::{LONG, access_to, context};
 use causeway::access::{Access, Caller, PrincipalKind};
 use causeway::context::Context;
 use causeway::refusal::Refusal;

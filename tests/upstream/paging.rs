@@ -1,7 +1,7 @@
 //! Whole collections: read in as few calls as possible, and never half.
 
 use crate::support::scripted::{Exchange, ScriptedV1};
-use crate::{client_of, context};
+use crate::upstream::{client_of, context};
 use bytes::Bytes;
 use causeway::refusal::Refusal;
 use causeway::v1::{ReadFailure, V1Key};

@@ -2,7 +2,7 @@
 
 use crate::support::recorded::recorded;
 use crate::support::scripted::{Exchange, ScriptedV1};
-use crate::{access_to, caller, card, card_target, context, project_id, workspace_id};
+use crate::upstream::{access_to, caller, card, card_target, context, project_id, workspace_id};
 use causeway::access::WorkspaceRole;
 use serde_json::{Value, json};
 use std::time::Duration;

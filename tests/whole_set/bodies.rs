@@ -2,8 +2,8 @@
 
 use super::catalogue::{Contract, NOWHERE, PLAN, writes_with_body};
 use super::own::{TYPED, is_own};
-use super::support::gateway::Answer;
 use super::world::{SEC, WEB, World, with};
+use crate::support::gateway::Answer;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;

@@ -1,6 +1,6 @@
 //! Credentials of every condition, all given out by the gateway itself for ada.
 
-use super::support::gateway::{Answer, Gateway};
+use crate::support::gateway::{Answer, Gateway};
 use bytes::Bytes;
 use causeway::context::Context;
 use causeway::oauth::Minting;

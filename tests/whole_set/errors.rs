@@ -3,9 +3,9 @@
 
 use super::catalogue::{Contract, working};
 use super::own::is_own;
-use super::support::gateway::{Answer, Gateway};
-use super::support::scripted::{Exchange, ScriptedV1};
 use super::world::{SEC, WEB, World, at_v1, with};
+use crate::support::gateway::{Answer, Gateway};
+use crate::support::scripted::{Exchange, ScriptedV1};
 use bytes::Bytes;
 use http::Request;
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! Work items: the two ways a list is answered give the same answer, and expansions are what the ids name.
 
 use super::catalogue::{OPERATIONS, lists};
-use super::support::gateway::{Answer, Gateway, serve_sandbox};
 use super::world::{SLUG, WEB, World, at_v1, change_at_v1};
+use crate::support::gateway::{Answer, Gateway, serve_sandbox};
 use serde_json::{Value, json};
 
 const ALL: &str = "state,type,parent,assignees,labels";

@@ -1,7 +1,7 @@
 //! A plain new resource in operation: v1's links, from a mapping file laid over the embedded ones.
 
-use super::support::gateway::Gateway;
 use super::world::WEB;
+use crate::support::gateway::Gateway;
 use causeway::sandbox::Seed;
 use serde_json::json;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Records of the own store, on both surfaces, and the mode each operation needs.
 
 use super::catalogue::Contract;
-use super::support::gateway::Gateway;
 use super::world::{SLUG, WEB, World};
+use crate::support::gateway::Gateway;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -4,8 +4,8 @@
 
 use super::catalogue::{Contract, NOWHERE, OPERATIONS};
 use super::credentials::{Credential, Issuer, SETTINGS, everything};
-use super::support::gateway::Answer;
 use super::world::{SLUG, World};
+use crate::support::gateway::Answer;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;

@@ -3,8 +3,8 @@
 use super::catalogue::{Contract, NOWHERE, OPERATIONS};
 use super::document::{DOCUMENT, described, resolved};
 use super::schema::Shapes;
-use super::support::gateway::Answer;
 use super::world::World;
+use crate::support::gateway::Answer;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;

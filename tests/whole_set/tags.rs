@@ -2,8 +2,8 @@
 //! makes another. What a write demands with `If-Match` is held by every operation on one record.
 
 use super::catalogue::{Contract, NOWHERE, PLAN, working};
-use super::support::gateway::Answer;
 use super::world::World;
+use crate::support::gateway::Answer;
 use causeway::plan::Answer as Form;
 use serde_json::{Value, json};
 

@@ -3,8 +3,8 @@
 use super::catalogue::{Contract, NOWHERE};
 use super::document::DOCUMENT;
 use super::schema::Shapes;
-use super::support::audit::{self, ACME};
-use super::support::gateway::{Answer, Gateway};
+use crate::support::audit::{self, ACME};
+use crate::support::gateway::{Answer, Gateway};
 use bytes::Bytes;
 use causeway::sandbox::{Sandbox, Seed};
 use causeway::store::Store;

@@ -1,6 +1,6 @@
 //! Archive and unarchive.
 
-use crate::world::{ARCHIVED, id, new_item, one, recorded};
+use crate::work_items::world::{ARCHIVED, id, new_item, one, recorded};
 use serde_json::{Value, json};
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use crate::support::exchange::Exchange;
 use crate::support::gateway::Gateway;
 use crate::support::scripted::ScriptedV1;
-use crate::world::{ITEMS, id, one};
+use crate::work_items::world::{ITEMS, id, one};
 use serde_json::{Value, json};
 
 const WEB: &str = "workspaces/acme/projects/00000000-0000-4000-c000-000000000001/";

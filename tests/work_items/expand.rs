@@ -1,6 +1,6 @@
 //! Expansions on every operation that answers with an item.
 
-use crate::world::{ARCHIVED, ITEMS, id, new_item, new_label, one, recorded, steps};
+use crate::work_items::world::{ARCHIVED, ITEMS, id, new_item, new_label, one, recorded, steps};
 use serde_json::{Value, json};
 
 const ALL: &str = "?expand=state,type,parent,assignees,labels";

@@ -1,7 +1,7 @@
 //! The list of work items: look-ups and pages straight from v1, and the index behind everything else.
 
 use crate::support::gateway::Gateway;
-use crate::world::{ARCHIVED, ITEMS, V1_WEB, at_v1, id, new_item, new_label, one, recorded, steps};
+use crate::work_items::world::{ARCHIVED, ITEMS, V1_WEB, at_v1, id, new_item, new_label, one, recorded, steps};
 use causeway::sandbox::Seed;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

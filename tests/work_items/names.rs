@@ -1,7 +1,7 @@
 //! Names and ids in bodies: every pair, none and several hits, both forms together.
 
 use crate::support::gateway::Gateway;
-use crate::world::{ARCHIVED, ITEMS, TYPED, id, new_item, new_label, one, recorded, steps};
+use crate::work_items::world::{ARCHIVED, ITEMS, TYPED, id, new_item, new_label, one, recorded, steps};
 use serde_json::{Value, json};
 
 async fn refused(gateway: &Gateway, body: Value, fields: &[&str]) {

@@ -1,7 +1,7 @@
 //! Retrieve and look-up by human key.
 
 use crate::support::gateway::Gateway;
-use crate::world::{ARCHIVED, ITEMS, id, new_item, one, recorded};
+use crate::work_items::world::{ARCHIVED, ITEMS, id, new_item, one, recorded};
 use serde_json::{Value, json};
 
 fn key(key: &str) -> String {

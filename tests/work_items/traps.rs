@@ -1,6 +1,8 @@
 //! Traps of v1 in the writes of work items, by number.
 
-use crate::world::{ARCHIVED, ITEMS, TYPED, V1_WEB, at_v1, id, new_item, new_label, one, recorded, steps};
+use crate::work_items::world::{
+    ARCHIVED, ITEMS, TYPED, V1_WEB, at_v1, id, new_item, new_label, one, recorded, steps,
+};
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -209,6 +211,19 @@ async fn trap_38_a_pair_is_checked_whichever_half_changes() {
         assert!(!answer.json["detail"].as_str().unwrap().contains(&other.text("id")));
     }
     assert_eq!(gateway.get("ada", &item).await.text("name"), "m");
+}
+
+/// Two items that share the pair already make v1 fail when it is looked up (`items_find_by_shared_external_pair`).
+#[tokio::test]
+async fn trap_38_a_pair_that_two_items_have_is_taken_too() {
+    let gateway = recorded().await;
+    new_item(&gateway, json!({"name": "one", "external_id": "e", "external_source": "gh"})).await;
+    let two = new_item(&gateway, json!({"name": "two", "external_id": "e"})).await.text("id");
+    let source = json!({"external_source": "gh"});
+    gateway.patch("ada", &format!("{V1_WEB}work-items/{two}/"), source.clone()).await.expect(200);
+    let three = new_item(&gateway, json!({"name": "three", "external_id": "e"})).await.text("id");
+    gateway.patch("ada", &one(&three), source).await.expect_problem(409, "conflict");
+    assert_eq!(at_v1(&gateway, &three).await["external_source"], Value::Null);
 }
 
 #[tokio::test]

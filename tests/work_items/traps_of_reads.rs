@@ -1,7 +1,7 @@
 //! Traps of v1 in reading work items, by number.
 
 use crate::support::gateway::Gateway;
-use crate::world::{ARCHIVED, ITEMS, V1_WEB, id, new_item, one, recorded};
+use crate::work_items::world::{ARCHIVED, ITEMS, V1_WEB, id, new_item, one, recorded};
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -52,7 +52,11 @@ async fn trap_54_the_form_of_a_key_is_checked_before_v1_is_asked() {
     {
         gateway.get("ada", &key(lax)).await.expect_problem(404, "resource_not_found");
     }
-    assert!(crate::world::steps(&gateway).is_empty(), "{:?}", crate::world::steps(&gateway));
+    assert!(
+        crate::work_items::world::steps(&gateway).is_empty(),
+        "{:?}",
+        crate::work_items::world::steps(&gateway)
+    );
 }
 
 /// Two live items of `WEB` with one number, as v1 lets them be written (`items_patch_sequence_id_accepted`).

@@ -1,7 +1,7 @@
 //! Workflow rules of the settings.
 
 use crate::support::gateway::Gateway;
-use crate::world::{ITEMS, id, one, steps};
+use crate::work_items::world::{ITEMS, id, one, steps};
 use causeway::sandbox::Seed;
 use serde_json::json;
 
@@ -50,5 +50,5 @@ async fn only_listed_moves_are_possible_and_staying_is_no_move() {
 async fn other_projects_are_free() {
     let gateway = ruled().await;
     let body = json!({"name": "n", "state": "Done"});
-    gateway.post("ada", crate::world::ARCHIVED, body).await.expect(201);
+    gateway.post("ada", crate::work_items::world::ARCHIVED, body).await.expect(201);
 }

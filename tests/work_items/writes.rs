@@ -1,6 +1,6 @@
 //! Create, update and delete: bodies, roles, refusals.
 
-use crate::world::{ARCHIVED, ITEMS, at_v1, id, new_item, new_label, one, recorded, steps};
+use crate::work_items::world::{ARCHIVED, ITEMS, at_v1, id, new_item, new_label, one, recorded, steps};
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -124,10 +124,10 @@ async fn deleted_is_gone_everywhere() {
 async fn an_estimate_point_reaches_v1() {
     let gateway = recorded().await;
     let made = gateway
-        .post("ada", crate::world::TYPED, json!({"name": "n", "estimate_point_id": id('6', 13)}))
+        .post("ada", crate::work_items::world::TYPED, json!({"name": "n", "estimate_point_id": id('6', 13)}))
         .await
         .expect(201);
-    let item = format!("{}{}/", crate::world::TYPED, made.text("id"));
+    let item = format!("{}{}/", crate::work_items::world::TYPED, made.text("id"));
     let v1 = item.replace("/api/v2/", "/api/v1/");
     assert_eq!(gateway.get("ada", &v1).await.json["estimate_point"], json!(id('6', 13)));
     gateway.patch("ada", &item, json!({"estimate_point_id": null})).await.expect(200);

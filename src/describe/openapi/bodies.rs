@@ -2,7 +2,7 @@
 //!
 //! Unknown members are ignored by the service, so no body is closed. May use: `plan`.
 
-use super::{examples, schemas};
+use super::{examples, pieces};
 use crate::plan::{BodyRule, Input, Operation, Plan, ValueType};
 use serde_json::{Map, Value, json};
 
@@ -81,10 +81,10 @@ fn schema(plan: &Plan, operation: &Operation, inputs: &[Input]) -> Value {
 fn member(input: &Input, refinement: Option<&Value>) -> Value {
     let mut schema = match input.value {
         ValueType::Array(items) => {
-            let items = items.map_or_else(Map::new, schemas::of_kind);
+            let items = items.map_or_else(Map::new, pieces::of_kind);
             Map::from_iter([("type".to_owned(), json!("array")), ("items".to_owned(), items.into())])
         }
-        ValueType::One(kind) | ValueType::Csv(kind) => schemas::of_kind(kind),
+        ValueType::One(kind) | ValueType::Csv(kind) => pieces::of_kind(kind),
     };
     if let Some(refinement) = refinement.and_then(Value::as_object) {
         schema.extend(refinement.clone());
@@ -100,7 +100,7 @@ fn member(input: &Input, refinement: Option<&Value>) -> Value {
         schema.insert("enum".into(), json!(input.allowed));
     }
     if input.nullable {
-        schemas::admit_null(&mut schema);
+        pieces::admit_null(&mut schema);
     }
     if let Some(default) = &input.default {
         schema.insert("default".into(), default.clone());

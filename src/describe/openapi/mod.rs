@@ -13,18 +13,19 @@ mod bodies;
 mod examples;
 mod operations;
 mod parameters;
+mod pieces;
 mod responses;
 mod safe_writes;
 mod schemas;
 mod security;
+mod template;
 
 use crate::plan::Plan;
+use operations::tag_name;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::sync::{Arc, OnceLock};
-
-/// Stands for the public address of the gateway until a request tells it. Not a word anybody would write.
-const STAND_IN: &str = "https://address-of-this-gateway.invalid";
+use template::{STAND_IN, Template};
 
 /// A form of the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,21 +94,6 @@ fn short(digest: &[u8]) -> String {
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A text cut at every place where the address goes.
-#[derive(Debug)]
-struct Template(Vec<String>);
-
-impl Template {
-    fn of(text: &str) -> Self {
-        Self(text.split(STAND_IN).map(str::to_owned).collect())
-    }
-
-    /// Addresses consist of characters that JSON strings and plain YAML scalars take as they are.
-    fn filled(&self, base: &str) -> String {
-        self.0.join(base)
-    }
-}
-
 fn document(plan: &Plan) -> Value {
     json!({
         "openapi": "3.1.0",
@@ -155,15 +141,6 @@ fn tag(resource: &crate::plan::Resource) -> Value {
         tag.insert("x-causeway-known-gaps".into(), json!(resource.gaps));
     }
     tag.into()
-}
-
-/// `work_item_comments` as people write it.
-fn tag_name(resource: &str) -> String {
-    let mut name = resource.replace('_', " ");
-    if let Some(first) = name.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    name
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! May use: `plan`.
 
-use super::{bodies, parameters, responses, security, tag_name};
+use super::{bodies, parameters, responses, security};
 use crate::plan::{Operation, Plan};
 use serde_json::{Map, Value, json};
 
@@ -56,4 +56,13 @@ fn remarks(operation: &Operation) -> Vec<String> {
         remarks.push("A query parameter that is not listed here is refused with 400.".to_owned());
     }
     remarks
+}
+
+/// `work_item_comments` as people write it.
+pub(super) fn tag_name(resource: &str) -> String {
+    let mut name = resource.replace('_', " ");
+    if let Some(first) = name.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    name
 }

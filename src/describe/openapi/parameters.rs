@@ -98,7 +98,7 @@ fn ticked(values: &[String]) -> String {
 fn schema(param: &Param) -> Map<String, Value> {
     let mut schema = match param.value {
         ValueType::Csv(_) | ValueType::Array(_) => Map::from_iter([("type".to_owned(), json!("string"))]),
-        ValueType::One(kind) => super::schemas::of_kind(kind),
+        ValueType::One(kind) => super::pieces::of_kind(kind),
     };
     let tolerant = matches!(param.role, ParamRole::OrderBy | ParamRole::Paging);
     if !param.allowed.is_empty() && !tolerant && matches!(param.value, ValueType::One(_)) {
@@ -122,7 +122,7 @@ fn schema(param: &Param) -> Map<String, Value> {
 }
 
 fn elements(kind: Kind, allowed: &[String]) -> Map<String, Value> {
-    let mut schema = super::schemas::of_kind(kind);
+    let mut schema = super::pieces::of_kind(kind);
     if !allowed.is_empty() {
         schema.insert("enum".into(), json!(allowed));
     }

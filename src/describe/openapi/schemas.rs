@@ -3,7 +3,8 @@
 //! May use: `plan`.
 
 use super::bodies;
-use crate::plan::{Kind, Plan, codes};
+use super::pieces::reference;
+use crate::plan::{Plan, codes};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -53,31 +54,4 @@ fn page(envelope: &Value, name: &str) -> Value {
 /// What a page of `name` answers: either envelope; `pagination.style` tells which.
 pub(super) fn either_page(name: &str) -> Value {
     json!({ "oneOf": ENVELOPES.map(|(_, suffix)| reference(&format!("{name}{suffix}"))) })
-}
-
-/// A reference to a schema.
-pub(super) fn reference(name: &str) -> Value {
-    json!({ "$ref": format!("#/components/schemas/{name}") })
-}
-
-/// The schema of a single value of a kind.
-pub(super) fn of_kind(kind: Kind) -> Map<String, Value> {
-    let mut schema = Map::new();
-    if kind != Kind::Any {
-        schema.insert("type".into(), kind.contract_type().into());
-    }
-    if let Some(format) = kind.contract_format() {
-        schema.insert("format".into(), format.into());
-    }
-    schema
-}
-
-/// Lets a schema take null as well.
-pub(super) fn admit_null(schema: &mut Map<String, Value>) {
-    if let Some(kind) = schema.get_mut("type") {
-        *kind = json!([kind.take(), "null"]);
-    }
-    if let Some(Value::Array(allowed)) = schema.get_mut("enum") {
-        allowed.push(Value::Null);
-    }
 }

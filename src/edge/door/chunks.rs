@@ -5,7 +5,7 @@
 //!
 //! May use: `edge::door`.
 
-use super::Limits;
+use super::limits::Limits;
 use http::HeaderName;
 
 /// Longest line with a size and its extensions, in bytes.
@@ -109,7 +109,7 @@ fn size(line: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { head: 100, fields: 10 };
+    const LIMITS: Limits = Limits { head: 100, fields: 10, http2: 100 };
 
     /// Goes over `body` as it arrives in pieces of `piece` bytes; how much of it belongs to the body.
     fn followed(body: &[u8], piece: usize) -> Result<Option<usize>, &'static str> {

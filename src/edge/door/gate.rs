@@ -5,16 +5,24 @@
 //! that asks to close, and [`Verdicts`] tell with what it is to be answered. So the answer is made like every other,
 //! comes behind those to earlier requests, and the connection ends.
 //!
-//! May use: `edge::door`, `refusal`.
+//! What a client can make the gateway keep before there is a request counts against the memory: of HTTP/1 the larger
+//! heads, of HTTP/2 what a connection may hold at most. It counts until the connection ends, for hyper keeps its
+//! buffers as large as they once had to be.
+//!
+//! May use: `edge::door`, `load`, `refusal`.
 
-use super::Limits;
+use super::head::Refused;
+use super::limits::Limits;
 use super::scan::{Scan, Then};
+use crate::load::Reservation;
 use crate::refusal::Refusal;
 use bytes::{Buf, BytesMut};
+use parking_lot::{Mutex, MutexGuard};
 use std::future::Future;
 use std::io;
+use std::mem::MaybeUninit;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -25,10 +33,17 @@ use tokio::time::Sleep;
 const LINGER: Duration = Duration::from_secs(2);
 /// Most bytes to throw away.
 const MOST_DISCARDED: usize = 1024 * 1024;
+/// Least bytes to read at once. To tell HTTP/2 from HTTP/1 hyper asks for 24; a head would take dozens of reads.
+const LEAST_READ: usize = 2048;
+
+/// Bytes of a head that no connection is asked to account for; most heads are smaller.
+const FREE: usize = 4 * 1024;
+/// What hyper reads in the place of a head for which there is no memory.
+const STAND_IN: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
 
 /// What is to be answered to the requests of a connection; hyper asks for one after the other.
 #[derive(Debug, Clone, Default)]
-pub(in crate::edge) struct Verdicts(Arc<Mutex<Told>>);
+pub struct Verdicts(Arc<Mutex<Told>>);
 
 #[derive(Debug, Default)]
 struct Told {
@@ -39,7 +54,7 @@ struct Told {
 
 impl Verdicts {
     /// The refusal of the next request, when it is refused.
-    pub(in crate::edge) fn of_next(&self) -> Option<Refusal> {
+    pub fn of_next(&self) -> Option<Refusal> {
         let mut told = self.told();
         told.asked += 1;
         let asked = told.asked;
@@ -47,7 +62,7 @@ impl Verdicts {
     }
 
     fn told(&self) -> MutexGuard<'_, Told> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
@@ -61,7 +76,7 @@ enum Mode {
 }
 
 /// A socket of which only good requests are read.
-pub(in crate::edge) struct Gate<S> {
+pub struct Gate<S> {
     socket: S,
     scan: Scan,
     verdicts: Verdicts,
@@ -70,29 +85,54 @@ pub(in crate::edge) struct Gate<S> {
     held: BytesMut,
     ready: usize,
     linger: Option<Pin<Box<Sleep>>>,
+    /// The memory that all this takes.
+    room: Reservation,
+    http2: usize,
 }
 
 impl<S> Gate<S> {
-    /// A gate before `socket` that tells `verdicts`.
-    pub(in crate::edge) fn new(socket: S, limits: Limits, verdicts: Verdicts) -> Self {
-        let (scan, held) = (Scan::new(limits), BytesMut::new());
-        Self { socket, scan, verdicts, mode: Mode::Passing, held, ready: 0, linger: None }
+    /// A gate before `socket` that tells `verdicts`, and takes the memory it needs from that of `room`.
+    pub fn new(socket: S, limits: Limits, verdicts: Verdicts, room: Reservation) -> Self {
+        let (scan, held, http2) = (Scan::new(limits), BytesMut::new(), limits.http2);
+        Self { socket, scan, verdicts, mode: Mode::Passing, held, ready: 0, linger: None, room, http2 }
     }
 
-    /// Judges what was read; what may be passed on stays in `buf` as far as nothing was held back before.
+    /// Takes the memory for what is held back now; without it, nothing of this connection is kept any more. Of HTTP/1
+    /// that is the head that is incomplete: one that is complete has taken its memory on its way.
+    fn account(&mut self) -> Result<(), Refusal> {
+        let begun_head = self.scan.is_head() && self.held.len() - self.ready > FREE;
+        let needed = match self.scan.is_http2() {
+            true => self.http2,
+            false if begun_head => self.held.capacity(),
+            false => return Ok(()),
+        };
+        let taken = self.room.grow(needed.saturating_sub(self.room.bytes()));
+        taken.inspect_err(|_| self.room.clear())
+    }
+
+    /// Judges what was read into `buf`, when nothing was held back before; what may be passed on stays there.
     fn judge(&mut self, buf: &mut ReadBuf<'_>, before: usize) {
-        let direct = self.held.is_empty();
-        if !direct {
-            self.held.extend_from_slice(&buf.filled()[before..]);
-            buf.set_filled(before);
-        }
-        let (good, then) = self.scan.over(if direct { &buf.filled()[before..] } else { &self.held });
-        if direct {
-            self.held.extend_from_slice(&buf.filled()[before + good..]);
-            buf.set_filled(before + good);
-        } else {
-            self.ready = good;
-        }
+        let (good, then) = self.scan.over(&buf.filled()[before..]);
+        self.held.extend_from_slice(&buf.filled()[before + good..]);
+        buf.set_filled(before + good);
+        self.go_on(then);
+    }
+
+    /// Judges what is held back with what was read behind it.
+    fn judge_held(&mut self, read: &[u8]) {
+        self.held.extend_from_slice(read);
+        let (good, then) = self.scan.over(&self.held);
+        self.ready = good;
+        self.go_on(then);
+    }
+
+    /// Does what is to be done behind the bytes that are good.
+    fn go_on(&mut self, then: Then) {
+        let then = match (then, self.account()) {
+            (Then::More, Err(_)) if self.scan.is_http2() => Then::Break("there is no memory for the connection"),
+            (Then::More, Err(refusal)) => Then::Refuse(Refused { refusal, stand_in: STAND_IN.to_vec() }),
+            (then, _) => then,
+        };
         match then {
             Then::More => {}
             Then::Break(why) => {
@@ -157,6 +197,16 @@ impl<S: AsyncRead + Unpin> AsyncRead for Gate<S> {
                     return Poll::Pending;
                 }
             }
+            if !this.held.is_empty() || buf.remaining() < LEAST_READ {
+                let mut scratch = [MaybeUninit::uninit(); LEAST_READ];
+                let mut read = ReadBuf::uninit(&mut scratch);
+                ready!(Pin::new(&mut this.socket).poll_read(cx, &mut read))?;
+                if read.filled().is_empty() {
+                    return Poll::Ready(Ok(()));
+                }
+                this.judge_held(read.filled());
+                continue;
+            }
             let before = buf.filled().len();
             ready!(Pin::new(&mut this.socket).poll_read(cx, buf))?;
             if buf.filled().len() == before {
@@ -202,5 +252,75 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Gate<S> {
             ready!(this.poll_discard(cx));
         }
         Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{Asker, Memory};
+    use crate::settings::Settings;
+    use std::task::Waker;
+
+    /// A socket on which everything has arrived, of which a read gives one piece, and how often it was read.
+    struct Arrived {
+        bytes: Vec<u8>,
+        piece: usize,
+        reads: usize,
+    }
+
+    impl AsyncRead for Arrived {
+        fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+            self.reads += 1;
+            let here = buf.remaining().min(self.bytes.len()).min(self.piece);
+            buf.put_slice(&self.bytes[..here]);
+            self.bytes.drain(..here);
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    /// A gate before these bytes.
+    fn gate(bytes: &[&[u8]], piece: usize) -> Gate<Arrived> {
+        let socket = Arrived { bytes: bytes.concat(), piece, reads: 0 };
+        let room = Memory::unlimited().reservation(Asker::default());
+        Gate::new(socket, Limits::of(&Settings::default().listen, 65_535), Verdicts::default(), room)
+    }
+
+    /// What passes when it is asked for in buffers of `size`.
+    fn passed(gate: &mut Gate<Arrived>, size: usize) -> Vec<u8> {
+        let (mut buffer, mut passed) = (vec![0; size], Vec::new());
+        loop {
+            let mut buf = ReadBuf::new(&mut buffer);
+            let polled = Pin::new(&mut *gate).poll_read(&mut Context::from_waker(Waker::noop()), &mut buf);
+            if polled.is_pending() || buf.filled().is_empty() {
+                return passed;
+            }
+            passed.extend_from_slice(buf.filled());
+        }
+    }
+
+    #[test]
+    fn what_passes_depends_on_no_buffer() {
+        let post = b"POST /1 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
+        let put = [&b"PUT /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n"[..], &[b'x'; 5000]].concat();
+        let bad = b"GET /3 HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx";
+        let stand_in = b"GET /3 HTTP/1.1\r\nconnection: close\r\nHost: a\r\n\r\n";
+        for size in [1, 7, 24, LEAST_READ - 1, LEAST_READ, 3 * LEAST_READ] {
+            for piece in [1, 5, 24, 100, LEAST_READ, 10_000] {
+                let mut gate = gate(&[post, &put, post, bad], piece);
+                assert_eq!(passed(&mut gate, size), [&post[..], &put, post, stand_in].concat(), "{size}, {piece}");
+                let refused: Vec<bool> = (0..5).map(|_| gate.verdicts.of_next().is_some()).collect();
+                assert_eq!(refused, [false, false, false, true, false], "{size}, {piece}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_small_buffer_does_not_make_many_reads_of_a_head() {
+        let head = [&b"GET / HTTP/1.1\r\nHost: a\r\nx: "[..], &[b'x'; 900], b"\r\n\r\n"].concat();
+        let mut gate = gate(&[&head, &head], usize::MAX);
+        assert_eq!(passed(&mut gate, 24), [&head[..], &head[..]].concat());
+        // The second one tells that there is no more.
+        assert_eq!(gate.socket.reads, 2);
     }
 }

@@ -7,41 +7,27 @@
 //! what the gate refuses becomes a request like any other, whose answer is the problem. [`admit`] looks at what
 //! every version of HTTP has: names of headers, method, host, path.
 //!
-//! May use: `refusal`, `settings`, `edge::dispatch`.
+//! May use: `load`, `refusal`, `settings`, `edge::paths`.
 
 mod chunks;
 mod gate;
 mod head;
 mod host;
 mod length;
+mod limits;
 mod method;
 mod names;
 mod scan;
 mod target;
 
-pub(super) use gate::{Gate, Verdicts};
+pub use gate::{Gate, Verdicts};
+pub use limits::Limits;
 
-use super::dispatch::is_pass_through;
+use super::paths::is_pass_through;
 use crate::refusal::Refusal;
-use crate::settings::{EdgeSettings, ListenSettings};
+use crate::settings::EdgeSettings;
 use http::Version;
 use http::request::Parts;
-
-/// How large a head may be.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
-    /// Bytes of a head, or of the trailers of a body.
-    head: usize,
-    /// Header fields.
-    fields: usize,
-}
-
-impl Limits {
-    /// As `settings` say.
-    pub(super) fn of(settings: &ListenSettings) -> Self {
-        Self { head: settings.max_header_size, fields: settings.max_headers }
-    }
-}
 
 /// Why a request could not be read; among its extensions instead of what it said.
 #[derive(Debug, Clone)]
@@ -51,7 +37,7 @@ pub(super) struct Unreadable(pub(super) Refusal);
 ///
 /// # Errors
 /// 400 `validation_error`, 405 `method_not_allowed`, or what the gate had to say.
-pub(super) fn admit(request: &mut Parts, settings: EdgeSettings) -> Result<(), Refusal> {
+pub fn admit(request: &mut Parts, settings: EdgeSettings) -> Result<(), Refusal> {
     if let Some(Unreadable(refusal)) = request.extensions.remove() {
         return Err(refusal);
     }

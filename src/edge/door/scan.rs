@@ -2,10 +2,10 @@
 //!
 //! May use: `edge::door`.
 
-use super::Limits;
 use super::chunks::{Chunks, Step};
 use super::head::{Refused, Search};
 use super::length::Body;
+use super::limits::Limits;
 
 /// How HTTP/2 begins; what follows is hyper's business.
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -44,6 +44,16 @@ pub(super) struct Scan {
 impl Scan {
     pub(super) fn new(limits: Limits) -> Self {
         Self { part: Part::Beginning, limits, heads: 0 }
+    }
+
+    /// Whether the connection has turned out to be one of HTTP/2.
+    pub(super) fn is_http2(&self) -> bool {
+        matches!(self.part, Part::Http2)
+    }
+
+    /// Whether the next bytes are of a head of HTTP/1.
+    pub(super) fn is_head(&self) -> bool {
+        matches!(self.part, Part::Head(_))
     }
 
     /// How many of `bytes` are good, and what to do then. What is not among those has to come again, with more.
@@ -115,7 +125,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const LIMITS: Limits = Limits { head: 8192, fields: 20 };
+    const LIMITS: Limits = Limits { head: 8192, fields: 20, http2: 0 };
     const REQUESTS: &[u8] = b"\r\nGET /1 HTTP/1.1\r\nHost: a\r\n\r\nPOST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n\r\n\r\n\
           POST /3 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n\r\n\r\n0\r\n\r\nGET /4 HTTP/1.1\r\n\r\n";
 

@@ -1,9 +1,9 @@
 //! Paths: what a server behind could resolve to another path than the one that was judged here. Everything else goes
 //! on byte for byte.
 //!
-//! May use: `refusal`, `edge::dispatch`.
+//! May use: `refusal`, `edge::paths`.
 
-use crate::edge::dispatch::is_v2;
+use crate::edge::paths::is_v2;
 use crate::refusal::Refusal;
 use http::{Method, Uri};
 use percent_encoding::percent_decode_str;

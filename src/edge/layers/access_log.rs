@@ -2,7 +2,7 @@
 //!
 //! Neither headers nor the query get into the log, for both can hold secrets.
 
-use super::{Layered, context};
+use super::layer::{Layered, context};
 use crate::context::Context;
 use crate::edge::body::{Body, Watch, watched};
 use crate::edge::connection::Peer;

@@ -1,10 +1,10 @@
 //! Where refusals become bytes, and where v2 answers say what they cost at v1, how old their data is, and where
 //! the credential stands with its limit.
 
-use super::{Layered, context};
-use crate::context::{Context, Note};
+use super::layer::{Layered, context};
+use crate::context::Context;
 use crate::edge::body::Body;
-use crate::edge::dispatch::is_v2;
+use crate::edge::paths::is_v2;
 use crate::edge::problem;
 use crate::edge::public_base::PublicBase;
 use crate::limits::headers;
@@ -64,7 +64,7 @@ fn add_cost(response: &mut Response<Body>, context: &Context, total: Duration) {
         // Rounded up, so that nothing is said to be younger than it is.
         response.headers_mut().insert(AGE, (age.as_secs_f64().ceil() as u64).into());
     }
-    if response.status().is_success() && context.meter.notes().contains(&Note::Outage) {
+    if response.status().is_success() && context.meter.makes_do() {
         response.headers_mut().insert(CACHE_STATUS, STALE);
     }
     response.headers_mut().insert(V1_CALLS, calls.into());

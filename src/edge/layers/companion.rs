@@ -1,6 +1,6 @@
 //! Gives each request what accompanies it: its id, its context, the address it came by and that of its client.
 
-use super::Layered;
+use super::layer::Layered;
 use crate::context::Context;
 use crate::edge::body::Body;
 use crate::edge::client_address::ClientAddress;

@@ -2,9 +2,9 @@
 //!
 //! Credentials travel in headers, never in cookies, so `Access-Control-Allow-Credentials` is not sent.
 
-use super::Layered;
+use super::layer::Layered;
 use crate::edge::body::{self, Body};
-use crate::edge::dispatch::is_pass_through;
+use crate::edge::paths::is_pass_through;
 use crate::settings::CorsSettings;
 use futures_util::FutureExt;
 use http::header::{

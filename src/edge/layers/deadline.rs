@@ -1,8 +1,8 @@
 //! Ends what is not answered by its deadline. The pass-through has a time limit of its own instead.
 
-use super::{Layered, context};
+use super::layer::{Layered, context};
 use crate::edge::body::Body;
-use crate::edge::dispatch::is_pass_through;
+use crate::edge::paths::is_pass_through;
 use crate::refusal::Refusal;
 use futures_util::FutureExt;
 use http::{Method, Request, Response};

@@ -1,6 +1,6 @@
 //! Lets in what the strict door admits, on every path.
 
-use super::Layered;
+use super::layer::Layered;
 use crate::edge::body::Body;
 use crate::edge::door;
 use crate::refusal::Refusal;

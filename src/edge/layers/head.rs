@@ -1,8 +1,8 @@
 //! HEAD as GET without the body (O7); the pass-through leaves HEAD to v1.
 
-use super::Layered;
+use super::layer::Layered;
 use crate::edge::body::{self, Body};
-use crate::edge::dispatch::is_pass_through;
+use crate::edge::paths::is_pass_through;
 use futures_util::FutureExt;
 use http::header::CONTENT_LENGTH;
 use http::{Method, Request, Response};

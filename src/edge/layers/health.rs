@@ -1,6 +1,6 @@
 //! `/healthz` and `/readyz`: is the process alive, can it serve. Neither needs a credential.
 
-use super::{Layered, context};
+use super::layer::{Layered, context};
 use crate::edge::body::{self, Body};
 use crate::edge::dispatch::{Condition, Readiness};
 use crate::edge::pools::Pools;

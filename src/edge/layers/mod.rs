@@ -14,6 +14,7 @@ mod deadline;
 mod door;
 mod head;
 mod health;
+mod layer;
 mod overload;
 mod panics;
 
@@ -25,35 +26,6 @@ pub(super) use deadline::deadline;
 pub(super) use door::door;
 pub(super) use head::head;
 pub(super) use health::health;
+pub(super) use layer::context;
 pub(super) use overload::overload;
 pub(super) use panics::panics;
-
-use super::body::Body;
-use crate::context::Context;
-use futures_util::future::BoxFuture;
-use http::{Extensions, Request, Response};
-use std::time::Duration;
-use tower::Service;
-
-/// What a service gives while it works.
-pub(super) type Answering<E> = BoxFuture<'static, Result<Response<Body>, E>>;
-
-/// What every layer wraps and is: a service that is always ready and fails with `E`.
-pub(super) trait Layered<E>:
-    Service<Request<Body>, Response = Response<Body>, Error = E, Future = Answering<E>> + Clone + Send + Sync + 'static
-{
-}
-
-impl<S, E> Layered<E> for S where
-    S: Service<Request<Body>, Response = Response<Body>, Error = E, Future = Answering<E>>
-        + Clone
-        + Send
-        + Sync
-        + 'static
-{
-}
-
-/// The context that `companion` put there.
-pub(super) fn context(extensions: &Extensions) -> Context {
-    extensions.get::<Context>().cloned().unwrap_or_else(|| Context::new("none", Duration::ZERO))
-}

@@ -1,6 +1,6 @@
 //! Refuses what is more than the gateway serves at once, instead of letting it queue.
 
-use super::Layered;
+use super::layer::Layered;
 use crate::edge::body::Body;
 use crate::edge::client_address::ClientAddress;
 use crate::edge::dispatch::Surface;

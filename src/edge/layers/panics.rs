@@ -1,6 +1,6 @@
 //! A panic while answering becomes an `internal_error`, and the connection lives on.
 
-use super::Layered;
+use super::layer::Layered;
 use crate::edge::body::Body;
 use crate::refusal::Refusal;
 use crate::telemetry::panic_message;

@@ -185,3 +185,50 @@ async fn a_client_that_does_not_read_its_answer_is_closed() {
     socket.write_all(b"GET /api/v1/x/ HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
     let _closed = patiently(upstream.closed.acquire()).await.unwrap();
 }
+
+/// What is kept for clients that have asked for nothing yet counts as well: large heads that do not end, and
+/// connections of HTTP/2.
+#[tokio::test]
+async fn what_connections_hold_counts_against_the_memory() {
+    const BUDGET: usize = 1024 * 1024;
+    let gateway = Gateway::start(|settings| settings.limits.memory = BUDGET).await;
+    let large = format!("GET /api/v2/ok/ HTTP/1.1\r\nHost: x\r\nX-Slow: {}", "x".repeat(60_000));
+    let (mut held, mut refused) = (Vec::new(), 0);
+    for _ in 0..40 {
+        let before = gateway.memory.used();
+        let mut socket = gateway.connect().await;
+        socket.write_all(large.as_bytes()).await.unwrap();
+        let arrived = async {
+            while gateway.memory.used() < before + 60_000 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let mut status = [0; 12];
+        tokio::select! {
+            () = arrived => {}
+            read = socket.read_exact(&mut status) => {
+                read.unwrap();
+                assert_eq!(status, *b"HTTP/1.1 503");
+                refused += 1;
+            }
+        }
+        assert!(gateway.memory.used() <= BUDGET);
+        held.push(socket);
+    }
+    assert!((20..40).contains(&refused), "{refused} were refused");
+    drop(held);
+    let unused = async {
+        while gateway.memory.used() > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    patiently(unused).await;
+    let mut preface = gateway.connect().await;
+    preface.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.unwrap();
+    let counted = async {
+        while gateway.memory.used() < 65_535 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    patiently(counted).await;
+}

@@ -135,6 +135,30 @@ async fn a_v1_that_says_nothing_times_out_and_the_deadline_does_not_apply() {
 }
 
 #[tokio::test]
+async fn only_a_write_is_told_that_it_may_have_been_carried_out() {
+    let silent = RawUpstream::answering(b"").await;
+    let broken = RawUpstream::answering(b"HTTP/1.1 2").await;
+    for (upstream, status, code) in [(silent, 504, "upstream_timeout"), (broken, 502, "upstream_error")] {
+        let short = |settings: &mut crate::settings::Settings| {
+            settings.upstream.pass_through_timeout = Duration::from_millis(300);
+        };
+        let gateway = Gateway::before(&upstream.address, short, None).await;
+        for method in ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] {
+            let answer = gateway.ask(method, "/api/v1/x/", "").await;
+            assert_eq!(answer.status(), status, "{method}");
+            if method == "HEAD" {
+                continue;
+            }
+            assert_eq!(answer.code(), code, "{method}");
+            let text = String::from_utf8_lossy(&answer.body).into_owned();
+            let told = text.contains("may have been carried out");
+            assert_eq!(told, !matches!(method, "GET" | "OPTIONS"), "{method}: {text}");
+            assert_eq!(told, text.contains("Look the record up"), "{method}: {text}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn paths_that_climb_out_are_refused() {
     let upstream = RawUpstream::answering(PLAIN).await;
     let answer = before(&upstream).await.get("/api/v1/%2e%2e/%2e%2e/admin/").await;

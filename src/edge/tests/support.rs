@@ -121,7 +121,8 @@ impl Gateway {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let served = tokio::spawn(async move { serve(listener, stack, &settings, stopped).await });
+        let held = memory.clone();
+        let served = tokio::spawn(async move { serve(listener, stack, &settings, held, stopped).await });
         Self { address, script, memory, stop: Some(stop), served }
     }
 

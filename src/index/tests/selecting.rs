@@ -93,7 +93,7 @@ fn record(item: &Item, lookups: &Lookups, ordering: bool) -> Record {
 fn brute_force<'i>(items: &'i [Item], call: &ListCall, lookups: &Lookups) -> Vec<&'i Item> {
     let mut rows: Vec<(&Item, Record)> = items
         .iter()
-        .filter(|item| page::matches(&record(item, lookups, false), call))
+        .filter(|item| page::Filter::of(call).passes(&record(item, lookups, false)))
         .map(|item| (item, record(item, lookups, true)))
         .collect();
     rows.sort_by(|a, b| page::order(&a.1, &b.1, &call.order));

@@ -4,7 +4,7 @@
 //! An app that registered itself gets no answer before a person has had a say, for anybody can register
 //! an address and have people sent there (RFC 9700, 4.11.2).
 //!
-//! May use: this folder, `protocol`, `service`.
+//! May use: `edge`, `store`, this folder, `protocol`, `service`.
 
 use super::page::{STYLE, ScopeLine, failure, html, lines, redirect};
 use super::proof::{FormCookie, Unproven, is_foreign};

@@ -1,6 +1,6 @@
 //! Endpoints for apps: token, revocation, introspection.
 //!
-//! May use: this folder, `protocol`, `service`.
+//! May use: `edge`, `store`, this folder, `protocol`, `service`.
 
 use super::{Asked, OAuthPages, json};
 use crate::edge::{Body, full};

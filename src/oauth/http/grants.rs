@@ -1,6 +1,6 @@
 //! The page where people see what they have allowed, and take it back.
 //!
-//! May use: this folder, `admin`.
+//! May use: `edge`, `store`, this folder, `admin`.
 
 use super::consent::sent_form;
 use super::page::{STYLE, ScopeLine, failure, html, lines};

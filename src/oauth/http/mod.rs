@@ -99,6 +99,10 @@ impl Pages for OAuthPages {
         Box::pin(async move {
             let (parts, body) = request.into_parts();
             let body = read_body(body, LARGEST).await;
+            // No room is no fault of the request, so it is not told in OAuth's words for one.
+            if let Err(refusal @ Refusal::Overloaded) = body {
+                return Err(refusal);
+            }
             let base = parts.extensions.get::<PublicBase>().map(ToString::to_string).unwrap_or_default();
             let unknown = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
             let address = parts.extensions.get::<ClientAddress>().map_or(unknown, |client| client.0);

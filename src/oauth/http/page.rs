@@ -1,6 +1,6 @@
 //! HTML for people: templates, and the headers that keep a page from being framed, kept or leaked.
 //!
-//! May use: `protocol::redirect`, `scope_words`.
+//! May use: `edge`, `protocol::redirect`, `scope_words`.
 
 use crate::edge::{Body, empty, full};
 use crate::oauth::scope_words;

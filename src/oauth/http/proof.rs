@@ -3,7 +3,7 @@
 //! A form carries what it is about, sealed for a random cookie of the browser it was shown in: it cannot be
 //! changed, not be filled in elsewhere (CSRF), and expires. No session is kept anywhere.
 //!
-//! May use: this folder, `keyring`, `attempts`, `access`.
+//! May use: `edge`, `store`, `v1`, this folder, `keyring`, `attempts`, `access`.
 
 use super::{Asked, OAuthPages};
 use crate::access::User;

@@ -1,6 +1,6 @@
 //! Dynamic registration (RFC 7591), when it is switched on.
 //!
-//! May use: this folder, `protocol::registration`, `admin`.
+//! May use: `edge`, `plan`, this folder, `protocol::registration`, `admin`.
 
 use super::{Asked, OAuthPages, json};
 use crate::edge::Body;

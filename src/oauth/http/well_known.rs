@@ -1,6 +1,6 @@
 //! The documents below `/.well-known/`.
 //!
-//! May use: this folder, `protocol::metadata`, `plan::scopes`.
+//! May use: `edge`, this folder, `protocol::metadata`, `plan::scopes`.
 
 use super::{Asked, OAuthPages, json};
 use crate::edge::Body;

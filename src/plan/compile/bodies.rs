@@ -1,8 +1,8 @@
 //! Stage 2, bodies: members are declared once in `[inputs]`; an operation names the ones it takes and
 //! says what differs.
 
+use super::draft::Builder;
 use super::kinds;
-use super::operations::Builder;
 use crate::mapping::{Faults, InputSpec, Trail};
 use crate::plan::{BodyRule, Input};
 

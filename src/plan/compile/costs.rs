@@ -1,6 +1,6 @@
 //! Rules of steps: they fit the method, v1 has the paths they need, and what they cost is declared.
 
-use super::{Case, Draft};
+use super::draft::{Case, Draft};
 use crate::mapping::Faults;
 use crate::plan::{Answer, Method, Operation, Source, Step, Surface};
 
@@ -10,9 +10,10 @@ pub(super) fn check(draft: &Draft, faults: &mut Faults) {
         calls_are_declared(case, faults);
         if let Some(needs) = Needs::of(&case.operation.step) {
             step_fits(case, &needs, faults);
-        }
-        if matches!(case.operation.step, Step::Own(_)) && case.resource.source != Source::Own {
-            faults.add(&case.trail().then("step"), "the records are behind v1, not in the own store");
+            match case.resource.source {
+                Source::V1 => v1_fits(case, &needs, faults),
+                Source::Own => own_fits(case, &needs, faults),
+            }
         }
     }
 }
@@ -34,7 +35,8 @@ fn calls_are_declared(case: Case, faults: &mut Faults) {
     let trail = case.trail().then("v1");
     // A path that could not be read was reported as such; counting would only repeat it.
     let readable = case.spec.head.value.v1.len() == operation.v1.len();
-    if Needs::of(&operation.step).is_none() && readable {
+    let says = case.resource.source == Source::V1 && Needs::of(&operation.step).is_some();
+    if !says && readable {
         match &operation.calls {
             Some(calls) => {
                 let kept = operation.v1.iter().filter(|call| call.unless_kept).count();
@@ -86,7 +88,7 @@ impl Needs {
             Step::Create => ("create", Method::Post, Answer::Record, true, true, false),
             Step::Update => ("update", Method::Patch, Answer::Record, true, true, true),
             Step::Delete => ("delete", Method::Delete, Answer::Empty, false, true, true),
-            Step::Special(_) | Step::Own(_) | Step::Pending => return None,
+            Step::Special(_) | Step::Pending => return None,
         };
         Some(Self { word, method, answer, collection, record, pk })
     }
@@ -98,6 +100,11 @@ fn step_fits(case: Case, needs: &Needs, faults: &mut Faults) {
     if (operation.method, operation.answer) != (needs.method, needs.answer) {
         faults.add(&trail, format!("`{}` fits neither this method nor this answer", needs.word));
     }
+}
+
+/// v1 has the paths that the step needs.
+fn v1_fits(case: Case, needs: &Needs, faults: &mut Faults) {
+    let (trail, operation) = (case.trail().then("step"), case.operation);
     if needs.pk != operation.path.variables().any(|name| name == "pk") {
         let does = if needs.pk { "needs" } else { "has no use for" };
         faults.add(&trail, format!("`{}` {does} {{pk}} in the path", needs.word));
@@ -109,5 +116,17 @@ fn step_fits(case: Case, needs: &Needs, faults: &mut Faults) {
     }
     if needs.record && v1.is_none_or(|v1| v1.record.is_none()) {
         faults.add(&trail, format!("`{}` needs `v1.record`", needs.word));
+    }
+}
+
+/// The own store knows which records are meant, and has this step for them.
+fn own_fits(case: Case, needs: &Needs, faults: &mut Faults) {
+    let trail = case.trail().then("step");
+    match case.resource.records {
+        None => faults.add(&trail, format!("`{}` needs `records`: which ones of the own store", needs.word)),
+        Some(records) if !records.has(case.operation.step) => {
+            faults.add(&trail, format!("these records of the own store have no `{}`", needs.word));
+        }
+        Some(_) => {}
     }
 }

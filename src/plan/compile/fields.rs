@@ -1,6 +1,6 @@
 //! Rules of fields and body members, for resources with operations that work already.
 
-use super::{Case, Draft};
+use super::draft::{Case, Draft};
 use crate::mapping::{Faults, ResourceFile, Trail};
 use crate::plan::{Answer, Field, Keep, Kind, OnCreate, Resource, Source, Step, ValueType};
 
@@ -29,6 +29,9 @@ fn source_fits(resource: &Resource, file: &ResourceFile, faults: &mut Faults) {
     let trail = Trail::file(&file.file);
     match resource.source {
         Source::V1 if file.v1.is_none() => faults.add(&trail.then("source"), "is v1, but there is no [v1]"),
+        Source::V1 if resource.records.is_some() => {
+            faults.add(&trail.then("records"), "the records are behind v1, not in the own store");
+        }
         Source::Own if file.v1.is_some() => faults.add(&trail.then("v1"), "the records are in the own store"),
         _ => {}
     }
@@ -101,7 +104,8 @@ fn fields_are_read(draft: &Draft, index: usize, file: &ResourceFile, faults: &mu
 /// Whether its answer is made by copying what v1 shows.
 fn reads_generically(case: Case) -> bool {
     let step = &case.operation.step;
-    case.operation.answer != Answer::Empty && !matches!(step, Step::Special(_) | Step::Own(_) | Step::Pending)
+    let copies = !matches!(step, Step::Special(_) | Step::Pending);
+    case.operation.answer != Answer::Empty && case.resource.source == Source::V1 && copies
 }
 
 fn inputs_have_fields(resource: &Resource, file: &ResourceFile, faults: &mut Faults) {

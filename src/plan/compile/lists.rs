@@ -1,6 +1,6 @@
 //! Rules of lists: order, paging, filters, search, expansion.
 
-use super::{Case, Draft};
+use super::draft::{Case, Draft};
 use crate::mapping::{Faults, Read, Trail};
 use crate::plan::{Filter, FilterTest, Kind, Order, Param, ParamRole, ValueType};
 

@@ -1,12 +1,10 @@
 //! Stage 2: operations.
 
-use super::{Draft, Origin, bodies, params, planned, turns};
-use crate::mapping::{
-    AnswerWord, Common, ErrorSpec, Faults, MethodWord, ModeWord, OperationSpec, ResourceFile, StepWord,
-    SurfaceWord, Trail,
-};
+use super::draft::{Builder, Draft, Origin};
+use super::{bodies, params, planned, turns};
+use crate::mapping::{AnswerWord, ErrorSpec, Faults, MethodWord, ModeWord, StepWord, SurfaceWord, Trail};
 use crate::plan::{
-    Answer, Calls, ErrorCase, Field, Method, Operation, Order, PathTemplate, Step, Surface, TypeMode, V1Source,
+    Answer, Calls, ErrorCase, Method, Operation, Order, PathTemplate, Step, Surface, TypeMode, V1Source,
 };
 
 /// Stands where a path could not be read; the operation is not sound then.
@@ -18,10 +16,13 @@ pub(super) fn build(draft: &mut Draft, faults: &mut Faults) {
         for spec in &file.operations {
             let trail = Trail::file(&file.file).then(spec.head.value.id.as_str());
             let path = path(&spec.head.value.path, &trail.then("path"), faults);
-            let sound = spec.head.sound && path.is_some() && file.head.sound;
+            let word = spec.head.value.step.as_ref();
+            let step = word.map_or(Some(Step::Pending), |word| step(word, &trail.then("step"), faults));
+            let sound = spec.head.sound && path.is_some() && file.head.sound && step.is_some();
             let built = &draft.resources[resource];
             let builder = Builder { common: &draft.files.common, file, fields: &built.fields, spec, trail };
-            let operation = builder.operation(resource, path, built.v1.as_ref(), faults);
+            let operation =
+                builder.operation(resource, path, step.unwrap_or(Step::Pending), built.v1.as_ref(), faults);
             draft.operations.push(operation);
             draft.origins.push(Origin { file, spec, sound });
         }
@@ -35,20 +36,12 @@ fn path(text: &str, trail: &Trail, faults: &mut Faults) -> Option<PathTemplate> 
     PathTemplate::parse(text).map_err(|message| faults.add(trail, format!("the path {message}"))).ok()
 }
 
-/// What one operation is made of.
-pub(super) struct Builder<'f> {
-    pub(super) common: &'f Common,
-    pub(super) file: &'f ResourceFile,
-    pub(super) fields: &'f [Field],
-    pub(super) spec: &'f OperationSpec,
-    pub(super) trail: Trail,
-}
-
 impl Builder<'_> {
     fn operation(
         &self,
         resource: usize,
         path: Option<PathTemplate>,
+        step: Step,
         v1: Option<&V1Source>,
         faults: &mut Faults,
     ) -> Operation {
@@ -73,7 +66,7 @@ impl Builder<'_> {
             params: params::build(self, faults),
             body: bodies::build(self, faults),
             errors: errors(&self.spec.errors, &self.common.every_operation),
-            step: head.step.as_ref().map_or(Step::Pending, step),
+            step,
             calls: self.calls(),
             v1: planned::build(self, v1, faults),
             line: self.spec.line,
@@ -138,15 +131,21 @@ fn mode(word: ModeWord) -> TypeMode {
     }
 }
 
-fn step(word: &StepWord) -> Step {
-    match word {
+/// The step; none when the program has no function of that name.
+fn step(word: &StepWord, trail: &Trail, faults: &mut Faults) -> Option<Step> {
+    Some(match word {
         StepWord::ReadCollection => Step::ReadCollection,
         StepWord::ReadOne => Step::ReadOne,
         StepWord::Create => Step::Create,
         StepWord::Update => Step::Update,
         StepWord::Delete => Step::Delete,
-        StepWord::Special(name) => Step::Special(name.clone()),
-        StepWord::Own(name) => Step::Own(name.clone()),
+        StepWord::Special(name) => match name.parse() {
+            Ok(special) => Step::Special(special),
+            Err(_) => {
+                faults.add(trail, format!("the program has no special step `{name}`"));
+                return None;
+            }
+        },
         StepWord::Pending => Step::Pending,
-    }
+    })
 }

@@ -1,8 +1,8 @@
 //! Stage 2, query parameters: the operation's own, then `order_by`, `expand` and paging, which follow
 //! from other keys.
 
+use super::draft::Builder;
 use super::kinds;
-use super::operations::Builder;
 use crate::mapping::{Faults, ParamSpec, Trail};
 use crate::plan::{Filter, FilterTest, Kind, Param, ParamRole, ValueType};
 

@@ -1,6 +1,6 @@
 //! Rules of paths: v2's among themselves, and v1's against v2's.
 
-use super::{Case, Draft};
+use super::draft::{Case, Draft};
 use crate::mapping::{Faults, Trail};
 use crate::plan::{Method, PathTemplate, Segment, Step, Surface};
 use std::collections::HashMap;

@@ -1,10 +1,10 @@
 //! Stage 2, calls of v1: what an operation asks of v1 with nothing kept, and what of it even then.
 //!
-//! The plain steps say it by themselves; a function's calls are declared, as `METHOD path`, with `unless kept`
+//! The plain steps of resources behind v1 say it by themselves; other calls are declared, as `METHOD path`, with `unless kept`
 //! behind those that are not made when the gateway has the answer at hand.
 
-use super::operations::Builder;
-use crate::mapping::{Faults, StepWord, Trail};
+use super::draft::Builder;
+use crate::mapping::{Faults, SourceWord, StepWord, Trail};
 use crate::plan::{Method, PathTemplate, PlannedCall, Rows, V1Source};
 
 /// Ends a declared call that a warm operation does not make.
@@ -15,7 +15,8 @@ const WHOLE_LIST: &str = "per_page=1000";
 pub(super) fn build(builder: &Builder, v1: Option<&V1Source>, faults: &mut Faults) -> Vec<PlannedCall> {
     let head = &builder.spec.head.value;
     let trail = builder.trail.then("v1");
-    let Some(calls) = head.step.as_ref().and_then(|step| of_step(step, v1)) else {
+    let own = builder.file.head.value.source == Some(SourceWord::Own);
+    let Some(calls) = head.step.as_ref().filter(|_| !own).and_then(|step| of_step(step, v1)) else {
         return head.v1.iter().filter_map(|text| declared(text, &trail, faults)).collect();
     };
     if !head.v1.is_empty() {
@@ -34,7 +35,7 @@ fn of_step(step: &StepWord, v1: Option<&V1Source>) -> Option<Vec<PlannedCall>> {
         StepWord::Create => [create(), record(Method::Get)],
         StepWord::Update => [list(true), record(Method::Patch)],
         StepWord::Delete => [record(Method::Delete), None],
-        StepWord::Special(_) | StepWord::Own(_) | StepWord::Pending => return None,
+        StepWord::Special(_) | StepWord::Pending => return None,
     };
     Some(calls.into_iter().flatten().collect())
 }

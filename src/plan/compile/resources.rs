@@ -1,12 +1,14 @@
 //! Stage 1: resources, their fields, and where v1 keeps their records.
 
-use super::{Draft, kinds};
+use super::draft::Draft;
+use super::kinds;
 use crate::mapping::{
-    Faults, FieldSpec, KeepWord, OnCreateWord, Read, RefusalSpec, ResourceFile, RowsWord, SourceWord, Trail,
-    V1Spec, WriteWord,
+    Faults, FieldSpec, KeepWord, OnCreateWord, Read, RecordsWord, RefusalSpec, ResourceFile, RowsWord, SourceWord,
+    Trail, V1Spec, WriteWord,
 };
 use crate::plan::{
-    Field, Keep, OnCreate, ParamRole, PathTemplate, Resource, Rows, Source, V1Refusal, V1Source, WriteKind,
+    Field, Keep, OnCreate, OwnRecords, ParamRole, PathTemplate, Resource, Rows, Source, V1Refusal, V1Source,
+    WriteKind,
 };
 
 /// Makes a resource of every file.
@@ -29,11 +31,23 @@ fn resource(file: &ResourceFile, faults: &mut Faults) -> Resource {
             Some(SourceWord::V1) => Source::V1,
             Some(SourceWord::Own) | None => Source::Own,
         },
+        records: head.records.map(records),
         shape: head.shape.clone(),
         gaps: head.gaps.clone(),
         v1: file.v1.as_ref().map(|v1| v1_source(&v1.value, file, &fields, &trail.then("v1"), faults)),
         fields,
         cells: Vec::new(),
+    }
+}
+
+fn records(word: RecordsWord) -> OwnRecords {
+    match word {
+        RecordsWord::Types => OwnRecords::Types,
+        RecordsWord::Properties => OwnRecords::Properties,
+        RecordsWord::Options => OwnRecords::Options,
+        RecordsWord::Contexts => OwnRecords::Contexts,
+        RecordsWord::Attachments => OwnRecords::Attachments,
+        RecordsWord::Features => OwnRecords::Features,
     }
 }
 

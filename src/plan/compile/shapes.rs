@@ -1,7 +1,7 @@
 //! Stage 3: read shapes. The visible fields of a resource give properties, and `shapes/` what fields cannot
 //! say: formats, nested objects, expansions. Resources without fields have theirs from `shapes/` alone.
 
-use super::Draft;
+use super::draft::Draft;
 use crate::mapping::{Faults, InputSpec, Read, ShapeSpec, Trail};
 use crate::plan::{Field, Kind, Shape, ValueType};
 use indexmap::IndexMap;

@@ -4,8 +4,8 @@
 //! of a body matter. What is not declared is the whole collection for a write to v1, and the record for one to the own
 //! store: never too little.
 
-use super::operations::Builder;
-use super::{Case, Draft};
+use super::draft::Builder;
+use super::draft::{Case, Draft};
 use crate::mapping::{Faults, SourceWord};
 use crate::plan::{BodyRule, Method, PathTemplate, Turn, TurnOf};
 

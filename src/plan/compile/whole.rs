@@ -1,8 +1,8 @@
 //! Rules over the set as a whole: names are unique, and nothing is declared in vain.
 
-use super::Draft;
+use super::draft::Draft;
 use crate::mapping::{Faults, Trail};
-use crate::plan::{Functions, Step, Surface};
+use crate::plan::{Special, Step, Surface};
 use std::collections::HashMap;
 
 pub(super) fn check(draft: &Draft, faults: &mut Faults) {
@@ -68,24 +68,11 @@ fn guests_have_something_to_write(draft: &Draft, faults: &mut Faults) {
     }
 }
 
-/// Every step that is a function names one the binary has, and every such function is named.
-pub(super) fn functions_are_used(draft: &Draft, functions: &Functions, faults: &mut Faults) {
-    let (mut specials, mut own) = (Vec::new(), Vec::new());
-    for (operation, origin) in draft.operations.iter().zip(&draft.origins) {
-        let (kind, name, known, named) = match &operation.step {
-            Step::Special(name) => ("special", name.as_str(), functions.specials, &mut specials),
-            Step::Own(name) => ("own", name.as_str(), functions.own, &mut own),
-            _ => continue,
-        };
-        named.push(name);
-        if !known.contains(&name) {
-            let trail = Trail::file(&origin.file.file).then(operation.id.as_str()).then("step");
-            faults.add(&trail, format!("the program has no {kind} step `{name}`"));
-        }
-    }
-    for (kind, known, named) in [("special", functions.specials, specials), ("own", functions.own, own)] {
-        for name in known.iter().filter(|name| !named.contains(name)) {
-            faults.add(&Trail::file("(program)").then(*name), format!("no operation names this {kind} step"));
+/// Every function is named by a step.
+pub(super) fn functions_are_used(draft: &Draft, named: impl IntoIterator<Item = Special>, faults: &mut Faults) {
+    for special in named {
+        if !draft.operations.iter().any(|operation| operation.step == Step::Special(special)) {
+            faults.add(&Trail::file("(program)").then(special.name()), "no operation names this special step");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Rules of methods, scopes, modes, statuses, bodies and errors.
 
-use super::{Case, Draft};
+use super::draft::{Case, Draft};
 use crate::mapping::{Faults, ResourceFile, Trail};
 use crate::plan::{Answer, BodyRule, Input, Method, TypeMode, WriteKind, codes, scopes};
 

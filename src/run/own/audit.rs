@@ -3,8 +3,8 @@
 //! What comes or goes together with its property or type (options, contexts, places on types) is told with it,
 //! and a type that stops being the default with the one that becomes it.
 
-use super::call::OwnCall;
 use crate::catalogue::{Catalogue, WorkItemType, shapes};
+use crate::run::Job;
 use crate::run::audit::{Target, changed, events, features_refused, features_updated};
 use crate::store::{AuditActor, AuditEntry};
 use serde_json::{Map, Value, json};
@@ -34,14 +34,14 @@ const CONTEXT: Events =
 type Shown = Option<(String, Option<Uuid>, Map<String, Value>)>;
 
 /// Entries about everything that differs between the two.
-pub(super) fn entries(call: &OwnCall<'_>, before: &Catalogue, after: &Catalogue) -> Vec<AuditEntry> {
+pub(super) fn entries(job: &Job, workspace: Uuid, before: &Catalogue, after: &Catalogue) -> Vec<AuditEntry> {
     let mut entries = Vec::new();
     if before.features != after.features {
         let shape = |catalogue: &Catalogue| Value::Object(shapes::features(&catalogue.features));
-        let (actor, slug) = (call.job.actor(), call.job.slug());
-        entries.push(features_updated(actor, call.workspace, slug, shape(before), shape(after)));
+        let (actor, slug) = (job.actor(), job.slug());
+        entries.push(features_updated(actor, workspace, slug, shape(before), shape(after)));
     }
-    entries.append(&mut definitions(call.job.actor(), before, after));
+    entries.append(&mut definitions(job.actor(), before, after));
     entries
 }
 
@@ -58,8 +58,8 @@ pub(super) fn definitions(actor: AuditActor, before: &Catalogue, after: &Catalog
 }
 
 /// The entry about a feature change that was refused.
-pub(super) fn refused_features(call: &OwnCall<'_>) -> AuditEntry {
-    features_refused(call.job.actor(), call.workspace, call.job.slug())
+pub(super) fn refused_features(job: &Job, workspace: Uuid) -> AuditEntry {
+    features_refused(job.actor(), workspace, job.slug())
 }
 
 struct Differences<'c> {

@@ -3,7 +3,7 @@
 use super::audit;
 use crate::access::{Role, WorkspaceRole};
 use crate::catalogue::{Catalogue, Edit, EntryForm, faults_inside};
-use crate::plan::{Step, TypeMode};
+use crate::plan::{OwnRecords, TypeMode};
 use crate::refusal::Refusal;
 use crate::run::{Job, precondition};
 use crate::v2::Reply;
@@ -17,6 +17,9 @@ use uuid::Uuid;
 const NO_PROJECT: &str = "Nothing can be defined in this workspace yet: you see no project in it, and the service behind \
                           tells the id of a workspace on its projects only. Create or join a project first.";
 
+/// Answers with the addressed record of this kind.
+pub(super) type Show = fn(OwnRecords, &OwnCall<'_>) -> Result<Reply, Refusal>;
+
 /// A call on its way, with everything defined in its workspace.
 pub(super) struct OwnCall<'j> {
     pub(super) job: &'j Job,
@@ -25,17 +28,19 @@ pub(super) struct OwnCall<'j> {
     /// The project, on the surface of one.
     pub(super) project: Option<Uuid>,
     catalogue: Arc<Catalogue>,
+    show: Show,
 }
 
 impl<'j> OwnCall<'j> {
-    /// Finds out where the call is. That the caller sees the place was proven before.
-    pub(super) async fn begin(job: &'j Job) -> Result<Self, Refusal> {
+    /// Finds out where the call is; `show` is how records are shown that a precondition is about. That the caller
+    /// sees the place was proven before.
+    pub(super) async fn begin(job: &'j Job, show: Show) -> Result<Self, Refusal> {
         let (workspace, project) = match &job.call.card {
             Some(card) => (card.workspace_id, Some(card.id)),
             None => (job.runner.access.workspace_id(&job.call.caller, job.slug(), &job.call.ctx).await?, None),
         };
         let catalogue = job.runner.store.catalogue(workspace).await?;
-        Ok(Self { job, workspace, project, catalogue })
+        Ok(Self { job, workspace, project, catalogue, show })
     }
 
     /// Everything defined, as of the beginning of the call.
@@ -84,14 +89,15 @@ impl<'j> OwnCall<'j> {
         let Some(condition) = &job.condition else { return Ok(()) };
         let Some(showing) = job.runner.plan().showing(job.operation()) else { return Ok(()) };
         let reading = job.reading_by(showing);
-        let Step::Own(name) = &reading.operation().step else { return Ok(()) };
+        let Some(records) = reading.resource().records else { return Ok(()) };
         let call = OwnCall {
             job: &reading,
             workspace: self.workspace,
             project: self.project,
             catalogue: Arc::clone(catalogue),
+            show: self.show,
         };
-        let version = super::shown(name, &call)?.version;
+        let version = (self.show)(records, &call)?.version;
         if condition.holds(version.as_deref()) { Ok(()) } else { Err(precondition::failed()) }
     }
 
@@ -131,7 +137,7 @@ impl<'j> OwnCall<'j> {
             let before = Arc::new(edit.after.clone());
             self.hold_precondition(&before)?;
             let thing = rules(edit)?;
-            Ok((thing, audit::entries(self, &before, &edit.after)))
+            Ok((thing, audit::entries(self.job, self.workspace, &before, &edit.after)))
         };
         self.job.runner.store.edit(self.workspace, edit).await
     }

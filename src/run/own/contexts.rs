@@ -3,73 +3,62 @@
 use super::call::{OwnCall, found};
 use super::lists::Row;
 use super::projects;
-use crate::catalogue::{Catalogue, Context, EntryForm, shapes};
+use super::verbs::{Records, Sent};
+use crate::catalogue::{Catalogue, Context, Edit, EntryForm, shapes};
 use crate::refusal::Refusal;
-use crate::v2::Reply;
+use serde_json::{Map, Value};
 use std::sync::Arc;
 use uuid::Uuid;
 
 const PROPERTY: &str = "property_id";
 
-pub(super) fn list(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    let property = found(call.listed_property(call.catalogue(), call.variable(PROPERTY)?))?.id;
-    call.page(Some(property), |catalogue| {
+/// Contexts of a property.
+pub(super) struct Contexts;
+
+impl Records for Contexts {
+    fn above(call: &OwnCall<'_>) -> Result<Option<Uuid>, Refusal> {
+        Ok(Some(found(call.listed_property(call.catalogue(), call.variable(PROPERTY)?))?.id))
+    }
+
+    fn rows(_: &OwnCall<'_>, catalogue: &Catalogue, above: Option<Uuid>) -> Vec<Row> {
         let row = |context: &Arc<Context>| Row {
             id: context.id,
             shape: shapes::context(catalogue, context),
             hidden: Vec::new(),
         };
-        catalogue.contexts_of(property).into_iter().map(row).collect()
-    })
-}
+        catalogue.contexts_of(above.unwrap_or_default()).into_iter().map(row).collect()
+    }
 
-pub(super) fn retrieve(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    let property = found(call.listed_property(call.catalogue(), call.variable(PROPERTY)?))?.id;
-    let context = found(call.catalogue().context_of(property, call.pk()?))?;
-    call.read_reply(shapes::context(call.catalogue(), context))
-}
+    fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal> {
+        let property = found(call.listed_property(call.catalogue(), call.variable(PROPERTY)?))?.id;
+        Ok(shapes::context(call.catalogue(), found(call.catalogue().context_of(property, call.pk()?))?))
+    }
 
-pub(super) async fn create(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    let property = call.variable(PROPERTY)?;
-    call.catalogue().writable_property(call.project, property)?;
-    let given = call.given_definition(EntryForm::InContext)?;
-    let projects = projects::visible(call, &given).await?;
-    let rules = call.edit(|edit| {
-        edit.after.writable_property(call.project, property)?;
-        edit.create_context(property, &given, &projects)
-    });
-    let (id, after) = rules.await?;
-    context_reply(call, &after, id)
-}
+    fn written(_: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Map<String, Value>, Refusal> {
+        Ok(shapes::context(catalogue, found(catalogue.contexts.get(&id))?))
+    }
 
-pub(super) async fn update(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    let (property, id) = (call.variable(PROPERTY)?, call.pk()?);
-    writable(call, call.catalogue(), property, id)?;
-    let given = call.given_definition(EntryForm::InContext)?;
-    let projects = projects::visible(call, &given).await?;
-    let rules = call.edit(|edit| {
-        writable(call, &edit.after, property, id)?;
-        edit.update_context(id, &given, &projects)
-    });
-    let (_, after) = rules.await?;
-    context_reply(call, &after, id)
-}
+    fn may_write(call: &OwnCall<'_>, catalogue: &Catalogue, id: Option<Uuid>) -> Result<(), Refusal> {
+        let property = call.variable(PROPERTY)?;
+        catalogue.writable_property(call.project, property)?;
+        id.map_or(Ok(()), |id| found(catalogue.context_of(property, id)).map(|_| ()))
+    }
 
-pub(super) async fn delete(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    let (property, id) = (call.variable(PROPERTY)?, call.pk()?);
-    let rules = call.edit(|edit| {
-        writable(call, &edit.after, property, id)?;
+    async fn sent(call: &OwnCall<'_>) -> Result<Sent, Refusal> {
+        let given = call.given_definition(EntryForm::InContext)?;
+        let projects = projects::visible(call, &given).await?;
+        Ok(Sent { given, projects })
+    }
+
+    fn create(call: &OwnCall<'_>, edit: &mut Edit, sent: &Sent) -> Result<Uuid, Refusal> {
+        edit.create_context(call.variable(PROPERTY)?, &sent.given, &sent.projects)
+    }
+
+    fn update(_: &OwnCall<'_>, edit: &mut Edit, id: Uuid, sent: &Sent) -> Result<(), Refusal> {
+        edit.update_context(id, &sent.given, &sent.projects)
+    }
+
+    fn delete(_: &OwnCall<'_>, edit: &mut Edit, id: Uuid) -> Result<(), Refusal> {
         edit.delete_context(id)
-    });
-    rules.await?;
-    Ok(Reply::no_content())
-}
-
-fn writable(call: &OwnCall<'_>, catalogue: &Catalogue, property: Uuid, id: Uuid) -> Result<(), Refusal> {
-    catalogue.writable_property(call.project, property)?;
-    found(catalogue.context_of(property, id)).map(|_| ())
-}
-
-fn context_reply(call: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Reply, Refusal> {
-    Ok(call.reply(shapes::context(catalogue, found(catalogue.contexts.get(&id))?)))
+    }
 }

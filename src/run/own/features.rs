@@ -21,6 +21,6 @@ pub(super) async fn record_refusal(call: &OwnCall<'_>, refusal: &Refusal) -> Res
     if !matches!(refusal, Refusal::Forbidden { .. }) {
         return Ok(());
     }
-    let entry = audit::refused_features(call);
+    let entry = audit::refused_features(call.job, call.workspace);
     Ok(call.job.runner.store.record(call.workspace, &[entry]).await?)
 }

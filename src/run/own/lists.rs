@@ -2,47 +2,15 @@
 //! every other list.
 
 use super::call::OwnCall;
+use super::kept_lists::{Kept, Key};
 use crate::catalogue::Catalogue;
 use crate::plan::{Field, Kind, Resource, ValueType};
 use crate::refusal::Refusal;
 use crate::v2::record::{Cell, Record};
 use crate::v2::{Reply, page, query, time};
-use moka::sync::Cache;
 use serde_json::{Map, Value};
 use std::sync::Arc;
-use std::time::Duration;
 use uuid::Uuid;
-
-/// Rows kept of all lists together.
-const CAPACITY: u64 = 1_000_000;
-/// How long a list nobody asks for is kept.
-const IDLE: Duration = Duration::from_secs(600);
-
-/// Which list.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
-    resource: usize,
-    workspace: Uuid,
-    project: Option<Uuid>,
-    within: Option<Uuid>,
-}
-
-/// The rows of a list, as of some definitions.
-#[derive(Clone)]
-struct Kept {
-    of: Arc<Catalogue>,
-    rows: Arc<[Record]>,
-}
-
-/// Lists ready to be answered from.
-pub struct KeptLists(Cache<Key, Kept>);
-
-impl Default for KeptLists {
-    fn default() -> Self {
-        let weight = |_: &Key, kept: &Kept| u32::try_from(kept.rows.len() + 1).unwrap_or(u32::MAX);
-        Self(Cache::builder().max_capacity(CAPACITY).time_to_idle(IDLE).weigher(weight).build())
-    }
-}
 
 /// A record before it became JSON.
 pub(super) struct Row {

@@ -12,109 +12,84 @@ mod call;
 mod contexts;
 mod deleted_project;
 mod features;
+mod kept_lists;
 mod lists;
 mod options;
 mod projects;
 mod properties;
 mod schema;
 mod types;
+mod verbs;
 
-pub use lists::KeptLists;
+pub use kept_lists::KeptLists;
 
 use super::job::Job;
+use crate::plan::{OwnRecords, Step};
 use crate::refusal::Refusal;
 use crate::v2::Reply;
+use attachments::Attachments;
 use call::OwnCall;
+use contexts::Contexts;
+use options::Options;
+use properties::Properties;
+use types::Types;
 
-/// Names mappings may use; the plan's compiler holds both sides against each other.
-pub const NAMES: &[&str] = &[
-    "attachments_attach",
-    "attachments_detach",
-    "attachments_list",
-    "attachments_retrieve",
-    "contexts_create",
-    "contexts_delete",
-    "contexts_list",
-    "contexts_retrieve",
-    "contexts_update",
-    "features_retrieve",
-    "features_update",
-    "options_create",
-    "options_delete",
-    "options_list",
-    "options_retrieve",
-    "options_update",
-    "properties_create",
-    "properties_delete",
-    "properties_list",
-    "properties_retrieve",
-    "properties_update",
-    "types_create",
-    "types_delete",
-    "types_enable",
-    "types_import",
-    "types_list",
-    "types_mark_default",
-    "types_retrieve",
-    "types_schema",
-    "types_update",
-];
-
-/// Runs the function called `name`, which shows one record as the definitions of the call have it.
-fn shown(name: &str, call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    match name {
-        "attachments_retrieve" => attachments::retrieve(call),
-        "contexts_retrieve" => contexts::retrieve(call),
-        "features_retrieve" => features::retrieve(call),
-        "options_retrieve" => options::retrieve(call),
-        "properties_retrieve" => properties::retrieve(call),
-        "types_retrieve" => types::retrieve(call),
-        _ => Err(Refusal::internal(format!("{name} shows no record of the own store"))),
+/// Carries out a step of the language on records of this kind.
+pub(super) async fn run(records: OwnRecords, step: Step, job: &Job) -> Result<Reply, Refusal> {
+    let call = begun(job).await?;
+    match records {
+        OwnRecords::Types => verbs::run::<Types>(step, &call).await,
+        OwnRecords::Properties => verbs::run::<Properties>(step, &call).await,
+        OwnRecords::Options => verbs::run::<Options>(step, &call).await,
+        OwnRecords::Contexts => verbs::run::<Contexts>(step, &call).await,
+        OwnRecords::Attachments => verbs::run::<Attachments>(step, &call).await,
+        OwnRecords::Features if step == Step::Update => features::update(&call).await,
+        OwnRecords::Features => features::retrieve(&call),
     }
 }
 
-/// Runs the function called `name`, after the role and the mode were found right.
-pub(super) async fn run(name: &str, job: &Job) -> Result<Reply, Refusal> {
-    let call = OwnCall::begin(job).await?;
+/// Turns types on in a project.
+pub(super) async fn enable_types(job: &Job) -> Result<Reply, Refusal> {
+    types::enable(&begun(job).await?).await
+}
+
+/// Makes types of the workspace available in a project.
+pub(super) async fn import_types(job: &Job) -> Result<Reply, Refusal> {
+    types::import(&begun(job).await?).await
+}
+
+/// Moves the flag of the default type.
+pub(super) async fn mark_default_type(job: &Job) -> Result<Reply, Refusal> {
+    types::mark_default(&begun(job).await?).await
+}
+
+/// Describes the fields of a type.
+pub(super) async fn type_schema(job: &Job) -> Result<Reply, Refusal> {
+    schema::retrieve(&begun(job).await?).await
+}
+
+/// The call, after its role, mode and precondition were found right.
+async fn begun(job: &Job) -> Result<OwnCall<'_>, Refusal> {
+    let call = OwnCall::begin(job, shown).await?;
     if let Err(refusal) = call.check_role().await {
-        if name == "features_update" {
+        if job.resource().records == Some(OwnRecords::Features) {
             features::record_refusal(&call, &refusal).await?;
         }
         return Err(refusal);
     }
     call.check_mode(call.catalogue())?;
     call.hold_precondition(call.catalogue())?;
-    match name {
-        "attachments_attach" => attachments::attach(&call).await,
-        "attachments_detach" => attachments::detach(&call).await,
-        "attachments_list" => attachments::list(&call),
-        "contexts_create" => contexts::create(&call).await,
-        "contexts_delete" => contexts::delete(&call).await,
-        "contexts_list" => contexts::list(&call),
-        "contexts_update" => contexts::update(&call).await,
-        "features_update" => features::update(&call).await,
-        "options_create" => options::create(&call).await,
-        "options_delete" => options::delete(&call).await,
-        "options_list" => options::list(&call),
-        "options_update" => options::update(&call).await,
-        "properties_create" => properties::create(&call).await,
-        "properties_delete" => properties::delete(&call).await,
-        "properties_list" => properties::list(&call),
-        "properties_update" => properties::update(&call).await,
-        "types_create" => types::create(&call).await,
-        "types_delete" => types::delete(&call).await,
-        "types_enable" => types::enable(&call).await,
-        "types_import" => types::import(&call).await,
-        "types_list" => types::list(&call),
-        "types_mark_default" => types::mark_default(&call).await,
-        "attachments_retrieve"
-        | "contexts_retrieve"
-        | "features_retrieve"
-        | "options_retrieve"
-        | "properties_retrieve"
-        | "types_retrieve" => shown(name, &call),
-        "types_schema" => schema::retrieve(&call).await,
-        "types_update" => types::update(&call).await,
-        _ => Err(Refusal::internal(format!("no function of the own store is called {name}"))),
+    Ok(call)
+}
+
+/// The addressed record, as the definitions of the call have it.
+fn shown(records: OwnRecords, call: &OwnCall<'_>) -> Result<Reply, Refusal> {
+    match records {
+        OwnRecords::Types => verbs::show::<Types>(call),
+        OwnRecords::Properties => verbs::show::<Properties>(call),
+        OwnRecords::Options => verbs::show::<Options>(call),
+        OwnRecords::Contexts => verbs::show::<Contexts>(call),
+        OwnRecords::Attachments => verbs::show::<Attachments>(call),
+        OwnRecords::Features => features::retrieve(call),
     }
 }

@@ -2,10 +2,13 @@
 
 use super::call::{OwnCall, found};
 use super::lists::Row;
-use crate::catalogue::{Catalogue, EntryForm, Property, shapes};
+use super::verbs::{Records, Sent};
+use crate::catalogue::{Catalogue, Edit, EntryForm, Property, shapes};
+use crate::plan::Step;
 use crate::refusal::Refusal;
-use crate::v2::Reply;
 use crate::v2::record::Cell;
+use serde_json::{Map, Value};
+use std::collections::HashSet;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -17,57 +20,61 @@ impl OwnCall<'_> {
             None => catalogue.properties.get(&id).filter(|property| property.project.is_none()),
         }
     }
-
-    fn property_reply(&self, catalogue: &Catalogue, id: Uuid) -> Result<Reply, Refusal> {
-        Ok(self.reply(shapes::property(catalogue, found(catalogue.properties.get(&id))?)))
-    }
 }
 
-pub(super) fn list(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    call.page(None, |catalogue| {
+/// Custom properties.
+pub(super) struct Properties;
+
+impl Records for Properties {
+    fn rows(call: &OwnCall<'_>, catalogue: &Catalogue, _: Option<Uuid>) -> Vec<Row> {
         let properties = match call.project {
             Some(project) => catalogue.properties_on_project(project),
             None => catalogue.properties_of_workspace(),
         };
-        properties.into_iter().map(|property| row(catalogue, property, property.sort_order)).collect()
-    })
-}
+        rows(catalogue, properties.into_iter().map(|property| (&**property, property.sort_order)).collect())
+    }
 
-/// A property with its place in some list.
-pub(super) fn row(catalogue: &Catalogue, property: &Property, sort_order: f64) -> Row {
-    let shape = shapes::property(catalogue, property);
-    Row { id: property.id, shape, hidden: vec![("sort_order", Cell::Number(sort_order))] }
-}
+    fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal> {
+        let property = found(call.listed_property(call.catalogue(), call.pk()?))?;
+        Ok(shapes::property(call.catalogue(), property))
+    }
 
-pub(super) fn retrieve(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    let property = found(call.listed_property(call.catalogue(), call.pk()?))?;
-    call.read_reply(shapes::property(call.catalogue(), property))
-}
+    fn written(_: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Map<String, Value>, Refusal> {
+        Ok(shapes::property(catalogue, found(catalogue.properties.get(&id))?))
+    }
 
-pub(super) async fn create(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    let given = call.given_definition(EntryForm::New)?;
-    let (id, after) = call.edit(|edit| edit.create_property(call.project, &given)).await?;
-    call.property_reply(&after, id)
-}
+    fn may_write(call: &OwnCall<'_>, catalogue: &Catalogue, id: Option<Uuid>) -> Result<(), Refusal> {
+        id.map_or(Ok(()), |id| catalogue.writable_property(call.project, id).map(|_| ()))
+    }
 
-pub(super) async fn update(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    let id = call.pk()?;
-    call.catalogue().writable_property(call.project, id)?;
-    let given = call.given_definition(EntryForm::Restated)?;
-    let rules = call.edit(|edit| {
-        edit.after.writable_property(call.project, id)?;
-        edit.update_property(id, &given)
-    });
-    let (_, after) = rules.await?;
-    call.property_reply(&after, id)
-}
+    async fn sent(call: &OwnCall<'_>) -> Result<Sent, Refusal> {
+        let form = match call.job.operation().step {
+            Step::Create => EntryForm::New,
+            _ => EntryForm::Restated,
+        };
+        Ok(Sent { given: call.given_definition(form)?, projects: HashSet::new() })
+    }
 
-pub(super) async fn delete(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    let id = call.pk()?;
-    let rules = call.edit(|edit| {
-        edit.after.writable_property(call.project, id)?;
+    fn create(call: &OwnCall<'_>, edit: &mut Edit, sent: &Sent) -> Result<Uuid, Refusal> {
+        edit.create_property(call.project, &sent.given)
+    }
+
+    fn update(_: &OwnCall<'_>, edit: &mut Edit, id: Uuid, sent: &Sent) -> Result<(), Refusal> {
+        edit.update_property(id, &sent.given)
+    }
+
+    fn delete(_: &OwnCall<'_>, edit: &mut Edit, id: Uuid) -> Result<(), Refusal> {
         edit.delete_property(id)
-    });
-    rules.await?;
-    Ok(Reply::no_content())
+    }
+}
+
+/// Properties with their places in some list.
+pub(super) fn rows(catalogue: &Catalogue, properties: Vec<(&Property, f64)>) -> Vec<Row> {
+    let options = catalogue.options_of_many(&properties.iter().map(|(property, _)| property.id).collect());
+    let row = |(property, sort_order): (&Property, f64)| {
+        let options = options.get(&property.id).map(Vec::as_slice).unwrap_or_default();
+        let shape = shapes::property_with(catalogue, property, options);
+        Row { id: property.id, shape, hidden: vec![("sort_order", Cell::Number(sort_order))] }
+    };
+    properties.into_iter().map(row).collect()
 }

@@ -2,7 +2,8 @@
 
 use super::call::{OwnCall, found};
 use super::lists::Row;
-use crate::catalogue::{Catalogue, WorkItemType, shapes};
+use super::verbs::{Records, Sent};
+use crate::catalogue::{Catalogue, Edit, WorkItemType, shapes};
 use crate::refusal::Refusal;
 use crate::v2::Reply;
 use serde_json::{Map, Value};
@@ -25,15 +26,13 @@ impl OwnCall<'_> {
             None => shapes::work_item_type(kind),
         }
     }
-
-    fn type_reply(&self, catalogue: &Catalogue, id: Uuid) -> Result<Reply, Refusal> {
-        let kind = found(catalogue.types.get(&id))?;
-        Ok(self.reply(self.type_shape(catalogue, kind)))
-    }
 }
 
-pub(super) fn list(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    call.page(None, |catalogue| {
+/// Work item types.
+pub(super) struct Types;
+
+impl Records for Types {
+    fn rows(call: &OwnCall<'_>, catalogue: &Catalogue, _: Option<Uuid>) -> Vec<Row> {
         let types = match call.project {
             Some(project) => catalogue.types_on_project(project),
             None => catalogue.types_of_workspace(),
@@ -44,42 +43,38 @@ pub(super) fn list(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
             hidden: Vec::new(),
         };
         types.into_iter().map(row).collect()
-    })
-}
+    }
 
-pub(super) fn retrieve(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    let kind = found(call.listed_type(call.catalogue(), call.pk()?))?;
-    call.read_reply(call.type_shape(call.catalogue(), kind))
-}
+    fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal> {
+        let kind = found(call.listed_type(call.catalogue(), call.pk()?))?;
+        Ok(call.type_shape(call.catalogue(), kind))
+    }
 
-pub(super) async fn create(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    let given = call.given()?;
-    let (id, after) = call.edit(|edit| edit.create_type(call.project, &given)).await?;
-    call.type_reply(&after, id)
-}
+    fn written(call: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Map<String, Value>, Refusal> {
+        Ok(call.type_shape(catalogue, found(catalogue.types.get(&id))?))
+    }
 
-pub(super) async fn update(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    let id = call.pk()?;
-    call.catalogue().writable_type(call.project, id)?;
-    let given = call.given()?;
-    let rules = call.edit(|edit| {
-        edit.after.writable_type(call.project, id)?;
-        edit.update_type(id, &given)
-    });
-    let (_, after) = rules.await?;
-    call.type_reply(&after, id)
-}
+    fn may_write(call: &OwnCall<'_>, catalogue: &Catalogue, id: Option<Uuid>) -> Result<(), Refusal> {
+        id.map_or(Ok(()), |id| catalogue.writable_type(call.project, id).map(|_| ()))
+    }
 
-pub(super) async fn delete(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    let id = call.pk()?;
-    let rules = call.edit(|edit| {
-        edit.after.writable_type(call.project, id)?;
+    fn create(call: &OwnCall<'_>, edit: &mut Edit, sent: &Sent) -> Result<Uuid, Refusal> {
+        edit.create_type(call.project, &sent.given)
+    }
+
+    fn update(_: &OwnCall<'_>, edit: &mut Edit, id: Uuid, sent: &Sent) -> Result<(), Refusal> {
+        edit.update_type(id, &sent.given)
+    }
+
+    fn delete(_: &OwnCall<'_>, edit: &mut Edit, id: Uuid) -> Result<(), Refusal> {
         edit.delete_type(id)
-    });
-    match rules.await {
-        Ok(_) => Ok(Reply::no_content()),
-        Err(refusal @ Refusal::Conflict { .. }) => Err(in_use(call, id).await?.unwrap_or(refusal)),
-        Err(refusal) => Err(refusal),
+    }
+
+    async fn not_deleted(call: &OwnCall<'_>, id: Uuid, refusal: Refusal) -> Refusal {
+        match refusal {
+            Refusal::Conflict { .. } => in_use(call, id).await.unwrap_or_else(Some).unwrap_or(refusal),
+            other => other,
+        }
     }
 }
 
@@ -100,14 +95,14 @@ pub(super) async fn mark_default(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
         edit.mark_default(id)
     });
     let (_, after) = rules.await?;
-    call.type_reply(&after, id)
+    Types::created(call, &after, id)
 }
 
 pub(super) async fn enable(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     call.given()?;
     let project = found(call.project)?;
     let (id, after) = call.edit(|edit| edit.enable(project)).await?;
-    call.type_reply(&after, id)
+    Types::created(call, &after, id)
 }
 
 /// Answers without a body: nothing is made that could be shown (14.1).

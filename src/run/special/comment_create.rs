@@ -7,7 +7,8 @@
 use super::comment::item_id;
 use crate::plan::WriteKind;
 use crate::refusal::Refusal;
-use crate::run::write::{Members, created_but, id_of};
+use crate::run::members::{Members, id_of};
+use crate::run::write::created_but;
 use crate::run::{Job, create};
 use crate::translate::outgoing::{self, Outgoing};
 use crate::translate::{comments, intent};

@@ -6,7 +6,7 @@
 use super::comment;
 use crate::plan::WriteKind;
 use crate::refusal::Refusal;
-use crate::run::write::Members;
+use crate::run::members::Members;
 use crate::run::{Job, create};
 use crate::translate::comments;
 use crate::translate::outgoing::Outgoing;

@@ -4,7 +4,7 @@
 use super::comment::item_id;
 use crate::refusal::Refusal;
 use crate::run::Job;
-use crate::v2::{Reply, page, query};
+use crate::v2::{Reply, query};
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let strict = job.runner.settings.strict_query;
@@ -15,7 +15,5 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     };
     let (item, loaded) = tokio::join!(job.live_item(item_id(job)?), job.load(job.resource()));
     item?;
-    let loaded = loaded?;
-    let records = loaded.thing.rows().iter().map(|held| &held.record);
-    Ok(Reply::json(200, page::answer(records, &call)))
+    job.page_of(loaded?.thing, call).await
 }

@@ -6,7 +6,8 @@
 //! the new cycle is deleted again.
 
 use crate::refusal::Refusal;
-use crate::run::write::{created_but, id_of};
+use crate::run::members::id_of;
+use crate::run::write::created_but;
 use crate::run::{Collection, Job, checks, create};
 use crate::translate::{cycles, intent, outgoing};
 use crate::v2::Reply;

@@ -6,7 +6,8 @@
 
 use super::cycle_create::refuse_taken_name;
 use crate::refusal::Refusal;
-use crate::run::write::{Members, partly_done};
+use crate::run::members::Members;
+use crate::run::write::partly_done;
 use crate::run::{Job, checks, create, update};
 use crate::translate::{cycles, outgoing};
 use crate::v2::Reply;

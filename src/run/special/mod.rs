@@ -20,77 +20,46 @@ mod project_members;
 mod state_create;
 mod state_default;
 mod state_update;
-mod work_item_archive;
-mod work_item_create;
-mod work_item_delete;
-mod work_item_lookup;
-mod work_item_retrieve;
-mod work_item_unarchive;
-mod work_item_update;
-mod work_items_list;
 mod workspace_members;
 
+use super::items::steps;
 use super::job::Job;
+use super::own;
+use crate::plan::Special;
 use crate::refusal::Refusal;
 use crate::v2::Reply;
 
-/// Names mappings may use; the plan's compiler holds both sides against each other.
-pub const NAMES: &[&str] = &[
-    "audit_logs_list",
-    "audit_logs_retrieve",
-    "comment_create",
-    "comment_delete",
-    "comment_retrieve",
-    "comment_update",
-    "comments_list",
-    "current_user",
-    "cycle_create",
-    "cycle_update",
-    "label_delete",
-    "module_create",
-    "module_retrieve",
-    "project_members",
-    "state_create",
-    "state_update",
-    "work_item_archive",
-    "work_item_create",
-    "work_item_delete",
-    "work_item_lookup",
-    "work_item_retrieve",
-    "work_item_unarchive",
-    "work_item_update",
-    "work_items_list",
-    "workspace_members",
-];
-
-/// Runs the function called `name`.
-pub(super) async fn run(name: &str, job: &Job) -> Result<Reply, Refusal> {
-    match name {
-        "audit_logs_list" => audit_logs_list::run(job).await,
-        "audit_logs_retrieve" => audit_logs_retrieve::run(job).await,
-        "comment_create" => comment_create::run(job).await,
-        "comment_delete" => comment_delete::run(job).await,
-        "comment_retrieve" => comment_retrieve::run(job).await,
-        "comment_update" => comment_update::run(job).await,
-        "comments_list" => comments_list::run(job).await,
-        "current_user" => current_user::run(job),
-        "cycle_create" => cycle_create::run(job).await,
-        "cycle_update" => cycle_update::run(job).await,
-        "label_delete" => label_delete::run(job).await,
-        "module_create" => module_create::run(job).await,
-        "module_retrieve" => module_retrieve::run(job).await,
-        "project_members" => project_members::run(job).await,
-        "state_create" => state_create::run(job).await,
-        "state_update" => state_update::run(job).await,
-        "work_item_archive" => work_item_archive::run(job).await,
-        "work_item_create" => work_item_create::run(job).await,
-        "work_item_delete" => work_item_delete::run(job).await,
-        "work_item_lookup" => work_item_lookup::run(job).await,
-        "work_item_retrieve" => work_item_retrieve::run(job).await,
-        "work_item_unarchive" => work_item_unarchive::run(job).await,
-        "work_item_update" => work_item_update::run(job).await,
-        "work_items_list" => work_items_list::run(job).await,
-        "workspace_members" => workspace_members::run(job).await,
-        _ => Err(Refusal::internal(format!("no function is called {name}"))),
+/// Runs one of them.
+pub(super) async fn run(special: Special, job: &Job) -> Result<Reply, Refusal> {
+    match special {
+        Special::AuditLogsList => audit_logs_list::run(job).await,
+        Special::AuditLogsRetrieve => audit_logs_retrieve::run(job).await,
+        Special::CommentCreate => comment_create::run(job).await,
+        Special::CommentDelete => comment_delete::run(job).await,
+        Special::CommentRetrieve => comment_retrieve::run(job).await,
+        Special::CommentUpdate => comment_update::run(job).await,
+        Special::CommentsList => comments_list::run(job).await,
+        Special::CurrentUser => current_user::run(job),
+        Special::CycleCreate => cycle_create::run(job).await,
+        Special::CycleUpdate => cycle_update::run(job).await,
+        Special::LabelDelete => label_delete::run(job).await,
+        Special::ModuleCreate => module_create::run(job).await,
+        Special::ModuleRetrieve => module_retrieve::run(job).await,
+        Special::ProjectMembers => project_members::run(job).await,
+        Special::StateCreate => state_create::run(job).await,
+        Special::StateUpdate => state_update::run(job).await,
+        Special::TypesEnable => own::enable_types(job).await,
+        Special::TypesImport => own::import_types(job).await,
+        Special::TypesMarkDefault => own::mark_default_type(job).await,
+        Special::TypesSchema => own::type_schema(job).await,
+        Special::WorkItemArchive => steps::archive::run(job).await,
+        Special::WorkItemCreate => steps::create::run(job).await,
+        Special::WorkItemDelete => steps::delete::run(job).await,
+        Special::WorkItemLookup => steps::lookup::run(job).await,
+        Special::WorkItemRetrieve => steps::retrieve::run(job).await,
+        Special::WorkItemUnarchive => steps::unarchive::run(job).await,
+        Special::WorkItemUpdate => steps::update::run(job).await,
+        Special::WorkItemsList => steps::list::run(job).await,
+        Special::WorkspaceMembers => workspace_members::run(job).await,
     }
 }

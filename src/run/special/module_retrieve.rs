@@ -5,8 +5,8 @@
 
 use crate::refusal::Refusal;
 use crate::run::Job;
-use crate::run::collection::bad_data;
 use crate::run::list;
+use crate::run::v1_faults::bad_data;
 use crate::translate::incoming;
 use crate::v2::Reply;
 use crate::v2::query;

@@ -5,7 +5,8 @@
 
 use super::state_default;
 use crate::refusal::Refusal;
-use crate::run::write::{created_but, id_of};
+use crate::run::members::id_of;
+use crate::run::write::created_but;
 use crate::run::{Job, create, update};
 use crate::translate::{intent, outgoing, states};
 use crate::v2::Reply;

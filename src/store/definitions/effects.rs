@@ -6,7 +6,7 @@ use super::super::engine::{Kind, json_list, sql};
 use super::super::error::StoreError;
 use super::super::items::uses_of_type;
 use super::super::rows::{Cells, read_id};
-use super::Failure;
+use super::failure::Failure;
 use crate::catalogue::{Catalogue, Effect, PropertyType};
 use crate::refusal::Refusal;
 use sqlx::{AnyConnection, Row};

@@ -7,47 +7,27 @@
 //! May use: `catalogue`, `refusal`, this folder.
 
 mod effects;
+mod failure;
 mod load;
+mod memory;
 mod save;
 mod tables;
 
-use super::Store;
+pub(super) use memory::Memory;
+
 use super::audit::{self, AuditEntry};
 use super::engine::{Kind, Writing, now, sql};
 use super::error::StoreError;
+use super::service::Store;
 use crate::catalogue::{Catalogue, Edit};
 use crate::refusal::Refusal;
-use moka::sync::Cache;
+use failure::Failure;
 use sqlx::{AnyConnection, Row};
 use std::sync::Arc;
 use uuid::Uuid;
 
 /// How often an edit is tried when other writers are in its way.
 const ATTEMPTS: usize = 3;
-/// Definitions kept in memory, of all workspaces together.
-const KEPT: u64 = 1_000_000;
-
-/// Catalogues in memory, each with the version it was read at; 0 where nothing was written yet.
-#[derive(Debug, Clone)]
-pub(super) struct Memory(Cache<Uuid, (i64, Arc<Catalogue>)>);
-
-/// Why an edit was not made.
-enum Failure {
-    Store(StoreError),
-    Refused(Refusal),
-}
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
-    }
-}
 
 impl Store {
     /// Everything defined in the workspace as of now; empty when nothing was written for it yet.
@@ -173,29 +153,6 @@ impl Store {
             return Ok(kept);
         }
         Ok(Arc::new(read(writing, workspace).await?))
-    }
-}
-
-impl Memory {
-    pub(super) fn new() -> Self {
-        let weight = |_: &Uuid, (_, catalogue): &(i64, Arc<Catalogue>)| {
-            let records = catalogue.types.len()
-                + catalogue.properties.len()
-                + catalogue.options.len()
-                + catalogue.contexts.len()
-                + catalogue.attachments.len()
-                + catalogue.imports.len();
-            u32::try_from(records + 1).unwrap_or(u32::MAX)
-        };
-        Self(Cache::builder().max_capacity(KEPT).weigher(weight).build())
-    }
-
-    fn get(&self, workspace: Uuid, version: i64) -> Option<Arc<Catalogue>> {
-        self.0.get(&workspace).filter(|(kept, _)| *kept == version).map(|(_, catalogue)| catalogue)
-    }
-
-    fn put(&self, version: i64, catalogue: &Arc<Catalogue>) {
-        self.0.insert(catalogue.workspace, (version, Arc::clone(catalogue)));
     }
 }
 

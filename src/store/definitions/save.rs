@@ -6,7 +6,7 @@
 
 use super::super::engine::{Kind, json_list, sql};
 use super::super::error::StoreError;
-use super::super::rows::Cell;
+use super::super::rows::{Cell, at_once, rows_of_places};
 use super::tables::Definition;
 use crate::catalogue::{Catalogue, Context, FLAGS};
 use serde_json::{Map, Value};
@@ -70,8 +70,9 @@ impl Saving<'_> {
         for (id, _, new) in changed {
             self.update(id, &**new).await?;
         }
-        for (id, new) in after.iter().filter(|(id, _)| !before.contains_key(id)) {
-            self.insert(*id, &**new).await?;
+        let new: Vec<(&Uuid, &Arc<T>)> = after.iter().filter(|(id, _)| !before.contains_key(id)).collect();
+        for some in at_once(&new) {
+            self.insert(some).await?;
         }
         Ok(())
     }
@@ -97,15 +98,15 @@ impl Saving<'_> {
         self.run(text, id, record.cells()).await
     }
 
-    async fn insert<T: Definition>(&mut self, id: Uuid, record: &T) -> Result<(), StoreError> {
-        let places: Vec<_> = (3..T::COLUMNS.len() + 3).map(|at| format!("${at}")).collect();
-        let text = format!(
-            "INSERT INTO {} (id, workspace_id, {}) VALUES ($1, $2, {})",
-            T::TABLE,
-            T::COLUMNS.join(", "),
-            places.join(", ")
-        );
-        self.run(text, id, record.cells()).await
+    async fn insert<T: Definition>(&mut self, records: &[(&Uuid, &Arc<T>)]) -> Result<(), StoreError> {
+        let rows = rows_of_places(records.len(), T::COLUMNS.len() + 2);
+        let text = format!("INSERT INTO {} (id, workspace_id, {}) VALUES {rows}", T::TABLE, T::COLUMNS.join(", "));
+        let query = records.iter().fold(sqlx::query(sql(text)), |query, (id, record)| {
+            let query = query.bind(id.to_string()).bind(self.workspace.to_string());
+            record.cells().into_iter().fold(query, |query, cell| cell.bind(query))
+        });
+        query.execute(&mut *self.connection).await?;
+        Ok(())
     }
 
     async fn run(&mut self, text: String, id: Uuid, cells: Vec<Cell>) -> Result<(), StoreError> {
@@ -170,16 +171,16 @@ async fn links_new(
         query.bind(workspace.clone()).bind(link.created_at).execute(&mut *connection).await?;
     }
     for (id, context) in after.contexts.iter().filter(|(id, new)| other_options(new, before.contexts.get(id))) {
-        for option in &context.options {
-            let text = "INSERT INTO context_option (context_id, option_id, workspace_id, is_default, sort_order) \
-                        VALUES ($1, $2, $3, $4, $5)";
-            let query = sqlx::query(text).bind(id.to_string()).bind(option.option.to_string());
-            query
-                .bind(workspace.clone())
-                .bind(i64::from(option.is_default))
-                .bind(option.sort_order)
-                .execute(&mut *connection)
-                .await?;
+        for options in at_once(&context.options) {
+            let rows = rows_of_places(options.len(), 5);
+            let text = format!(
+                "INSERT INTO context_option (context_id, option_id, workspace_id, is_default, sort_order) VALUES {rows}"
+            );
+            let query = options.iter().fold(sqlx::query(sql(text)), |query, option| {
+                let query = query.bind(id.to_string()).bind(option.option.to_string()).bind(workspace.clone());
+                query.bind(i64::from(option.is_default)).bind(option.sort_order)
+            });
+            query.execute(&mut *connection).await?;
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 //!
 //! May use: this folder, the engine.
 
-use super::{OAuthStore, joined, words};
+use super::tables::{OAuthStore, joined, words};
 use crate::store::engine::now;
 use crate::store::error::StoreError;
 use sqlx::Row;

@@ -2,7 +2,8 @@
 //!
 //! May use: this folder, the engine.
 
-use super::{OAuthStore, Sealed, id, joined, words};
+use super::sealed::Sealed;
+use super::tables::{OAuthStore, id, joined, words};
 use crate::store::engine::now;
 use crate::store::error::StoreError;
 use sqlx::{AnyConnection, Row};

@@ -10,47 +10,12 @@ mod clients;
 mod grants;
 mod keys;
 mod sealed;
+mod tables;
 mod tokens;
 
 pub use clients::Client;
 pub use grants::{Grant, NewCode, NewGrant};
 pub use keys::GatewayKey;
 pub use sealed::{Sealed, SealedRow};
+pub use tables::{OAuthStore, now};
 pub use tokens::{Code, Exchange, NewToken, Refresh, Token, TokenKind, Verdict};
-
-use super::Store;
-use super::engine::Engine;
-use super::error::StoreError;
-use uuid::Uuid;
-
-/// The tables of the authorization server; cheap to clone.
-#[derive(Debug, Clone)]
-pub struct OAuthStore {
-    engine: Engine,
-}
-
-impl Store {
-    /// The tables of the authorization server.
-    pub fn oauth(&self) -> OAuthStore {
-        OAuthStore { engine: self.engine.clone() }
-    }
-}
-
-/// A list of words as one text.
-fn joined(words: &[String]) -> String {
-    words.join(" ")
-}
-
-/// The words of a text.
-fn words(text: &str) -> Vec<String> {
-    text.split_ascii_whitespace().map(str::to_owned).collect()
-}
-
-fn id(text: &str) -> Result<Uuid, StoreError> {
-    Uuid::try_parse(text).map_err(|_| StoreError::unreadable("the id", text))
-}
-
-/// The store's clock: microseconds since 1970.
-pub fn now() -> i64 {
-    super::engine::now()
-}

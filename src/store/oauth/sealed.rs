@@ -2,7 +2,7 @@
 //!
 //! May use: this folder, the engine.
 
-use super::OAuthStore;
+use super::tables::OAuthStore;
 use crate::store::error::StoreError;
 use sqlx::Row;
 

@@ -2,7 +2,9 @@
 //!
 //! May use: this folder, the engine.
 
-use super::{OAuthStore, Sealed, grants, id, words};
+use super::grants;
+use super::sealed::Sealed;
+use super::tables::{OAuthStore, id, words};
 use crate::store::engine::{now, sql};
 use crate::store::error::StoreError;
 use sqlx::any::AnyRow;

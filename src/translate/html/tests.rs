@@ -30,6 +30,7 @@ fn rich_text_stays_and_what_runs_goes() {
             "<ul data-type=\"taskList\"><li data-checked=\"true\">e</li></ul>",
             "<ul data-type=\"taskList\"><li data-checked=\"true\">e</li></ul>",
         ),
+        ("<p data-<math=1 data-é=2 data-a.b-c=3>a</p>", "<p data-a.b-c=\"3\" data-é=\"2\">a</p>"),
         ("<p>open <b>bold", "<p>open <b>bold</b></p>"),
         ("<!-- gone -->f &amp; g < h", "f &amp; g &lt; h"),
     ] {

@@ -5,11 +5,12 @@
 //! up or its client left. A request that must not stop half-way keeps room for all of its calls first, and then
 //! makes them without waiting. May use: `context`, the quota, `window`.
 
-use super::Quota;
+use super::quota::Quota;
 use super::window::{Told, Window};
-use crate::context::{Meter, Priority};
+use crate::context::{Meter, Priority, RequestNumber};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
@@ -30,14 +31,7 @@ struct State {
     window: Window,
     queues: [VecDeque<Arc<Notify>>; KINDS],
     /// Calls that requests have kept room for and not made yet; the window counts them already.
-    kept: HashMap<Request, usize>,
-}
-
-/// A request, known by where its accounting lies in memory; nothing else does while calls are kept for it.
-type Request = usize;
-
-fn request(meter: &Arc<Meter>) -> Request {
-    Arc::as_ptr(meter).addr()
+    kept: HashMap<RequestNumber, usize>,
 }
 
 impl State {
@@ -70,7 +64,7 @@ impl Lane {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         state.window.pass(Instant::now());
         state
     }
@@ -97,7 +91,7 @@ impl Lane {
         deadline: Instant,
         meter: &Arc<Meter>,
     ) -> Result<Permit, Duration> {
-        while let Some(turn) = self.kept_turn(request(meter), deadline) {
+        while let Some(turn) = self.kept_turn(meter.number(), deadline) {
             match turn {
                 Turn::Go => return Ok(Permit { lane: Arc::clone(self), open: true }),
                 Turn::GiveUp(wait) => return Err(wait),
@@ -124,7 +118,7 @@ impl Lane {
             return Ok(None);
         }
         self.wait_for(calls, priority, deadline).await?;
-        *self.state().kept.entry(request(meter)).or_default() += calls;
+        *self.state().kept.entry(meter.number()).or_default() += calls;
         Ok(Some(Room { lane: Arc::clone(self), meter: Arc::clone(meter) }))
     }
 
@@ -149,7 +143,7 @@ impl Lane {
     }
 
     /// What to do about a call that room was kept for; none when there is no room for it.
-    fn kept_turn(&self, request: Request, deadline: Instant) -> Option<Turn> {
+    fn kept_turn(&self, request: RequestNumber, deadline: Instant) -> Option<Turn> {
         let (mut state, now) = (self.state(), Instant::now());
         let closed = state.window.closed();
         let kept = state.kept.get_mut(&request).filter(|kept| **kept > 0)?;
@@ -248,7 +242,7 @@ pub(super) struct Room {
 
 impl Drop for Room {
     fn drop(&mut self) {
-        let left = self.lane.state().kept.remove(&request(&self.meter)).unwrap_or_default();
+        let left = self.lane.state().kept.remove(&self.meter.number()).unwrap_or_default();
         self.lane.end(|window| window.take_back(left));
     }
 }

@@ -5,20 +5,23 @@
 //! client spends of the same key is counted as far as it goes through this gateway; the rest is seen in v1's
 //! own figures.
 //!
-//! May use: `context`, the key.
+//! May use: `context`, `pruned`, the key.
 
 mod lane;
+mod quota;
 mod spent;
 mod window;
 
+pub use quota::Quota;
 pub use spent::{Share, Spent};
 pub use window::Told;
 
 use super::key::KeyId;
 use crate::context::{Context, Priority};
+use crate::pruned::PrunedMap;
 use lane::{Lane, Permit as LanePermit, Room as LaneRoom};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -26,17 +29,6 @@ use tokio::time::Instant;
 const MARGIN: Duration = Duration::from_millis(500);
 /// Lanes from which on idle ones are dropped.
 const MANY: usize = 1024;
-
-/// Calls a window that v1 allows one key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quota {
-    /// Any number.
-    Unlimited,
-    /// So many, whatever v1 says.
-    Fixed(usize),
-    /// So many, until v1's own figures show that it allows more.
-    AtLeast(usize),
-}
 
 /// How much may be asked of v1.
 #[derive(Debug, Clone)]
@@ -62,7 +54,7 @@ pub struct Budget {
 #[derive(Debug)]
 struct Inner {
     settings: BudgetSettings,
-    lanes: Mutex<HashMap<KeyId, Arc<Lane>>>,
+    lanes: Mutex<PrunedMap<KeyId, Arc<Lane>>>,
     spent: Spent,
 }
 
@@ -93,7 +85,9 @@ impl Permit {
 impl Budget {
     /// Budgets as `settings` say.
     pub fn new(settings: BudgetSettings) -> Self {
-        Self { inner: Arc::new(Inner { settings, lanes: Mutex::default(), spent: Spent::default() }) }
+        Self {
+            inner: Arc::new(Inner { settings, lanes: Mutex::new(PrunedMap::new(MANY)), spent: Spent::default() }),
+        }
     }
 
     /// No limit for anybody.
@@ -117,18 +111,15 @@ impl Budget {
         if quota == Quota::Unlimited {
             return None;
         }
-        let mut lanes = self.inner.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        if lanes.len() >= MANY && lanes.len().is_power_of_two() && !lanes.contains_key(&key) {
-            lanes.retain(|_, lane| Arc::strong_count(lane) > 1 || !lane.is_idle());
-        }
+        let is_used = |lane: &Arc<Lane>| Arc::strong_count(lane) > 1 || !lane.is_idle();
         let settings = &self.inner.settings;
         let new = || Arc::new(Lane::new(quota, settings.write_reserve, settings.window));
-        Some(Arc::clone(lanes.entry(key).or_insert_with(new)))
+        Some(Arc::clone(self.inner.lanes.lock().get_or_insert(key, is_used, new)))
     }
 
     /// The lane of `key`, when it has made calls.
     fn known(&self, key: KeyId) -> Option<Arc<Lane>> {
-        self.inner.lanes.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
+        self.inner.lanes.lock().get(&key).cloned()
     }
 
     /// Waits until `key` may make a call for `ctx`.

@@ -3,8 +3,9 @@
 //! Credentials are shown as the beginning of their SHA-256. May use: `context`.
 
 use crate::context::{Priority, Spender};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Pairs of credential and operation that are told apart; what comes beyond is counted together.
 const MOST: usize = 10_000;
@@ -37,7 +38,7 @@ pub struct Share {
 
 impl Spent {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Counts a call of the gateway's own.

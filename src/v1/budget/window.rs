@@ -3,7 +3,7 @@
 //! A call counts from the moment it is sent until a whole window after its answer has begun, because v1 counted
 //! it at some moment in between: so v1 never counts more than this window does. May use: the quota.
 
-use super::Quota;
+use super::quota::Quota;
 use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::time::Instant;

@@ -7,7 +7,7 @@
 //! let did = proxy.did("request-7");
 //! ```
 //!
-//! May use: the sandbox of the crate.
+//! May use: the sandbox of the crate, `tests/support`.
 
 mod kinds;
 mod shapes;
@@ -15,6 +15,7 @@ mod wires;
 
 pub use kinds::{KINDS, When};
 
+use crate::support::wire::WireRequest as Call;
 use bytes::Bytes;
 use causeway::sandbox::Sandbox;
 use http::Request;
@@ -22,7 +23,6 @@ use kinds::{Form, Shape};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
 use wires::After;
 
@@ -142,31 +142,15 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-struct Call {
-    method: String,
-    target: String,
-    headers: Vec<(String, String)>,
-    body: Vec<u8>,
-}
-
-impl Call {
-    fn header(&self, name: &str) -> &str {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str()).unwrap_or_default()
-    }
-
-    fn path(&self) -> &str {
-        self.target.split('?').next().unwrap_or_default()
-    }
-
-    fn is_write(&self) -> bool {
-        self.method != "GET"
-    }
+/// Whether v1 may carry something out.
+fn is_write(call: &Call) -> bool {
+    call.method != "GET"
 }
 
 async fn serve(mut stream: TcpStream, sandbox: Sandbox, state: Arc<Mutex<State>>) -> Option<()> {
     let mut buffer = Vec::new();
     loop {
-        let call = read(&mut stream, &mut buffer).await?;
+        let call = Call::read(&mut stream, &mut buffer).await?;
         let fault = pick(&state, &call);
         let executes = fault.is_none_or(|fault| KINDS[fault].when == When::After);
         let real = if executes { execute(&sandbox, &state, &call) } else { unexecuted(&call) };
@@ -183,7 +167,7 @@ async fn serve(mut stream: TcpStream, sandbox: Sandbox, state: Arc<Mutex<State>>
 /// The fault this call meets, if any.
 fn pick(state: &Mutex<State>, call: &Call) -> Option<usize> {
     let mut state = lock(state);
-    if call.is_write() {
+    if is_write(call) {
         let arrived = (call.method.clone(), call.path().to_owned(), call.body.clone());
         state.did.entry(call.header("x-request-id").to_owned()).or_default().arrived.push(arrived);
     }
@@ -268,7 +252,7 @@ fn execute(sandbox: &Sandbox, state: &Mutex<State>, call: &Call) -> Answer {
     let (head, body) = sandbox.handle(request).into_parts();
     let shown: Value = serde_json::from_slice(&body).unwrap_or_default();
     let mut state = lock(state);
-    if call.is_write() && head.status.is_success() {
+    if is_write(call) && head.status.is_success() {
         let executed = (call.method.clone(), call.path().to_owned(), shown.clone());
         state.did.entry(call.header("x-request-id").to_owned()).or_default().executed.push(executed);
     }
@@ -282,37 +266,4 @@ fn execute(sandbox: &Sandbox, state: &Mutex<State>, call: &Call) -> Answer {
         body: body.to_vec(),
         ..unexecuted(call)
     }
-}
-
-async fn read(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Call> {
-    let head_end = loop {
-        if let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
-            break end;
-        }
-        fill(stream, buffer).await?;
-    };
-    let head = String::from_utf8_lossy(&buffer[..head_end]).into_owned();
-    let mut lines = head.split("\r\n");
-    let mut first = lines.next()?.split(' ');
-    let (method, target) = (first.next()?.to_owned(), first.next()?.to_owned());
-    let headers: Vec<(String, String)> = lines
-        .filter_map(|line| line.split_once(':'))
-        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
-        .collect();
-    let length = headers.iter().find(|(name, _)| name == "content-length");
-    let length: usize = length.and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
-    let end = head_end + 4 + length;
-    while buffer.len() < end {
-        fill(stream, buffer).await?;
-    }
-    let body = buffer[head_end + 4..end].to_vec();
-    buffer.drain(..end);
-    Some(Call { method, target, headers, body })
-}
-
-async fn fill(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<()> {
-    let mut chunk = [0; 16 * 1024];
-    let read = stream.read(&mut chunk).await.ok().filter(|read| *read > 0)?;
-    buffer.extend_from_slice(&chunk[..read]);
-    Some(())
 }

@@ -8,6 +8,7 @@
 
 mod chunks;
 mod exchange;
+mod floods;
 mod forwarded;
 mod frames;
 mod framing;

@@ -1,6 +1,6 @@
 //! `workspaces/{slug}/features/`.
 
-use crate::scene::{ACME, BOB, Scene};
+use crate::operations::scene::{ACME, BOB, Scene};
 use crate::support::gateway::Gateway;
 use causeway::sandbox::Seed;
 use serde_json::json;

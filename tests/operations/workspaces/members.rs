@@ -1,6 +1,6 @@
 //! `workspaces/{slug}/members/`.
 
-use crate::scene::{ADA, BOB, Scene, me};
+use crate::operations::scene::{ADA, BOB, Scene, me};
 use crate::support::scripted::Exchange;
 use serde_json::json;
 

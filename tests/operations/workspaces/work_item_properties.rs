@@ -1,6 +1,6 @@
 //! `workspaces/{slug}/work-item-properties/`.
 
-use crate::scene::{ACME, Scene};
+use crate::operations::scene::{ACME, Scene};
 use serde_json::json;
 
 #[tokio::test]

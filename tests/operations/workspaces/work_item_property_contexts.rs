@@ -1,6 +1,6 @@
 //! `workspaces/{slug}/work-item-properties/{property_id}/contexts/`.
 
-use crate::scene::{ACME, ONE, P, Scene, TWO, card};
+use crate::operations::scene::{ACME, ONE, P, Scene, TWO, card};
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
 

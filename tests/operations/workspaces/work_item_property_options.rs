@@ -1,6 +1,6 @@
 //! `workspaces/{slug}/work-item-properties/{property_id}/options/`.
 
-use crate::scene::{ACME, ONE, Scene};
+use crate::operations::scene::{ACME, ONE, Scene};
 use serde_json::json;
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! `workspaces/{slug}/work-item-types/{type_id}/properties/`.
 
-use crate::scene::{ACME, Scene, WEB, card};
+use crate::operations::scene::{ACME, Scene, WEB, card};
 use serde_json::json;
 
 #[tokio::test]

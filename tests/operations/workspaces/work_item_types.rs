@@ -1,6 +1,6 @@
 //! `workspaces/{slug}/work-item-types/`.
 
-use crate::scene::{ACME, Scene, WEB, roster};
+use crate::operations::scene::{ACME, Scene, WEB, roster};
 use serde_json::json;
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Items that v1 stops showing keep what is recorded of them.
 
 use super::Place;
-use crate::world::{ITEMS, one};
+use crate::work_items::world::{ITEMS, one};
 use serde_json::{Value, json};
 use uuid::Uuid;
 

@@ -1,7 +1,7 @@
 //! Custom values: forms per type, required and default, contexts, and what hides or removes them.
 
 use super::{Place, members, web};
-use crate::world::{ITEMS, id, one};
+use crate::work_items::world::{ITEMS, id, one};
 use serde_json::{Value, json};
 
 fn property(name: &str, kind: &str) -> Value {

@@ -1,7 +1,7 @@
 //! Writes in two stores whose answer is lost: finished, dropped or reported, never half.
 
 use super::Place;
-use crate::world::{ITEMS, one};
+use crate::work_items::world::{ITEMS, one};
 use causeway::store::IntentState;
 use serde_json::{Value, json};
 
@@ -35,6 +35,19 @@ async fn a_create_whose_answer_is_lost_is_bound_after_a_restart() {
     let item = list.data()[0]["id"].as_str().unwrap().to_owned();
     let read = place.gateway.get("bob", &one(&item)).await.expect(200);
     assert_eq!(read.json["custom_fields"]["text"]["value"], "lost");
+    assert!(open(&place).await.is_empty());
+}
+
+#[tokio::test]
+async fn values_are_stored_for_the_item_that_v1_shows_and_not_for_a_wrong_id_in_its_answer() {
+    let place = with_text(&[]).await;
+    place.wire.rename("POST");
+    let told = place.gateway.post("ada", ITEMS, named("renamed")).await.expect_problem(502, "upstream_error");
+    assert!(told.text("detail").contains("may have been carried out"), "{}", told.json);
+    assert_eq!(open(&place).await, [IntentState::Lost]);
+    let list = place.gateway.get("ada", &format!("{ITEMS}?search=renamed")).await.expect(200);
+    assert_eq!(list.data().len(), 1);
+    assert_eq!(list.data()[0]["custom_fields"]["text"]["value"], "renamed");
     assert!(open(&place).await.is_empty());
 }
 

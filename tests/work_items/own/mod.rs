@@ -10,7 +10,7 @@ mod types;
 
 use crate::support::gateway::{Gateway, serve_sandbox};
 use crate::support::losing::Losing;
-use crate::world::id;
+use crate::work_items::world::id;
 use causeway::catalogue::Edit;
 use causeway::refusal::Refusal;
 use causeway::sandbox::{Config, Sandbox, Seed};

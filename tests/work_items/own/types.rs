@@ -1,7 +1,7 @@
 //! Types: defaults, names, filters, expansion, and deletes that they guard.
 
 use super::{Place, members, web, workspace};
-use crate::world::{ITEMS, id, one};
+use crate::work_items::world::{ITEMS, id, one};
 use serde_json::{Value, json};
 use uuid::Uuid;
 

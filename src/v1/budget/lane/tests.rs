@@ -73,7 +73,7 @@ async fn the_urgent_go_first_and_equals_in_the_order_they_came() {
             let (lane, order) = (Arc::clone(&lane), Arc::clone(&order));
             waiting.push(tokio::spawn(async move {
                 call(&lane, priority, 3600).await.unwrap();
-                order.lock().unwrap().push((priority, number));
+                order.lock().push((priority, number));
             }));
             sleep(Duration::from_millis(1)).await;
         }
@@ -85,7 +85,7 @@ async fn the_urgent_go_first_and_equals_in_the_order_they_came() {
         .into_iter()
         .flat_map(|priority| (0..3).map(move |number| (priority, number)))
         .collect();
-    assert_eq!(*order.lock().unwrap(), expected);
+    assert_eq!(*order.lock(), expected);
 }
 
 #[tokio::test(start_paused = true)]
@@ -160,7 +160,7 @@ async fn v1_never_counts_more_than_the_quota_in_any_window() {
             sleep(Duration::from_millis(number * 977 % 50_000)).await;
             let permit = lane.admit(priority, within(3600), &Arc::default()).await.unwrap();
             sleep(Duration::from_millis(number * 331 % 900)).await;
-            counted.lock().unwrap().push(Instant::now());
+            counted.lock().push(Instant::now());
             sleep(Duration::from_millis(number * 113 % 900)).await;
             permit.answered(&DONE);
         }));
@@ -168,7 +168,7 @@ async fn v1_never_counts_more_than_the_quota_in_any_window() {
     for client in clients {
         client.await.unwrap();
     }
-    let mut counted = counted.lock().unwrap().clone();
+    let mut counted = counted.lock().clone();
     counted.sort();
     assert_eq!(counted.len(), 300);
     for calls in counted.windows(61) {

@@ -1,6 +1,6 @@
 //! `projects/{project_id}/cycles/`.
 
-use crate::scene::{ADA, BOB, ONE, P, Scene, THEN, TWO, WEB, but, list};
+use crate::operations::scene::{ADA, BOB, ONE, P, Scene, THEN, TWO, WEB, but, list};
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! `projects/{project_id}/members/`.
 
-use crate::scene::{ADA, BOB, P, Scene, WEB};
+use crate::operations::scene::{ADA, BOB, P, Scene, WEB};
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
 

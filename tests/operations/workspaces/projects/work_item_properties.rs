@@ -1,6 +1,6 @@
 //! `projects/{project_id}/work-item-properties/`.
 
-use crate::scene::{Scene, WEB};
+use crate::operations::scene::{Scene, WEB};
 use serde_json::{Value, json};
 
 #[tokio::test]

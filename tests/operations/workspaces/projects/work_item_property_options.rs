@@ -1,6 +1,6 @@
 //! `projects/{project_id}/work-item-properties/{property_id}/options/`.
 
-use crate::scene::{ONE, Scene, WEB};
+use crate::operations::scene::{ONE, Scene, WEB};
 use serde_json::json;
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! `projects/{project_id}/work-item-types/{type_id}/properties/`.
 
-use crate::scene::{ONE, Scene, WEB};
+use crate::operations::scene::{ONE, Scene, WEB};
 use serde_json::json;
 
 #[tokio::test]

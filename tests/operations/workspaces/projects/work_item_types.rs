@@ -1,6 +1,6 @@
 //! `projects/{project_id}/work-item-types/`, with enable, import and schema.
 
-use crate::scene::{ACME, ADA, BOB, ONE, P, Scene, THEN, TWO, WEB, list};
+use crate::operations::scene::{ACME, ADA, BOB, ONE, P, Scene, THEN, TWO, WEB, list};
 use crate::support::gateway::Gateway;
 use crate::support::scripted::Exchange;
 use causeway::sandbox::Seed;
@@ -52,7 +52,7 @@ async fn types_of_a_project_have_unique_pairs_and_one_default() {
 #[tokio::test]
 async fn imported_types_are_listed_and_change_on_the_workspace_only() {
     let mut scene = Scene::in_workspace_mode().await;
-    scene.expect(crate::scene::card());
+    scene.expect(crate::operations::scene::card());
     let bug = scene.made(&format!("{ACME}/work-item-types/"), json!({"name": "Bug"})).await;
     let path = format!("{WEB}/work-item-types/");
     for _ in 0..2 {

@@ -1,7 +1,7 @@
 //! Archiving, which v1 does by a PATCH, and deleting, which v1 does to the children too.
 
 use super::{WHOLE, first, hidden, read, record, second, shown, states};
-use crate::scene::{ONE, P, Scene, TWO, WEB, but};
+use crate::operations::scene::{ONE, P, Scene, TWO, WEB, but};
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
 

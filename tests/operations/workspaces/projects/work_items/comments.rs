@@ -1,7 +1,7 @@
 //! `work-items/{work_item_id}/comments/`.
 
 use super::{hidden, read};
-use crate::scene::{ADA, BOB, ONE, P, Scene, THEN, TWO, WEB, but};
+use crate::operations::scene::{ADA, BOB, ONE, P, Scene, THEN, TWO, WEB, but};
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
 

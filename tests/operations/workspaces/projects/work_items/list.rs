@@ -1,7 +1,7 @@
 //! The list: a page from v1, a look-up, the index.
 
 use super::{FIELDS, WHOLE, first, labels, page, record, second, shown, states};
-use crate::scene::{ONE, P, Scene, TWO, WEB, but};
+use crate::operations::scene::{ONE, P, Scene, TWO, WEB, but};
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@ mod list;
 mod one;
 mod write;
 
-use crate::scene::{ADA, BOB, ONE, P, THEN, TWO, but};
+use crate::operations::scene::{ADA, BOB, ONE, P, THEN, TWO, but};
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
 
@@ -81,7 +81,7 @@ pub fn states() -> Exchange {
     ];
     let fields = "id,name,description,color,group,sequence,default,is_triage,external_id,external_source,\
                   created_at,created_by";
-    crate::scene::list("states", fields, &rows.iter().collect::<Vec<_>>())
+    crate::operations::scene::list("states", fields, &rows.iter().collect::<Vec<_>>())
 }
 
 /// The labels of the project.
@@ -89,5 +89,5 @@ pub fn labels() -> Exchange {
     let row = json!({"id": BUG, "name": "bug", "description": "", "color": "#e5484d", "sort_order": 65535.0,
         "parent": null, "external_id": null, "external_source": null, "created_at": THEN, "created_by": ADA});
     let fields = "id,name,description,color,sort_order,parent,external_id,external_source,created_at,created_by";
-    crate::scene::list("labels", fields, &[&row])
+    crate::operations::scene::list("labels", fields, &[&row])
 }

@@ -1,7 +1,7 @@
 //! Create and update.
 
 use super::{BUG, UNSTARTED, WHOLE, first, labels, read, record, shown, states};
-use crate::scene::{BOB, ONE, P, Scene, WEB, but};
+use crate::operations::scene::{BOB, ONE, P, Scene, WEB, but};
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
 

@@ -1,0 +1,13 @@
+//! From the socket to the view and back: connections, the checks in the order of v1, routes, keys, the quota.
+
+pub(crate) mod auth;
+pub(crate) mod body;
+pub(crate) mod call;
+pub(crate) mod gzip;
+pub(crate) mod http;
+pub(crate) mod pipeline;
+pub(crate) mod route;
+pub(crate) mod server;
+pub(crate) mod service;
+pub(crate) mod shared;
+pub(crate) mod throttle;

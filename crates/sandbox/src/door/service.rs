@@ -1,0 +1,219 @@
+//! The front door of the sandbox: what it starts with, and one request after another.
+
+use crate::door::auth;
+use crate::door::pipeline;
+use crate::door::shared::{Inner, JournalEntry};
+use crate::door::throttle::Throttle;
+use crate::records::clock::Clock;
+use crate::records::demo;
+use crate::records::generate;
+use crate::records::saving::{Held, Pace};
+use crate::records::seed;
+use bytes::Bytes;
+use http::{Request, Response};
+use jiff::Timestamp;
+use parking_lot::{Mutex, RwLock};
+use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// How many answered requests the journal keeps; older ones are forgotten.
+const JOURNAL: usize = 100_000;
+
+/// What a sandbox starts with.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The situation to start from.
+    pub seed: Seed,
+    /// Requests a key may make in a minute; `None` is no limit. Service keys always have 300 when
+    /// there is a limit.
+    pub quota_per_minute: Option<u32>,
+    /// Work items to generate in the first project, besides those of the seed.
+    pub work_items: usize,
+}
+
+/// A situation to start from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seed {
+    /// Exactly the situation behind the recordings. A key's value is its alias (`ada`, `bob`, …).
+    Recorded,
+    /// A pleasant sample with fixed ids.
+    Demo,
+    /// One workspace with one empty project and one admin.
+    Empty,
+}
+
+/// Names and keys of a sandbox, for printing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DemoFacts {
+    /// The slug of the workspace.
+    pub workspace: String,
+    /// The id of the first project.
+    pub project_id: String,
+    /// The identifier of the first project.
+    pub project_identifier: String,
+    /// The keys that open something, admins first.
+    pub keys: Vec<DemoKey>,
+}
+
+/// A key and whose it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DemoKey {
+    /// The key's value.
+    pub key: String,
+    /// The person's name.
+    pub person: String,
+    /// Their role in the first project: `admin`, `member`, `guest`, or `none`.
+    pub role: String,
+}
+
+/// A running stand-in of v1. Cloning it shares the same world.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    inner: Arc<Inner>,
+}
+
+impl Sandbox {
+    /// A sandbox on the wall clock.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self::build(&config, None)
+    }
+
+    /// A sandbox whose clock shows `start` now; for replaying what was recorded at that time.
+    #[must_use]
+    pub fn starting_at(config: Config, start: Timestamp) -> Self {
+        Self::build(&config, Some(start))
+    }
+
+    fn build(config: &Config, start: Option<Timestamp>) -> Self {
+        let clock = Clock::new(start);
+        let mut world = match config.seed {
+            Seed::Recorded => seed::recorded(&clock),
+            Seed::Demo => demo::world(&clock),
+            Seed::Empty => seed::empty(&clock),
+        };
+        generate::work_items(&mut world, config.work_items);
+        Self {
+            inner: Arc::new(Inner {
+                world: RwLock::new(world),
+                clock,
+                throttle: Throttle::new(config.quota_per_minute),
+                journal: Mutex::new(VecDeque::new()),
+                pace: OnceLock::new(),
+            }),
+        }
+    }
+
+    /// From now on writes of states, labels, cycles, modules, work items and comments do what those of the real v1 do:
+    /// they load a row, are at work for a time up to `longest` that `seed` decides, and then save every column of
+    /// the row as it was loaded, with their change over it. Of two at once, one is lost.
+    #[must_use]
+    pub fn saving_whole_rows(self, seed: u64, longest: Duration) -> Self {
+        let _ = self.inner.pace.set(Pace::new(seed, longest));
+        self
+    }
+
+    /// Answers one request, in memory, without a network.
+    #[must_use]
+    pub fn handle(&self, request: Request<Bytes>) -> Response<Bytes> {
+        let (response, held) = pipeline::answer(&self.inner, &request);
+        if let Some(held) = held {
+            std::thread::sleep(self.time_of_a_write());
+            self.save(held);
+        }
+        self.note(&request, response.status().as_u16());
+        response
+    }
+
+    /// As [`Sandbox::handle`], without holding up a thread. A write goes on when nobody waits for its answer any more.
+    pub(crate) async fn handle_served(&self, request: Request<Bytes>) -> Response<Bytes> {
+        let (response, held) = pipeline::answer(&self.inner, &request);
+        if let Some(held) = held {
+            let (sandbox, time) = (self.clone(), self.time_of_a_write());
+            let saved = tokio::spawn(async move {
+                tokio::time::sleep(time).await;
+                sandbox.save(held);
+            });
+            let _ = saved.await;
+        }
+        self.note(&request, response.status().as_u16());
+        response
+    }
+
+    fn time_of_a_write(&self) -> Duration {
+        self.inner.pace.get().map_or(Duration::ZERO, Pace::next)
+    }
+
+    fn save(&self, held: Box<dyn Held>) {
+        let mut world = self.inner.world.write();
+        held.save(&mut world, self.inner.clock.now());
+    }
+
+    fn note(&self, request: &Request<Bytes>, status: u16) {
+        let path = request.uri().path_and_query();
+        let entry = JournalEntry {
+            method: request.method().to_string(),
+            path: path.map_or_else(|| "/".to_owned(), ToString::to_string),
+            status,
+            key: request.headers().get("X-Api-Key").and_then(|key| key.to_str().ok()).map(str::to_owned),
+        };
+        let mut journal = self.inner.journal.lock();
+        if journal.len() == JOURNAL {
+            journal.pop_front();
+        }
+        journal.push_back(entry);
+    }
+
+    /// Names and keys, for printing.
+    #[must_use]
+    pub fn demo_facts(&self) -> DemoFacts {
+        let world = self.inner.world.read();
+        let project = world.projects.iter().next();
+        let slug = world.workspaces.first().map(|workspace| workspace.slug.clone());
+        let mut keys: Vec<(u8, usize, bool, DemoKey)> = world
+            .keys
+            .iter()
+            .filter(|(_, key)| key.valid)
+            .filter_map(|(value, key)| {
+                let user = world.users.get(key.user)?;
+                let member = project.and_then(|p| world.active_member(p.id, user.id));
+                let role = member.map_or(0, |member| member.role);
+                let name = match role {
+                    auth::ADMIN => "admin",
+                    auth::MEMBER => "member",
+                    auth::GUEST => "guest",
+                    _ => "none",
+                };
+                let person = format!("{} {}", user.first_name, user.last_name);
+                let fact = DemoKey { key: value.clone(), person, role: name.to_owned() };
+                Some((role, world.users.position(user.id), key.service, fact))
+            })
+            .collect();
+        keys.sort_by(|a, b| (b.0, a.1, a.2, &a.3.key).cmp(&(a.0, b.1, b.2, &b.3.key)));
+        DemoFacts {
+            workspace: slug.unwrap_or_default(),
+            project_id: project.map(|p| p.id.to_string()).unwrap_or_default(),
+            project_identifier: project.map(|p| p.identifier.clone()).unwrap_or_default(),
+            keys: keys.into_iter().map(|(_, _, _, key)| key).collect(),
+        }
+    }
+
+    /// The requests answered so far, oldest first.
+    #[must_use]
+    pub fn journal(&self) -> Vec<JournalEntry> {
+        let journal = self.inner.journal.lock();
+        journal.iter().cloned().collect()
+    }
+
+    /// Forgets the requests answered so far.
+    pub fn clear_journal(&self) {
+        let mut journal = self.inner.journal.lock();
+        journal.clear();
+    }
+
+    /// Moves the sandbox's clock forward: quota windows pass, cycles end.
+    pub fn advance(&self, by: Duration) {
+        self.inner.clock.advance(by);
+    }
+}

@@ -1,0 +1,4 @@
+//! Lists: the envelope of pages, and the orders and look-ups of work items.
+
+pub(crate) mod item_lists;
+pub(crate) mod paging;

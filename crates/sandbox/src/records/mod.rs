@@ -1,0 +1,10 @@
+//! What the sandbox remembers: kinds of record, tables, the situations to start from, and how writes are saved.
+
+pub(crate) mod clock;
+pub(crate) mod demo;
+pub(crate) mod generate;
+pub(crate) mod kinds;
+pub(crate) mod saving;
+pub(crate) mod seed;
+pub(crate) mod store;
+pub(crate) mod table;

@@ -1,0 +1,211 @@
+//! Saving as the real v1 does it: a write loads a row, is at work for a while, and then saves every column of the row
+//! as it was loaded, with its own change over it. Whatever others saved meanwhile is lost, deletes and archiving
+//! included; and what was checked when the row was loaded, such as a free external pair, need not hold any more when
+//! it is saved. People and labels of a work item and people of a module are rows of their own at v1, so they are saved
+//! only when they were sent.
+//!
+//! The sandbox does so only when told to, because most tests want one answer, not one of many. Uses the store.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use http::Method;
+use jiff::Timestamp;
+
+use crate::door::route::{Place, Target};
+use crate::records::kinds::{Comment, Cycle, Item, Label, Module, State};
+use crate::records::store::World;
+use crate::records::table::{Id, Row, Table};
+
+/// How long writes are at work between loading and saving.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    seed: u64,
+    longest: Duration,
+    writes: AtomicU64,
+}
+
+impl Pace {
+    /// Times up to `longest`, in an order that `seed` decides.
+    pub(crate) fn new(seed: u64, longest: Duration) -> Self {
+        Self { seed, longest, writes: AtomicU64::new(0) }
+    }
+
+    /// The time the next write takes.
+    pub(crate) fn next(&self) -> Duration {
+        let turn = self.writes.fetch_add(1, Ordering::Relaxed);
+        let share = mixed(self.seed ^ mixed(turn)) >> 32;
+        self.longest.mul_f64(share as f64 / f64::from(u32::MAX))
+    }
+}
+
+/// The steps of SplitMix64, which spread neighbouring numbers over all of them.
+fn mixed(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// A row about to be changed by a view.
+pub(crate) trait Watched {
+    /// Takes back what the view has done to the row; what is to be saved later.
+    fn hold(self: Box<Self>, world: &mut World) -> Option<Box<dyn Held>>;
+}
+
+/// A row that is saved later.
+pub(crate) trait Held: Send {
+    /// Saves all of it.
+    fn save(self: Box<Self>, world: &mut World, now: Timestamp);
+}
+
+/// Looks at the row that a write is going to load, or at the table it adds one to.
+pub(crate) fn watch(target: Target, method: &Method, place: &Place, world: &mut World) -> Option<Box<dyn Watched>> {
+    let id = (*method != Method::POST || matches!(target, Target::CycleArchive | Target::ModuleArchive))
+        .then_some(place.id);
+    Some(match target {
+        Target::States | Target::State => of::<State>(|world| &mut world.states, stamp_state, id, world),
+        Target::Labels | Target::Label => of::<Label>(|world| &mut world.labels, stamp_label, id, world),
+        Target::Cycles | Target::Cycle | Target::CycleArchive | Target::CycleUnarchive => {
+            of::<Cycle>(|world| &mut world.cycles, stamp_cycle, id, world)
+        }
+        Target::Modules | Target::Module | Target::ModuleArchive | Target::ModuleUnarchive => {
+            of::<Module>(|world| &mut world.modules, finish_module, id, world)
+        }
+        Target::Items => Box::new(NewItem(watched(|world| &mut world.items, finish_item, id, world))),
+        Target::Item => of::<Item>(|world| &mut world.items, finish_item, id, world),
+        Target::Comments | Target::Comment => of::<Comment>(|world| &mut world.comments, stamp_comment, id, world),
+        _ => return None,
+    })
+}
+
+type Tables<T> = fn(&mut World) -> &mut Table<T>;
+/// Ends a row before it is saved: `own` is what is saved, `before` what was loaded, `now` what is there.
+type Finish<T> = fn(own: &mut T, before: &T, now: &T, at: Timestamp);
+
+struct Watch<T> {
+    table: Tables<T>,
+    finish: Finish<T>,
+    before: Option<T>,
+    rows: usize,
+}
+
+struct Hold<T> {
+    table: Tables<T>,
+    finish: Finish<T>,
+    before: Option<T>,
+    after: T,
+}
+
+fn of<T: Row + Clone + Send + 'static>(
+    table: Tables<T>,
+    finish: Finish<T>,
+    id: Option<Id>,
+    world: &mut World,
+) -> Box<dyn Watched> {
+    Box::new(watched(table, finish, id, world))
+}
+
+fn watched<T: Row + Clone>(table: Tables<T>, finish: Finish<T>, id: Option<Id>, world: &mut World) -> Watch<T> {
+    let rows = table(world);
+    Watch { table, finish, before: id.and_then(|id| rows.any(id).cloned()), rows: rows.len() }
+}
+
+impl<T: Row + Clone> Watch<T> {
+    fn take(self, world: &mut World) -> Option<Hold<T>> {
+        let rows = (self.table)(world);
+        let after = match &self.before {
+            Some(before) => {
+                let after = rows.any(before.id()).cloned();
+                rows.put(before.clone());
+                after
+            }
+            None if rows.len() > self.rows => rows.take_last(),
+            None => None,
+        };
+        Some(Hold { table: self.table, finish: self.finish, before: self.before, after: after? })
+    }
+}
+
+impl<T: Row + Clone + Send + 'static> Watched for Watch<T> {
+    fn hold(self: Box<Self>, world: &mut World) -> Option<Box<dyn Held>> {
+        Some(Box::new(self.take(world)?))
+    }
+}
+
+impl<T: Row + Clone + Send> Held for Hold<T> {
+    fn save(self: Box<Self>, world: &mut World, now: Timestamp) {
+        world.revision += 1;
+        let rows = (self.table)(world);
+        let Self { mut after, before, finish, .. } = *self;
+        match before {
+            Some(before) => {
+                let there = rows.any(before.id()).cloned();
+                finish(&mut after, &before, there.as_ref().unwrap_or(&before), now);
+                rows.put(after);
+            }
+            None => rows.add(after),
+        }
+    }
+}
+
+/// A new work item: its number is the next one when it is made, and used up when it is saved.
+struct NewItem(Watch<Item>);
+
+impl Watched for NewItem {
+    fn hold(self: Box<Self>, world: &mut World) -> Option<Box<dyn Held>> {
+        let held = self.0.take(world)?;
+        let number = held.after.sequence_id;
+        if let Some(project) = world.projects.get_mut(held.after.project)
+            && project.last_number == number
+        {
+            project.last_number -= 1;
+        }
+        Some(Box::new(NumberedItem(held)))
+    }
+}
+
+struct NumberedItem(Hold<Item>);
+
+impl Held for NumberedItem {
+    fn save(self: Box<Self>, world: &mut World, now: Timestamp) {
+        let (project, number) = (self.0.after.project, self.0.after.sequence_id);
+        if let Some(project) = world.projects.get_mut(project) {
+            project.last_number = project.last_number.max(number);
+        }
+        Box::new(self.0).save(world, now);
+    }
+}
+
+fn stamp_state(own: &mut State, _: &State, _: &State, at: Timestamp) {
+    own.stamp.updated_at = at;
+}
+
+fn stamp_label(own: &mut Label, _: &Label, _: &Label, at: Timestamp) {
+    own.stamp.updated_at = at;
+}
+
+fn stamp_cycle(own: &mut Cycle, _: &Cycle, _: &Cycle, at: Timestamp) {
+    own.stamp.updated_at = at;
+}
+
+fn stamp_comment(own: &mut Comment, _: &Comment, _: &Comment, at: Timestamp) {
+    own.stamp.updated_at = at;
+}
+
+fn finish_module(own: &mut Module, before: &Module, now: &Module, at: Timestamp) {
+    own.stamp.updated_at = at;
+    if own.members == before.members {
+        own.members.clone_from(&now.members);
+    }
+}
+
+fn finish_item(own: &mut Item, before: &Item, now: &Item, at: Timestamp) {
+    own.updated_at = at;
+    if own.assignees == before.assignees {
+        own.assignees.clone_from(&now.assignees);
+    }
+    if own.labels == before.labels {
+        own.labels.clone_from(&now.labels);
+    }
+}

@@ -1,0 +1,192 @@
+//! Work items in cycles: list, add (which moves), read, remove, transfer. Uses the store and the
+//! work item lists.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::door::body::{Body, Datum};
+use crate::door::call::Call;
+use crate::door::http::{Answer, Reply};
+use crate::forms::fields::{FULL, Row};
+use crate::forms::values;
+use crate::lists::item_lists::list_within;
+use crate::records::kinds::{Cycle, CycleItem, Stamp};
+use crate::records::store::World;
+use crate::records::table::Id;
+use crate::views::cycles::rows;
+
+fn render(row: &mut Row<'_>, _: &World, link: &CycleItem) {
+    row.id(link.id);
+    tail(row, link);
+}
+
+/// In the answer to an add, rows have a count of the work item's children.
+fn render_counted(row: &mut Row<'_>, link: &CycleItem, children: &HashMap<Id, usize>) {
+    let count = children.get(&link.item).copied().unwrap_or_default();
+    row.id(link.id).set("sub_issues_count", count);
+    tail(row, link);
+}
+
+fn tail(row: &mut Row<'_>, link: &CycleItem) {
+    row.stamps(&link.stamp, link.deleted_at)
+        .origin(&link.stamp, link.project, link.workspace)
+        .reference("issue", Some(link.item))
+        .reference("cycle", Some(link.cycle));
+}
+
+/// How many visible children each work item has.
+pub(crate) fn child_counts(world: &World) -> HashMap<Id, usize> {
+    let mut counts = HashMap::new();
+    for child in world.items.iter() {
+        if let Some(parent) = child.parent
+            && world.shown(child)
+        {
+            *counts.entry(parent).or_default() += 1;
+        }
+    }
+    counts
+}
+
+/// `GET cycle-issues/`: full work items, the oldest first; an unknown cycle is an empty page
+/// (`cycle_items_list_random_cycle`), items of other projects are left out
+/// (`cycle_items_add_other_project_accepted`).
+pub(crate) fn list(call: &Call<'_>, world: &World) -> Answer {
+    let members = rows(world, call.place.project, call.place.parent).map(|row| row.item);
+    list_within(call, world, members)
+}
+
+/// The ids in `issues`: absent, empty or not a list is `None`; a malformed one is refused.
+pub(crate) fn sent_items(body: &Body) -> Result<Option<Vec<Id>>, Reply> {
+    let Some(Datum::Json(Value::Array(list))) = body.get("issues") else {
+        return Ok(None);
+    };
+    if list.is_empty() {
+        return Ok(None);
+    }
+    let ids: Option<Vec<Id>> = list.iter().map(|entry| entry.as_str().and_then(values::id)).collect();
+    ids.map(Some).ok_or_else(Reply::bad_detail)
+}
+
+fn cycle<'w>(call: &Call<'_>, world: &'w World, id: Id) -> Result<&'w Cycle, Reply> {
+    world.cycles.get(id).filter(|cycle| cycle.project == call.place.project).ok_or_else(Reply::not_found)
+}
+
+/// `POST cycle-issues/`: answers all rows of the cycle; items of other cycles move, those of other
+/// projects are taken (`cycle_items_move_to_other_cycle`, `cycle_items_add_other_project_accepted`).
+pub(crate) fn add(call: &Call<'_>, world: &mut World) -> Answer {
+    let body = call.body()?;
+    let items = sent_items(&body)?.ok_or_else(|| {
+        Reply::json(400, json!({ "error": "Work items are required", "code": "MISSING_WORK_ITEMS" }))
+    })?;
+    let target = cycle(call, world, call.place.parent)?;
+    let (id, project, workspace) = (target.id, target.project, target.workspace);
+    if target.end_date.is_some_and(|end| end < call.now()) {
+        return Err(Reply::json(
+            400,
+            json!({
+                "code": "CYCLE_COMPLETED",
+                "message": "The Cycle has already been completed so no new issues can be added",
+            }),
+        ));
+    }
+    // A work item that never existed breaks a constraint (`cycle_items_add_random`).
+    if items.iter().any(|&item| world.items.any(item).is_none()) {
+        return Err(Reply::bad_payload());
+    }
+    let present: HashMap<Id, Id> =
+        world.cycle_items.iter().filter(|row| row.workspace == workspace).map(|row| (row.item, row.id)).collect();
+    let mut seen = HashSet::new();
+    for item in items {
+        if !seen.insert(item) {
+            continue;
+        }
+        let now = call.now();
+        let moved =
+            present.get(&item).and_then(|&row| world.cycle_items.get_mut(row)).filter(|row| row.project == project);
+        if let Some(row) = moved {
+            row.cycle = id;
+        } else {
+            // Made in bulk, without an author (`cycle_items_add`).
+            let mut stamp = Stamp::new(call.user, now);
+            stamp.created_by = None;
+            world.cycle_items.add(CycleItem {
+                id: Uuid::new_v4(),
+                cycle: id,
+                item,
+                project,
+                workspace,
+                stamp,
+                deleted_at: None,
+            });
+        }
+        world.touch(item, now);
+    }
+    let mut links: Vec<&CycleItem> = rows(world, project, id).collect();
+    links.sort_by_key(|row| std::cmp::Reverse(row.stamp.created_at));
+    let children = child_counts(world);
+    let all = links
+        .into_iter()
+        .map(|link| {
+            call.write(&FULL, world, link, |row, _, link| {
+                render_counted(row, link, &children);
+            })
+        })
+        .collect();
+    Ok(Reply::ok(Value::Array(all)))
+}
+
+fn found<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w CycleItem, Reply> {
+    rows(world, call.place.project, call.place.parent)
+        .find(|row| row.item == call.place.id)
+        .ok_or_else(Reply::not_found)
+}
+
+/// `GET cycle-issues/{item}/`: the membership row.
+pub(crate) fn read(call: &Call<'_>, world: &World) -> Answer {
+    let link = found(call, world)?;
+    Ok(Reply::ok(call.write(&call.shape(), world, link, render)))
+}
+
+/// `DELETE cycle-issues/{item}/`.
+pub(crate) fn remove(call: &Call<'_>, world: &mut World) -> Answer {
+    let id = found(call, world)?.id;
+    let now = call.now();
+    if let Some(row) = world.cycle_items.get_mut(id) {
+        row.deleted_at = Some(now);
+    }
+    world.touch(call.place.id, now);
+    Ok(Reply::no_content())
+}
+
+/// `POST transfer-issues/`: unfinished items go to the new cycle; that the old one has ended is not
+/// required (`cycle_transfer_not_completed`).
+pub(crate) fn transfer(call: &Call<'_>, world: &mut World) -> Answer {
+    let body = call.body()?;
+    let text = body.truthy("new_cycle_id").ok_or_else(|| Reply::error(400, "New Cycle Id is required"))?;
+    let target = values::id(&text).ok_or_else(Reply::bad_detail)?;
+    let target = cycle(call, world, target)?;
+    if target.end_date.is_some_and(|end| end < call.now()) {
+        return Err(Reply::error(400, "The cycle where the issues are transferred is already completed"));
+    }
+    let target = target.id;
+    let unfinished: Vec<(Id, Id)> = rows(world, call.place.project, call.place.parent)
+        .filter(|row| {
+            world.items.get(row.item).is_some_and(|item| {
+                world
+                    .states
+                    .any(item.state)
+                    .is_some_and(|state| matches!(state.group.as_str(), "backlog" | "unstarted" | "started"))
+            })
+        })
+        .map(|row| (row.id, row.item))
+        .collect();
+    for (row, item) in unfinished {
+        if let Some(row) = world.cycle_items.get_mut(row) {
+            row.cycle = target;
+        }
+        world.touch(item, call.now());
+    }
+    Ok(Reply::ok(json!({ "message": "Success" })))
+}

@@ -1,0 +1,358 @@
+//! Work items: read, create, update, delete. Lists, key look-up and search are in
+//! [`crate::lists::item_lists`]. Uses the store, the forms, the row writer and the HTML cleaner.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::door::auth::{ADMIN, MEMBER};
+use crate::door::body::{Body, Datum};
+use crate::door::call::{Call, SentExternal, pair_holder, pair_taken};
+use crate::door::http::{Answer, Reply};
+use crate::forms::fields::FULL;
+use crate::forms::html;
+use crate::forms::item_shape::render;
+use crate::forms::validate::{Form, Sent, Text};
+use crate::forms::values;
+use crate::records::kinds::{External, Item, Stamp};
+use crate::records::store::World;
+use crate::records::table::Id;
+use crate::views::activities;
+use crate::views::states;
+
+/// The priorities, most urgent first.
+pub(crate) const PRIORITIES: [&str; 5] = ["urgent", "high", "medium", "low", "none"];
+/// The largest whole number the database takes (`errors_integer_overflow`).
+const LARGEST: i64 = 2_147_483_647;
+
+/// The work item in the path, if it is visible.
+fn visible<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w Item, Reply> {
+    found(call, world).and_then(|item| {
+        if world.shown(item) && world.readable(item.project) { Ok(item) } else { Err(Reply::not_found()) }
+    })
+}
+
+/// The work item in the path; archived, draft and triage ones are reached by writes
+/// (`archived_patch_reads_it`).
+fn found<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w Item, Reply> {
+    world.items.get(call.place.id).filter(|item| item.project == call.place.project).ok_or_else(Reply::not_found)
+}
+
+/// `GET work-items/{id}/`.
+pub(crate) fn read(call: &Call<'_>, world: &World) -> Answer {
+    let item = visible(call, world)?;
+    Ok(Reply::ok(call.write(&call.shape(), world, item, render)))
+}
+
+struct Fields {
+    name: Sent<String>,
+    description_html: Sent<String>,
+    priority: Sent<&'static str>,
+    point: Sent<i64>,
+    start_date: Sent<Date>,
+    target_date: Sent<Date>,
+    sequence_id: Sent<i64>,
+    sort_order: Sent<f64>,
+    completed_at: Sent<Timestamp>,
+    archived_at: Sent<Date>,
+    deleted_at: Sent<Timestamp>,
+    is_draft: Sent<bool>,
+    created_by: Sent<Id>,
+    parent: Sent<Id>,
+    state: Sent<Id>,
+    estimate_point: Sent<Id>,
+    type_id: Sent<Id>,
+    assignees: Sent<Vec<Id>>,
+    labels: Sent<Vec<Id>>,
+    external: SentExternal,
+}
+
+/// Reads the fields. Relations are found anywhere in v1's database; whether they belong here is
+/// looked at afterwards. A hidden state and an invisible parent count as unknown
+/// (`items_create_state_triage`, `archived_as_parent`).
+fn fields(mut form: Form<'_>, call: &Call<'_>, world: &World) -> Result<Fields, Reply> {
+    let user = |id: Id| world.users.get(id).is_some();
+    let a_type = |id: Id| world.types.iter().any(|t| t.id == id);
+    let assignees = form.relations("assignees", user);
+    let labels = form.relations("labels", |id| world.labels.get(id).is_some());
+    // Of `type_id` and `type` the latter wins (`types_patch_both_keys`).
+    let type_id = form.relation("type_id", false, true, a_type);
+    let type_key = form.relation("type", false, true, a_type);
+    let fields = Fields {
+        type_id: if type_key == Sent::Absent { type_id } else { type_key },
+        name: form.text("name", Text::REQUIRED),
+        description_html: form.text("description_html", Text::BLANK.long()),
+        priority: form.choice("priority", &PRIORITIES),
+        point: form.whole("point", true, 0, 12),
+        start_date: form.day("start_date"),
+        target_date: form.day("target_date"),
+        sequence_id: form.whole("sequence_id", false, -LARGEST - 1, LARGEST),
+        sort_order: form.float("sort_order"),
+        completed_at: form.instant("completed_at", &call.zone),
+        archived_at: form.day("archived_at"),
+        deleted_at: form.instant("deleted_at", &call.zone),
+        is_draft: form.flag("is_draft"),
+        external: SentExternal::read(&mut form),
+        created_by: form.relation("created_by", false, true, user),
+        parent: form.relation("parent", false, true, |id| {
+            world.items.get(id).is_some_and(|item| world.shown(item) && world.readable(item.project))
+        }),
+        state: form.relation("state", false, true, |id| world.states.get(id).is_some_and(|state| !state.hidden())),
+        estimate_point: form
+            .relation("estimate_point", false, true, |id| world.estimate_points.iter().any(|point| point.id == id)),
+        assignees,
+        labels,
+    };
+    form.finish()?;
+    Ok(fields)
+}
+
+/// Checks fields against each other and the project. Dates count only when sent together
+/// (`items_patch_dates_start_after_stored_target_accepted`); people and labels that do not belong
+/// are dropped without a word (`items_create_assignee_guest`, `items_create_label_other_project`).
+fn check(fields: &mut Fields, world: &World, project: Id) -> Result<(), Reply> {
+    if let (Sent::Is(start), Sent::Is(target)) = (&fields.start_date, &fields.target_date)
+        && start > target
+    {
+        return Err(Reply::non_field("Start date cannot exceed target date"));
+    }
+    if let Sent::Is(text) = &mut fields.description_html {
+        *text = html::clean(text).ok_or_else(|| Reply::non_field("Invalid HTML passed"))?;
+    }
+    if let Sent::Is(assignees) = &mut fields.assignees {
+        *assignees = world
+            .project_members
+            .of(project)
+            .filter(|m| m.active && m.role >= MEMBER && assignees.contains(&m.user))
+            .map(|m| m.user)
+            .collect();
+    }
+    if let Sent::Is(labels) = &mut fields.labels {
+        labels.retain(|&id| {
+            let label = world.labels.get(id);
+            label.is_some_and(|label| label.project == Some(project))
+        });
+        labels.sort_by_key(|&id| world.labels.position(id));
+    }
+    let elsewhere = |owner: Option<Id>| owner.is_some_and(|owner| owner != project);
+    let state = fields.state.as_ref().and_then(|&id| world.states.get(id));
+    if elsewhere(state.map(|state| state.project)) {
+        let message = "State is not valid please pass a valid state_id";
+        return Err(Reply::non_field(message));
+    }
+    let parent = fields.parent.as_ref().and_then(|&id| world.items.get(id));
+    if elsewhere(parent.map(|parent| parent.project)) {
+        let message = "Parent is not valid issue_id please pass a valid issue_id";
+        return Err(Reply::non_field(message));
+    }
+    let point =
+        fields.estimate_point.as_ref().and_then(|&id| world.estimate_points.iter().find(|point| point.id == id));
+    if elsewhere(point.map(|point| point.project)) {
+        let message = "Estimate point is not valid please pass a valid estimate_point_id";
+        return Err(Reply::non_field(message));
+    }
+    Ok(())
+}
+
+/// Writes the fields that creates and updates share.
+fn apply(fields: Fields, item: &mut Item) {
+    fields.name.store(&mut item.name);
+    fields.description_html.store(&mut item.description_html);
+    fields.priority.store(&mut item.priority);
+    fields.point.store_optional(&mut item.point);
+    fields.start_date.store_optional(&mut item.start_date);
+    fields.target_date.store_optional(&mut item.target_date);
+    fields.archived_at.store_optional(&mut item.archived_at);
+    fields.deleted_at.store_optional(&mut item.deleted_at);
+    fields.is_draft.store(&mut item.is_draft);
+    fields.parent.store_optional(&mut item.parent);
+    fields.estimate_point.store_optional(&mut item.estimate_point);
+    fields.type_id.store_optional(&mut item.type_id);
+    fields.assignees.store(&mut item.assignees);
+    fields.labels.store(&mut item.labels);
+    fields.external.store(&mut item.external);
+}
+
+/// Sets or clears `completed_at` after a change of state (`items_patch_state_done`,
+/// `items_patch_state_back`).
+fn complete(world: &World, item: &mut Item, now: Timestamp) {
+    let done = world.states.any(item.state).is_some_and(|state| state.group == "completed");
+    item.completed_at = done.then_some(now);
+}
+
+/// A new work item with v1's defaults, at the end of its state, under the next number.
+pub(crate) fn blank(world: &mut World, project: Id, state: Id, stamp: &Stamp) -> Result<Item, Reply> {
+    let last = world
+        .items
+        .of(project)
+        .filter(|item| item.state == state)
+        .map(|item| item.sort_order)
+        .fold(None, |most: Option<f64>, s| Some(most.map_or(s, |m| m.max(s))));
+    // Numbers are used up even by creates that are refused later (`items_list_shows_ghost`).
+    let record = world.projects.get_mut(project).ok_or_else(Reply::not_found)?;
+    record.last_number += 1;
+    Ok(Item {
+        id: Uuid::new_v4(),
+        project,
+        workspace: record.workspace,
+        created_at: stamp.created_at,
+        updated_at: stamp.updated_at,
+        created_by: stamp.created_by,
+        updated_by: None,
+        deleted_at: None,
+        name: String::new(),
+        description_html: "<p></p>".to_owned(),
+        priority: "none",
+        point: None,
+        start_date: None,
+        target_date: None,
+        sequence_id: record.last_number,
+        // Infinity is inherited (`errors_poison_next_item_inherits`).
+        sort_order: last.map_or(65_535.0, |last| last + 10_000.0),
+        completed_at: None,
+        archived_at: None,
+        is_draft: false,
+        external: External::default(),
+        parent: None,
+        state,
+        estimate_point: None,
+        type_id: None,
+        assignees: Vec::new(),
+        labels: Vec::new(),
+    })
+}
+
+/// An instant or a person that v1 writes past its own checks.
+enum Override<T> {
+    None,
+    Set(T),
+    Bad,
+}
+
+/// The `created_at` of a body: without an offset it is UTC, whoever sends it
+/// (`tz_naive_in_body_by_kim`).
+fn sent_created_at(body: &Body) -> Override<Timestamp> {
+    match body.get("created_at") {
+        None => Override::None,
+        Some(Datum::Json(Value::String(text))) => {
+            values::instant(text, &TimeZone::UTC).map_or(Override::Bad, Override::Set)
+        }
+        Some(_) => Override::Bad,
+    }
+}
+
+/// `POST work-items/`. Surprises kept: `created_at` and `created_by` are obeyed
+/// (`items_get_writable_surprises`), an unreadable `created_at` leaves the item behind
+/// (`items_create_bad_created_at_leaves_a_ghost`), an empty `assignees` still yields the default
+/// assignee (`items_default_assignee_explicit_empty`).
+pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
+    let body = call.body()?;
+    let project = call.place.project;
+    let mut fields = fields(Form::create(&body)?, call, world)?;
+    check(&mut fields, world, project)?;
+    let pairs = world.items.of(project).map(|i| (i.id, &i.external));
+    if let Some(holder) = pair_holder(&body, pairs) {
+        return Err(Reply::external_taken("Issue", holder));
+    }
+    let state = match fields.state.as_ref() {
+        Some(&state) => state,
+        None => states::default_of(world, project).ok_or_else(Reply::crash)?,
+    };
+    let stamp = Stamp::new(call.user, call.now());
+    let mut item = blank(world, project, state, &stamp)?;
+    let author = fields.created_by.as_ref().copied();
+    let born_deleted = matches!(fields.deleted_at, Sent::Is(_));
+    apply(fields, &mut item);
+    complete(world, &mut item, call.now());
+    if item.type_id.is_none() {
+        item.type_id = world.default_types.get(&project).copied();
+    }
+    if item.assignees.is_empty() {
+        let default = world.projects.get(project).and_then(|project| project.default_assignee).filter(|&user| {
+            // Only once in the project (`items_default_assignee_not_member_yet`).
+            world.active_member(project, user).is_some_and(|m| m.role >= MEMBER)
+        });
+        item.assignees.extend(default);
+    }
+    let id = item.id;
+    // The answer is made before author and time of the body are written
+    // (`items_create_writable_surprises`).
+    let answer = call.write(&FULL, world, &item, render);
+    world.items.add(item);
+    if born_deleted {
+        // `items_create_deleted_at`
+        return Err(Reply::crash());
+    }
+    let now = call.now();
+    let created_at = match sent_created_at(&body) {
+        Override::Bad => return Err(Reply::bad_detail()),
+        Override::Set(at) => at,
+        // Stored a little later than answered (`items_get_minimal`).
+        Override::None => now,
+    };
+    if let Some(item) = world.items.get_mut(id) {
+        item.created_at = created_at;
+        if let Some(author) = author {
+            item.created_by = Some(author);
+        }
+    }
+    activities::note_created(call, world, id);
+    world.touch(id, call.now());
+    Ok(Reply::created(answer))
+}
+
+/// `PATCH work-items/{id}/`. `sequence_id`, `sort_order`, `completed_at`, `archived_at`, `is_draft`
+/// and even `deleted_at` are writable (`items_patch_sequence_id_accepted`, `deleted_at_by_patch`).
+pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
+    let mut item = found(call, world)?.clone();
+    let body = call.body()?;
+    let mut fields = fields(Form::update(&body)?, call, world)?;
+    check(&mut fields, world, item.project)?;
+    let others = world.items.of(item.project).filter(|i| i.id != item.id).map(|i| (i.id, &i.external));
+    if pair_taken(&body, &item.external, others) {
+        // The id named is that of the item being changed (`items_patch_external_duplicate`).
+        return Err(Reply::external_taken("Issue", item.id));
+    }
+    let now = call.now();
+    match fields.state {
+        Sent::Is(state) => item.state = state,
+        // Null falls back to the default state (`items_patch_state_null`).
+        Sent::Null => {
+            item.state = states::default_of(world, item.project).ok_or_else(Reply::crash)?;
+        }
+        Sent::Absent => {}
+    }
+    if fields.state != Sent::Absent {
+        complete(world, &mut item, now);
+    }
+    fields.completed_at.clone().store_optional(&mut item.completed_at);
+    fields.sequence_id.clone().store(&mut item.sequence_id);
+    fields.sort_order.clone().store(&mut item.sort_order);
+    fields.created_by.clone().store_optional(&mut item.created_by);
+    apply(fields, &mut item);
+    item.updated_at = now;
+    item.updated_by = Some(call.user);
+    let answer = call.write(&FULL, world, &item, render);
+    let id = item.id;
+    if let Some(place) = world.items.get_mut(id) {
+        *place = item;
+    }
+    // The second move of `updated_at`, which v1 makes in the background.
+    world.touch(id, call.now());
+    Ok(Reply::ok(answer))
+}
+
+/// `DELETE work-items/{id}/`: for project admins and its creator.
+pub(crate) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
+    let item = found(call, world)?;
+    let admin = world.active_member(item.project, call.user).is_some_and(|m| m.role == ADMIN);
+    if item.created_by != Some(call.user) && !admin {
+        let message = "Only admin or creator can delete the work item";
+        return Err(Reply::error(403, message));
+    }
+    let id = item.id;
+    world.delete_item(id, call.now());
+    Ok(Reply::no_content())
+}

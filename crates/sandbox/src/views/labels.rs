@@ -1,0 +1,191 @@
+//! Labels, listed newest first. Creating them is not tied to the project in the path. Uses the
+//! store, the forms and the row writer.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::door::call::{Call, SentExternal, pair_holder, pair_taken};
+use crate::door::http::{Answer, Reply};
+use crate::forms::fields::{FULL, Row};
+use crate::forms::validate::{Form, Sent, Text};
+use crate::lists::paging::paginate;
+use crate::records::kinds::{External, Label, Stamp};
+use crate::records::store::World;
+use crate::records::table::Id;
+
+/// Writes a label.
+pub(crate) fn render(row: &mut Row<'_>, world: &World, label: &Label) {
+    row.id(label.id)
+        .stamps(&label.stamp, label.deleted_at)
+        .set("name", label.name.as_str())
+        .set("description", label.description.as_str())
+        .set("color", label.color.as_str())
+        .float("sort_order", label.sort_order)
+        .external(&label.external)
+        .person("created_by", label.stamp.created_by)
+        .person("updated_by", label.stamp.updated_by)
+        .workspace(label.workspace)
+        .project(label.project)
+        .related("parent", label.parent, |parent| {
+            parent
+                .and_then(|id| world.labels.any(id))
+                .map_or_else(|| json!({}), |parent| json!({ "id": parent.id, "project_id": parent.project }))
+        });
+}
+
+/// The labels the caller sees: those of a project of the workspace in the path that they belong to.
+/// Elsewhere the list is empty, not refused (`labels_list_private_project_by_outsider_is_empty`).
+fn visible<'w>(call: &Call<'_>, world: &'w World) -> Vec<&'w Label> {
+    let project = call.place.project;
+    if world.membership(&call.place.slug, project, call.user).is_none() || !world.readable(project) {
+        return Vec::new();
+    }
+    let mut labels: Vec<&Label> = world.labels.of(project).collect();
+    labels.sort_by_key(|label| std::cmp::Reverse(label.stamp.created_at));
+    labels
+}
+
+/// `GET labels/`.
+pub(crate) fn list(call: &Call<'_>, world: &World) -> Answer {
+    let shape = call.shape();
+    let labels = visible(call, world);
+    paginate(&call.query, &labels, |label| call.write(&shape, world, *label, render))
+}
+
+fn found<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w Label, Reply> {
+    visible(call, world).into_iter().find(|label| label.id == call.place.id).ok_or_else(Reply::not_found)
+}
+
+/// `GET labels/{id}/`: in full, whatever `fields` says (`labels_get_fields_ignored`).
+pub(crate) fn read(call: &Call<'_>, world: &World) -> Answer {
+    let label = found(call, world)?;
+    Ok(Reply::ok(call.write(&FULL, world, label, render)))
+}
+
+struct Fields {
+    name: Sent<String>,
+    description: Sent<String>,
+    color: Sent<String>,
+    sort_order: Sent<f64>,
+    parent: Sent<Id>,
+    external: SentExternal,
+}
+
+/// Reads the fields. The name of any workspace-level label, of any workspace, is refused
+/// (`labels_create_same_name_as_workspace_label_of_other_workspace`); a parent may be anywhere
+/// (`labels_create_parent_foreign_workspace_accepted`).
+fn fields(mut form: Form<'_>, world: &World) -> Result<Fields, Reply> {
+    let fields = Fields {
+        name: form.text("name", Text::REQUIRED),
+        description: form.text("description", Text::BLANK.long()),
+        color: form.text("color", Text::BLANK),
+        sort_order: form.float("sort_order"),
+        parent: form.relation("parent", false, true, |id| world.labels.get(id).is_some()),
+        external: SentExternal::read(&mut form),
+    };
+    if let Sent::Is(name) = &fields.name
+        && world.labels.iter().any(|label| label.project.is_none() && label.name == *name)
+    {
+        form.refuse("name", "Label with this name already exists.");
+    }
+    form.finish()?;
+    Ok(fields)
+}
+
+fn answer(call: &Call<'_>, world: &World, id: Id) -> Value {
+    world.labels.any(id).map_or(Value::Null, |label| call.write(&FULL, world, label, render))
+}
+
+/// `POST labels/`: `sort_order` is ignored; the project may be any, its own workspace counts
+/// (`labels_create_in_foreign_project_accepted`).
+pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
+    let body = call.body()?;
+    let fields = fields(Form::create(&body)?, world)?;
+    let project = call.place.project;
+    let pairs = world.labels.of(project).map(|l| (l.id, &l.external));
+    if let Some(holder) = pair_holder(&body, pairs) {
+        return Err(Reply::external_taken("Label", holder));
+    }
+    let workspace = world.projects.get(project).ok_or_else(Reply::not_found)?.workspace;
+    let name = fields.name.value().unwrap_or_default();
+    if world.labels.of(project).any(|label| label.name == name) {
+        // As with states, a padded duplicate is a 500 (`labels_create_duplicate_padded`).
+        let sent = body.truthy("name").unwrap_or_default();
+        let Some(holder) = world.labels.of(project).find(|label| label.name == sent) else {
+            return Err(Reply::crash());
+        };
+        return Err(Reply::json(
+            409,
+            json!({
+                "error": "Label with the same name already exists in the project",
+                "id": holder.id,
+            }),
+        ));
+    }
+    let last = world
+        .labels
+        .of(project)
+        .map(|label| label.sort_order)
+        .fold(None, |most: Option<f64>, s| Some(most.map_or(s, |m| m.max(s))));
+    let mut label = Label {
+        id: Uuid::new_v4(),
+        workspace,
+        project: Some(project),
+        home: project,
+        stamp: Stamp::new(call.user, call.now()),
+        deleted_at: None,
+        name,
+        description: fields.description.value().unwrap_or_default(),
+        color: fields.color.value().unwrap_or_default(),
+        sort_order: last.map_or(65_535.0, |last| last + 10_000.0),
+        parent: fields.parent.value(),
+        external: External::default(),
+    };
+    fields.external.store(&mut label.external);
+    let id = label.id;
+    world.labels.add(label);
+    Ok(Reply::created(answer(call, world, id)))
+}
+
+/// `PATCH labels/{id}/`: parents may form loops (`labels_patch_parent_cycle_1`).
+pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
+    let mut label = found(call, world)?.clone();
+    let body = call.body()?;
+    let fields = fields(Form::update(&body)?, world)?;
+    let others = world.labels.of(label.home).filter(|l| l.id != label.id).map(|l| (l.id, &l.external));
+    if pair_taken(&body, &label.external, others) {
+        return Err(Reply::external_taken("Label", label.id));
+    }
+    fields.name.store(&mut label.name);
+    fields.description.store(&mut label.description);
+    fields.color.store(&mut label.color);
+    fields.sort_order.store(&mut label.sort_order);
+    fields.parent.store_optional(&mut label.parent);
+    fields.external.store(&mut label.external);
+    label.stamp.change(call.user, call.now());
+    if world.labels.of(label.home).any(|l| l.id != label.id && l.name == label.name) {
+        return Err(Reply::bad_payload());
+    }
+    let id = label.id;
+    if let Some(place) = world.labels.get_mut(id) {
+        *place = label;
+    }
+    Ok(Reply::ok(answer(call, world, id)))
+}
+
+/// `DELETE labels/{id}/`: labels below it go too (`labels_child_after_parent_delete`), and work
+/// items lose it without a move of their `updated_at` (`labels_item_after_label_delete`).
+pub(crate) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
+    let mut waiting = vec![found(call, world)?.id];
+    let now = call.now();
+    while let Some(id) = waiting.pop() {
+        let Some(label) = world.labels.get_mut(id) else {
+            continue;
+        };
+        label.deleted_at = Some(now);
+        let home = label.home;
+        world.items.change_of(home, |item| item.labels.retain(|&l| l != id));
+        waiting.extend(world.labels.iter().filter(|label| label.parent == Some(id)).map(|label| label.id));
+    }
+    Ok(Reply::no_content())
+}

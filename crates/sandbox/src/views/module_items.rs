@@ -1,0 +1,96 @@
+//! Work items in modules: list, add, remove. Uses the store and the work item lists.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::door::call::Call;
+use crate::door::http::{Answer, Reply};
+use crate::forms::fields::{FULL, Row};
+use crate::lists::item_lists::list_within;
+use crate::records::kinds::{ModuleItem, Stamp};
+use crate::records::store::World;
+use crate::records::table::Id;
+use crate::views::cycle_items::{child_counts, sent_items};
+
+fn render(row: &mut Row<'_>, link: &ModuleItem, children: &HashMap<Id, usize>) {
+    let count = children.get(&link.item).copied().unwrap_or_default();
+    row.id(link.id)
+        .set("sub_issues_count", count)
+        .stamps(&link.stamp, link.deleted_at)
+        .origin(&link.stamp, link.project, link.workspace)
+        .reference("module", Some(link.module))
+        .reference("issue", Some(link.item));
+}
+
+/// The membership rows of the module in the path.
+fn rows<'w>(call: &Call<'_>, world: &'w World) -> impl Iterator<Item = &'w ModuleItem> {
+    let project = call.place.project;
+    world.module_items.of(call.place.parent).filter(move |row| row.project == project)
+}
+
+/// `GET module-issues/`: full work items, the oldest first; an unknown module is an empty page
+/// (`module_items_list_random_module`).
+pub(crate) fn list(call: &Call<'_>, world: &World) -> Answer {
+    list_within(call, world, rows(call, world).map(|row| row.item))
+}
+
+/// `POST module-issues/`: unknown items and those of other projects are dropped without a word
+/// (`module_items_add_random`, `module_items_add_other_project`).
+pub(crate) fn add(call: &Call<'_>, world: &mut World) -> Answer {
+    let body = call.body()?;
+    let mut items = sent_items(&body)?.ok_or_else(|| Reply::error(400, "Issues are required"))?;
+    let module = world
+        .modules
+        .get(call.place.parent)
+        .filter(|module| module.project == call.place.project)
+        .ok_or_else(Reply::not_found)?;
+    let (id, project, workspace) = (module.id, module.project, module.workspace);
+    items.retain(|&item| world.items.get(item).is_some_and(|i| i.project == project));
+    // Rows are made for the newest work item first, so the answer has the oldest first
+    // (`module_items_add`).
+    items.sort_by_key(|&item| std::cmp::Reverse(world.items.position(item)));
+    items.dedup();
+    for item in items {
+        if world.module_items.of(id).any(|row| row.item == item) {
+            continue;
+        }
+        let mut stamp = Stamp::new(call.user, call.now());
+        stamp.updated_by = Some(call.user);
+        world.module_items.add(ModuleItem {
+            id: Uuid::new_v4(),
+            module: id,
+            item,
+            project,
+            workspace,
+            stamp,
+            deleted_at: None,
+        });
+    }
+    let mut links: Vec<&ModuleItem> = world.module_items.of(id).collect();
+    links.sort_by_key(|row| std::cmp::Reverse(row.stamp.created_at));
+    let children = child_counts(world);
+    let all = links
+        .into_iter()
+        .map(|link| {
+            call.write(&FULL, world, link, |row, _, link| {
+                render(row, link, &children);
+            })
+        })
+        .collect();
+    Ok(Reply::ok(Value::Array(all)))
+}
+
+/// `DELETE module-issues/{item}/`: moves the item's `updated_at`, unlike an add
+/// (`updated_after_module_remove`, `updated_after_module_add`).
+pub(crate) fn remove(call: &Call<'_>, world: &mut World) -> Answer {
+    let item: Id = call.place.id;
+    let id = rows(call, world).find(|row| row.item == item).ok_or_else(Reply::not_found)?.id;
+    let now = call.now();
+    if let Some(row) = world.module_items.get_mut(id) {
+        row.deleted_at = Some(now);
+    }
+    world.touch(item, now);
+    Ok(Reply::no_content())
+}

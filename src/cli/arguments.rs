@@ -1,0 +1,86 @@
+//! What several commands share: flags that override settings, how a command ends, and the runtime it runs on.
+
+use crate::settings::{HttpAddress, LoadArgs, Settings};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Flags that override settings.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SettingArgs {
+    /// Settings file (TOML); without it ./causeway.toml or ./config/causeway.toml is read when there
+    #[arg(long, value_name = "FILE", env = "CAUSEWAY_CONFIG")]
+    pub(super) config: Option<PathBuf>,
+    /// Address of the v1 deployment, without /api/v1 [setting: upstream.base_url]
+    #[arg(long, value_name = "URL")]
+    pub(super) upstream: Option<String>,
+    /// Address and port to listen on [setting: listen.address, default 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) listen: Option<String>,
+    /// Where the gateway keeps what v1 cannot hold [setting: store.url, default sqlite:causeway.db]
+    #[arg(long, value_name = "URL")]
+    pub(super) store: Option<String>,
+    /// Folder with mapping files to use instead of the built-in ones [setting: mappings]
+    #[arg(long, value_name = "FOLDER")]
+    pub(super) mappings: Option<String>,
+    /// Any other setting, such as --set limits.deadline=10s; may be repeated
+    #[arg(long = "set", value_name = "SETTING=VALUE")]
+    pub(super) others: Vec<String>,
+}
+
+pub(super) fn server(text: &str) -> Result<HttpAddress, String> {
+    HttpAddress::parse(text).ok_or_else(|| "write it as http://host:port or https://host".to_owned())
+}
+
+/// What a command ends with: success, or the sentences for standard error.
+pub(super) type Outcome = Result<(), String>;
+
+impl SettingArgs {
+    /// Settings with these flags on top.
+    pub(super) fn load(&self) -> Result<Settings, String> {
+        let flags = [
+            ("upstream.base_url", &self.upstream),
+            ("listen.address", &self.listen),
+            ("store.url", &self.store),
+            ("mappings", &self.mappings),
+        ];
+        let mut overrides: Vec<(String, String)> =
+            flags.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?))).collect();
+        for other in &self.others {
+            let Some((name, value)) = other.split_once('=') else {
+                return Err(format!(
+                    "--set {other}: write it as SETTING=VALUE, for example --set limits.deadline=10s"
+                ));
+            };
+            overrides.push((name.trim().to_owned(), value.to_owned()));
+        }
+        let args = LoadArgs { file: self.config.clone(), env: std::env::vars(), overrides };
+        Settings::load(args).map_err(|faults| faults.to_string())
+    }
+}
+
+/// Runs `work` on a multi-threaded runtime.
+pub(super) fn block_on<F: Future<Output = Outcome>>(work: F) -> Outcome {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(|fault| format!("the runtime could not start: {fault}"))?.block_on(work)
+}
+
+/// Resolves at the first SIGINT or SIGTERM.
+pub(super) async fn stop_signal() {
+    let interrupt = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
+        match terminate {
+            Ok(mut terminate) => {
+                tokio::select! { _ = interrupt => {}, _ = terminate.recv() => {} }
+            }
+            Err(_) => {
+                let _ = interrupt.await;
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = interrupt.await;
+    }
+}

@@ -1,0 +1,23 @@
+//! How large a head may be.
+
+use crate::settings::ListenSettings;
+
+/// How large a head may be.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Bytes of a head, or of the trailers of a body.
+    pub(super) head: usize,
+    /// Header fields.
+    pub(super) fields: usize,
+    /// Bytes that a connection of HTTP/2 may hold at most before anybody has asked for them.
+    pub(super) http2: usize,
+}
+
+impl Limits {
+    /// As `settings` say; a connection of HTTP/2 may hold a head and besides it `http2_window` bytes.
+    pub fn of(settings: &ListenSettings, http2_window: u32) -> Self {
+        let window = usize::try_from(http2_window).unwrap_or(usize::MAX);
+        let http2 = settings.max_header_size.saturating_add(window);
+        Self { head: settings.max_header_size, fields: settings.max_headers, http2 }
+    }
+}

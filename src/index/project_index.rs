@@ -1,0 +1,91 @@
+//! The index of one project, and what lists ask of it.
+
+use super::build;
+use super::columns::{Columns, Lookups};
+use super::refresh::Verified;
+use super::row;
+use super::select::{self, Selection};
+use crate::translate::work_items::Item;
+use crate::v2::query::ListCall;
+use std::collections::HashSet;
+use uuid::Uuid;
+
+/// The work items of one project as v1 showed them at one time. Never changes; newer ones replace it.
+#[derive(Debug)]
+pub struct Index {
+    pub(super) verified: Verified,
+    pub(super) bytes: usize,
+    pub(super) scan: bool,
+}
+
+impl Index {
+    pub(super) fn new(verified: Verified) -> Self {
+        let bytes = verified.rows.bytes();
+        Self { verified, bytes, scan: false }
+    }
+
+    pub(super) fn into_scan(self) -> Self {
+        Self { scan: true, ..self }
+    }
+
+    /// An index of these items that nothing keeps fresh, taken in page by page; for measuring and tests.
+    pub fn of(items: impl IntoIterator<Item = Item>) -> Self {
+        let (mut verified, mut items) = (Verified::default(), items.into_iter().peekable());
+        while items.peek().is_some() {
+            verified.rows.apply(items.by_ref().take(build::SIZES.page).collect(), &HashSet::new());
+        }
+        Self::new(verified)
+    }
+
+    /// Items in it.
+    pub fn len(&self) -> usize {
+        self.verified.rows.len()
+    }
+
+    /// Whether the project has no items.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes it holds, about.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether the project is too large to be kept, so that this was read for the request and is dropped.
+    pub fn is_scan(&self) -> bool {
+        self.scan
+    }
+
+    /// The item with this id.
+    pub fn get(&self, id: Uuid) -> Option<Item> {
+        let rows = &self.verified.rows;
+        rows.position(id).ok().map(|position| rows.item_at(position))
+    }
+
+    /// The items with this number, by id; there may be several, because v1 lets numbers be written (trap 18).
+    pub fn by_sequence(&self, number: i64) -> Vec<Item> {
+        self.matching(|row| row.sequence == number).collect()
+    }
+
+    /// The items whose parent is `id`, by id.
+    pub fn children(&self, id: Uuid) -> Vec<Item> {
+        self.matching(|row| row.parent() == Some(id)).collect()
+    }
+
+    /// All items, by id.
+    pub fn items(&self) -> impl Iterator<Item = Item> {
+        self.matching(|_| true)
+    }
+
+    /// The page that `call` asks for.
+    pub fn select(&self, call: &ListCall, columns: &Columns, lookups: &Lookups) -> Selection {
+        select::select(&self.verified.rows, call, columns, lookups)
+    }
+
+    fn matching(&self, wanted: impl Fn(&row::Row) -> bool) -> impl Iterator<Item = Item> {
+        let rows = &self.verified.rows;
+        let found = rows.iter().filter(move |(_, row)| wanted(row));
+        found.map(|(chunk, row)| row.item(chunk.name(row), rows.pools()))
+    }
+}

@@ -1,0 +1,104 @@
+//! Words every part of the plan is described with: methods, kinds of values, constants.
+
+use serde_json::Value;
+use std::fmt;
+
+/// The methods operations use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Method {
+    /// Reads.
+    Get,
+    /// Creates or acts.
+    Post,
+    /// Updates partially.
+    Patch,
+    /// Deletes.
+    Delete,
+}
+
+impl Method {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+        }
+    }
+
+    /// Whether the operation changes something.
+    pub fn writes(self) -> bool {
+        self != Self::Get
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What kind of value a field, parameter or body member holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Text.
+    String,
+    /// A UUID in text.
+    Uuid,
+    /// An e-mail address in text.
+    Email,
+    /// `YYYY-MM-DD`.
+    Date,
+    /// ISO 8601 date and time.
+    DateTime,
+    /// A whole number.
+    Integer,
+    /// A finite number.
+    Number,
+    /// `true` or `false`.
+    Boolean,
+    /// A JSON object.
+    Object,
+    /// Any JSON.
+    Any,
+}
+
+impl Kind {
+    /// `type` in the contract's tables.
+    pub fn contract_type(self) -> &'static str {
+        match self {
+            Self::String | Self::Uuid | Self::Email | Self::Date | Self::DateTime => "string",
+            Self::Integer => "integer",
+            Self::Number => "number",
+            Self::Boolean => "boolean",
+            Self::Object => "object",
+            Self::Any => "any",
+        }
+    }
+
+    /// `format` in the contract's tables.
+    pub fn contract_format(self) -> Option<&'static str> {
+        match self {
+            Self::Uuid => Some("uuid"),
+            Self::Email => Some("email"),
+            Self::Date => Some("date"),
+            Self::DateTime => Some("date-time"),
+            _ => None,
+        }
+    }
+}
+
+/// One value or several of a [`Kind`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ValueType {
+    /// A single value.
+    One(Kind),
+    /// A JSON array (body members, fields); `None` for elements of no stated kind.
+    Array(Option<Kind>),
+    /// One query parameter holding comma-separated elements.
+    Csv(Kind),
+}
+
+/// A constant of a mapping (defaults, `null_as`).
+pub type Constant = Value;

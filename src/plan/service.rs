@@ -1,0 +1,54 @@
+//! The plan itself: resources, operations and shapes, and how to find one of them.
+
+use super::kind::Method;
+use super::operation::{Answer, Operation};
+use super::resource::Resource;
+use super::shape::Shape;
+use indexmap::IndexMap;
+
+/// The whole service as the mappings declare it.
+#[derive(Debug)]
+pub struct Plan {
+    /// Resources in file order.
+    pub resources: Vec<Resource>,
+    /// Operations in file order.
+    pub operations: Vec<Operation>,
+    /// Read shapes and what they are made of, by name.
+    pub shapes: IndexMap<String, Shape>,
+}
+
+impl Plan {
+    /// The operation with `id`.
+    pub fn operation(&self, id: &str) -> Option<&Operation> {
+        self.operations.iter().find(|operation| operation.id == id)
+    }
+
+    /// The resource an operation belongs to.
+    pub fn resource_of(&self, operation: &Operation) -> &Resource {
+        &self.resources[operation.resource]
+    }
+
+    /// Index of the operation that shows the record which `operation` writes to; none when it is addressed to no
+    /// single record.
+    pub fn showing(&self, operation: &Operation) -> Option<usize> {
+        let path = operation.path.as_str();
+        let shown = match operation.method {
+            Method::Get => return None,
+            Method::Patch | Method::Delete => path,
+            // A verb stands behind the path of its record.
+            Method::Post => {
+                let record = path.trim_end_matches('/').rsplit_once('/')?.0;
+                record.ends_with('}').then(|| &path[..=record.len()])?
+            }
+        };
+        let shows = |known: &Operation| {
+            known.method == Method::Get && known.answer == Answer::Record && known.path.as_str() == shown
+        };
+        self.operations.iter().position(shows)
+    }
+
+    /// The resource called `name`.
+    pub fn resource(&self, name: &str) -> Option<&Resource> {
+        self.resources.iter().find(|resource| resource.name == name)
+    }
+}

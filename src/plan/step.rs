@@ -1,0 +1,85 @@
+//! How an operation is carried out.
+
+use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
+
+/// How an operation is carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Lists the records; filters, orders and pages them here.
+    ReadCollection,
+    /// Shows one record.
+    ReadOne,
+    /// Creates a record.
+    Create,
+    /// Updates a record.
+    Update,
+    /// Deletes a record.
+    Delete,
+    /// One named Rust function.
+    Special(Special),
+    /// Declared; its behaviour comes with later work.
+    Pending,
+}
+
+impl Step {
+    /// As mappings write it.
+    pub fn word(self) -> String {
+        match self {
+            Self::ReadCollection => "read_collection".into(),
+            Self::ReadOne => "read_one".into(),
+            Self::Create => "create".into(),
+            Self::Update => "update".into(),
+            Self::Delete => "delete".into(),
+            Self::Special(special) => format!("special:{}", special.name()),
+            Self::Pending => "pending".into(),
+        }
+    }
+}
+
+/// What the mapping language cannot say: each is one function of the program, and each is named by a mapping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+#[expect(missing_docs, reason = "each is described by the file in `run` that carries it out")]
+pub enum Special {
+    AuditLogsList,
+    AuditLogsRetrieve,
+    CommentCreate,
+    CommentDelete,
+    CommentRetrieve,
+    CommentUpdate,
+    CommentsList,
+    CurrentUser,
+    CycleCreate,
+    CycleUpdate,
+    LabelDelete,
+    ModuleCreate,
+    ModuleRetrieve,
+    ProjectMembers,
+    StateCreate,
+    StateUpdate,
+    TypesEnable,
+    TypesImport,
+    TypesMarkDefault,
+    TypesSchema,
+    WorkItemArchive,
+    WorkItemCreate,
+    WorkItemDelete,
+    WorkItemLookup,
+    WorkItemRetrieve,
+    WorkItemUnarchive,
+    WorkItemUpdate,
+    WorkItemsList,
+    WorkspaceMembers,
+}
+
+impl Special {
+    /// Each of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::iter()
+    }
+
+    /// As mappings name it.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}

@@ -1,0 +1,50 @@
+//! One call carried out: its step chosen by the plan, a write in its turn and told to others.
+//!
+//! May use: what `run` may use.
+
+use super::job::Job;
+use super::{create, delete, list, own, special, update};
+use crate::plan::Step;
+use crate::refusal::Refusal;
+use crate::v2::Reply;
+
+impl Job {
+    /// Carries the call out. Writes wait for their turn with the client, and then run as tasks of their own.
+    ///
+    /// # Errors
+    /// Any refusal.
+    pub async fn run(mut self) -> Result<Reply, Refusal> {
+        self.parse_large_body().await?;
+        if !self.operation().method.writes() {
+            self.catch_up().await;
+            return self.step().await;
+        }
+        let turn = self.wait_for_turn().await?;
+        self.carry_out_in(turn).await
+    }
+
+    pub(super) async fn catch_up(&self) {
+        if let Some(card) = &self.call.card {
+            self.runner.catch_up(card.id).await;
+        }
+    }
+
+    pub(super) async fn step(self) -> Result<Reply, Refusal> {
+        self.hold_precondition().await?;
+        self.carried_out().await
+    }
+
+    /// The operation itself.
+    pub(super) async fn carried_out(self) -> Result<Reply, Refusal> {
+        match (self.operation().step, self.resource().records) {
+            (Step::Special(special), _) => special::run(special, &self).await,
+            (Step::Pending, _) => Err(Refusal::NotImplemented { operation: self.operation().id.clone() }),
+            (step, Some(records)) => own::run(records, step, &self).await,
+            (Step::ReadCollection, None) => list::list(&self).await,
+            (Step::ReadOne, None) => list::one(&self).await,
+            (Step::Create, None) => create::create(&self).await,
+            (Step::Update, None) => update::update(&self).await,
+            (Step::Delete, None) => delete::delete(&self).await,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Points of a project's estimate.
+//!
+//! v1 lists no points; a value is only seen by expanding the point on an item that has it (trap 55,
+//! `estimates_list_expanded`). A value no item shows cannot be resolved: a known gap with a 400 of its own.
+
+use crate::plan::Rows;
+use crate::refusal::{FieldError, Refusal};
+use crate::run::job::Job;
+use crate::run::v1_faults::bad_data;
+use crate::translate::incoming;
+use crate::v2::body::Given;
+use serde::Deserialize;
+use serde_json::Value;
+use uuid::Uuid;
+
+const QUERY: &str = "fields=id,estimate_point&expand=estimate_point";
+
+/// A row of the list; an item without a point shows one without id (trap 49, `items_get_expand_nulls`).
+#[derive(Deserialize)]
+struct Row {
+    estimate_point: Option<Point>,
+}
+
+#[derive(Deserialize)]
+struct Point {
+    id: Option<Uuid>,
+    value: Option<String>,
+    estimate: Option<Uuid>,
+}
+
+/// The point that `estimate_point_id` or `estimate` names, null included; none when neither was sent.
+pub(in crate::run) async fn resolve(
+    job: &Job,
+    given: &Given,
+) -> Result<Option<Result<Value, FieldError>>, Refusal> {
+    let id = given.get("estimate_point_id");
+    if id.is_some_and(Value::is_null) {
+        return Ok(Some(Ok(Value::Null)));
+    }
+    let value = given.get("estimate").and_then(Value::as_str);
+    let member = if value.is_some() { "estimate" } else { "estimate_point_id" };
+    if id.is_none() && value.is_none() {
+        return Ok(None);
+    }
+    let Some(estimate) = job.card()?.estimate else {
+        return Ok(Some(Err(FieldError::new(member, "this project has no active estimate"))));
+    };
+    match value {
+        // Whether the point belongs to the project is v1's to say (`estimates_create_foreign_point`).
+        None => Ok(id.cloned().map(Ok)),
+        Some(value) => by_value(job, estimate, value).await.map(Some),
+    }
+}
+
+async fn by_value(job: &Job, estimate: Uuid, value: &str) -> Result<Result<Value, FieldError>, Refusal> {
+    let wanted = value.trim().to_lowercase();
+    let mut hits: Vec<Uuid> = Vec::new();
+    for point in shown_points(job).await? {
+        let of_value = point.value.is_some_and(|value| value.trim().to_lowercase() == wanted);
+        if let Some(id) = point.id.filter(|id| of_value && point.estimate == Some(estimate) && !hits.contains(id)) {
+            hits.push(id);
+        }
+    }
+    Ok(match hits.as_slice() {
+        [id] => Ok(id.to_string().into()),
+        [] => Err(FieldError::new(
+            "estimate",
+            "no work item shows a point of this value, so it cannot be looked up; use estimate_point_id",
+        )),
+        _ => Err(FieldError::new("estimate", "names several points; use estimate_point_id")),
+    })
+}
+
+async fn shown_points(job: &Job) -> Result<Vec<Point>, Refusal> {
+    let path = job.collection_path(job.work_items()?)?;
+    let pages = job.runner.client.read_all(job.key(), &path, QUERY, &job.call.ctx).await.map_err(Refusal::from)?;
+    let mut points = Vec::new();
+    for page in &pages {
+        for row in incoming::rows(Rows::Paged, page).map_err(|fault| bad_data(&fault))? {
+            let row: Row = serde_json::from_str(row.get()).map_err(Refusal::internal)?;
+            points.extend(row.estimate_point.filter(|point| point.id.is_some()));
+        }
+    }
+    Ok(points)
+}

@@ -1,0 +1,258 @@
+//! What `expand` adds to work items, for one item or a page of them at once.
+//!
+//! v1's own `expand` replaces ids, turns null into `{}` and leaves a parent without its name (traps 49, 50), so
+//! expansions are put together here: from the kept states, labels and people of the project, and for parents
+//! from the items at hand, the index, or v1. Whatever the size of the page, states, labels and people cost one
+//! read each when they are not kept, parents a few single reads or one walk through the list.
+
+use crate::plan::{Operation, Rows};
+use crate::refusal::Refusal;
+use crate::run::collection::Collection;
+use crate::run::items::fields;
+use crate::run::job::Job;
+use crate::run::v1_faults::bad_data;
+use crate::run::{list, outlook};
+use crate::store::{ItemValues, ProjectItems};
+use crate::translate::work_items::{self, CustomFields, Item};
+use crate::translate::{Held, incoming, members};
+use crate::v2::{Reply, query};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::collections::{HashMap, HashSet};
+use uuid::Uuid;
+
+/// Unknown parents that are read one by one; more of them are found by one walk through the list.
+const SINGLE_READS: usize = 3;
+/// Calls for the people of a project, with nothing kept (trap 52).
+const ROSTER_CALLS: usize = 2;
+const ROWS: &str = "fields=id,name,sequence_id,parent&expand=parent";
+const CHILD: &str = "fields=id,parent&expand=parent";
+
+/// The reply with one work item and its custom values, expanded as the query asks.
+pub(in crate::run) async fn reply(job: &Job, item: &Item, recorded: &ProjectItems) -> Result<Reply, Refusal> {
+    let values = job.own_values(item.id, recorded).await?;
+    let shown = fields::custom_fields(job, recorded.types.get(&item.id).copied(), &values).await?;
+    written(job, item, recorded, CustomFields::Shown(&shown), &values).await
+}
+
+/// The reply with one work item without its custom values, expanded as the query asks.
+pub(in crate::run) async fn reply_without_values(
+    job: &Job,
+    item: &Item,
+    recorded: &ProjectItems,
+) -> Result<Reply, Refusal> {
+    let values = job.own_values(item.id, recorded).await?;
+    written(job, item, recorded, CustomFields::Hidden, &values).await
+}
+
+async fn written(
+    job: &Job,
+    item: &Item,
+    recorded: &ProjectItems,
+    custom_fields: CustomFields<'_>,
+    values: &ItemValues,
+) -> Result<Reply, Refusal> {
+    let wanted = wanted(job)?;
+    let type_id = recorded.types.get(&item.id).copied();
+    let mut shape = work_items::write(item, &job.card()?.identifier, type_id, custom_fields);
+    for added in expand(job, std::slice::from_ref(item), recorded, &wanted).await? {
+        shape.extend(added);
+    }
+    let json = serde_json::to_vec(&shape).map_err(Refusal::internal)?;
+    let version = job.item_version(item, recorded, values)?;
+    Ok(job.record_reply(json.into()).of_version(version))
+}
+
+/// What the query asks to be expanded.
+///
+/// # Errors
+/// `validation_error` on `expand` for an unknown value.
+pub(in crate::run) fn wanted(job: &Job) -> Result<Vec<usize>, Refusal> {
+    query::read_single(declaring(job), &job.call.parameters)
+}
+
+/// How many calls expanding the answer can take, with nothing kept.
+///
+/// # Errors
+/// As [`wanted`].
+pub(in crate::run) fn calls(job: &Job) -> Result<usize, Refusal> {
+    let names = &declaring(job).expand;
+    let of = |name: &String| match name.as_str() {
+        "type" => 0,
+        "assignees" => ROSTER_CALLS,
+        _ => 1,
+    };
+    Ok(wanted(job)?.into_iter().filter_map(|index| names.get(index)).map(of).sum())
+}
+
+/// The operation that declares what can be expanded.
+fn declaring(job: &Job) -> &Operation {
+    outlook::expanding(job.runner.plan(), job.operation())
+}
+
+/// For each of `items`, the keys that `wanted` (indices into the operation's `expand`) adds.
+///
+/// # Errors
+/// When one of the reads fails.
+pub(in crate::run) async fn expand(
+    job: &Job,
+    items: &[Item],
+    recorded: &ProjectItems,
+    wanted: &[usize],
+) -> Result<Vec<Map<String, Value>>, Refusal> {
+    let declaring = &declaring(job).expand;
+    let mut added = vec![Map::new(); items.len()];
+    for name in wanted.iter().filter_map(|&index| declaring.get(index)) {
+        let values = match name.as_str() {
+            "state" => states(job, items).await?,
+            "labels" => labels(job, items).await?,
+            "assignees" => assignees(job, items).await?,
+            "parent" => parents(job, items).await?,
+            "type" => fields::expanded(job, items, recorded).await?,
+            other => return Err(Refusal::internal(format!("nothing expands {other}"))),
+        };
+        for (keys, value) in added.iter_mut().zip(values) {
+            keys.insert(name.clone(), value);
+        }
+    }
+    Ok(added)
+}
+
+async fn states(job: &Job, items: &[Item]) -> Result<Vec<Value>, Refusal> {
+    let all = of(job, "states", items, |item| std::slice::from_ref(&item.state)).await?;
+    let leaf = |held: &Held| leaf(held, &["id", "name", "color", "group"]);
+    Ok(items.iter().map(|item| all.get(item.state).map_or(Value::Null, |held| leaf(held))).collect())
+}
+
+/// Labels that v1 no longer lists are deleted ones and left out.
+async fn labels(job: &Job, items: &[Item]) -> Result<Vec<Value>, Refusal> {
+    let all = of(job, "labels", items, |item| &item.labels).await?;
+    let leaf = |held: &Held| leaf(held, &["id", "name", "color"]);
+    let of_item = |item: &Item| item.labels.iter().filter_map(|id| all.get(*id)).map(|held| leaf(held)).collect();
+    Ok(items.iter().map(of_item).collect())
+}
+
+/// A collection that holds all ids `named` by the items, as far as v1 lists them; not read for none.
+async fn of<'i>(
+    job: &Job,
+    resource: &str,
+    items: &'i [Item],
+    named: impl Fn(&'i Item) -> &'i [Uuid],
+) -> Result<std::sync::Arc<Collection>, Refusal> {
+    let ids: HashSet<Uuid> = items.iter().flat_map(|item| named(item).iter().copied()).collect();
+    if ids.is_empty() {
+        return Ok(std::sync::Arc::default());
+    }
+    list::load_with(job, job.resource_named(resource)?, |all| ids.iter().all(|id| all.get(*id).is_some())).await
+}
+
+fn leaf(held: &Held, keys: &[&str]) -> Value {
+    let record = held.v2_members();
+    keys.iter().map(|key| ((*key).to_owned(), record.get(*key).cloned().unwrap_or_default())).collect()
+}
+
+/// People v1 no longer lists in the project are left out.
+async fn assignees(job: &Job, items: &[Item]) -> Result<Vec<Value>, Refusal> {
+    let ids: HashSet<Uuid> = items.iter().flat_map(|item| item.assignees.iter().copied()).collect();
+    if ids.is_empty() {
+        return Ok(vec![json!([]); items.len()]);
+    }
+    let known = |people: &[members::Person]| ids.iter().all(|id| people.iter().any(|person| person.id == *id));
+    let people = job.project_people_with(known).await?;
+    let people: HashMap<Uuid, Value> =
+        people.iter().filter(|person| ids.contains(&person.id)).map(|p| (p.id, members::shown(p))).collect();
+    let of_item = |item: &Item| item.assignees.iter().filter_map(|id| people.get(id).cloned()).collect();
+    Ok(items.iter().map(of_item).collect())
+}
+
+async fn parents(job: &Job, items: &[Item]) -> Result<Vec<Value>, Refusal> {
+    let mut known: HashMap<Uuid, Value> = HashMap::new();
+    let mut unknown: Vec<(Uuid, Uuid)> = Vec::new();
+    for (id, child) in items.iter().filter_map(|item| Some((item.parent?, item.id))) {
+        if known.contains_key(&id) || unknown.iter().any(|(asked, _)| *asked == id) {
+            continue;
+        }
+        match items.iter().find(|item| item.id == id).cloned().or_else(|| job.vouched(id)) {
+            Some(item) => drop(known.insert(id, parent(id, &item.name, item.sequence_id))),
+            None => unknown.push((id, child)),
+        }
+    }
+    if unknown.len() > SINGLE_READS {
+        known.extend(walk(job, &unknown).await?);
+    } else {
+        for (id, child) in unknown {
+            known.insert(id, read(job, id, child).await?);
+        }
+    }
+    let of_item = |item: &Item| item.parent.and_then(|id| known.get(&id).cloned()).unwrap_or_default();
+    Ok(items.iter().map(of_item).collect())
+}
+
+fn parent(id: Uuid, name: &str, sequence_id: i64) -> Value {
+    json!({"id": id, "name": name, "sequence_id": sequence_id})
+}
+
+/// One parent. Of one that v1 hides the store knows the name when it was archived through the gateway; else it is
+/// shown by its child alone, without a name (trap 50, `lists_expand_parent`).
+async fn read(job: &Job, id: Uuid, child: Uuid) -> Result<Value, Refusal> {
+    match job.read_item(id).await {
+        Ok(item) => Ok(parent(id, &item.name, item.sequence_id)),
+        Err(Refusal::NotFound { .. }) => {
+            if let Some((name, number)) = job.runner.store.archived_names(&[id]).await?.get(&id) {
+                return Ok(parent(id, name, *number));
+            }
+            let child = job.read_record_fields(job.work_items()?, child, CHILD).await?;
+            let row = Row::deserialize(&child).map_err(Refusal::internal)?;
+            Ok(row.hidden_parent().map(|(_, value)| value).unwrap_or_default())
+        }
+        Err(other) => Err(other),
+    }
+}
+
+#[derive(Deserialize)]
+struct Row {
+    id: Uuid,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    sequence_id: i64,
+    parent: Option<Above>,
+}
+
+/// An expanded null is an object without id (trap 49, `items_get_expand_nulls`).
+#[derive(Deserialize)]
+struct Above {
+    id: Option<Uuid>,
+    sequence_id: Option<i64>,
+}
+
+impl Row {
+    fn hidden_parent(&self) -> Option<(Uuid, Value)> {
+        let above = self.parent.as_ref()?;
+        Some((above.id?, parent(above.id?, "", above.sequence_id?)))
+    }
+}
+
+/// All of `wanted` by one walk: live ones are rows themselves, hidden ones stand beside their children.
+async fn walk(job: &Job, wanted: &[(Uuid, Uuid)]) -> Result<HashMap<Uuid, Value>, Refusal> {
+    let path = job.collection_path(job.work_items()?)?;
+    let pages = job.runner.client.read_all(job.key(), &path, ROWS, &job.call.ctx).await.map_err(Refusal::from)?;
+    let wanted: HashSet<Uuid> = wanted.iter().map(|(id, _)| *id).collect();
+    let (mut live, mut hidden) = (HashMap::new(), HashMap::new());
+    for page in &pages {
+        for row in incoming::rows(Rows::Paged, page).map_err(|fault| bad_data(&fault))? {
+            let row: Row = serde_json::from_str(row.get()).map_err(Refusal::internal)?;
+            hidden.extend(row.hidden_parent().filter(|(id, _)| wanted.contains(id)));
+            if wanted.contains(&row.id) {
+                live.insert(row.id, parent(row.id, &row.name, row.sequence_id));
+            }
+        }
+    }
+    let unseen: Vec<Uuid> = wanted.iter().filter(|id| !live.contains_key(*id)).copied().collect();
+    if !unseen.is_empty() {
+        let names = job.runner.store.archived_names(&unseen).await?;
+        hidden.extend(names.iter().map(|(id, (name, number))| (*id, parent(*id, name, *number))));
+    }
+    hidden.extend(live);
+    Ok(hidden)
+}

@@ -1,0 +1,202 @@
+//! Type and custom values in the body of a work item, judged before anything is written (O34–O39).
+
+use super::{records, types};
+use crate::catalogue::values::{self, Wish};
+use crate::catalogue::{Applicable, Catalogue};
+use crate::refusal::{FieldError, FieldErrors, Refusal};
+use crate::run::Job;
+use crate::store::{Element, OwnWrite, TypeChange};
+use crate::translate::html;
+use crate::v2::body::Given;
+use serde_json::{Map, Value};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// What a body asks of the own store.
+#[derive(Debug, Default)]
+pub(in crate::run) struct Asked {
+    /// What is to be stored.
+    pub own: OwnWrite,
+    /// What is wrong.
+    pub errors: FieldErrors,
+    /// Properties something is wrong with.
+    faulty: HashSet<Uuid>,
+}
+
+/// A value on its way: its property, the field to blame, the elements wished for.
+struct Wished {
+    property: Arc<Applicable>,
+    /// Sent by the client; else a default, which may not hold any more and is then left out.
+    sent: bool,
+    wishes: Vec<Wish>,
+}
+
+/// Judges what was sent: for a create when `stored` is none, else for the item whose type it tells.
+///
+/// # Errors
+/// When a look-up fails; faults of the body are in the answer.
+pub(in crate::run) async fn ask(job: &Job, given: &Given, stored: Option<Option<Uuid>>) -> Result<Asked, Refusal> {
+    let fields = given.get("custom_fields").and_then(Value::as_object);
+    let says_nothing = !given.contains_key("type") && !given.contains_key("type_id");
+    if stored.is_some() && says_nothing && fields.is_none_or(Map::is_empty) {
+        return Ok(Asked::default());
+    }
+    let (catalogue, project) = (job.definitions().await?, job.card()?.id);
+    let mut asked = Asked::default();
+    let type_id = match types::asked(&catalogue, project, given, stored.flatten()) {
+        Ok(Some(type_id)) => {
+            if type_id.is_some() || stored.is_some() {
+                asked.own.type_id = TypeChange::Set(type_id);
+            }
+            type_id
+        }
+        Ok(None) => match stored {
+            Some(kept) => kept,
+            None => {
+                let default = catalogue.default_type(project, job.mode(&catalogue)).map(|kind| kind.id);
+                if default.is_some() {
+                    asked.own.type_id = TypeChange::Set(default);
+                }
+                default
+            }
+        },
+        Err(error) => {
+            // Which properties there are depends on the type, so nothing can be said about values.
+            asked.errors.push(error);
+            return Ok(asked);
+        }
+    };
+    let applicable = type_id.map(|id| catalogue.applicable(project, id)).unwrap_or_default();
+    let applicable: Vec<_> = applicable.into_iter().map(Arc::new).collect();
+    let mut wished = wished(&catalogue, project, type_id, &applicable, fields, &mut asked);
+    if stored.is_none() {
+        wished.extend(omitted(&applicable, fields));
+    }
+    keep(job, wished, &mut asked).await?;
+    if stored.is_none() {
+        require(&applicable, &mut asked);
+    }
+    Ok(asked)
+}
+
+/// What was sent, by property.
+fn wished(
+    catalogue: &Catalogue,
+    project: Uuid,
+    type_id: Option<Uuid>,
+    applicable: &[Arc<Applicable>],
+    fields: Option<&Map<String, Value>>,
+    asked: &mut Asked,
+) -> Vec<Wished> {
+    let Some(fields) = fields.filter(|fields| !fields.is_empty()) else { return Vec::new() };
+    if catalogue.types_on_project(project).is_empty() {
+        asked.errors.add("custom_fields", "custom properties are not switched on in this project");
+        return Vec::new();
+    }
+    let mut wished = Vec::new();
+    let by_name: HashMap<&str, &Arc<Applicable>> =
+        applicable.iter().rev().map(|one| (one.property.name.as_str(), one)).collect();
+    for (name, value) in fields {
+        let field = format!("custom_fields.{name}");
+        let Some(property) = by_name.get(name.as_str()).copied() else {
+            let why = match type_id {
+                Some(_) => "is no custom property of the work item's type",
+                None => "cannot be set on a work item without a type",
+            };
+            asked.errors.add(field, why);
+            continue;
+        };
+        match values::written(property, value) {
+            Ok(wishes) => wished.push(Wished { property: Arc::clone(property), sent: true, wishes }),
+            Err(faults) => {
+                asked.faulty.insert(property.property.id);
+                asked.errors.extend(faults.into_iter().map(|(index, message)| match index {
+                    Some(index) => FieldError::new(format!("{field}.{index}"), message),
+                    None => FieldError::new(&field, message),
+                }));
+            }
+        }
+    }
+    wished
+}
+
+/// Defaults of what a create does not say.
+fn omitted<'a>(
+    applicable: &'a [Arc<Applicable>],
+    fields: Option<&'a Map<String, Value>>,
+) -> impl Iterator<Item = Wished> + 'a {
+    let sent = move |one: &Arc<Applicable>| fields.is_some_and(|fields| fields.contains_key(&one.property.name));
+    let silent = applicable.iter().filter(move |one| !sent(one));
+    let default =
+        |one: &Arc<Applicable>| Wished { property: Arc::clone(one), sent: false, wishes: values::defaults(one) };
+    silent.map(default).filter(|wished| !wished.wishes.is_empty())
+}
+
+/// Looks up what values stand for, and keeps them.
+async fn keep(job: &Job, wished: Vec<Wished>, asked: &mut Asked) -> Result<(), Refusal> {
+    let named = wished.iter().flat_map(|one| &one.wishes).filter_map(|wish| match wish {
+        Wish::Person(named) => Some(named.clone()),
+        _ => None,
+    });
+    let people = records::people(job, &named.collect::<Vec<_>>()).await?;
+    let people = records::Named::of(&people);
+    for Wished { property, sent, wishes } in wished {
+        let mut seen = HashSet::new();
+        let mut elements: Vec<Element> = Vec::with_capacity(wishes.len());
+        for (index, wish) in wishes.into_iter().enumerate() {
+            let of = |id: Uuid, option| Element { value: id.to_string().into(), option };
+            let is_record = matches!(wish, Wish::Option(_) | Wish::Person(_) | Wish::Item(_));
+            let found = match wish {
+                Wish::Plain(value) => Ok(Some(Element { value, option: None })),
+                Wish::Option(id) => Ok(Some(of(id, Some(id)))),
+                Wish::Html(text) => job
+                    .heavily(text.len(), move || html::sanitise(&text))
+                    .await?
+                    .map(|kept| (!kept.trim().is_empty()).then(|| Element { value: kept.into(), option: None })),
+                Wish::Person(named) => match people.find(&named) {
+                    Some(person) => Ok(Some(of(person.id, None))),
+                    None => Err(format!("names no member of this project: {named}")),
+                },
+                Wish::Item(named) => match records::item(job, &named).await? {
+                    Some(item) => Ok(Some(of(item.id, None))),
+                    None => Err(format!("names no live work item of this project: {named}")),
+                },
+            };
+            match found {
+                Ok(Some(element)) => {
+                    // The same record under its id and its name is still one.
+                    if !is_record || seen.insert(element.value.to_string()) {
+                        elements.push(element);
+                    }
+                }
+                Ok(None) => {}
+                Err(_) if !sent => {}
+                Err(message) => {
+                    let name = &property.property.name;
+                    let field = match property.is_multi {
+                        true => format!("custom_fields.{name}.{index}"),
+                        false => format!("custom_fields.{name}"),
+                    };
+                    asked.faulty.insert(property.property.id);
+                    asked.errors.add(field, message);
+                }
+            }
+        }
+        asked.own.values.push((property.property.id, elements));
+    }
+    Ok(())
+}
+
+/// What a new item must have, it has by what was sent or by default (O39).
+fn require(applicable: &[Arc<Applicable>], asked: &mut Asked) {
+    for one in applicable.iter().filter(|one| one.is_required) {
+        let field = format!("custom_fields.{}", one.property.name);
+        let valued = asked.own.values.iter().any(|(id, elements)| *id == one.property.id && !elements.is_empty());
+        if !valued && !asked.faulty.contains(&one.property.id) {
+            asked.errors.add(field, "is required");
+        }
+    }
+    // Nothing to clear on what is new.
+    asked.own.values.retain(|(_, elements)| !elements.is_empty());
+}

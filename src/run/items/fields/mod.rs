@@ -1,0 +1,24 @@
+//! Types and custom values of work items: what v1 does not have of them, joined with what it shows.
+//!
+//! `asked` reads them from a body, `shown` writes them into answers, `types` knows the types of a project,
+//! `begun` notes writes that concern v1 and the store, `settle` ends those whose answer was lost, `pass` does so
+//! at start with the gateway's own key, `missing` marks what v1 does not show any more.
+//!
+//! May use: what `run` may use.
+
+mod asked;
+mod begun;
+mod missing;
+mod pass;
+mod records;
+mod settle;
+mod shown;
+mod types;
+
+pub(in crate::run) use asked::{Asked, ask};
+pub(in crate::run) use begun::Begun;
+pub(in crate::run) use missing::compare;
+pub use pass::settle_left_open;
+pub(in crate::run) use settle::{Looking, Newest, gone, newest, recorded, settle_all, unsettled};
+pub(in crate::run) use shown::custom_fields;
+pub(in crate::run) use types::expanded;

@@ -1,0 +1,334 @@
+//! Ends writes whose request could not: from what v1 shows of the item now.
+//!
+//! A request that is about to show an item settles what is open about it first, so that nobody sees the half of
+//! a write. Writes whose request still runs are waited for. What v1 does not decide is reported, and the item
+//! answers `store_unavailable` until it is decided by a write of its type or values, or by an operator.
+
+use crate::context::Context;
+use crate::index::Index;
+use crate::plan::Rows;
+use crate::refusal::Refusal;
+use crate::run::Job;
+use crate::run::v1_faults::bad_data;
+use crate::store::{Intent, IntentKind, IntentState, ProjectItems, Settled, Store};
+use crate::translate::work_items::{self, Item};
+use crate::translate::{incoming, work_items_write};
+use crate::v1::{V1Request, V1Response};
+use crate::v2::time::Micros;
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::time::{Duration, Instant};
+use uuid::Uuid;
+
+/// How far v1's clock may be behind or ahead of ours.
+const SKEW: Micros = 5_000_000;
+/// Longest wait for a request that is still at work, and the pause between two looks.
+const PATIENCE: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(20);
+/// Rows read at once of the newest items.
+const PAGE: usize = 1000;
+
+/// Where the items at hand come from, and what is wanted of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::run) enum Looking {
+    /// Read from v1 just now.
+    Read,
+    /// Rows of an index, which may be a little older.
+    Indexed,
+    /// About to be written with a type or values of their own, which decides what v1 cannot.
+    Deciding,
+}
+
+/// What v1 showed of an item in a list.
+#[derive(Debug, Clone, Deserialize)]
+pub(in crate::run) struct Newest {
+    pub(in crate::run) id: Uuid,
+    pub(in crate::run) name: String,
+    #[serde(deserialize_with = "work_items::present")]
+    pub(in crate::run) created_by: Option<Uuid>,
+    #[serde(deserialize_with = "work_items::instant")]
+    pub(in crate::run) created_at: Micros,
+}
+
+impl Newest {
+    fn of(item: &Item) -> Self {
+        Self { id: item.id, name: item.name.clone(), created_by: item.created_by, created_at: item.created_at }
+    }
+}
+
+/// What is recorded about the project of the call, with nothing open about `items` any more.
+///
+/// # Errors
+/// `store_unavailable` while a write about one of them is not settled.
+pub(in crate::run) async fn recorded(job: &Job, items: &[Item], looking: Looking) -> Result<ProjectItems, Refusal> {
+    let (store, project) = (&job.runner.store, job.card()?.id);
+    let began = Instant::now();
+    loop {
+        let recorded = store.project_items(project).await?;
+        let open: Vec<&Intent> =
+            recorded.open.iter().filter(|intent| concerns(job, intent, items, &recorded)).collect();
+        if job.call.ctx.meter.is_stale() {
+            // Older data decide nothing.
+            return if open.is_empty() { Ok(recorded) } else { Err(unsettled()) };
+        }
+        if open.is_empty() {
+            returned(job, items, &recorded).await?;
+            return Ok(recorded);
+        }
+        if open.iter().any(|intent| store.is_running(intent, late(job) + SKEW)) {
+            if began.elapsed() > PATIENCE {
+                return Err(unsettled());
+            }
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        }
+        let mut tolerated = 0;
+        for intent in &open {
+            let item = items.iter().find(|item| Some(item.id) == intent.item);
+            let settled = match item {
+                Some(item) => shown(job, intent, item, looking == Looking::Indexed).await?,
+                None => created(job, intent, &recorded).await?,
+            };
+            match (looking, intent.state) {
+                _ if settled => {}
+                // The client says what the item is to be: the older write is over, or is not this item's.
+                (Looking::Deciding, IntentState::Conflicting) => {
+                    store.settle_left(intent, Settled::Dropped).await?;
+                }
+                (Looking::Deciding, IntentState::Ambiguous) => tolerated += 1,
+                _ => return Err(unsettled()),
+            }
+        }
+        if tolerated == open.len() {
+            return Ok(recorded);
+        }
+    }
+}
+
+/// Settles everything open in the project, and tells whether anything about an item that exists is left.
+///
+/// # Errors
+/// When v1 or the store cannot be asked.
+pub(in crate::run) async fn settle_all(job: &Job) -> Result<bool, Refusal> {
+    let recorded = job.runner.store.project_items(job.card()?.id).await?;
+    let mut left = false;
+    for intent in recorded.open.iter() {
+        if job.runner.store.is_running(intent, late(job) + SKEW) {
+            continue;
+        }
+        left |= match intent.item {
+            Some(id) => match Box::pin(job.read_item(id)).await {
+                Ok(item) => !shown(job, intent, &item, false).await?,
+                // Its end was seen by the read itself.
+                Err(Refusal::NotFound { .. }) => false,
+                Err(refusal) => return Err(refusal),
+            },
+            None => !created(job, intent, &recorded).await? && intent.state == IntentState::Ambiguous,
+        };
+    }
+    Ok(left)
+}
+
+/// v1 shows no such live item to a single read: a delete that was under way has happened; anything else
+/// recorded about it is kept, because it may return.
+pub(in crate::run) async fn gone(job: &Job, id: Uuid) {
+    if let Err(refusal) = try_gone(job, id).await {
+        tracing::warn!(item = %id, code = refusal.code(), "the absence of an item could not be noted");
+    }
+}
+
+async fn try_gone(job: &Job, id: Uuid) -> Result<(), Refusal> {
+    let Some(card) = &job.call.card else { return Ok(()) };
+    let store = &job.runner.store;
+    let recorded = store.project_items(card.id).await?;
+    if !recorded.known.contains(&id) {
+        return Ok(());
+    }
+    let mut about = recorded.open.iter().filter(|intent| intent.item == Some(id));
+    if let Some(intent) = about.find(|intent| intent.kind == IntentKind::Delete) {
+        if !store.is_running(intent, late(job) + SKEW) {
+            store.settle_left(intent, Settled::Purged(id)).await?;
+        }
+    } else if !recorded.missing.contains(&id) && !recorded.archived.contains(&id) {
+        store.mark_missing(card.id, &[id], &[], Timestamp::now().as_microsecond()).await?;
+    }
+    Ok(())
+}
+
+/// Items that are shown are not missing.
+async fn returned(job: &Job, items: &[Item], recorded: &ProjectItems) -> Result<(), Refusal> {
+    if recorded.missing.is_empty() {
+        return Ok(());
+    }
+    let back: Vec<Uuid> = items.iter().map(|item| item.id).filter(|id| recorded.missing.contains(id)).collect();
+    if !back.is_empty() {
+        job.runner.store.mark_missing(job.card()?.id, &[], &back, Micros::MAX).await?;
+    }
+    Ok(())
+}
+
+/// Whether an open write is, or may be, about one of these items.
+fn concerns(job: &Job, intent: &Intent, items: &[Item], recorded: &ProjectItems) -> bool {
+    items.iter().any(|item| match intent.kind {
+        IntentKind::Update | IntentKind::Delete => intent.item == Some(item.id),
+        IntentKind::Create => !recorded.known.contains(&item.id) && matches(intent, &Newest::of(item), late(job)),
+    })
+}
+
+/// Whether an item may be what a create made: the same creator and name, made in its time.
+fn matches(intent: &Intent, item: &Newest, late: Micros) -> bool {
+    let name = intent.sent.get("name").and_then(Value::as_str).unwrap_or_default();
+    item.created_by == Some(intent.user)
+        && item.name.trim() == name.trim()
+        && (intent.began_at - SKEW..=intent.began_at + late + SKEW).contains(&item.created_at)
+}
+
+/// Settles a change or an end of an item that v1 shows; `lagging` when it may be a little older than now.
+async fn shown(job: &Job, intent: &Intent, item: &Item, lagging: bool) -> Result<bool, Refusal> {
+    let store = &job.runner.store;
+    let freshness = if lagging { micros(job.runner.indexes.freshness()) } else { 0 };
+    let is_late = Timestamp::now().as_microsecond() - intent.began_at > late(job) + freshness;
+    let settled = match (intent.kind, of_update(intent, item)) {
+        (IntentKind::Update, Evidence::Done) => Settled::Done(item.id),
+        (IntentKind::Update, Evidence::Otherwise) if is_late => {
+            report(store, intent, IntentState::Conflicting).await?;
+            return Ok(false);
+        }
+        (_, Evidence::Unchanged) if is_late => Settled::Dropped,
+        (IntentKind::Delete, _) if is_late => Settled::Dropped,
+        _ => return Ok(false),
+    };
+    store.settle_left(intent, settled).await?;
+    tracing::info!(intent = %intent.id, item = %item.id, ?settled, "a write whose answer was lost is settled");
+    Ok(true)
+}
+
+/// What an item tells about a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Evidence {
+    /// It shows what was sent.
+    Done,
+    /// It is as it was before.
+    Unchanged,
+    /// It was changed, but does not show what was sent.
+    Otherwise,
+}
+
+fn of_update(intent: &Intent, item: &Item) -> Evidence {
+    let none = Map::new();
+    let mut body = intent.sent.get("body").and_then(Value::as_object).unwrap_or(&none).clone();
+    let before = intent.sent.get("before").and_then(Value::as_i64).unwrap_or_default();
+    work_items_write::keep_changes(&mut body, item);
+    let unseen = ["description_html", "estimate_point"];
+    let differs = body.keys().any(|key| !unseen.contains(&key.as_str()));
+    // What is not shown of an item leaves its mark in the time of the last change alone.
+    let all_shown = body.is_empty();
+    if !differs && (all_shown || item.updated_at > before) {
+        Evidence::Done
+    } else if item.updated_at <= before {
+        Evidence::Unchanged
+    } else {
+        Evidence::Otherwise
+    }
+}
+
+/// Binds a create to the one item it can have made; false when there is none yet, or several.
+async fn created(job: &Job, intent: &Intent, recorded: &ProjectItems) -> Result<bool, Refusal> {
+    let newest = newest(job, intent.began_at - SKEW).await?;
+    bind(job, intent, recorded, &newest).await
+}
+
+async fn bind(job: &Job, intent: &Intent, recorded: &ProjectItems, items: &[Newest]) -> Result<bool, Refusal> {
+    let store = &job.runner.store;
+    let may_be =
+        |intent: &Intent, item: &Newest| !recorded.known.contains(&item.id) && matches(intent, item, late(job));
+    let candidates: Vec<&Newest> = items.iter().filter(|item| may_be(intent, item)).collect();
+    let [only] = candidates.as_slice() else {
+        if candidates.len() > 1 {
+            report(store, intent, IntentState::Ambiguous).await?;
+        }
+        return Ok(false);
+    };
+    // Another create with other values may have made it just as well.
+    let creates = recorded.open.iter().filter(|other| other.kind == IntentKind::Create && other.id != intent.id);
+    if creates.clone().any(|other| may_be(other, only) && other.own != intent.own) {
+        report(store, intent, IntentState::Ambiguous).await?;
+        return Ok(false);
+    }
+    let bound = store.settle_left(intent, Settled::Done(only.id)).await?;
+    if bound {
+        tracing::info!(intent = %intent.id, item = %only.id, "a new item whose answer was lost has its values");
+    }
+    Ok(bound)
+}
+
+/// Drops creates that made nothing: `index` was read after v1 could still have carried them out.
+///
+/// # Errors
+/// When the store cannot be written.
+pub(super) async fn drop_unmade(job: &Job, index: &Index, recorded: &ProjectItems) -> Result<(), Refusal> {
+    let now = Timestamp::now().as_microsecond();
+    let settled_by = 2 * late(job) + micros(job.runner.indexes.freshness()) + SKEW;
+    for intent in recorded.open.iter().filter(|intent| intent.kind == IntentKind::Create) {
+        if now - intent.began_at < settled_by || job.runner.store.is_running(intent, settled_by) {
+            continue;
+        }
+        let made = index.items().any(|item| matches(intent, &Newest::of(&item), late(job)));
+        if !made {
+            job.runner.store.settle_left(intent, Settled::Dropped).await?;
+            tracing::warn!(intent = %intent.id, "a new item was never made by v1; its values are dropped");
+        }
+    }
+    Ok(())
+}
+
+/// Items of the project made since `since`, newest first.
+pub(in crate::run) async fn newest(job: &Job, since: Micros) -> Result<Vec<Newest>, Refusal> {
+    let path = job.collection_path(job.work_items()?)?;
+    let query = "order_by=-created_at&fields=id,name,created_by,created_at";
+    let ctx: &Context = &job.call.ctx;
+    let request = V1Request::get(path.clone(), format!("per_page={PAGE}&{query}"));
+    let answer = job.runner.client.ask(job.key(), request, ctx).await;
+    let answer: V1Response = answer.map_err(|refusal| job.after_refused_read(refusal))?;
+    if answer.status != 200 {
+        return Err(job.after_refused_read(Refusal::not_found()));
+    }
+    let first = read(&answer.body)?;
+    let reaches = first.len() < PAGE || first.last().is_some_and(|row| row.created_at < since);
+    if reaches {
+        return Ok(first);
+    }
+    let pages = job.runner.client.read_all(job.key(), &path, query, ctx).await.map_err(Refusal::from)?;
+    let mut all = Vec::new();
+    for page in &pages {
+        all.extend(read(page)?);
+    }
+    Ok(all)
+}
+
+fn read(page: &[u8]) -> Result<Vec<Newest>, Refusal> {
+    let rows = incoming::rows(Rows::Paged, page).map_err(|fault| bad_data(&fault))?;
+    rows.iter().map(|row| serde_json::from_str(row.get()).map_err(Refusal::internal)).collect()
+}
+
+async fn report(store: &Store, intent: &Intent, state: IntentState) -> Result<(), Refusal> {
+    if intent.state != state {
+        tracing::warn!(intent = %intent.id, state = state.word(), "a write whose answer was lost is not decided");
+        store.report_intent(intent, state).await?;
+    }
+    Ok(())
+}
+
+fn late(job: &Job) -> Micros {
+    micros(job.runner.settings.late_write)
+}
+
+fn micros(time: Duration) -> Micros {
+    Micros::try_from(time.as_micros()).unwrap_or(Micros::MAX / 4)
+}
+
+/// Half of a write would be shown.
+pub(in crate::run) fn unsettled() -> Refusal {
+    Refusal::StoreUnavailable { cause: "a write about this work item is not settled".into() }
+}

@@ -1,0 +1,115 @@
+//! `custom_fields` of the read shape: values with what stands behind them (O36).
+
+use super::records;
+use crate::catalogue::values::{self, ValueKind};
+use crate::catalogue::{Applicable, PropertyOption};
+use crate::refusal::Refusal;
+use crate::run::Job;
+use crate::store::{Element, ItemValues};
+use crate::translate::members::Person;
+use crate::translate::work_items::Item;
+use serde_json::{Map, Value, json};
+use std::collections::{HashMap, HashSet};
+use uuid::Uuid;
+
+/// Records behind the values of one item.
+struct Behind {
+    people: HashMap<Uuid, Person>,
+    items: HashMap<Uuid, Item>,
+    identifier: String,
+}
+
+/// `values` of an item by property name: of the properties that apply to its type and have a value that can
+/// be read. Costs nothing of v1 unless a value stands for a person or a work item.
+///
+/// # Errors
+/// When the store or a record behind a value cannot be read.
+pub(in crate::run) async fn custom_fields(
+    job: &Job,
+    type_id: Option<Uuid>,
+    values: &ItemValues,
+) -> Result<Map<String, Value>, Refusal> {
+    let Some(type_id) = type_id else { return Ok(Map::new()) };
+    let applicable = job.definitions().await?.applicable(job.card()?.id, type_id);
+    if applicable.is_empty() {
+        return Ok(Map::new());
+    }
+    let behind = behind(job, &applicable, values).await?;
+    let mut shown = Map::new();
+    for one in &applicable {
+        let Some(elements) = values.get(&one.property.id) else { continue };
+        let options: HashMap<Uuid, &PropertyOption> =
+            one.options.iter().map(|offered| (offered.option.id, &*offered.option)).collect();
+        let read: Vec<(Value, Value)> =
+            elements.iter().filter_map(|element| read(one, &options, element, &behind)).collect();
+        if let Some(entry) = entry(one, read) {
+            shown.insert(one.property.name.clone(), entry);
+        }
+    }
+    Ok(shown)
+}
+
+fn entry(one: &Applicable, read: Vec<(Value, Value)>) -> Option<Value> {
+    let has_records = read.iter().any(|(_, detail)| !detail.is_null());
+    let mut read = read.into_iter();
+    let (value, detail) = if one.is_multi {
+        let (values, details): (Vec<Value>, Vec<Value>) = read.unzip();
+        if values.is_empty() {
+            return None;
+        }
+        (Value::Array(values), if has_records { Value::Array(details) } else { Value::Null })
+    } else {
+        // A property that took several values once shows the first.
+        read.next()?
+    };
+    Some(json!({"id": one.property.id, "value": value, "value_detail": detail}))
+}
+
+/// Looks up what the values stand for, all people at once and all work items at once.
+async fn behind(job: &Job, applicable: &[Applicable], values: &ItemValues) -> Result<Behind, Refusal> {
+    let ids = |wanted: ValueKind| -> HashSet<Uuid> {
+        let of_kind = applicable.iter().filter(|one| ValueKind::of(&one.property) == wanted);
+        let elements = of_kind.filter_map(|one| values.get(&one.property.id)).flatten();
+        elements.filter_map(|element| values::record(&element.value)).collect()
+    };
+    let wanted = ids(ValueKind::Person);
+    let people = records::people(job, &wanted.iter().map(Uuid::to_string).collect::<Vec<_>>()).await?;
+    let people = people.iter().filter(|person| wanted.contains(&person.id));
+    Ok(Behind {
+        people: people.map(|person| (person.id, person.clone())).collect(),
+        items: records::items(job, &ids(ValueKind::Item)).await?,
+        identifier: job.card()?.identifier.clone(),
+    })
+}
+
+/// Value and detail of one element; none when it cannot be read as what the property holds now, or the record
+/// is not to be seen any more.
+fn read(
+    one: &Applicable,
+    options: &HashMap<Uuid, &PropertyOption>,
+    element: &Element,
+    behind: &Behind,
+) -> Option<(Value, Value)> {
+    let kind = ValueKind::of(&one.property);
+    let detail = |id: Uuid, name: &str, logo: Value| json!({"id": id, "name": name, "logo_props": logo});
+    match kind {
+        ValueKind::Option => {
+            let id = values::record(&element.value)?;
+            let option = options.get(&id)?;
+            Some((option.name.clone().into(), detail(id, &option.name, option.logo_props.clone())))
+        }
+        ValueKind::Person => {
+            let id = values::record(&element.value)?;
+            let person = behind.people.get(&id)?;
+            let name = person.display_name.as_deref().unwrap_or_default();
+            Some((name.into(), detail(id, name, json!({}))))
+        }
+        ValueKind::Item => {
+            let item = behind.items.get(&values::record(&element.value)?)?;
+            let key = format!("{}-{}", behind.identifier, item.sequence_id);
+            Some((key.into(), detail(item.id, &item.name, json!({}))))
+        }
+        ValueKind::Formula => None,
+        _ => Some((values::plain(kind, &element.value)?, Value::Null)),
+    }
+}

@@ -1,0 +1,111 @@
+//! One work item by its human key.
+//!
+//! v1's look-up knows no project in its path and hides what the caller cannot read behind 403 (trap 2,
+//! `items_key_private_project`); the key's form was checked before (trap 54). Where two live items have one number,
+//! which v1 lets be written, it fails (trap 18, `items_key_of_shared_number`): then the index of the project says
+//! which items have it.
+
+use crate::context::Note;
+use crate::plan::PathTemplate;
+use crate::refusal::Refusal;
+use crate::run::answers::{Matter, Shown};
+use crate::run::job::Job;
+use crate::run::v1_faults::bad_data;
+use crate::translate::Fault;
+use crate::translate::work_items::{self, Item};
+use crate::translate::work_items_key::HumanKey;
+use crate::v1::{V1Request, V1Response};
+use uuid::Uuid;
+
+const PATH: &str = "workspaces/{slug}/work-items/{identifier}/";
+
+/// v1 answered a look-up with an item that it does not name.
+pub(in crate::run) fn another(cause: String) -> Refusal {
+    Refusal::upstream("The service behind answered with another work item than the one asked for.", cause)
+}
+
+fn is_named(item: &Item, key: &HumanKey) -> bool {
+    item.sequence_id == i64::from(key.number)
+}
+
+impl Job {
+    /// The live item with a human key, and the id of its project; none when v1 cannot tell and the index must.
+    ///
+    /// # Errors
+    /// 404 for whatever v1 does not show: unknown, archived, or in a project the caller cannot read.
+    pub(in crate::run) async fn item_by_key(&self, key: &HumanKey) -> Result<Option<(Item, Uuid)>, Refusal> {
+        let request = self.request_by_key(&key.to_string())?;
+        let about = |answer: &V1Response| self.about_key(key, answer);
+        let answer = self.ask_kept(Shown::Key(self.key().id()), request, about).await;
+        let answer = match answer {
+            Err(Refusal::UpstreamFault { .. }) => return Ok(None),
+            outcome => outcome.map_err(|refusal| self.after_refused_read(refusal))?,
+        };
+        match answer.status {
+            200 => {
+                let (item, project) = self.owned_item(&answer.body)?;
+                if !is_named(&item, key) {
+                    let cause = format!("v1 answered {key} with number {}", item.sequence_id);
+                    return Err(another(cause));
+                }
+                Ok(Some((item, project)))
+            }
+            // An unknown or unreachable project is 403 here (`items_key_unknown_project`).
+            403 | 404 => Err(Refusal::not_found()),
+            status => Err(Refusal::upstream("The work item could not be read.", format!("status {status}"))),
+        }
+    }
+
+    /// What the answer to a look-up shows; none when it is not the item that `key` names.
+    fn about_key(&self, key: &HumanKey, answer: &V1Response) -> Option<Vec<Matter>> {
+        let (item, project) = self.owned_item(&answer.body).ok().filter(|(item, _)| is_named(item, key))?;
+        Some(vec![Matter::Workspace(self.slug().into()), Matter::Project(project), Matter::Record(item.id)])
+    }
+
+    /// The live item of this call's project with a human key.
+    ///
+    /// # Errors
+    /// As [`Job::item_by_key`]; 404 also when several items have the key, which then names none of them.
+    pub(in crate::run) async fn own_item_by_key(&self, key: &HumanKey) -> Result<Item, Refusal> {
+        let project = self.card()?.id;
+        match self.item_by_key(key).await? {
+            Some((item, owner)) if owner == project => Ok(item),
+            Some(_) => Err(Refusal::not_found()),
+            None => match self.items_by_number(key).await?.as_slice() {
+                [item] => Ok(item.clone()),
+                _ => Err(Refusal::not_found()),
+            },
+        }
+    }
+
+    /// The live items of this call's project with the number of `key`, by the index; the one created first is first.
+    ///
+    /// # Errors
+    /// Why there is no index to ask.
+    pub(in crate::run) async fn items_by_number(&self, key: &HumanKey) -> Result<Vec<Item>, Refusal> {
+        let scope = self.index_scope()?;
+        let index = self.index(&scope).await.map_err(|refusal| self.after_refused_read(refusal))?;
+        self.call.ctx.meter.note(Note::Index);
+        let mut found = index.by_sequence(key.number.into());
+        found.sort_by_key(|item| (item.created_at, item.id));
+        Ok(found)
+    }
+
+    /// The call that looks `key` up in the workspace of this call.
+    pub(in crate::run) fn request_by_key(&self, key: &str) -> Result<V1Request, Refusal> {
+        let template = PathTemplate::parse(PATH).map_err(Refusal::internal)?;
+        let path = template.fill(|name| if name == "slug" { self.variable("slug") } else { Some(key) });
+        let path = path.ok_or_else(|| Refusal::internal("a look-up outside of workspaces"))?;
+        Ok(V1Request::get(path, format!("{},project", work_items::WHOLE)))
+    }
+
+    /// Reads a v1 record that names its project.
+    pub(in crate::run) fn owned_item(&self, body: &[u8]) -> Result<(Item, Uuid), Refusal> {
+        #[derive(serde::Deserialize)]
+        struct Owner {
+            project: Uuid,
+        }
+        let owner: Owner = serde_json::from_slice(body).map_err(|fault| bad_data(&Fault(fault.to_string())))?;
+        Ok((self.item_of(body)?, owner.project))
+    }
+}

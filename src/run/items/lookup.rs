@@ -1,0 +1,120 @@
+//! Look-ups v1 answers directly although its lists have no filters: an external pair, and a number within the
+//! project. One call each; everything else a list asks for is evaluated on the one row that can match.
+//!
+//! May use: what `run` may use.
+
+use crate::plan::Resource;
+use crate::refusal::Refusal;
+use crate::run::items::key::another;
+use crate::run::job::Job;
+use crate::translate::work_items::Item;
+use crate::v1::V1Request;
+use crate::v2::query::{ListCall, Test};
+use crate::v2::record::Cell;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// What v1 can be asked for directly.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::run) enum Direct {
+    /// `external_id` and `external_source` together.
+    Pair(String, String),
+    /// `sequence_id`.
+    Number(u64),
+}
+
+/// The look-up that answers `call`, when it names one.
+pub(in crate::run) fn wanted(resource: &Resource, call: &ListCall) -> Option<Direct> {
+    let equal = |field: &str| -> Option<&Cell> {
+        let cell = resource.cell_index(field)?;
+        call.conditions.iter().filter(|condition| condition.cell == cell).find_map(|condition| {
+            match &condition.test {
+                Test::AnyOf(cells) if cells.len() == 1 => cells.first(),
+                _ => None,
+            }
+        })
+    };
+    if let Some(Cell::Number(number)) = equal("sequence_id") {
+        return (*number >= 0.0 && number.fract() == 0.0).then_some(Direct::Number(*number as u64));
+    }
+    match (equal("external_id"), equal("external_source")) {
+        (Some(Cell::Text(id)), Some(Cell::Text(source))) => Some(Direct::Pair(id.to_string(), source.to_string())),
+        _ => None,
+    }
+}
+
+/// What a look-up found.
+pub(in crate::run) enum Found {
+    /// The one live item that is meant, or that there is none.
+    Told(Option<Box<Item>>),
+    /// v1 cannot tell which item is meant; the index must.
+    Unclear,
+}
+
+/// Looks up the one live item that is meant.
+pub(in crate::run) async fn find(job: &Job, direct: &Direct) -> Result<Found, Refusal> {
+    let request = match direct {
+        Direct::Pair(id, source) => pair_request(job, id, source)?,
+        Direct::Number(number) => job.request_by_key(&format!("{}-{number}", job.card()?.identifier))?,
+    };
+    let answer = job.runner.client.call(job.key(), request, &job.call.ctx).await;
+    let answer = answer.map_err(|lost| lost.refusal())?;
+    // Two items that share the pair or the number are a 500 (traps 18 and 47,
+    // `items_find_by_shared_external_pair`, `items_key_of_shared_number`).
+    if answer.status == 500 {
+        return Ok(Found::Unclear);
+    }
+    if let Some(refusal) = crate::v1::refusal_of_status(&answer) {
+        return Err(job.after_refused_read(refusal));
+    }
+    match answer.status {
+        200 => of_direct(job, direct, &answer.body).await,
+        404 => Ok(Found::Told(None)),
+        // An identifier that changed meanwhile is refused like an unknown one (`updated_old_key_after_identifier_change`),
+        // and so is a right that was withdrawn: the index asks without an identifier and tells them apart.
+        403 => Ok(Found::Unclear),
+        status => Err(Refusal::upstream("The work item could not be looked up.", format!("status {status}"))),
+    }
+}
+
+/// The item v1 found, when it is the one that was asked for.
+async fn of_direct(job: &Job, direct: &Direct, body: &[u8]) -> Result<Found, Refusal> {
+    let found = match direct {
+        Direct::Pair(..) => live(job, body).await?,
+        // The look-up by number shows live items only (trap 53).
+        Direct::Number(_) => of_this_project(job, body)?,
+    };
+    let is_meant = |item: &Item| match direct {
+        Direct::Pair(id, source) => {
+            let same = |shown: &Option<String>, asked: &str| {
+                shown.as_deref().is_some_and(|text| text.trim() == asked.trim())
+            };
+            same(&item.external_id, id) && same(&item.external_source, source)
+        }
+        Direct::Number(number) => u64::try_from(item.sequence_id) == Ok(*number),
+    };
+    match found {
+        Some(item) if !is_meant(&item) => Err(another(format!("v1 answered {direct:?} with {}", item.id))),
+        found => Ok(Found::Told(found.map(Box::new))),
+    }
+}
+
+fn pair_request(job: &Job, id: &str, source: &str) -> Result<V1Request, Refusal> {
+    let encode = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+    let query = format!("external_id={}&external_source={}", encode(id), encode(source));
+    Ok(V1Request::get(job.collection_path(job.work_items()?)?, query))
+}
+
+/// The item, when it is of this call's project: an identifier may have been given to another one meanwhile.
+fn of_this_project(job: &Job, body: &[u8]) -> Result<Option<Item>, Refusal> {
+    let (item, project) = job.owned_item(body)?;
+    Ok((project == job.card()?.id).then_some(item))
+}
+
+/// The pair look-up also finds archived, draft and triage items (trap 47, `archived_find_by_external_pair`),
+/// which v2 does not list.
+async fn live(job: &Job, body: &[u8]) -> Result<Option<Item>, Refusal> {
+    let found = of_this_project(job, body)?;
+    let Some(item) = found.filter(|item| item.archived_at.is_none() && !item.is_draft) else { return Ok(None) };
+    // v1 lists every state but those of triage.
+    Ok(crate::run::list::find(job, job.resource_named("states")?, item.state).await?.map(|_| item))
+}

@@ -1,0 +1,203 @@
+//! Names and ids in the body of a work item, resolved before anything is written.
+//!
+//! v1 takes ids only, drops people and labels that do not belong without a word (trap 15,
+//! `items_create_assignee_not_in_project`, `items_create_label_other_project`) and knows no names. A name
+//! matches without regard to case and must hit exactly one record.
+
+use crate::access::Role;
+use crate::refusal::{FieldError, Refusal};
+use crate::run::collection::Collection;
+use crate::run::items::fields::{self, Asked};
+use crate::run::items::{estimates, parents};
+use crate::run::job::Job;
+use crate::run::list;
+use crate::run::members::Members;
+use crate::store::OwnWrite;
+use crate::translate::members::{self, Person};
+use crate::translate::work_items::Item;
+use crate::translate::work_items_write;
+use crate::v2::body::Given;
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+use uuid::Uuid;
+
+/// A member that was looked up: its v1 value, or what is wrong with it.
+type Found = Result<Value, FieldError>;
+
+/// The v1 body for what was given, and what the own store is to keep; `stored` is the item being updated and
+/// its type.
+///
+/// # Errors
+/// `validation_error` with every name or id that does not resolve, and every fault of custom values.
+pub(in crate::run) async fn resolve(
+    job: &Job,
+    given: &Given,
+    stored: Option<(&Item, Option<Uuid>)>,
+) -> Result<(Members, OwnWrite), Refusal> {
+    let (stored, type_id) = (stored.map(|(item, _)| item), stored.map(|(_, type_id)| type_id));
+    let sent = given.clone();
+    let mut body = job.heavily(job.body_size(), move || work_items_write::plain(&sent)).await??;
+    let looked_up = [
+        ("state", state(job, given).await?),
+        ("parent", parents::resolve(job, given, stored).await?),
+        ("assignees", assignees(job, given, stored.is_some()).await?),
+        ("labels", labels(job, given).await?),
+        ("estimate_point", estimates::resolve(job, given).await?),
+    ];
+    let Asked { own, mut errors, .. } = fields::ask(job, given, type_id).await?;
+    for (key, found) in looked_up {
+        match found {
+            Some(Ok(value)) => drop(body.insert(key.to_owned(), value)),
+            Some(Err(error)) => errors.push(error),
+            None => {}
+        }
+    }
+    if errors.is_empty() { Ok((body, own)) } else { Err(Refusal::fields(errors)) }
+}
+
+async fn state(job: &Job, given: &Given) -> Result<Option<Found>, Refusal> {
+    let states = job.resource_named("states")?;
+    if let Some(id) = given.get("state_id").and_then(as_id) {
+        let known = list::find(job, states, id).await?.is_some();
+        let error = || FieldError::new("state_id", "names no state of this project");
+        return Ok(Some(if known { Ok(text_of(id)) } else { Err(error()) }));
+    }
+    let Some(name) = given.get("state").and_then(Value::as_str) else { return Ok(None) };
+    let named = |all: &Collection| by_name(all, name);
+    let all = list::load_with(job, states, |all| named(all).len() == 1).await?;
+    Ok(Some(match named(&all).as_slice() {
+        [id] => Ok(text_of(*id)),
+        [] => Err(FieldError::new("state", "names no state of this project; use state_id")),
+        _ => Err(FieldError::new("state", "names several states of this project; use state_id")),
+    }))
+}
+
+async fn labels(job: &Job, given: &Given) -> Result<Option<Found>, Refusal> {
+    let sent = given.get("label_ids").or_else(|| given.get("labels"));
+    if sent.and_then(Value::as_array).is_some_and(Vec::is_empty) {
+        // Nothing to look up.
+        return Ok(Some(Ok(Value::Array(Vec::new()))));
+    }
+    let labels = job.resource_named("labels")?;
+    if let Some(ids) = given.get("label_ids").map(ids) {
+        let known = |all: &Collection, id: &Uuid| all.get(*id).is_some();
+        let all = list::load_with(job, labels, |all| ids.iter().all(|id| known(all, id))).await?;
+        let unknown: Vec<String> = ids.iter().filter(|id| !known(&all, id)).map(Uuid::to_string).collect();
+        return Ok(Some(all_or(ids, "label_ids", "names no labels of this project", &unknown)));
+    }
+    let Some(names) = given.get("labels").map(texts) else { return Ok(None) };
+    let complete = |all: &Collection| one_each(&names, by_names(all)).1.is_empty();
+    let all = list::load_with(job, labels, complete).await?;
+    let (found, failed) = one_each(&names, by_names(&all));
+    Ok(Some(all_or(found, "labels", "must each name exactly one label of this project; use label_ids", &failed)))
+}
+
+async fn assignees(job: &Job, given: &Given, update: bool) -> Result<Option<Found>, Refusal> {
+    let (member, found, failed, advice) = if let Some(ids) = given.get("assignee_ids").map(ids) {
+        let known = |people: &[Person], id: &Uuid| people.iter().any(|person| person.id == *id);
+        let people = roster_for(job, &ids, |people| ids.iter().all(|id| known(people, id))).await?;
+        let unknown: Vec<String> = ids.iter().filter(|id| !known(&people, id)).map(Uuid::to_string).collect();
+        ("assignee_ids", ids, unknown, "must be members of this project")
+    } else if let Some(emails) = given.get("assignees").map(texts) {
+        let complete = |people: &[Person]| one_each(&emails, &by_emails(people)).1.is_empty();
+        let people = roster_for(job, &emails, complete).await?;
+        let (found, failed) = one_each(&emails, &by_emails(&people));
+        (
+            "assignees",
+            found,
+            failed,
+            "must each be the address of exactly one member of this project; use assignee_ids",
+        )
+    } else {
+        return Ok(None);
+    };
+    if failed.is_empty() && update && !found.is_empty() {
+        let guests = guests_of_workspace(job).await;
+        let guests: Vec<String> = found.iter().filter(|id| guests.contains(id)).map(Uuid::to_string).collect();
+        return Ok(Some(all_or(found, member, "guests cannot be assigned", &guests)));
+    }
+    Ok(Some(all_or(found, member, advice, &failed)))
+}
+
+/// The roster, unless nobody is looked for.
+async fn roster_for<T>(
+    job: &Job,
+    wanted: &[T],
+    complete: impl Fn(&[Person]) -> bool,
+) -> Result<std::sync::Arc<Vec<Person>>, Refusal> {
+    if wanted.is_empty() {
+        return Ok(std::sync::Arc::default());
+    }
+    job.project_people_with(complete).await
+}
+
+/// Guests are dropped by v1, and an update whose assignees are all dropped clears the set (trap 15,
+/// `items_patch_assignees_invalid_dropped`). A create can be taken back, an update cannot, so those the
+/// workspace's roster shows as guests are refused before; where it is not shown, nobody is known to be one.
+async fn guests_of_workspace(job: &Job) -> HashSet<Uuid> {
+    let card = job.runner.access.workspace(&job.call.caller, job.slug(), &job.call.ctx).await;
+    let people = card.ok().and_then(|card| card.roster.as_ref().and_then(|roster| members::read(roster).ok()));
+    let guests = people.into_iter().flatten().filter(|person| person.role == Some(Role::GUEST.0));
+    guests.map(|person| person.id).collect()
+}
+
+fn all_or(found: Vec<Uuid>, member: &str, what: &str, failed: &[String]) -> Found {
+    if failed.is_empty() {
+        let mut seen = HashSet::new();
+        return Ok(found.into_iter().filter(|id| seen.insert(*id)).map(text_of).collect());
+    }
+    Err(FieldError::new(member, format!("{what}: {}", failed.join(", "))))
+}
+
+/// The one hit of each name, and the names with none or several.
+fn one_each(names: &[String], known: &Named) -> (Vec<Uuid>, Vec<String>) {
+    let (mut found, mut failed) = (Vec::new(), Vec::new());
+    for name in names {
+        match known.get(&folded(name)).map(Vec::as_slice) {
+            Some([id]) => found.push(*id),
+            _ => failed.push(name.clone()),
+        }
+    }
+    (found, failed)
+}
+
+/// Records by their names as they are compared: a body may name many, so each record is looked at once.
+type Named = HashMap<String, Vec<Uuid>>;
+
+fn folded(name: &str) -> String {
+    name.trim().to_lowercase()
+}
+
+fn by_name(all: &Collection, name: &str) -> Vec<Uuid> {
+    by_names(all).get(&folded(name)).cloned().unwrap_or_default()
+}
+
+fn by_names(all: &Collection) -> &Named {
+    all.by_name(folded)
+}
+
+fn by_emails(people: &[Person]) -> Named {
+    let mut named = Named::new();
+    for person in people {
+        if let Some(email) = &person.email {
+            named.entry(email.to_lowercase()).or_default().push(person.id);
+        }
+    }
+    named
+}
+
+fn as_id(value: &Value) -> Option<Uuid> {
+    value.as_str().and_then(|id| Uuid::try_parse(id).ok())
+}
+
+fn ids(value: &Value) -> Vec<Uuid> {
+    value.as_array().into_iter().flatten().filter_map(as_id).collect()
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+fn text_of(id: Uuid) -> Value {
+    id.to_string().into()
+}

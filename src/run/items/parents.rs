@@ -1,0 +1,71 @@
+//! Parents of work items: found by id or human key, and never below the item itself.
+//!
+//! v1 refuses parents of other projects and checks neither self nor loops (trap 30,
+//! `items_create_parent_other_project`, `items_patch_parent_self_accepted`, `items_patch_parent_loop_accepted`).
+
+use crate::refusal::{FieldError, Refusal};
+use crate::run::items::record::if_live;
+use crate::run::job::Job;
+use crate::translate::work_items::Item;
+use crate::translate::work_items_key::HumanKey;
+use crate::v2::body::Given;
+use serde_json::Value;
+use std::collections::HashSet;
+use uuid::Uuid;
+
+/// Levels walked upwards; v1 itself sets no limit.
+const DEEPEST: usize = 50;
+const UNKNOWN: &str = "names no live work item of this project; a parent in another project cannot be stored by \
+                       the service behind";
+
+/// The parent that `parent_id` or `parent` names, null included; none when neither was sent.
+pub(in crate::run) async fn resolve(
+    job: &Job,
+    given: &Given,
+    stored: Option<&Item>,
+) -> Result<Option<Result<Value, FieldError>>, Refusal> {
+    let (member, found) = match (given.get("parent_id"), given.get("parent").and_then(Value::as_str)) {
+        (Some(Value::Null), _) => return Ok(Some(Ok(Value::Null))),
+        (Some(id), _) => {
+            let Some(id) = id.as_str().and_then(|id| Uuid::try_parse(id).ok()) else { return Ok(None) };
+            if stored.is_some_and(|item| item.parent == Some(id)) {
+                return Ok(Some(Ok(id.to_string().into())));
+            }
+            ("parent_id", if_live(job.live_item(id).await)?)
+        }
+        (None, Some(key)) => ("parent", by_key(job, key).await?),
+        (None, None) => return Ok(None),
+    };
+    let Some(parent) = found else { return Ok(Some(Err(FieldError::new(member, UNKNOWN)))) };
+    if let Some(own) = stored
+        && leads_to(job, &parent, own.id).await?
+    {
+        let message = "is the work item itself or one below it";
+        return Ok(Some(Err(FieldError::new(member, message))));
+    }
+    Ok(Some(Ok(parent.id.to_string().into())))
+}
+
+async fn by_key(job: &Job, key: &str) -> Result<Option<Item>, Refusal> {
+    let key = HumanKey::parse(key.trim()).filter(|key| job.card().is_ok_and(|card| card.identifier == key.project));
+    let Some(key) = key else { return Ok(None) };
+    if_live(job.own_item_by_key(&key).await)
+}
+
+/// Whether going up from `start` one meets `own`, as parents are now: the write has the rule to itself. The walk leads
+/// on over what was archived through the gateway, whose parent is noted, and ends at others that v1 hides.
+async fn leads_to(job: &Job, start: &Item, own: Uuid) -> Result<bool, Refusal> {
+    let mut seen = HashSet::from([start.id]);
+    let (mut id, mut above) = (start.id, start.parent);
+    for _ in 0..DEEPEST {
+        if id == own || above == Some(own) {
+            return Ok(true);
+        }
+        let Some(next) = above.filter(|next| seen.insert(*next)) else { return Ok(false) };
+        match if_live(job.live_item(next).await)? {
+            Some(item) => (id, above) = (item.id, item.parent),
+            None => (id, above) = (next, job.runner.store.archived_parent(next).await?),
+        }
+    }
+    Err(Refusal::invalid(format!("The parent is more than {DEEPEST} levels deep.")))
+}

@@ -1,0 +1,182 @@
+//! One work item as the other steps need it: is it live, what does it look like, who is below it.
+//!
+//! v1 hides archived, draft and triage items from every read but lets PATCH and comments reach them (traps 36,
+//! 37, 53), so an item is always looked at before it is written to.
+
+use crate::index::Scope;
+use crate::plan::Resource;
+use crate::refusal::Refusal;
+use crate::run::job::Job;
+use crate::run::outage::Seen;
+use crate::run::shelf::Audience;
+use crate::run::v1_faults::bad_data;
+use crate::run::write::same_record;
+use crate::translate::work_items::{self, Item};
+use crate::v1::{Doubt, V1Request};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::time::Instant;
+use uuid::Uuid;
+
+/// What was read of a work item; none when it is not live.
+pub(in crate::run) fn if_live<T>(read: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
+    match read {
+        Ok(found) => Ok(Some(found)),
+        Err(Refusal::NotFound { .. }) => Ok(None),
+        Err(other) => Err(other),
+    }
+}
+
+impl Job {
+    /// The resource `work_items` of the plan.
+    pub(in crate::run) fn work_items(&self) -> Result<&Resource, Refusal> {
+        let resource = self.runner.plan.resource("work_items");
+        resource.ok_or_else(|| Refusal::internal("no work items in the plan"))
+    }
+
+    /// The live item `id` of this project, read from v1.
+    ///
+    /// # Errors
+    /// 404 for an item that is absent, archived, a draft, in triage or of another project.
+    pub(in crate::run) async fn read_item(&self, id: Uuid) -> Result<Item, Refusal> {
+        let path = self.record_path(self.work_items()?, id)?;
+        let request = V1Request::get(path, work_items::WHOLE);
+        let seen = self.ask_item(request, id).await.map_err(|refusal| self.after_refused_read(refusal))?;
+        let answer = match seen {
+            Seen::Answer(answer) => answer,
+            Seen::Row(item) => return Box::pin(self.with_live_labels(*item)).await,
+        };
+        match answer.status {
+            200 => {
+                let item = self.item_of(&answer.body)?;
+                same_record(item.id, id)?;
+                Ok(item)
+            }
+            // The project is there, as its card said; the item is not (`items_get_random`, `archived_get`).
+            404 => {
+                crate::run::items::fields::gone(self, id).await;
+                Err(Refusal::not_found())
+            }
+            403 => Err(self.after_refused_read(Refusal::not_found())),
+            status => Err(Refusal::upstream("The work item could not be read.", format!("status {status}"))),
+        }
+    }
+
+    /// The live item `id`: a fresh row of the index when there is one, else read from v1.
+    ///
+    /// # Errors
+    /// As [`Job::read_item`].
+    pub(in crate::run) async fn live_item(&self, id: Uuid) -> Result<Item, Refusal> {
+        match self.vouched(id) {
+            Some(item) => Ok(item),
+            None => self.read_item(id).await,
+        }
+    }
+
+    /// The row of a fresh index, which vouches that the item is live; for reads while v1's quota is short, of an
+    /// older one.
+    pub(in crate::run) fn vouched(&self, id: Uuid) -> Option<Item> {
+        let (scope, indexes) = (self.index_scope().ok()?, &self.runner.indexes);
+        if let Some(index) = indexes.peek(&scope) {
+            return index.get(id);
+        }
+        let kept = self.is_short().then(|| indexes.kept_within(&scope, self.runner.settings.stretch));
+        let (index, read_at) = kept.flatten()?;
+        let item = index.get(id)?;
+        self.uses(read_at, Instant::now(), indexes.freshness());
+        Some(item)
+    }
+
+    /// Which index holds the items of this call's project, for this caller's audience.
+    pub(in crate::run) fn index_scope(&self) -> Result<Scope, Refusal> {
+        let card = self.card()?;
+        let path = self.collection_path(self.work_items()?)?;
+        let members = self.audience()? == Audience::Members;
+        Ok(Scope { workspace: self.slug().into(), project: card.id, path: path.into(), members })
+    }
+
+    /// Reads a v1 record.
+    pub(in crate::run) fn item_of(&self, body: &[u8]) -> Result<Item, Refusal> {
+        let text = std::str::from_utf8(body).map_err(Refusal::internal)?;
+        let item = work_items::read(text).map_err(|fault| bad_data(&fault))?;
+        Ok(self.without_deleted_labels(item))
+    }
+
+    /// Reads the members of a write's answer.
+    pub(in crate::run) fn item_from(&self, members: &Map<String, Value>) -> Result<Item, Refusal> {
+        let item = work_items::read_members(members).map_err(|fault| bad_data(&fault))?;
+        Ok(self.without_deleted_labels(item))
+    }
+
+    /// The item after an update, from v1's answer; read again when that is no whole item.
+    ///
+    /// # Errors
+    /// [`Refusal::OutcomeUnknown`] when it cannot be read.
+    pub(in crate::run) async fn item_after(&self, id: Uuid, answer: &Map<String, Value>) -> Result<Item, Refusal> {
+        if let Ok(item) = self.item_from(answer) {
+            return Ok(item);
+        }
+        let doubt = Doubt::answered("The service behind answered the update with half a record.", "no work item");
+        let record = self.read_record(self.work_items()?, id).await.map_err(|_| doubt.refusal())?;
+        self.item_from(&record)
+    }
+
+    /// The item as it is once v1 has cleaned up behind labels deleted through the gateway.
+    pub(in crate::run) fn without_deleted_labels(&self, mut item: Item) -> Item {
+        item.labels.retain(|label| !self.runner.deleted_labels.contains_key(label));
+        item
+    }
+
+    /// What a write through the gateway made of an item, for the next read.
+    pub(in crate::run) fn item_changed(&self, item: &Item) {
+        if let Some(card) = &self.call.card {
+            self.runner.indexes.changed(card.id, item);
+        }
+    }
+
+    /// A write through the gateway took the item away.
+    pub(in crate::run) fn item_gone(&self, id: Uuid) {
+        if let Some(card) = &self.call.card {
+            self.runner.indexes.gone(card.id, id);
+        }
+    }
+
+    /// Live items directly below `id`, as of now: a delta of the index, or without one a walk through the list.
+    pub(in crate::run) async fn children_of(&self, id: Uuid) -> Result<Vec<Uuid>, Refusal> {
+        let scope = self.index_scope()?;
+        if !self.runner.indexes.is_built(&scope) {
+            return self.walk_for_children(id).await;
+        }
+        // Being a few seconds old is not enough here: a child that is missed dies with its parent (trap 39).
+        let index = self.runner.indexes.newest(&scope, self.key(), &self.call.ctx).await;
+        Ok(index
+            .map_err(|refusal| self.after_refused_read(refusal))?
+            .children(id)
+            .into_iter()
+            .map(|item| item.id)
+            .collect())
+    }
+
+    async fn walk_for_children(&self, id: Uuid) -> Result<Vec<Uuid>, Refusal> {
+        #[derive(Deserialize)]
+        struct Row {
+            id: Uuid,
+            #[serde(deserialize_with = "work_items::present")]
+            parent: Option<Uuid>,
+        }
+        let resource = self.work_items()?;
+        let path = self.collection_path(resource)?;
+        let pages = self.runner.client.read_all(self.key(), &path, "fields=id,parent", &self.call.ctx).await;
+        let mut children = Vec::new();
+        for page in &pages.map_err(Refusal::from)? {
+            let rows = crate::translate::incoming::rows(crate::plan::Rows::Paged, page);
+            for row in rows.map_err(|fault| bad_data(&fault))? {
+                let row: Row = serde_json::from_str(row.get()).map_err(Refusal::internal)?;
+                if row.parent == Some(id) {
+                    children.push(row.id);
+                }
+            }
+        }
+        Ok(children)
+    }
+}

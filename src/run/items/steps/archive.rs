@@ -1,0 +1,40 @@
+//! Archives a work item. v1 has no route for it; a PATCH of `archived_at` with a day does it (trap 53,
+//! `archived_archive_by_patch`). Only a live item can be archived, so a second archive is 404. v1 keeps the day;
+//! the instant is kept here, and with it that the item is archived and not gone, so that its values stay, and what
+//! v1 tells no more of it: its name for its children, and its parent for when that is deleted.
+
+use crate::refusal::Refusal;
+use crate::run::Job;
+use crate::run::items::expansions;
+use crate::run::items::fields::{Looking, recorded};
+use crate::store::ArchivedItem;
+use crate::v2::{Reply, time};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::{Map, Value};
+
+pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
+    let id = job.pk()?;
+    let live = job.live_item(id).await?;
+    let recorded = recorded(job, std::slice::from_ref(&live), Looking::Indexed).await?;
+    let _room = job.room_for(1 + expansions::calls(job)?).await?;
+    let now = Timestamp::now();
+    let today = now.to_zoned(TimeZone::UTC).date().to_string();
+    let body = Map::from_iter([("archived_at".to_owned(), Value::String(today))]);
+    let mut item = match job.patch(job.resource(), id, &body).await {
+        Ok(answer) => job.item_from(&answer).unwrap_or(live),
+        // An archived item is not shown (trap 53, `archived_get`), and it was live a moment ago.
+        Err(doubt @ Refusal::OutcomeUnknown { .. }) => match job.is_gone(job.resource(), id).await {
+            Ok(true) => live,
+            _ => return Err(doubt),
+        },
+        Err(refusal) => return Err(refusal),
+    };
+    job.item_gone(id);
+    let (card, instant) = (job.card()?, now.as_microsecond());
+    let noted =
+        ArchivedItem { at: instant, name: item.name.clone(), sequence_id: item.sequence_id, parent: item.parent };
+    job.runner.store.mark_archived(card.workspace_id, card.id, id, Some(&noted)).await?;
+    item.archived_at = Some(time::write(instant));
+    expansions::reply_without_values(job, &item, &recorded).await
+}

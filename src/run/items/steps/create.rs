@@ -1,0 +1,135 @@
+//! Creates a work item.
+//!
+//! Names and ids are resolved first, because v1 drops what does not belong without a word (trap 15). The item
+//! is read back, because v1's answer is not what is stored (trap 20, `items_create_minimal`). What v1 dropped
+//! all the same (a guest of the project, somebody just removed) takes the whole item back. An empty set of
+//! assignees gets v1's default assignee (trap 16, `items_default_assignee_explicit_empty`) and is emptied by a
+//! PATCH.
+//!
+//! Type and values are noted before v1 is asked, and stored when v1 shows the item under the id it told. The id alone
+//! is not enough: stored under a wrong one, they would be lost for the item that was made.
+
+use crate::plan::WriteKind;
+use crate::refusal::{FieldError, Refusal};
+use crate::run::items::fields::Begun;
+use crate::run::items::{expansions, names, workflow};
+use crate::run::members::{Members, id_of, members};
+use crate::run::write::created_but;
+use crate::run::{Job, find_out};
+use crate::translate::work_items;
+use crate::translate::work_items_write;
+use crate::v1::Doubt;
+use crate::v2::Reply;
+use crate::v2::body::Given;
+use crate::v2::time::Micros;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+/// How far v1's clock may be from ours, in microseconds, for its answer to be taken for the new item's.
+const CLOCKS: Micros = 3_600_000_000;
+
+pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
+    let given = job.given()?;
+    let (body, own) = names::resolve(job, &given, None).await?;
+    work_items_write::check_dates(&given, None)?;
+    let state = body.get("state").and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok());
+    workflow::check_create(job, state).await?;
+    // The create, reading back, mending or taking back; and what the answer shows.
+    let _room = job.room_for(3 + expansions::calls(job)?).await?;
+    let begun = Begun::create(job, &body, own).await?;
+    let began = find_out::now();
+    let (id, stored) = match make(job, &given, &body).await {
+        Ok(made) => made,
+        Err(refusal) => {
+            begun.failed(job, &refusal).await;
+            return Err(refusal);
+        }
+    };
+    begun.done(job, id).await.map_err(created_but(id))?;
+    let stored = settle(job, &given, (id, began), &body, stored).await?;
+    let item = job.item_from(&stored).map_err(created_but(id))?;
+    job.item_changed(&item);
+    let recorded = job.runner.store.project_items(job.card()?.id).await.map_err(Refusal::from);
+    let reply = async { expansions::reply(job, &item, &recorded?).await };
+    reply.await.map_err(created_but(id))
+}
+
+async fn post(job: &Job, given: &Given, body: &Members) -> Result<Uuid, Refusal> {
+    let resource = job.resource();
+    let answer = job.post_raw(resource, body).await?;
+    if !answer.is_success() {
+        let refusal = job.refused(resource, WriteKind::Create, &answer).await;
+        return Err(work_items_write::refusal(given, refusal));
+    }
+    id_of(&members(&answer)?)
+}
+
+/// The new item as v1 shows it, with all that was sent but what v1 may drop of sets.
+async fn make(job: &Job, given: &Given, body: &Members) -> Result<(Uuid, Members), Refusal> {
+    let resource = job.resource();
+    let id = post(job, given, body).await?;
+    let stored = job.read_record_fields(resource, id, work_items::WHOLE).await.map_err(|refusal| {
+        let what = format!("The service behind told the id {id} for the new work item, but did not show the item.");
+        let timed_out = refusal.status() == 504;
+        Doubt { timed_out, ..Doubt::answered(what, format!("{refusal:?}")) }.refusal()
+    })?;
+    let compared = work_items_write::compare(resource, body, &stored);
+    if !compared.missing.is_empty() || !find_out::are_sets(&compared.lost) {
+        compared.confirm(resource).map_err(created_but(id))?;
+    }
+    Ok((id, stored))
+}
+
+/// Compares what is stored with what was sent and mends, takes back or reports the difference.
+/// What was not made by this caller since `began` is another item, and is left alone.
+async fn settle(
+    job: &Job,
+    given: &Given,
+    (id, began): (Uuid, Micros),
+    body: &Members,
+    stored: Members,
+) -> Result<Members, Refusal> {
+    let resource = job.resource();
+    let compared = work_items_write::compare(resource, body, &stored);
+    let nobody = body.get("assignees").and_then(Value::as_array).is_some_and(Vec::is_empty);
+    if compared.lost == ["assignee_ids"] && nobody && job.is_made_since(&stored, began - CLOCKS) {
+        let body = Map::from_iter([("assignees".to_owned(), Value::Array(Vec::new()))]);
+        return job.patch(resource, id, &body).await.map_err(created_but(id));
+    }
+    if let Some(errors) = work_items_write::dropped_sets(given, body, &stored, &compared.lost)
+        && job.is_made_since(&stored, began - CLOCKS)
+    {
+        return Err(take_back(job, id, errors).await);
+    }
+    compared.confirm(resource).map_err(created_but(id))?;
+    Ok(stored)
+}
+
+/// What was stored for the item has no use any more; left behind, it is a record of an item v1 does not show.
+async fn forget(job: &Job, id: Uuid) {
+    let Ok(card) = job.card() else { return };
+    if let Err(fault) = job.runner.store.purge_item(card.id, id).await {
+        tracing::warn!(item = %id, %fault, "values of an item that was taken back could not be removed");
+    }
+}
+
+/// Deletes the new item and refuses the request, so that nothing is left of it.
+async fn take_back(job: &Job, id: Uuid, errors: Vec<FieldError>) -> Refusal {
+    match job.delete(job.resource(), id, true).await {
+        Ok(()) => {
+            job.item_gone(id);
+            forget(job, id).await;
+            Refusal::fields(errors)
+        }
+        Err(refusal) => {
+            let what: Vec<String> =
+                errors.into_iter().map(|error| format!("{} {}", error.field, error.message)).collect();
+            let detail = format!(
+                "The work item was created with the id {id} although not everything could be stored ({}), and it \
+                 could not be deleted again.",
+                what.join("; ")
+            );
+            Refusal::OutcomeUnknown { detail, cause: format!("taking {id} back: {refusal:?}"), timed_out: false }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Deletes a work item, but not the items below it.
+//!
+//! v1 deletes the children in the background (trap 39, `items_child_after_parent_delete`), v2 makes them
+//! top-level (O47). So each child is detached by a PATCH, then the item goes; a crash in between leaves an item
+//! with fewer children, never a child deleted. v1 lists no archived child; those archived through the gateway are
+//! known from the store. Who may delete is v1's to say (trap 40); but children are not
+//! touched for a delete that v1 is known to refuse. Type and values go with the item; what is recorded of it makes
+//! the delete a noted one, so that a lost answer leaves nothing behind.
+
+use crate::access::Role;
+use crate::refusal::Refusal;
+use crate::run::Job;
+use crate::run::items::fields::{Begun, Looking, recorded};
+use crate::run::write::partly_done;
+use crate::translate::work_items::Item;
+use crate::v2::Reply;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
+    let id = job.pk()?;
+    // The children first: looking for them makes the index fresh, which then vouches for the item.
+    let children = job.children_of(id).await?;
+    let item = job.live_item(id).await?;
+    let archived = job.runner.store.archived_below(job.card()?.id, id).await?;
+    // v1 loads and saves the children as well, so nobody else writes them meanwhile.
+    job.wait_for_records(children.iter().chain(&archived).copied()).await?;
+    let is_parent = !children.is_empty() || !archived.is_empty();
+    if is_parent && !may_delete(job, &item)? {
+        return Err(Refusal::Forbidden { detail: "Only admin or creator can delete the work item.".into() });
+    }
+    let recorded = recorded(job, std::slice::from_ref(&item), Looking::Indexed).await?;
+    // An archived child is looked at first.
+    let _room = job.room_for(children.len() + 2 * archived.len() + 1).await?;
+    let mut detached = 0;
+    for child in children.into_iter().filter(|child| *child != id) {
+        detach(job, child).await.map_err(half_done(detached))?;
+        detached += 1;
+    }
+    for child in archived {
+        // One that v1's own users brought back was listed above, or has moved since.
+        if matches!(job.live_item(child).await, Err(Refusal::NotFound { .. })) {
+            detach(job, child).await.map_err(half_done(detached))?;
+            detached += 1;
+        }
+    }
+    let begun = match recorded.known.contains(&id) {
+        true => Begun::delete(job, id).await?,
+        false => Begun::nothing(),
+    };
+    if let Err(refusal) = job.delete(job.resource(), id, true).await {
+        begun.failed(job, &refusal).await;
+        return Err(half_done(detached)(refusal));
+    }
+    job.item_gone(id);
+    begun.purged(job, id).await?;
+    Ok(Reply::no_content())
+}
+
+/// v1's rule (`items_delete_by_member_not_creator`, `perm_project_admin_deletes_others_item`).
+fn may_delete(job: &Job, item: &Item) -> Result<bool, Refusal> {
+    let role = job.card()?.require_member()?;
+    Ok(role >= Role::ADMIN || item.created_by == Some(job.call.caller.user.id))
+}
+
+/// What v1 refuses by its own rules stays what it is; anything else says how far the delete came.
+fn half_done(detached: usize) -> impl Fn(Refusal) -> Refusal {
+    let told = partly_done(format!("{detached} items below it were made top-level, but the item was not deleted:"));
+    move |refusal| if detached == 0 || refusal.status() < 429 { refusal } else { told(refusal) }
+}
+
+async fn detach(job: &Job, child: Uuid) -> Result<(), Refusal> {
+    let body = Map::from_iter([("parent".to_owned(), Value::Null)]);
+    match job.patch(job.resource(), child, &body).await {
+        Ok(answer) => {
+            job.item_changed(&job.item_after(child, &answer).await?);
+            Ok(())
+        }
+        // Gone since it was listed.
+        Err(Refusal::NotFound { .. }) => Ok(()),
+        Err(refusal) => Err(refusal),
+    }
+}

@@ -1,0 +1,254 @@
+//! The list of work items.
+//!
+//! v1 lists with no filter and no search, breaks ties by rules of its own and pages by a drifting number (traps
+//! 43, 45, 47). In this order: a look-up v1 answers directly is one call; without an index, a page v1 can
+//! answer truly is one call and never waits for an index; everything else, and every list once the index is
+//! warm, comes from the index.
+
+use crate::context::Note;
+use crate::heavy::Input;
+use crate::index::{Columns, Index, Lookups, Memberships, Needs, Selection, SetNeeds};
+use crate::refusal::Refusal;
+use crate::run::Job;
+use crate::run::items::expansions;
+use crate::run::items::fields::{Looking, compare, recorded, settle_all, unsettled};
+use crate::run::items::lookup::{self, Direct, Found};
+use crate::run::items::page::{self as direct_page, DirectPage};
+use crate::run::items::sets::SetKind;
+use crate::store::ProjectItems;
+use crate::translate::work_items::{self, CustomFields, GROUPS, Item};
+use crate::v2::Reply;
+use crate::v2::cursor::Cursor;
+use crate::v2::page::{self, OffsetWindow};
+use crate::v2::query::{self, ListCall, PageCall};
+use crate::v2::record::{Cell, Record};
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Items from which on looking through the index of a project is heavy work.
+const LARGE: usize = 20_000;
+
+pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
+    let strict = job.runner.settings.strict_query;
+    let call = query::read_list(job.operation(), job.resource(), &job.call.parameters, strict)?;
+    let scope = job.index_scope()?;
+    let built = job.runner.indexes.is_built(&scope);
+    if !built && let Some(direct) = lookup::wanted(job.resource(), &call) {
+        if let Found::Told(found) = lookup::find(job, &direct).await? {
+            let found = found.map(|item| *item);
+            return one(job, &call, &direct, found).await;
+        }
+    } else if !built
+        && direct_page::is_possible(&call)
+        && let Some(page) = direct_page::read(job, &call).await?
+    {
+        return direct(job, &call, page).await;
+    }
+    indexed(job, &call).await
+}
+
+/// The answer to a look-up: the one item, if it passes everything else that was asked.
+async fn one(job: &Job, call: &ListCall, direct: &Direct, found: Option<Item>) -> Result<Reply, Refusal> {
+    let Some(item) = found else { return Ok(Reply::json(200, page::answer(std::iter::empty(), call))) };
+    let needs = Needs::of(call, &columns(job));
+    if needs != Needs::default() {
+        // A condition on sets, groups or labels beside the look-up: the index knows them all.
+        return indexed(job, call).await;
+    }
+    let recorded = recorded(job, std::slice::from_ref(&item), Looking::Read).await?;
+    let shape = shapes(job, std::slice::from_ref(&item), &recorded, &call.expand).await?.remove(0);
+    let cells = job.resource().cells.iter().map(|&field| cell(&job.resource().fields[field].name, &item, direct));
+    let json = serde_json::to_vec(&shape).map_err(Refusal::internal)?;
+    let record = Record { id: item.id, json: json.into(), cells: cells.collect(), expansions: Box::default() };
+    let plain = ListCall { expand: Vec::new(), ..call.clone() };
+    Ok(Reply::json(200, page::answer(std::iter::once(&record), &plain)))
+}
+
+/// What lists look at, of one item.
+fn cell(field: &str, item: &Item, direct: &Direct) -> Cell {
+    let text = |text: &Option<String>| text.as_deref().map_or(Cell::Null, |text| Cell::Text(text.into()));
+    match field {
+        "id" => Cell::Id(item.id),
+        "name" => Cell::Text(item.name.as_str().into()),
+        "sequence_id" => Cell::Number(item.sequence_id as f64),
+        "priority" => Cell::Text(item.priority.as_str().into()),
+        "state_id" => Cell::Id(item.state),
+        "assignee_id" => Cell::Ids(item.assignees.clone().into()),
+        "parent_id" => item.parent.map_or(Cell::Null, Cell::Id),
+        "is_draft" => Cell::Bool(item.is_draft),
+        "created_at" => Cell::Instant(item.created_at),
+        "updated_at" => Cell::Instant(item.updated_at),
+        "start_date" => text(&item.start_date),
+        "target_date" => text(&item.target_date),
+        "sort_order" => Cell::Number(item.sort_order),
+        // v1 compares the pair as text; it found the item by it.
+        "external_id" | "external_source" => match direct {
+            Direct::Pair(id, source) => {
+                Cell::Text(if field == "external_id" { id } else { source }.as_str().into())
+            }
+            Direct::Number(_) => {
+                text(if field == "external_id" { &item.external_id } else { &item.external_source })
+            }
+        },
+        _ => Cell::Null,
+    }
+}
+
+/// A page straight from v1.
+async fn direct(job: &Job, call: &ListCall, found: DirectPage) -> Result<Reply, Refusal> {
+    let next = match &call.page {
+        PageCall::Cursor { keys, .. } if found.total > found.items.len() => {
+            found.items.last().map(|last| cursor(last, keys))
+        }
+        _ => None,
+    };
+    let recorded = recorded(job, &found.items, Looking::Read).await?;
+    envelope(job, call, &found.items, &recorded, found.total, next).await
+}
+
+fn cursor(last: &Item, keys: &[(String, usize)]) -> Cursor {
+    let key = |name: &str| match name {
+        "created_at" => Cell::Instant(last.created_at),
+        "updated_at" => Cell::Instant(last.updated_at),
+        "sequence_id" => Cell::Number(last.sequence_id as f64),
+        _ => Cell::Null,
+    };
+    Cursor { id: last.id, keys: keys.iter().map(|(name, _)| (name.clone(), key(name))).collect() }
+}
+
+/// A page from the index.
+async fn indexed(job: &Job, call: &ListCall) -> Result<Reply, Refusal> {
+    let columns = columns(job);
+    let needs = Needs::of(call, &columns);
+    let scope = job.index_scope()?;
+    let (index, lookups) =
+        tokio::try_join!(job.index(&scope), lookups(job, &needs)).map_err(|gone| job.after_refused_read(gone))?;
+    job.call.ctx.meter.note(note(&index));
+    compare(job, &index);
+    let mut selection = select(job, index, call.clone(), columns, lookups).await?;
+    let recorded = recorded(job, &selection.rows, Looking::Indexed).await?;
+    if !needs.labels && selection.rows.iter().any(|item| !item.labels.is_empty()) {
+        let live = job.live_labels().await.map_err(|gone| job.after_refused_read(gone))?;
+        selection.rows.iter_mut().for_each(|item| item.labels.retain(|id| live.contains(id)));
+    }
+    envelope(job, call, &selection.rows, &recorded, selection.total, selection.next).await
+}
+
+/// The page, looked for on the pool for heavy work when the project is large.
+async fn select(
+    job: &Job,
+    index: Arc<Index>,
+    call: ListCall,
+    columns: Columns,
+    lookups: Lookups,
+) -> Result<Selection, Refusal> {
+    // A row and what is compared with it are about 16 bytes.
+    let size = if index.len() < LARGE { 0 } else { index.len() * 16 };
+    let select = move || index.select(&call, &columns, &lookups);
+    job.runner.heavy.run(Input::Own, size, &job.call.ctx, select).await
+}
+
+fn note(index: &Index) -> Note {
+    if index.is_scan() { Note::Scan } else { Note::Index }
+}
+
+fn columns(job: &Job) -> Columns {
+    let resource = job.resource();
+    Columns::of(resource.cells.iter().map(|&field| resource.fields[field].name.as_str()))
+}
+
+async fn lookups(job: &Job, needs: &Needs) -> Result<Lookups, Refusal> {
+    let labels = async {
+        match needs.labels {
+            true => job.live_labels().await.map(Some),
+            // Asked for when the page is known and shows any.
+            false => Ok(None),
+        }
+    };
+    let (groups, labels) = tokio::try_join!(groups(job, needs.groups), labels)?;
+    Ok(Lookups {
+        group_of_state: groups,
+        live_labels: labels,
+        cycles: memberships(job, SetKind::Cycle, &needs.cycles).await?,
+        modules: memberships(job, SetKind::Module, &needs.modules).await?,
+        type_of: types(job, needs.types).await?,
+    })
+}
+
+/// Types to filter by; a write that is not settled could change what passes.
+async fn types(job: &Job, needed: bool) -> Result<Arc<HashMap<Uuid, Uuid>>, Refusal> {
+    if !needed {
+        return Ok(Arc::default());
+    }
+    let project = job.card()?.id;
+    if job.runner.store.open_intents(project).await?.is_empty() || !settle_all(job).await? {
+        return Ok(job.runner.store.types_of(project).await?);
+    }
+    Err(unsettled())
+}
+
+async fn groups(job: &Job, needed: bool) -> Result<HashMap<Uuid, u8>, Refusal> {
+    if !needed {
+        return Ok(HashMap::new());
+    }
+    let states = job.load(job.resource_named("states")?).await?.thing;
+    let group = |v1: &Map<String, Value>| {
+        let name = v1.get("group")?.as_str()?;
+        GROUPS.iter().position(|known| *known == name).map(|position| position as u8)
+    };
+    Ok(states.rows().iter().filter_map(|held| Some((held.record.id, group(&held.v1_members())?))).collect())
+}
+
+async fn memberships(job: &Job, kind: SetKind, needs: &SetNeeds) -> Result<Memberships, Refusal> {
+    let mut memberships = Memberships::default();
+    for id in &needs.named {
+        memberships.named.insert(*id, job.members_of(kind, *id).await?);
+    }
+    if needs.any {
+        memberships.any = Some(Arc::new(job.members_of_any(kind).await?));
+    }
+    Ok(memberships)
+}
+
+async fn shapes(
+    job: &Job,
+    items: &[Item],
+    recorded: &ProjectItems,
+    expand: &[usize],
+) -> Result<Vec<Map<String, Value>>, Refusal> {
+    let project = &job.card()?.identifier;
+    let added = expansions::expand(job, items, recorded, expand).await?;
+    let shape = |(item, added): (&Item, Map<String, Value>)| {
+        let mut shape =
+            work_items::write(item, project, recorded.types.get(&item.id).copied(), CustomFields::Hidden);
+        shape.extend(added);
+        shape
+    };
+    Ok(items.iter().zip(added).map(shape).collect())
+}
+
+async fn envelope(
+    job: &Job,
+    call: &ListCall,
+    items: &[Item],
+    recorded: &ProjectItems,
+    total: usize,
+    next: Option<Cursor>,
+) -> Result<Reply, Refusal> {
+    let shapes = shapes(job, items, recorded, &call.expand).await?;
+    let rows = shapes.iter().map(serde_json::to_vec).collect::<Result<Vec<_>, _>>().map_err(Refusal::internal)?;
+    let size = rows.iter().map(|row| row.len() + 1).sum();
+    let data = page::rows(size, rows.iter().map(|row| move |out: &mut Vec<u8>| out.extend_from_slice(row)));
+    Ok(Reply::json(
+        200,
+        match &call.page {
+            PageCall::Offset { offset, per_page, count } => {
+                let window = OffsetWindow { offset: *offset, per_page: *per_page, total, count: *count };
+                page::offset_envelope(data, &window)
+            }
+            PageCall::Cursor { .. } => page::cursor_envelope(data, next.as_ref()),
+        },
+    ))
+}

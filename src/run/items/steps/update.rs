@@ -1,0 +1,189 @@
+//! Updates a work item.
+//!
+//! v1's PATCH reaches items that no read shows (trap 53, `archived_patch_name`), so the item must be live
+//! first: a fresh row of the index says so, else it is read. Where the stored value decides (one date alone,
+//! the state under workflow rules, one half of an external pair), it is read from v1 even then. The answer to
+//! the PATCH is the stored record and is compared with the intent; where v1 dropped part of a set, the update is
+//! undone. Type and values alone need no write to v1;
+//! beside one they are noted before it and stored after it.
+
+use crate::plan::WriteKind;
+use crate::refusal::Refusal;
+use crate::run::Job;
+use crate::run::items::fields::{Begun, Looking, recorded};
+use crate::run::items::{expansions, names, workflow};
+use crate::run::members::Members;
+use crate::translate::work_items::Item;
+use crate::translate::work_items_write;
+use crate::v1::{V1Request, refusal_of_status};
+use crate::v2::Reply;
+use crate::v2::body::Given;
+use serde_json::Value;
+use uuid::Uuid;
+
+pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
+    let id = job.pk()?;
+    let vouched = job.vouched(id);
+    let mut read_now = vouched.is_none();
+    let mut stored = match vouched {
+        Some(item) => item,
+        None => job.read_item(id).await?,
+    };
+    let given = job.given()?;
+    let looking = match (decides(&given), read_now) {
+        (true, _) => Looking::Deciding,
+        (false, true) => Looking::Read,
+        (false, false) => Looking::Indexed,
+    };
+    let recorded = recorded(job, std::slice::from_ref(&stored), looking).await?;
+    let type_id = recorded.types.get(&id).copied();
+    let (mut body, own) = names::resolve(job, &given, Some((&stored, type_id))).await?;
+    if !read_now && needs_truth(job, &given, &body)? {
+        stored = job.read_item(id).await?;
+        read_now = true;
+    }
+    work_items_write::check_dates(&given, Some(&stored))?;
+    if let Some(state) = body.get("state").and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok()) {
+        workflow::check_move(job, stored.state, state).await?;
+    }
+    check_pair(job, &stored, &given).await?;
+    if read_now {
+        // A row of the index may be seconds old; against it nothing is left out as unchanged.
+        work_items_write::keep_changes(&mut body, &stored);
+    }
+    let expanding = expansions::calls(job)?;
+    if body.is_empty() {
+        job.store_own(id, &own).await?;
+        if !read_now {
+            stored = job.with_live_labels(stored).await?;
+        }
+    } else {
+        // Undoing looks at the labels and writes again.
+        let undoing = if work_items_write::may_drop(&body) { 2 } else { 0 };
+        let _room = job.room_for(1 + undoing + expanding).await?;
+        let begun = Begun::update(job, &stored, &body, own).await?;
+        stored = patch(job, &given, &stored, &body, begun).await?;
+    }
+    job.item_changed(&stored);
+    let recorded = job.runner.store.project_items(job.card()?.id).await?;
+    expansions::reply(job, &stored, &recorded).await
+}
+
+/// Whether the body says what the item is to be in the own store.
+fn decides(given: &Given) -> bool {
+    ["type", "type_id", "custom_fields"].iter().any(|name| given.contains_key(*name))
+}
+
+/// Whether a stored value decides about what was sent.
+fn needs_truth(job: &Job, given: &Given, body: &Members) -> Result<bool, Refusal> {
+    let one_date = given.contains_key("start_date") != given.contains_key("target_date");
+    let guarded = body.contains_key("state") && workflow::guards_moves(job)?;
+    Ok(one_date || guarded || given.contains_key("external_source"))
+}
+
+async fn patch(job: &Job, given: &Given, stored: &Item, body: &Members, begun: Begun) -> Result<Item, Refusal> {
+    let (resource, id) = (job.resource(), stored.id);
+    let answer = match job.patch_raw(resource, id, body).await {
+        Ok(answer) if answer.is_success() => answer,
+        Ok(answer) => {
+            let refusal = job.refused(resource, WriteKind::Update, &answer).await;
+            let refusal = work_items_write::refusal(given, refusal);
+            begun.failed(job, &refusal).await;
+            return Err(refusal);
+        }
+        Err(refusal) => {
+            begun.failed(job, &refusal).await;
+            return Err(refusal);
+        }
+    };
+    let shown = crate::run::members::members(&answer);
+    if let Ok(shown) = &shown {
+        job.note_written(body, shown);
+    }
+    if let Ok(shown) = &shown
+        && !decides(given)
+        && let Some(refusal) = put_back(job, given, stored, body, shown).await
+    {
+        return Err(refusal);
+    }
+    begun.done(job, id).await?;
+    let shown = shown?;
+    let item = job.item_after(id, &shown).await?;
+    let confirmed = work_items_write::compare(resource, body, &shown).confirm(resource);
+    if confirmed.is_err() {
+        // What is stored is not what was asked, but it is stored.
+        job.item_changed(&item);
+    }
+    confirmed.map(|()| item)
+}
+
+/// When v1 dropped somebody or a label without a word (trap 15: a guest of the project, a membership that ended), the
+/// update is undone and refused; v1 tells neither beforehand. None when nothing was dropped, or when the value
+/// before is not known of everything that was sent.
+async fn put_back(job: &Job, given: &Given, before: &Item, sent: &Members, shown: &Members) -> Option<Refusal> {
+    let resource = job.resource();
+    let compared = work_items_write::compare(resource, sent, shown);
+    let errors = work_items_write::dropped_sets(given, sent, shown, &compared.lost)?;
+    let before = job.with_live_labels(before.clone()).await.ok()?;
+    let body = work_items_write::undoing(sent, &before)?;
+    let undone = match job.patch(resource, before.id, &body).await {
+        Ok(answer) => job.item_after(before.id, &answer).await,
+        Err(cause) => Err(cause),
+    };
+    Some(match undone {
+        Ok(item) => {
+            job.item_changed(&item);
+            Refusal::fields(errors)
+        }
+        Err(cause) => {
+            job.runner.project_touched(job.card().map_or_else(|_| Uuid::nil(), |card| card.id));
+            let what: Vec<String> =
+                errors.iter().map(|error| format!("{} {}", error.field, error.message)).collect();
+            let detail = format!("v1 did not store all of it ({}), and it could not be undone.", what.join("; "));
+            Refusal::OutcomeUnknown {
+                detail,
+                cause: format!("putting {} back: {cause:?}", before.id),
+                timed_out: false,
+            }
+        }
+    })
+}
+
+/// v1 does not look for a taken pair when `external_id` stays as it is (trap 38,
+/// `items_patch_source_to_duplicate_pair_accepted`), so it is looked for here; two items sharing a pair would
+/// break its look-up (`items_find_by_shared_external_pair`).
+async fn check_pair(job: &Job, stored: &Item, given: &Given) -> Result<(), Refusal> {
+    let text = |name: &str| given.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let Some(source) = text("external_source").filter(|source| stored.external_source.as_deref() != Some(source))
+    else {
+        return Ok(());
+    };
+    let kept = stored.external_id.as_deref().filter(|kept| !kept.is_empty());
+    let same = given.get("external_id").is_none_or(|sent| sent.as_str() == kept);
+    let Some(id) = kept.filter(|_| same) else { return Ok(()) };
+    let encoded =
+        |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
+    let query = format!("external_id={}&external_source={}&fields=id", encoded(id), encoded(source));
+    let path = job.collection_path(job.resource())?;
+    let answer = job.runner.client.call(job.key(), V1Request::get(path, query), &job.call.ctx).await;
+    let answer = answer.map_err(|lost| lost.refusal())?;
+    let taken = || Refusal::Conflict { detail: "Another work item of this project has this external pair.".into() };
+    if let Some(refusal) = refusal_of_status(&answer) {
+        // Two items that share the pair already are a 500 (trap 47, `items_find_by_shared_external_pair`).
+        let doubled = answer.status == 500 && has_pair(job, id, source).await?;
+        return Err(if doubled { taken() } else { refusal });
+    }
+    match answer.status {
+        404 => Ok(()),
+        200 => Err(taken()),
+        status => Err(Refusal::upstream("The external pair could not be checked.", format!("status {status}"))),
+    }
+}
+
+/// Whether a live item has this pair, by the index.
+async fn has_pair(job: &Job, id: &str, source: &str) -> Result<bool, Refusal> {
+    let scope = job.index_scope()?;
+    let index = job.runner.indexes.newest(&scope, job.key(), &job.call.ctx).await?;
+    let is = |text: &Option<String>, wanted: &str| text.as_deref().is_some_and(|text| text.trim() == wanted.trim());
+    Ok(index.items().any(|item| is(&item.external_id, id) && is(&item.external_source, source)))
+}

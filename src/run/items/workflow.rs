@@ -1,0 +1,82 @@
+//! Workflow rules: where an item may begin and which moves between states are allowed (O44).
+//!
+//! v1 has none, so the rules of the settings are held before anything is written. Rules name states by name or
+//! id; a move to the same state is no change.
+
+use crate::refusal::Refusal;
+use crate::run::collection::Collection;
+use crate::run::job::Job;
+use crate::settings::ProjectWorkflow;
+use crate::translate::{Held, states};
+use serde_json::Value;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Whether the project has rules about moves, so that the state before must be known exactly.
+pub(in crate::run) fn guards_moves(job: &Job) -> Result<bool, Refusal> {
+    Ok(rules(job)?.is_some_and(|rules| rules.moves.is_some()))
+}
+
+/// Checks a create in the state `wanted`, or in the default one.
+///
+/// # Errors
+/// `workflow_transition_denied`.
+pub(in crate::run) async fn check_create(job: &Job, wanted: Option<Uuid>) -> Result<(), Refusal> {
+    let Some(initial) = rules(job)?.and_then(|rules| rules.initial.as_ref()) else { return Ok(()) };
+    let all = states_of(job).await?;
+    let state = match wanted {
+        Some(id) => all.get(id),
+        None => default_state(&all),
+    };
+    if initial.iter().any(|allowed| state.is_some_and(|state| is(state, allowed))) {
+        return Ok(());
+    }
+    let name = state.map(|state| name_of(state)).unwrap_or_default();
+    Err(Refusal::WorkflowDenied {
+        detail: format!("Work items of this project may not be created in “{name}”.")
+    })
+}
+
+/// Checks a move between states.
+///
+/// # Errors
+/// `workflow_transition_denied`.
+pub(in crate::run) async fn check_move(job: &Job, from: Uuid, to: Uuid) -> Result<(), Refusal> {
+    let Some(moves) = rules(job)?.and_then(|rules| rules.moves.as_ref()).filter(|_| from != to) else {
+        return Ok(());
+    };
+    let all = states_of(job).await?;
+    let (before, after) = (all.get(from), all.get(to));
+    let fits = |state: Option<&Arc<Held>>, wanted: &str| state.is_some_and(|state| is(state, wanted));
+    if moves.iter().any(|allowed| fits(before, &allowed.from) && fits(after, &allowed.to)) {
+        return Ok(());
+    }
+    let name = |state: Option<&Arc<Held>>| state.map(|state| name_of(state)).unwrap_or_default();
+    let detail = format!("The move from “{}” to “{}” is not allowed in this project.", name(before), name(after));
+    Err(Refusal::WorkflowDenied { detail })
+}
+
+fn rules(job: &Job) -> Result<Option<&ProjectWorkflow>, Refusal> {
+    Ok(job.runner.settings.workflow.of(job.card()?.id))
+}
+
+async fn states_of(job: &Job) -> Result<Arc<Collection>, Refusal> {
+    let states = job.resource_named("states")?;
+    Ok(job.load(states).await?.thing)
+}
+
+/// The state v1 takes when none is sent: the first default in its order, else the first (trap 23,
+/// `states_create_item_without_default`).
+fn default_state(all: &Collection) -> Option<&Arc<Held>> {
+    let rows = all.rows();
+    rows.iter().find(|held| states::is_default(&held.v1_members())).or_else(|| rows.first())
+}
+
+fn is(state: &Held, wanted: &str) -> bool {
+    state.record.id.to_string().eq_ignore_ascii_case(wanted)
+        || name_of(state).to_lowercase() == wanted.to_lowercase()
+}
+
+fn name_of(state: &Held) -> String {
+    state.v1_members().get("name").and_then(Value::as_str).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,160 @@
+//! Reads the complete v1 collection of a resource, translated, with the overlay applied.
+
+use super::collection::Collection;
+use super::job::Job;
+use super::runner::Runner;
+use super::shelf::Loaded;
+use super::v1_faults::{bad_data, refused_read};
+use crate::context::Context;
+use crate::heavy::Input;
+use crate::plan::{Keep, Resource, Rows};
+use crate::refusal::Refusal;
+use crate::store::{OverlayValue, Overlays};
+use crate::translate::{Fault, Held, ReadShape, incoming};
+use crate::v2::query::ListCall;
+use crate::v2::{Reply, page};
+use bytes::Bytes;
+use std::sync::Arc;
+use std::time::Instant;
+use uuid::Uuid;
+
+/// Bytes of records that a search looks through in the time another filter takes for one.
+const SEARCHED: usize = 8;
+/// What filtering and ordering one record costs, in bytes of other heavy work.
+const ROW: usize = 16;
+
+impl Job {
+    /// The page of a collection that `call` asks for, looked for on the pool for heavy work when there is much to look
+    /// through.
+    pub(super) async fn page_of(&self, all: Arc<Collection>, call: ListCall) -> Result<Reply, Refusal> {
+        let searched = if call.search.is_some() { all.size / SEARCHED } else { 0 };
+        let size = searched + all.rows().len() * ROW;
+        let look = move || page::answer(all.rows().iter().map(|held| &held.record), &call);
+        Ok(Reply::json(200, self.runner.heavy.run(Input::Own, size, &self.call.ctx, look).await?))
+    }
+
+    /// The collection of `resource` below this call's variables, kept or read.
+    pub(super) async fn load(&self, resource: &Resource) -> Result<Loaded<Collection>, Refusal> {
+        let place = self.place_of(resource)?;
+        let read = || self.reading(resource);
+        let loaded = self.load_from(&self.runner.collections, &place, read).await;
+        loaded.map_err(|refusal| self.after_refused_read(refusal))
+    }
+
+    /// The collection as a read shows it that began after `asked`, whatever is kept.
+    pub(super) async fn load_since(
+        &self,
+        resource: &Resource,
+        asked: Instant,
+    ) -> Result<Loaded<Collection>, Refusal> {
+        let place = self.place_of(resource)?;
+        let read = || self.reading(resource);
+        let loaded = self.runner.collections.load_since(&place, self.audience()?, asked, read).await;
+        loaded.map_err(|refusal| self.after_refused_read(refusal))
+    }
+
+    /// A read that shares its work with others: owns everything it needs.
+    fn reading(&self, resource: &Resource) -> impl Future<Output = Result<Collection, Refusal>> + Send + use<> {
+        let runner = Arc::clone(&self.runner);
+        let (key, ctx) = (self.key().clone(), self.shared_ctx());
+        let card = self.call.card.clone();
+        let (index, path) = (self.index_of(resource), self.collection_path(resource));
+        async move {
+            let (index, path) = (index?, path?);
+            let resource = &runner.plan.resources[index];
+            let v1 = resource.v1.as_ref().ok_or_else(|| Refusal::internal("a read without v1"))?;
+            let pages = runner.client.read_all(&key, &path, &v1.list_query, &ctx).await.map_err(refused_read)?;
+            let workspace = card.map_or(Uuid::nil(), |card| card.workspace_id);
+            let mut rows = translated(&runner, index, v1.rows, pages, &ctx).await?;
+            let shape = &runner.shapes[index];
+            let ids: Vec<Uuid> = rows.iter().map(|held| held.record.id).collect();
+            let overlays = overlays_of(&runner.store, resource, workspace, &ids).await?;
+            for held in &mut rows {
+                if let Some(overlay) = overlays.get(&held.record.id) {
+                    *held = overlaid(shape, held, overlay).map_err(|fault| bad_data(&fault))?;
+                }
+            }
+            Ok(Collection::new(rows.into_iter().map(Arc::new).collect()))
+        }
+    }
+
+    /// Where the plan has the resource, and the runner its shape.
+    fn index_of(&self, resource: &Resource) -> Result<usize, Refusal> {
+        let index = self.runner.plan.resources.iter().position(|known| known.name == resource.name);
+        index.ok_or_else(|| Refusal::internal("a resource that is not in the plan"))
+    }
+
+    /// A read that v1 refuses although the card allows it: the card is out of date.
+    pub(super) fn after_refused_read(&self, refusal: Refusal) -> Refusal {
+        match (&refusal, &self.call.card) {
+            (Refusal::Unauthorized { .. }, _) => self.runner.access.forget_identity(self.key().id()),
+            (Refusal::NotFound { .. } | Refusal::Forbidden { .. }, Some(card)) => {
+                self.runner.access.forget_project(card.id);
+            }
+            _ => {}
+        }
+        refusal
+    }
+
+    /// Translates one v1 record with the overlay kept for it, on the pool for heavy work when it is not small.
+    pub(super) async fn translate_record(&self, resource: &Resource, row: &[u8]) -> Result<Held, Refusal> {
+        let text: Arc<str> = std::str::from_utf8(row).map_err(|fault| bad_data(&Fault(fault.to_string())))?.into();
+        let index = self.index_of(resource)?;
+        let workspace = self.call.card.as_ref().map_or(Uuid::nil(), |card| card.workspace_id);
+        let read = async |overlay: Vec<OverlayValue>| {
+            let (runner, text) = (Arc::clone(&self.runner), Arc::clone(&text));
+            let read = move || runner.shapes[index].read(&text, &overlay);
+            let held = self.runner.heavy.run(Input::Own, row.len(), &self.call.ctx, read).await?;
+            held.map_err(|fault| bad_data(&fault))
+        };
+        let plain = read(Vec::new()).await?;
+        let mut overlays = overlays_of(&self.runner.store, resource, workspace, &[plain.record.id]).await?;
+        match overlays.remove(&plain.record.id) {
+            Some(overlay) => read(overlay).await,
+            None => Ok(plain),
+        }
+    }
+}
+
+/// Overlay values of these records; none are looked up where the mapping keeps none.
+pub(super) async fn overlays_of(
+    store: &crate::store::Store,
+    resource: &Resource,
+    workspace: Uuid,
+    records: &[Uuid],
+) -> Result<Overlays, Refusal> {
+    if records.is_empty() || resource.fields.iter().all(|field| field.keep == Keep::V1) {
+        return Ok(Overlays::new());
+    }
+    Ok(store.overlay_of_records(workspace, &resource.name, records).await?)
+}
+
+/// The records of all pages, translated on the pool for heavy work when the pages are not small.
+async fn translated(
+    runner: &Arc<Runner>,
+    resource: usize,
+    form: Rows,
+    pages: Vec<Bytes>,
+    ctx: &Context,
+) -> Result<Vec<Held>, Refusal> {
+    let size = pages.iter().map(Bytes::len).sum();
+    let shapes = Arc::clone(runner);
+    let translate = move || translate(&shapes.shapes[resource], form, &pages);
+    runner.heavy.run(Input::Own, size, ctx, translate).await?.map_err(|fault| bad_data(&fault))
+}
+
+fn translate(shape: &ReadShape, form: Rows, pages: &[Bytes]) -> Result<Vec<Held>, Fault> {
+    let mut held = Vec::new();
+    for page in pages {
+        for row in incoming::rows(form, page)? {
+            held.push(shape.read(row.get(), &[])?);
+        }
+    }
+    Ok(held)
+}
+
+/// The record read again with what is kept for it.
+fn overlaid(shape: &ReadShape, held: &Held, overlay: &[OverlayValue]) -> Result<Held, Fault> {
+    let row = std::str::from_utf8(&held.v1).map_err(|fault| Fault(fault.to_string()))?;
+    shape.read(row, overlay)
+}

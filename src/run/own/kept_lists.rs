@@ -1,0 +1,40 @@
+//! Lists of own records that are ready to be answered from.
+
+use crate::catalogue::Catalogue;
+use crate::v2::record::Record;
+use moka::sync::Cache;
+use std::sync::Arc;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// Rows kept of all lists together.
+const CAPACITY: u64 = 1_000_000;
+
+/// How long a list nobody asks for is kept.
+const IDLE: Duration = Duration::from_secs(600);
+
+/// Which list.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub(super) resource: usize,
+    pub(super) workspace: Uuid,
+    pub(super) project: Option<Uuid>,
+    pub(super) within: Option<Uuid>,
+}
+
+/// The rows of a list, as of some definitions.
+#[derive(Clone)]
+pub(super) struct Kept {
+    pub(super) of: Arc<Catalogue>,
+    pub(super) rows: Arc<[Record]>,
+}
+
+/// Lists ready to be answered from.
+pub struct KeptLists(pub(super) Cache<Key, Kept>);
+
+impl Default for KeptLists {
+    fn default() -> Self {
+        let weight = |_: &Key, kept: &Kept| u32::try_from(kept.rows.len() + 1).unwrap_or(u32::MAX);
+        Self(Cache::builder().max_capacity(CAPACITY).time_to_idle(IDLE).weigher(weight).build())
+    }
+}

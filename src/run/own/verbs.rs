@@ -1,0 +1,128 @@
+//! The five verbs of the own store, written once for all its records: list, show, create, update, delete.
+//!
+//! What differs between kinds of records is said by [`Records`], one implementation a file. Each write looks twice whether
+//! it may: before its body is judged, so that 404 comes before 400 (O2), and inside the transaction, because what
+//! was there before may be gone by then.
+//!
+//! May use: what `run` may use.
+
+use super::call::OwnCall;
+use super::lists::Row;
+use crate::catalogue::{Catalogue, Edit};
+use crate::plan::Step;
+use crate::refusal::Refusal;
+use crate::v2::Reply;
+use crate::v2::body::Given;
+use serde_json::{Map, Value};
+use std::collections::HashSet;
+use uuid::Uuid;
+
+/// What a write was sent.
+pub(super) struct Sent {
+    /// Its body, valid by its declaration.
+    pub(super) given: Given,
+    /// Projects that the body names, as far as the caller sees them.
+    pub(super) projects: HashSet<Uuid>,
+}
+
+/// What differs between the kinds of records. Verbs that a kind does not have are refused when the mappings are compiled
+/// ([`crate::plan::OwnRecords::has`]).
+pub(super) trait Records {
+    /// The record above the addressed ones, which the caller's surface must show; none where nothing is above.
+    fn above(_: &OwnCall<'_>) -> Result<Option<Uuid>, Refusal> {
+        Ok(None)
+    }
+
+    /// All records of a list.
+    fn rows(call: &OwnCall<'_>, catalogue: &Catalogue, above: Option<Uuid>) -> Vec<Row>;
+
+    /// The addressed record, as readers see it.
+    fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal>;
+
+    /// A record that was just written.
+    fn written(call: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Map<String, Value>, Refusal>;
+
+    /// Whether this surface may write here: to the record `id`, or a new one.
+    fn may_write(call: &OwnCall<'_>, catalogue: &Catalogue, id: Option<Uuid>) -> Result<(), Refusal>;
+
+    /// The body of a create or an update.
+    async fn sent(call: &OwnCall<'_>) -> Result<Sent, Refusal> {
+        Ok(Sent { given: call.given()?, projects: HashSet::new() })
+    }
+
+    /// Creates a record and returns its id.
+    fn create(call: &OwnCall<'_>, edit: &mut Edit, sent: &Sent) -> Result<Uuid, Refusal>;
+
+    /// Changes a record.
+    fn update(call: &OwnCall<'_>, edit: &mut Edit, id: Uuid, sent: &Sent) -> Result<(), Refusal>;
+
+    /// Deletes a record.
+    fn delete(call: &OwnCall<'_>, edit: &mut Edit, id: Uuid) -> Result<(), Refusal>;
+
+    /// The answer to a create.
+    fn created(call: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Reply, Refusal> {
+        Ok(call.reply(Self::written(call, catalogue, id)?))
+    }
+
+    /// Says more about a delete that a rule refused.
+    async fn not_deleted(_: &OwnCall<'_>, _: Uuid, refusal: Refusal) -> Refusal {
+        refusal
+    }
+}
+
+/// Carries out a step of the language on records of the kind `R`.
+pub(super) async fn run<R: Records>(step: Step, call: &OwnCall<'_>) -> Result<Reply, Refusal> {
+    match step {
+        Step::ReadCollection => list::<R>(call),
+        Step::ReadOne => show::<R>(call),
+        Step::Create => create::<R>(call).await,
+        Step::Update => update::<R>(call).await,
+        Step::Delete => delete::<R>(call).await,
+        Step::Special(_) | Step::Pending => Err(Refusal::internal("not a verb of the own store")),
+    }
+}
+
+fn list<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
+    let above = R::above(call)?;
+    call.page(above, |catalogue| R::rows(call, catalogue, above))
+}
+
+/// Shows the addressed record; also what a precondition compares.
+pub(super) fn show<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
+    call.read_reply(R::shown(call)?)
+}
+
+async fn create<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
+    R::may_write(call, call.catalogue(), None)?;
+    let sent = R::sent(call).await?;
+    let rules = call.edit(|edit| {
+        R::may_write(call, &edit.after, None)?;
+        R::create(call, edit, &sent)
+    });
+    let (id, after) = rules.await?;
+    R::created(call, &after, id)
+}
+
+async fn update<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
+    let id = call.pk()?;
+    R::may_write(call, call.catalogue(), Some(id))?;
+    let sent = R::sent(call).await?;
+    let rules = call.edit(|edit| {
+        R::may_write(call, &edit.after, Some(id))?;
+        R::update(call, edit, id, &sent)
+    });
+    let (_, after) = rules.await?;
+    Ok(call.reply(R::written(call, &after, id)?))
+}
+
+async fn delete<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
+    let id = call.pk()?;
+    let rules = call.edit(|edit| {
+        R::may_write(call, &edit.after, Some(id))?;
+        R::delete(call, edit, id)
+    });
+    match rules.await {
+        Ok(_) => Ok(Reply::no_content()),
+        Err(refusal) => Err(R::not_deleted(call, id, refusal).await),
+    }
+}

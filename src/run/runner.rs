@@ -1,0 +1,172 @@
+//! The parts that carry calls out, shared by all calls.
+
+use super::answers::Answers;
+use super::collection::Collection;
+use super::epochs::Epochs;
+use super::losses::Losses;
+use super::own::KeptLists;
+use super::shelf::{Audience, Changes, Shelf};
+use crate::access::{Access, ProjectCard};
+use crate::heavy::Heavy;
+use crate::index::Indexes;
+use crate::plan::Plan;
+use crate::refusal::Refusal;
+use crate::settings::{TypeSettings, WorkflowSettings};
+use crate::store::Store;
+use crate::translate::ReadShape;
+use crate::translate::members::Person;
+use crate::v1::{Client, V1Key};
+use moka::sync::Cache;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// Projects remembered as compared.
+const COMPARED: u64 = 100_000;
+
+/// Lists remembered that kept changing.
+const RESTLESS: u64 = 1_000;
+/// Identifiers remembered.
+const IDENTIFIERS: u64 = 10_000;
+/// Deleted labels remembered.
+const DELETED: u64 = 100_000;
+
+/// New records remembered.
+const MADE: u64 = 1_000_000;
+
+/// Least time for which a new record is remembered as such.
+const REMEMBERED: Duration = Duration::from_secs(60);
+
+/// Time after which v1 has cleaned up behind a delete; it does so within a fraction of a second (trap 39).
+const CLEANED_UP: Duration = Duration::from_secs(60);
+
+/// What can be set about carrying out.
+#[derive(Debug, Clone)]
+pub struct RunnerSettings {
+    /// How long a collection is served from memory.
+    pub collection_ttl: Duration,
+    /// Refuse unknown parameters of lists (O6).
+    pub strict_query: bool,
+    /// Time allowed to work that several requests share, and to a write whose client left.
+    pub shared_work: Duration,
+    /// Workflow rules of projects.
+    pub workflow: WorkflowSettings,
+    /// Work item types.
+    pub types: TypeSettings,
+    /// How long v1 may still carry out a write whose answer was lost.
+    pub late_write: Duration,
+    /// Age up to which collections and indices are used while v1's quota is short.
+    pub stretch: Duration,
+    /// Age up to which whatever is kept is used while v1 is unreachable or failing.
+    pub stale_if_error: Duration,
+    /// A key of the gateway's own that reads indices.
+    pub service_key: Option<V1Key>,
+    /// Most writes that wait for the same record or rule.
+    pub writers_waiting: usize,
+}
+
+/// Everything calls are carried out with.
+pub struct Runner {
+    pub(super) plan: Arc<Plan>,
+    pub(super) shapes: Vec<ReadShape>,
+    pub(super) client: Client,
+    pub(super) access: Access,
+    pub(super) store: Store,
+    pub(super) indexes: Indexes,
+    pub(super) heavy: Heavy,
+    pub(super) collections: Shelf<Collection>,
+    pub(super) rosters: Shelf<Vec<Person>>,
+    pub(super) sets: Shelf<HashSet<Uuid>>,
+    pub(super) answers: Answers,
+    pub(super) own_lists: KeptLists,
+    /// Labels deleted a moment ago, which v1 may still show on items.
+    pub(super) deleted_labels: Cache<Uuid, ()>,
+    /// Records made a moment ago by requests of this process, each the answer of one request only.
+    made: Cache<Uuid, ()>,
+    /// Projects whose recorded items were held against an index lately.
+    pub(super) compared: Cache<Uuid, ()>,
+    /// Lists that kept changing while they were read lately, by v1 path and those v1 shows the same.
+    pub(super) restless: Cache<(Arc<str>, Audience), Refusal>,
+    pub(super) changes: Arc<Changes>,
+    pub(super) epochs: Epochs,
+    pub(super) losses: Losses,
+    pub(super) settings: RunnerSettings,
+    /// Which project had an identifier when it was last seen, by workspace.
+    identifiers: Cache<(Box<str>, Box<str>), Uuid>,
+}
+
+impl Runner {
+    /// Puts the parts together.
+    pub fn new(
+        plan: Arc<Plan>,
+        client: Client,
+        access: Access,
+        store: Store,
+        indexes: Indexes,
+        settings: RunnerSettings,
+    ) -> Self {
+        let changes = Arc::<Changes>::default();
+        Self {
+            shapes: plan.resources.iter().map(ReadShape::of).collect(),
+            collections: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
+            rosters: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
+            sets: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
+            answers: Answers::new(settings.stale_if_error),
+            own_lists: KeptLists::default(),
+            deleted_labels: Cache::builder().time_to_live(CLEANED_UP).max_capacity(DELETED).build(),
+            made: Cache::builder().time_to_live(settings.late_write * 2 + REMEMBERED).max_capacity(MADE).build(),
+            compared: Cache::builder().time_to_live(indexes.sweep()).max_capacity(COMPARED).build(),
+            restless: Cache::builder().time_to_live(settings.collection_ttl).max_capacity(RESTLESS).build(),
+            plan,
+            client,
+            access,
+            store,
+            indexes,
+            heavy: Heavy::for_this_machine(),
+            changes,
+            epochs: Epochs::default(),
+            losses: Losses::default(),
+            settings,
+            identifiers: Cache::new(IDENTIFIERS),
+        }
+    }
+
+    /// Takes a new record for the one that a create has made; false when another create was told of it.
+    pub(super) fn claim_new(&self, id: Uuid) -> bool {
+        self.made.entry(id).or_insert(()).is_fresh()
+    }
+
+    /// Remembers which project an identifier belongs to.
+    pub(super) fn learn_identifier(&self, workspace: &str, card: &ProjectCard) {
+        let place = (Box::from(workspace), Box::from(&*card.identifier));
+        if self.identifiers.get(&place) != Some(card.id) {
+            self.identifiers.insert(place, card.id);
+        }
+    }
+
+    /// The project that had this identifier; whoever uses it proves it.
+    pub(super) fn project_with(&self, workspace: &str, identifier: &str) -> Option<Uuid> {
+        self.identifiers.get(&(Box::from(workspace), Box::from(identifier)))
+    }
+
+    /// The plan calls are carried out by.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Something in this project was written to v1 past the plan: what is kept of it is dropped, and its
+    /// index asks v1 before it answers again.
+    pub fn project_touched(&self, project: Uuid) {
+        self.changes.in_project(project);
+        self.indexes.touched(project);
+        self.void_project(project);
+    }
+
+    /// Something in this workspace was written to v1 past the plan.
+    pub fn workspace_touched(&self, workspace: &str) {
+        self.changes.in_workspace(workspace);
+        self.indexes.touched_workspace(workspace);
+        self.void_workspace(workspace);
+    }
+}

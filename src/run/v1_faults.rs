@@ -1,0 +1,18 @@
+//! What it means when a read of v1 fails or its data cannot be translated.
+
+use crate::refusal::Refusal;
+use crate::translate::Fault;
+use crate::v1::{ReadFailure, V1Response};
+
+/// A page of a list that v1 refused: the card said the project is visible, so it no longer is.
+pub(super) fn refused_read(failure: ReadFailure) -> Refusal {
+    match failure {
+        ReadFailure::Answered(V1Response { status: 403 | 404, .. }) => Refusal::not_found(),
+        other => other.into(),
+    }
+}
+
+/// v1 data that cannot be translated.
+pub(super) fn bad_data(fault: &Fault) -> Refusal {
+    Refusal::upstream("The service behind answered with data that does not fit its own interface.", fault)
+}

@@ -1,0 +1,20 @@
+//! Settings with a lower or an upper bound that several tables share.
+
+use super::reader::Reader;
+use super::value::Size;
+use std::time::Duration;
+
+pub(super) fn at_once(from: &mut Reader, key: &str) -> usize {
+    let allowed = |count: &usize| (1..=1_000_000).contains(count);
+    from.get_where(key, "a whole number from 1 to 1000000", allowed)
+}
+
+/// A size that must not be zero.
+pub(super) fn some_bytes(from: &mut Reader, key: &str) -> usize {
+    from.get_where(key, "a size above zero", |size: &Size| size.0 > 0).0
+}
+
+/// A duration that must not be zero.
+pub(super) fn positive(from: &mut Reader, key: &str) -> Duration {
+    from.get_where(key, "a duration above zero, such as \"30s\"", |time: &Duration| !time.is_zero())
+}

@@ -1,0 +1,36 @@
+//! Copies of the definitions of workspaces in memory.
+
+use crate::catalogue::Catalogue;
+use moka::sync::Cache;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Definitions kept in memory, of all workspaces together.
+const KEPT: u64 = 1_000_000;
+
+/// Catalogues in memory, each with the version it was read at; 0 where nothing was written yet.
+#[derive(Debug, Clone)]
+pub(in crate::store) struct Memory(Cache<Uuid, (i64, Arc<Catalogue>)>);
+
+impl Memory {
+    pub(in crate::store) fn new() -> Self {
+        let weight = |_: &Uuid, (_, catalogue): &(i64, Arc<Catalogue>)| {
+            let records = catalogue.types.len()
+                + catalogue.properties.len()
+                + catalogue.options.len()
+                + catalogue.contexts.len()
+                + catalogue.attachments.len()
+                + catalogue.imports.len();
+            u32::try_from(records + 1).unwrap_or(u32::MAX)
+        };
+        Self(Cache::builder().max_capacity(KEPT).weigher(weight).build())
+    }
+
+    pub(super) fn get(&self, workspace: Uuid, version: i64) -> Option<Arc<Catalogue>> {
+        self.0.get(&workspace).filter(|(kept, _)| *kept == version).map(|(_, catalogue)| catalogue)
+    }
+
+    pub(super) fn put(&self, version: i64, catalogue: &Arc<Catalogue>) {
+        self.0.insert(catalogue.workspace, (version, Arc::clone(catalogue)));
+    }
+}

@@ -1,0 +1,38 @@
+//! The tables of the authorization server, and how ids and lists of words stand in them.
+
+use super::super::engine::{self, Engine};
+use super::super::error::StoreError;
+use super::super::service::Store;
+use uuid::Uuid;
+
+/// The tables of the authorization server; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct OAuthStore {
+    pub(super) engine: Engine,
+}
+
+impl Store {
+    /// The tables of the authorization server.
+    pub fn oauth(&self) -> OAuthStore {
+        OAuthStore { engine: self.engine.clone() }
+    }
+}
+
+/// A list of words as one text.
+pub(super) fn joined(words: &[String]) -> String {
+    words.join(" ")
+}
+
+/// The words of a text.
+pub(super) fn words(text: &str) -> Vec<String> {
+    text.split_ascii_whitespace().map(str::to_owned).collect()
+}
+
+pub(super) fn id(text: &str) -> Result<Uuid, StoreError> {
+    Uuid::try_parse(text).map_err(|_| StoreError::unreadable("the id", text))
+}
+
+/// The store's clock: microseconds since 1970.
+pub fn now() -> i64 {
+    engine::now()
+}

@@ -1,0 +1,101 @@
+//! The store itself: its connections and what it keeps in memory.
+//!
+//! The other files of this folder add what can be asked of it. May use: `v1` (the base URL), this folder.
+
+use super::definitions::Memory;
+use super::engine::{self, Engine};
+use super::error::StoreError;
+use super::grouped::Grouped;
+use super::intent::Running;
+use super::items_kept::ItemsKept;
+use super::overlay::OverlayValue;
+use super::repeated::Repeated;
+use super::turn_places::Turns;
+use crate::v1::BaseUrl;
+use sqlx::Row;
+use std::collections::HashMap;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Overlaid fields by the id of the v1 record.
+pub type Overlays = HashMap<Uuid, Vec<OverlayValue>>;
+
+/// The store; cheap to clone, all clones share the connections.
+#[derive(Debug, Clone)]
+pub struct Store {
+    pub(super) engine: Engine,
+    pub(super) items: Arc<ItemsKept>,
+    pub(super) running: Arc<Running>,
+    pub(super) memory: Memory,
+    /// Versions of definitions, by workspace.
+    pub(super) versions: Grouped<Option<i64>>,
+    /// Writes of all processes, by project.
+    pub(super) epochs: Grouped<i64>,
+    pub(super) turns: Turns,
+    pub(super) repeated: Repeated,
+}
+
+impl Store {
+    /// Opens the store at `url` (`sqlite:PATH`, `sqlite::memory:`, `postgres://…`), creating its tables on
+    /// first start, and makes sure that it belongs to the v1 deployment at `v1_base_url`. A store that can only be
+    /// read and is that of an older version opens, and refuses everything until its tables could be changed.
+    ///
+    /// # Errors
+    /// [`StoreError`]: unknown kind, no access, made by a newer version, or another deployment's.
+    pub async fn open(url: &str, v1_base_url: &str) -> Result<Self, StoreError> {
+        let configured = BaseUrl::parse(v1_base_url)?;
+        let store = Self::open_for_upkeep(url).await?;
+        store.engine.migrate_when_writable().await?;
+        let recorded = store.claim(configured.as_str()).await?;
+        if recorded != configured.as_str() {
+            store.close().await;
+            return Err(StoreError::OtherDeployment { recorded, configured: configured.to_string() });
+        }
+        Ok(store)
+    }
+
+    /// Records the deployment on first use; returns the one recorded.
+    async fn claim(&self, v1_base_url: &str) -> Result<String, StoreError> {
+        // A look first: a store that is already claimed must also open when it is read-only.
+        if let Some(recorded) = recorded(self.engine.pool_of_any_version()).await? {
+            return Ok(recorded);
+        }
+        sqlx::query("INSERT INTO service (id, v1_base_url, recorded_at) VALUES (1, $1, $2) ON CONFLICT DO NOTHING")
+            .bind(v1_base_url)
+            .bind(engine::now())
+            .execute(self.engine.pool())
+            .await?;
+        let claimed = recorded(self.engine.pool()).await?;
+        claimed.ok_or_else(|| StoreError::Internal("the claim of the store is not there".into()))
+    }
+
+    /// The connections, for the other parts of this folder and for tests of it.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Whether the store could only be read when it was last used.
+    pub fn is_read_only(&self) -> bool {
+        self.engine.is_read_only()
+    }
+
+    /// Whether the store can be read now.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        self.engine.look_again().await;
+        recorded(self.engine.pool()).await.map(|_| ())
+    }
+
+    /// Waits for work under way and closes the connections; the store cannot be used afterwards.
+    pub async fn close(&self) {
+        self.engine.close().await;
+    }
+}
+
+/// The deployment that the store belongs to.
+async fn recorded(pool: &sqlx::AnyPool) -> Result<Option<String>, StoreError> {
+    let row = sqlx::query("SELECT v1_base_url FROM service WHERE id = 1").fetch_optional(pool).await?;
+    Ok(row.map(|row| row.try_get(0)).transpose()?)
+}

@@ -1,0 +1,22 @@
+//! The lines of this process, and how many turns it may hold on the database.
+
+use super::lines::Lines;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// Turns held on the database at once: fewer than connections, because whoever has a turn goes on to read and
+/// write.
+const HELD: usize = 8;
+
+/// The lines of this process, and how many turns it may hold on the database.
+#[derive(Debug, Clone)]
+pub(super) struct Turns {
+    pub(super) lines: Lines,
+    pub(super) connections: Arc<Semaphore>,
+}
+
+impl Turns {
+    pub(super) fn new() -> Self {
+        Self { lines: Lines::default(), connections: Arc::new(Semaphore::new(HELD)) }
+    }
+}

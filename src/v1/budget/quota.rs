@@ -1,0 +1,12 @@
+//! How much one key may ask of v1.
+
+/// Calls a window that v1 allows one key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quota {
+    /// Any number.
+    Unlimited,
+    /// So many, whatever v1 says.
+    Fixed(usize),
+    /// So many, until v1's own figures show that it allows more.
+    AtLeast(usize),
+}

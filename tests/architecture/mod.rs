@@ -1,0 +1,222 @@
+//! Who may import whom, that no files import each other in a circle, that every file says what it is for, and that none
+//! outgrows its purpose.
+//!
+//! Imports are read from the sources: every path that starts at the root of the crate, in `use` lines
+//! and elsewhere, groups and `super` chains included. A folder not in the table fails, so that a new one
+//! is placed on purpose.
+
+mod circles;
+mod imports;
+
+use imports::{depth_of, imports, module_of, sources, sources_of_all};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// Everything but these.
+enum Rule {
+    /// Only these.
+    Only(&'static [&'static str]),
+    /// All but these.
+    AllBut(&'static [&'static str]),
+}
+
+use Rule::{AllBut, Only};
+
+/// What each folder or file below `src/` may import from the others.
+const RULES: [(&str, Rule); 31] = [
+    // Words everybody shares.
+    ("refusal", Only(&[])),
+    ("context", Only(&[])),
+    ("settings", Only(&[])),
+    ("coalesce", Only(&["refusal"])),
+    ("pruned", Only(&[])),
+    ("heavy", Only(&["context", "refusal"])),
+    ("telemetry", Only(&["settings"])),
+    ("limits", Only(&["context", "refusal", "settings"])),
+    ("load", Only(&["refusal"])),
+    // What exists.
+    ("mapping", Only(&[])),
+    ("plan", Only(&["mapping"])),
+    ("describe", Only(&["plan", "settings"])),
+    ("catalogue", Only(&["plan", "refusal", "v2"])),
+    // The two sides, which never know each other, and what lies between.
+    ("v1", Only(&["context", "refusal", "coalesce", "load", "pruned", "settings"])),
+    ("v2", Only(&["plan", "refusal"])),
+    ("store", Only(&["catalogue", "refusal", "v1", "v2"])),
+    ("translate", Only(&["plan", "refusal", "store", "v1", "v2"])),
+    ("index", Only(&["coalesce", "context", "refusal", "translate", "v1", "v2"])),
+    // What serves requests.
+    ("access", Only(&["coalesce", "context", "plan", "pruned", "refusal", "settings", "v1"])),
+    ("run", AllBut(&["app", "cli", "edge", "limits", "mapping", "oauth", "request", "sandbox"])),
+    ("edge", AllBut(&["access", "app", "cli", "mapping", "oauth", "run", "sandbox", "store", "translate", "v1"])),
+    ("docs", Only(&["context", "describe", "edge", "refusal"])),
+    ("oauth", Only(&["access", "context", "edge", "plan", "refusal", "settings", "store", "v1"])),
+    ("idempotency", Only(&["access", "context", "oauth", "refusal", "run", "settings", "store", "v2"])),
+    // What tells about it and what proves it.
+    ("explain", Only(&["access", "index", "plan", "refusal", "run", "v2"])),
+    ("verify", Only(&["plan"])),
+    // Composition.
+    ("request", AllBut(&["app", "cli", "mapping", "sandbox"])),
+    ("app", AllBut(&["cli", "sandbox"])),
+    ("cli", AllBut(&[])),
+    ("main", AllBut(&[])),
+    ("lib", AllBut(&[])),
+];
+
+/// Where a folder may be used, but only these names of it.
+const NAMES: [(&str, &str, &[&str]); 9] = [
+    // Messages are values; the client is not.
+    ("translate", "v1", &["Method", "V1Request", "V1Response"]),
+    ("translate", "store", &["OverlayValue", "overlay_wins"]),
+    // The typed item; the index translates nothing.
+    ("index", "translate", &["work_items"]),
+    // Tokens lead to v1 keys; v1 itself is asked by `access` alone.
+    ("oauth", "v1", &["V1Key"]),
+    ("oauth", "plan", &["scopes"]),
+    // What would happen is read off the same checks, and nothing is carried out.
+    ("explain", "access", &["gate"]),
+    ("explain", "index", &["SetNeeds"]),
+    ("explain", "run", &["outlook"]),
+    // The store records which deployment it belongs to.
+    ("store", "v1", &["BaseUrl", "BaseUrlError"]),
+];
+
+/// No file is longer, and there are no exceptions.
+const LONGEST: usize = 500;
+
+/// Imports between folders: from, to, name, and the file.
+fn edges() -> Vec<(String, Vec<String>, PathBuf)> {
+    let sources = sources();
+    let mut modules: BTreeSet<String> = sources.iter().map(|(path, _)| module_of(path)).collect();
+    // A crate of its own that the root passes on.
+    modules.insert("sandbox".to_owned());
+    let mut edges = Vec::new();
+    for (path, text) in &sources {
+        let from = module_of(path);
+        for import in imports(text, depth_of(path)) {
+            if modules.contains(&import[0]) && import[0] != from {
+                edges.push((from.clone(), import, path.clone()));
+            }
+        }
+    }
+    edges
+}
+
+#[test]
+fn every_folder_imports_only_what_it_may() {
+    let rules: BTreeMap<&str, &Rule> = RULES.iter().map(|(name, rule)| (*name, rule)).collect();
+    let mut faults = BTreeSet::new();
+    for (path, _) in sources() {
+        if !rules.contains_key(module_of(&path).as_str()) {
+            faults.insert(format!("{}: no rule for this folder", module_of(&path)));
+        }
+    }
+    for (from, import, path) in edges() {
+        let to = import[0].as_str();
+        let allowed = match rules.get(from.as_str()) {
+            Some(Only(these)) => these.contains(&to),
+            Some(AllBut(these)) => !these.contains(&to),
+            None => true,
+        };
+        if !allowed {
+            faults.insert(format!("src/{}: `{from}` may not use `{to}`", path.display()));
+        }
+    }
+    assert!(faults.is_empty(), "\n{}", faults.into_iter().collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn of_some_folders_only_values_may_be_used() {
+    let mut faults = BTreeSet::new();
+    for (from, import, path) in edges() {
+        let Some((_, to, names)) = NAMES.iter().find(|(f, to, _)| *f == from && *to == import[0]) else { continue };
+        let name = import.get(1).map_or("", String::as_str);
+        if !names.contains(&name) {
+            faults.insert(format!("src/{}: `{from}` may not use `{to}::{name}`", path.display()));
+        }
+    }
+    assert!(faults.is_empty(), "\n{}", faults.into_iter().collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn every_file_says_what_it_is_for() {
+    let silent: Vec<_> = sources_of_all()
+        .into_iter()
+        .filter(|(_, text)| text.lines().count() > 1 && !text.starts_with("//!"))
+        .map(|(path, _)| path)
+        .collect();
+    assert!(silent.is_empty(), "without a //! header: {silent:?}");
+}
+
+#[test]
+fn no_file_outgrows_its_purpose() {
+    let long: Vec<_> =
+        sources_of_all().into_iter().filter(|(_, text)| text.lines().count() > LONGEST).map(|(p, _)| p).collect();
+    assert!(long.is_empty(), "above {LONGEST} lines: {long:?}");
+}
+
+#[test]
+fn the_reader_of_imports_sees_every_form() {
+    let text = "
+use crate::plan::{Plan, routes::{Found, Routes as Table}, *};
+use crate::{v1::V1Response, store};
+use super::super::v2::Reply; // crate::run::Hidden
+fn f() { $crate::edge::no(); crate::refusal::Refusal::not_found(); }
+";
+    let found: Vec<String> = imports(text, 2).into_iter().map(|path| path.join("::")).collect();
+    let expected = [
+        "plan::*",
+        "plan::Plan",
+        "plan::routes::Found",
+        "plan::routes::Routes",
+        "refusal::Refusal::not_found",
+        "store",
+        "v1::V1Response",
+        "v2::Reply",
+    ];
+    assert_eq!(found, expected);
+}
+
+/// What a file's header allows it to use: everything it names in backticks behind `May use:`. None where the header says
+/// nothing, or refers to another list.
+fn allowed_by_header(text: &str) -> Option<BTreeSet<String>> {
+    let header =
+        text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim).collect::<Vec<_>>().join(" ");
+    let (_, rest) = header.split_once("May use: ")?;
+    let sentence = rest.split(". ").next().unwrap_or(rest);
+    if sentence.starts_with("what `") || sentence.starts_with("everything") {
+        return None;
+    }
+    let names = sentence.split('`').skip(1).step_by(2);
+    Some(names.map(|name| name.split("::").next().unwrap_or(name).to_owned()).collect())
+}
+
+#[test]
+fn headers_name_what_their_files_use() {
+    let texts: BTreeMap<PathBuf, String> = sources().into_iter().collect();
+    let mut used: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
+    for (path, text) in &texts {
+        // Unit tests may use what they need.
+        let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or(text);
+        let names = imports(text, depth_of(path)).into_iter().map(|import| import[0].clone());
+        used.insert(path.clone(), names.filter(|name| *name != module_of(path)).collect());
+    }
+    let known: BTreeSet<String> = texts.keys().map(|path| module_of(path)).collect();
+    let mut faults = Vec::new();
+    for (path, text) in &texts {
+        let Some(allowed) = allowed_by_header(text) else { continue };
+        for name in used[path].iter().filter(|name| known.contains(*name) && !allowed.contains(*name)) {
+            faults.push(format!("src/{}: its header does not name `{name}`", path.display()));
+        }
+    }
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+#[test]
+fn the_reader_of_headers_sees_names_and_references() {
+    let names = |text| allowed_by_header(text).map(|names| names.into_iter().collect::<Vec<_>>());
+    let header = "//! What it is.\n//!\n//! May use: `v2::record` (rows), `plan`,\n//! this folder. May not use: `v1`.\nuse x;";
+    assert_eq!(names(header), Some(vec!["plan".to_owned(), "v2".to_owned()]));
+    assert_eq!(names("//! May use: what `run` may use.\n"), None);
+    assert_eq!(names("//! May use: nothing of this crate.\n"), Some(vec![]));
+}

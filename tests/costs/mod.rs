@@ -1,0 +1,11 @@
+//! What operations cost at v1: counted by v1 itself, told by `Causeway-V1-Calls`, declared in the mappings.
+//!
+//! May use: the public interface of the crate and `tests/support`.
+
+mod crowd;
+mod declared;
+mod freshness;
+mod further;
+mod items;
+mod place;
+mod planned;

@@ -1,0 +1,15 @@
+//! The mappings, their compiler and everything read off the plan.
+//!
+//! Run with `BLESS=1` to rewrite what is compared with committed
+//! files: the reports in `tests/broken_mappings/` and the generated files in
+//! `docs/`.
+
+mod broken;
+mod contract;
+mod describe;
+mod links;
+mod readme;
+mod resolved;
+mod routing;
+mod support;
+mod tables;

@@ -1,0 +1,33 @@
+//! The store on both engines: what it keeps, what it promises under load, and how it fails.
+//!
+//! May use: the public interface of the crate and `tests/support/postgres.rs`.
+
+/// Runs each test, a function of the place of a store, once on each engine.
+macro_rules! on_both_engines {
+    ($($test:ident),+ $(,)?) => {
+        mod sqlite {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() {
+                super::$test(crate::store::place::Place::sqlite()).await;
+            })+
+        }
+        mod postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() {
+                super::$test(crate::store::place::Place::postgres().await).await;
+            })+
+        }
+    };
+}
+
+mod definitions;
+mod effects;
+mod failing;
+mod files;
+mod oauth;
+mod overlay;
+mod place;
+mod repeatable;
+mod side_by_side;
+mod turns;
+mod upkeep;

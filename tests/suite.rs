@@ -1,0 +1,25 @@
+//! Everything that one process can test beside everything else, in one binary, so that it links once.
+//!
+//! One folder or file for each thing that is tested; `cargo test --test suite FOLDER::` runs one of them. What measures its
+//! own process, starts others or takes long has a binary of its own: `faults`, `flat_memory`, `hostile`, `processes`.
+
+mod support;
+
+mod architecture;
+mod comments;
+mod costs;
+mod gateway;
+mod index;
+mod leaks;
+mod oauth;
+mod operations;
+mod plan;
+mod properties;
+mod sandbox;
+mod sandbox_replay;
+mod store;
+mod together;
+mod traps;
+mod upstream;
+mod whole_set;
+mod work_items;

@@ -1,0 +1,15 @@
+//! Many clients at once: writers of the same records, of the same names and pairs, and what tells them of each
+//! other.
+//!
+//! May use: the public interface of the crate and `tests/support`.
+
+mod idempotency;
+mod if_match;
+
+mod histories;
+mod items;
+mod linear;
+mod races;
+mod scene;
+
+use crate::support::gateway::WEB;

@@ -1,0 +1,96 @@
+//! The way to v1: the client and access, against a scripted v1.
+//!
+//! May use: the public interface of the crate and `tests/support`.
+
+mod audit;
+mod budget;
+mod cards;
+mod client;
+mod double;
+mod identity;
+mod limits;
+mod paging;
+mod places;
+
+use crate::support::scripted::ScriptedV1;
+use causeway::access::{Access, AccessSettings, Caller, Clock, PrincipalKind, User};
+use causeway::context::Context;
+use causeway::v1::{Client, ClientSettings, ConcurrencySettings, V1Key};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// Longer than any test should take; passing it means that something hangs.
+const LONG: Duration = Duration::from_secs(30);
+
+fn context() -> Context {
+    Context::new("req-1", LONG)
+}
+
+fn client_of(base_url: &str) -> Client {
+    Client::new(ClientSettings {
+        base_url: base_url.into(),
+        connect_timeout: Duration::from_secs(2),
+        response_cap: 64 * 1024,
+        pool_per_host: 8,
+        retry_jitter: Duration::from_millis(2),
+        concurrency: ConcurrencySettings::default(),
+    })
+    .expect("a client")
+}
+
+/// Access to a scripted v1 and the clock by which it judges ages.
+fn access_to(v1: &ScriptedV1) -> (Access, Clock) {
+    let clock = Clock::stopped();
+    let settings = AccessSettings {
+        card_ttl: Duration::from_secs(30),
+        identity_ttl: Duration::from_secs(60),
+        refused_identity_ttl: Duration::from_secs(5),
+        outage_grace: Duration::ZERO,
+        capacity: 1000,
+    };
+    (Access::with_clock(client_of(v1.base_url()), settings, clock.clone()), clock)
+}
+
+/// A seeded person: `number` is the last digit of the id.
+fn caller(key: &str, number: u128) -> Caller {
+    let id = person(number);
+    let user = User { id, email: format!("{key}@acme.test"), display_name: key.into() };
+    Caller {
+        key: V1Key::new(key),
+        user: Arc::new(user),
+        kind: PrincipalKind::ApiKey,
+        scopes: None,
+        credential: None,
+        workspace: None,
+    }
+}
+
+fn person(number: u128) -> Uuid {
+    Uuid::from_u128(0x0000_0000_0000_4000_a000_0000_0000_0000 + number)
+}
+
+fn project_id() -> Uuid {
+    Uuid::from_u128(0x0000_0000_0000_4000_c000_0000_0000_0001)
+}
+
+fn workspace_id() -> Uuid {
+    Uuid::from_u128(0x0000_0000_0000_4000_b000_0000_0000_0001)
+}
+
+/// Where a project card is read.
+fn card_target(slug: &str) -> String {
+    format!(
+        "workspaces/{slug}/projects/{}/?fields=id,is_member,member_role,identifier,workspace,timezone,\
+         archived_at,default_assignee,estimate,cycle_view,module_view",
+        project_id()
+    )
+}
+
+/// A project card as v1 answers it.
+fn card(role: Option<i64>) -> Value {
+    json!({"id": project_id(), "is_member": role.is_some(), "member_role": role, "identifier": "WEB",
+        "workspace": workspace_id(), "timezone": "UTC", "archived_at": null, "default_assignee": null,
+        "estimate": null, "cycle_view": true, "module_view": true})
+}

@@ -1,0 +1,17 @@
+//! Work items apart from their list, end to end: against the sandbox for behaviour, against a scripted v1 for
+//! exact calls.
+//!
+//! May use: the public interface of the crate and `tests/support`.
+
+mod archive;
+mod costs;
+mod expand;
+mod list;
+mod names;
+mod own;
+mod reads;
+mod traps;
+mod traps_of_reads;
+mod workflow;
+mod world;
+mod writes;
