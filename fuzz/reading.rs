@@ -6,25 +6,30 @@
 
 use causeway::app::compile_plan;
 use causeway::edge::{Peer, forwarded_headers};
+use causeway::idempotency::{Key, answer};
 use causeway::mapping::{Files, Texts};
+use causeway::plan::Special;
 use causeway::plan::{self, BodyRule, Operation, Plan, Rows};
-use causeway::refusal::Refusal;
-use causeway::run::FUNCTIONS;
+use causeway::refusal::{FieldError, Refusal};
 use causeway::settings::PublicSettings;
+use causeway::store::KeptAnswer;
 use causeway::translate::work_items::{self, CustomFields};
 use causeway::translate::{ReadShape, html, incoming};
 use causeway::v2::cursor::{Cursor, MAX_TOKEN};
 use causeway::v2::query::{PageCall, read_list, read_single};
-use causeway::v2::{Parameters, body};
+use causeway::v2::tag::IfMatch;
+use causeway::v2::{Parameters, Reply, body};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use std::sync::{Arc, LazyLock};
 
-static PLAN: LazyLock<Arc<Plan>> = LazyLock::new(|| compile_plan(None).expect("the embedded mappings compile"));
+/// The plan of the embedded mappings.
+pub static PLAN: LazyLock<Arc<Plan>> = LazyLock::new(|| compile_plan(None).expect("the embedded mappings compile"));
 
 /// Resources whose v1 records go through the general translation.
-const TRANSLATED: [&str; 5] = ["states", "labels", "cycles", "modules", "work_item_comments"];
+pub const TRANSLATED: [&str; 5] = ["states", "labels", "cycles", "modules", "work_item_comments"];
 
 /// The first byte chooses one of `all`, the others are the input.
-fn chosen<'a, 'd, T>(all: &'a [T], data: &'d [u8]) -> Option<(&'a T, &'d [u8])> {
+pub fn chosen<'a, 'd, T>(all: &'a [T], data: &'d [u8]) -> Option<(&'a T, &'d [u8])> {
     let (first, rest) = data.split_first()?;
     (!all.is_empty()).then(|| (&all[usize::from(*first) % all.len()], rest))
 }
@@ -151,7 +156,7 @@ pub fn mapping_file(data: &[u8]) {
     let known: Vec<String> = texts.sorted().iter().map(|(name, _)| (*name).to_owned()).collect();
     let name = known.iter().find(|known| known.as_str() == name).map_or("states.toml", String::as_str);
     texts.insert(name, text);
-    if let Err(faults) = plan::compile(&Files::read(&texts), &FUNCTIONS) {
+    if let Err(faults) = plan::compile(&Files::read(&texts), Special::all()) {
         assert!(!faults.to_string().is_empty(), "a refusal says why");
     }
 }
@@ -174,4 +179,66 @@ pub fn pass_through_head(data: &[u8]) {
     let told: Vec<_> = headers.get_all("x-forwarded-for").iter().collect();
     assert_eq!(told, ["203.0.113.9"]);
     assert!(headers.get_all("te").iter().all(|value| value == "trailers"));
+}
+
+/// One header with each line as a value, as far as lines can be values.
+pub fn headers(name: &'static str, data: &[u8]) -> HeaderMap {
+    let lines = data.split(|byte| *byte == b'\n').take(100);
+    let values = lines.filter_map(|line| HeaderValue::from_bytes(line).ok());
+    values.fold(HeaderMap::new(), |mut headers, value| {
+        headers.append(HeaderName::from_static(name), value);
+        headers
+    })
+}
+
+/// What is kept of a request with an `Idempotency-Key`, and the headers that ask for it: only what the gateway keeps
+/// is an answer, and it comes back as it was, only to whoever has the key, and only in its place.
+pub fn idempotency_record(data: &[u8]) {
+    let one = |text: &'static str| Key::read(&headers("idempotency-key", text.as_bytes())).ok().flatten();
+    let (mine, other) = (one("mine").expect("a key"), one("other").expect("a key"));
+    let sealer = answer::Sealer::new(None);
+    let text = String::from_utf8_lossy(data);
+    // The text inside the seal, as the store could hold it after a fault or from another version.
+    let mut answers: Vec<_> = answer::read(&text).into_iter().collect();
+    // And every kind of answer that is kept, with this text in it.
+    let detail = text.clone().into_owned();
+    let (field, message) = text.split_once('\n').unwrap_or((&text, &text));
+    answers.extend([
+        Ok(Reply::json(201, detail.clone()).of_version(Some(detail.clone()))),
+        Ok(Reply { status: 200, ..Reply::no_content() }),
+        Err(Refusal::Validation { detail: detail.clone(), errors: vec![FieldError::new(field, message)] }),
+        Err(Refusal::Conflict { detail: detail.clone() }),
+        Err(Refusal::NotFound { detail }),
+    ]);
+    for answer in &answers {
+        assert!(answer.as_ref().map_or_else(Refusal::status, |reply| reply.status) < 500, "{answer:?}");
+        let kept = sealer.seal(answer, &mine, "place").expect("such an answer is kept");
+        assert_eq!(sealer.open(&kept, &mine, "place"), *answer);
+        cannot_be_opened(&sealer.open(&kept, &other, "place"));
+        cannot_be_opened(&sealer.open(&kept, &mine, "elsewhere"));
+        let with = KeptAnswer { with: "AAAAAAAAAAAA".into(), ..kept };
+        cannot_be_opened(&sealer.open(&with, &mine, "place"));
+    }
+    let sealed = KeptAnswer { sealed: text.clone().into_owned(), with: "client".into() };
+    cannot_be_opened(&sealer.open(&sealed, &mine, "place"));
+    match Key::read(&headers("idempotency-key", data)) {
+        Ok(None) => assert!(headers("idempotency-key", data).is_empty()),
+        Ok(Some(_)) => assert!(data.split(|byte| *byte == b'\n').any(|line| !line.is_empty())),
+        Err(refusal) => is_small(&refusal),
+    }
+    match IfMatch::read(data.split(|byte| *byte == b'\n')) {
+        Err(refusal) => is_small(&refusal),
+        Ok(None) => panic!("a header that was sent demands something"),
+        Ok(Some(IfMatch::Any)) => assert_eq!(data.trim_ascii(), b"*"),
+        Ok(Some(demand @ IfMatch::OneOf(_))) => {
+            let IfMatch::OneOf(tags) = &demand else { return };
+            assert!(tags.iter().all(|tag| demand.holds(Some(tag))) && !demand.holds(None));
+            let again = IfMatch::read(std::iter::once(tags.join(" , ").as_bytes()));
+            assert!(tags.is_empty() || again == Ok(Some(demand)), "{data:?}");
+        }
+    }
+}
+
+fn cannot_be_opened(answer: &Result<Reply, Refusal>) {
+    assert!(matches!(answer, Err(Refusal::UpstreamError { .. })), "{answer:?}");
 }

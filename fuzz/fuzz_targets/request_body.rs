@@ -1,9 +1,17 @@
-//! Fuzz target: `reading::request_body`.
+//! Fuzz target: `reading::request_body`, within the cost of `reads::request_body`.
 
 #![no_main]
 
+#[path = "../cost.rs"]
+mod cost;
 #[path = "../reading.rs"]
 #[allow(dead_code, reason = "each target is one of them")]
 mod reading;
+#[path = "../reads.rs"]
+#[allow(dead_code, reason = "each target is one of them")]
+mod reads;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| reading::request_body(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    cost::within(&cost::USUAL, data.len(), || reads::request_body(data));
+    reading::request_body(data);
+});
