@@ -47,7 +47,9 @@ async fn values_are_stored_for_the_item_that_v1_shows_and_not_for_a_wrong_id_in_
     assert_eq!(open(&place).await, [IntentState::Lost]);
     let list = place.gateway.get("ada", &format!("{ITEMS}?search=renamed")).await.expect(200);
     assert_eq!(list.data().len(), 1);
-    assert_eq!(list.data()[0]["custom_fields"]["text"]["value"], "renamed");
+    let item = list.data()[0]["id"].as_str().unwrap().to_owned();
+    let read = place.gateway.get("ada", &one(&item)).await.expect(200);
+    assert_eq!(read.json["custom_fields"]["text"]["value"], "renamed");
     assert!(open(&place).await.is_empty());
 }
 
