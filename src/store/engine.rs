@@ -9,6 +9,7 @@
 //! May use: this folder.
 
 use super::error::StoreError;
+use super::migrations::{POSTGRES, SQLITE};
 use super::writable::{Writable, is_read_only};
 use rustix::fs::{Access, access};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
@@ -22,9 +23,6 @@ use std::str::FromStr;
 use std::sync::{Arc, Once};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::{Mutex, OwnedMutexGuard};
-
-static SQLITE: Migrator = sqlx::migrate!("src/store/migrations/sqlite");
-static POSTGRES: Migrator = sqlx::migrate!("src/store/migrations/postgres");
 
 /// How long a writer waits for another one, and anybody for a connection.
 const BUSY: Duration = Duration::from_secs(5);

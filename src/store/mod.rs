@@ -24,6 +24,7 @@ mod intents;
 mod items;
 mod items_kept;
 mod lines;
+mod migrations;
 pub mod oauth;
 mod overlay;
 mod overlays;
