@@ -16,32 +16,21 @@
 
 pub mod access;
 pub mod app;
-pub mod catalogue;
 pub mod cli;
-pub mod coalesce;
-pub mod context;
-pub mod describe;
 pub mod docs;
 pub mod edge;
 pub mod explain;
-pub mod heavy;
 pub mod idempotency;
-pub mod index;
 pub mod limits;
-pub mod load;
-pub mod mapping;
 pub mod oauth;
-pub mod plan;
-pub mod pruned;
-pub mod refusal;
 pub mod request;
 pub mod run;
-pub mod settings;
-pub mod store;
 pub mod telemetry;
-pub mod translate;
-pub mod v1;
-pub mod v2;
 pub mod verify;
 
+pub use causeway_core::{coalesce, context, heavy, load, pruned, refusal, settings};
+pub use causeway_index::{index, translate};
+pub use causeway_plan::{describe, mapping, plan, v2};
 pub use causeway_sandbox as sandbox;
+pub use causeway_store::{catalogue, store};
+pub use causeway_v1::v1;

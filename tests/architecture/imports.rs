@@ -3,12 +3,15 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+/// The crate that stands alone: an embedded v1.
+const SANDBOX: &str = "crates/sandbox/src";
 /// Where the sources of each crate are.
-pub const CRATES: [&str; 2] = ["src", "crates/sandbox/src"];
+pub const CRATES: [&str; 7] =
+    ["src", "crates/core/src", "crates/plan/src", "crates/v1/src", "crates/store/src", "crates/index/src", SANDBOX];
 
-/// The files of the gateway with their texts.
+/// The files of the gateway with their texts, from all its crates; no two crates have a folder of one name.
 pub fn sources() -> Vec<(PathBuf, String)> {
-    sources_below(CRATES[0])
+    CRATES.into_iter().filter(|folder| *folder != SANDBOX).flat_map(sources_below).collect()
 }
 
 /// The files of all crates with their texts.

@@ -119,7 +119,7 @@ fn every_folder_imports_only_what_it_may() {
             None => true,
         };
         if !allowed {
-            faults.insert(format!("src/{}: `{from}` may not use `{to}`", path.display()));
+            faults.insert(format!("{}: `{from}` may not use `{to}`", path.display()));
         }
     }
     assert!(faults.is_empty(), "\n{}", faults.into_iter().collect::<Vec<_>>().join("\n"));
@@ -132,7 +132,7 @@ fn of_some_folders_only_values_may_be_used() {
         let Some((_, to, names)) = NAMES.iter().find(|(f, to, _)| *f == from && *to == import[0]) else { continue };
         let name = import.get(1).map_or("", String::as_str);
         if !names.contains(&name) {
-            faults.insert(format!("src/{}: `{from}` may not use `{to}::{name}`", path.display()));
+            faults.insert(format!("{}: `{from}` may not use `{to}::{name}`", path.display()));
         }
     }
     assert!(faults.is_empty(), "\n{}", faults.into_iter().collect::<Vec<_>>().join("\n"));
@@ -206,7 +206,7 @@ fn headers_name_what_their_files_use() {
     for (path, text) in &texts {
         let Some(allowed) = allowed_by_header(text) else { continue };
         for name in used[path].iter().filter(|name| known.contains(*name) && !allowed.contains(*name)) {
-            faults.push(format!("src/{}: its header does not name `{name}`", path.display()));
+            faults.push(format!("{}: its header does not name `{name}`", path.display()));
         }
     }
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));

@@ -64,6 +64,6 @@ fn every_file_of_the_folder_is_embedded() {
     assert_eq!(
         Texts::embedded().sorted(),
         folder.sorted(),
-        "stale: touch src/mapping/texts.rs after adding a file"
+        "stale: touch crates/plan/src/mapping/texts.rs after adding a file"
     );
 }

@@ -137,7 +137,7 @@ async fn a_store_that_was_read_only_at_start_is_written_once_it_can_be(place: Pl
 async fn older_store(place: &Place) -> (Store, i64) {
     let store = Store::open_for_upkeep(&place.url()).await.unwrap();
     let kind = if is_sqlite(&store) { "sqlite" } else { "postgres" };
-    let steps = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/migrations").join(kind);
+    let steps = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/store/src/store/migrations").join(kind);
     let mut steps = sqlx::migrate::Migrator::new(steps).await.unwrap();
     let last = steps.iter().map(|step| step.version).max().unwrap();
     steps.migrations.to_mut().retain(|step| step.version < last);

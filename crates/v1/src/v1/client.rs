@@ -413,7 +413,7 @@ fn number(headers: &HeaderMap, name: &HeaderName) -> Option<u64> {
 }
 
 /// What an answer of v1 says about the quota of its key.
-pub(crate) fn told(status: u16, headers: &HeaderMap) -> Told {
+pub fn told(status: u16, headers: &HeaderMap) -> Told {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     Told {
         status,

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 #[derive(RustEmbed)]
-#[folder = "mappings/"]
+#[folder = "../../mappings/"]
 struct Embedded;
 
 /// Texts of mapping files by file name.

@@ -9,7 +9,7 @@ use rust_embed::RustEmbed;
 use serde_json::{Map, Value, json};
 
 #[derive(RustEmbed)]
-#[folder = "fixtures/examples/"]
+#[folder = "../../fixtures/examples/"]
 struct Files;
 
 fn file(name: &str) -> Option<Value> {

@@ -12,7 +12,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// The compiled-in defaults, the documentation of all settings at the same time.
-pub const DEFAULTS: &str = include_str!("../../config/causeway.toml");
+pub const DEFAULTS: &str = include_str!("../../../../config/causeway.toml");
 
 /// What environment variables of the gateway begin with.
 pub const ENVIRONMENT_PREFIX: &str = "CAUSEWAY_";

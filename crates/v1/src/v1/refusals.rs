@@ -108,7 +108,7 @@ fn quota_used_up(retry_after: u64) -> Refusal {
 }
 
 /// The one 401: the same words whatever is wrong with the credential.
-pub(crate) fn invalid_key() -> Refusal {
+pub fn invalid_key() -> Refusal {
     Refusal::Unauthorized { detail: "The request carries no valid credential.".into() }
 }
 

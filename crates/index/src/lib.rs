@@ -1,0 +1,10 @@
+//! Between v2 and v1: `translate` turns one into the other without input or output, `index` holds the work items of a
+//! project in memory.
+
+pub mod index;
+pub mod translate;
+
+use causeway_core::{coalesce, context, refusal};
+use causeway_plan::{plan, v2};
+use causeway_store::store;
+use causeway_v1::v1;

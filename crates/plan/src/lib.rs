@@ -1,0 +1,9 @@
+//! The contract of v2: `mapping` reads the mapping files, `plan` is what they mean, `describe` writes documents about
+//! it, and [`v2`] turns requests into valid calls and writes answers.
+
+pub mod describe;
+pub mod mapping;
+pub mod plan;
+pub mod v2;
+
+use causeway_core::{refusal, settings};

@@ -1,0 +1,8 @@
+//! What v1 cannot hold: `store` keeps it in SQLite or PostgreSQL, `catalogue` has the rules over it.
+
+pub mod catalogue;
+pub mod store;
+
+use causeway_core::refusal;
+use causeway_plan::{plan, v2};
+use causeway_v1::v1;

@@ -1,0 +1,5 @@
+//! The client of the deployment behind: its quota, its failures, its lists, the outcome of writes.
+
+pub mod v1;
+
+use causeway_core::{context, load, pruned, refusal};
