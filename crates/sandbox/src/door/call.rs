@@ -5,13 +5,14 @@ use std::cell::Cell;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::door::body::Body;
+use crate::door::body::{Body, Datum};
 use crate::door::http::{Query, Reply};
 use crate::door::route::Place;
 use crate::forms::fields::{Row, Shape, View};
 use crate::forms::validate::{Form, Sent, Text};
+use crate::forms::values;
 use crate::records::clock::Clock;
 use crate::records::kinds::External;
 use crate::records::store::World;
@@ -124,4 +125,27 @@ fn holder<'w>(source: &str, id: &str, mut records: impl Iterator<Item = (Id, &'w
     records
         .find(|(_, external)| external.source.as_deref() == Some(source) && external.id.as_deref() == Some(id))
         .map(|(holder, _)| holder)
+}
+
+/// The refusal of a name that another record of the project has. The clash is found under the trimmed name but explained
+/// by looking for the untrimmed one; finding nothing is a 500 (`states_create_duplicate_name_padded`,
+/// `labels_create_duplicate_padded`).
+pub(crate) fn name_taken<'w>(kind: &str, body: &Body, mut records: impl Iterator<Item = (Id, &'w str)>) -> Reply {
+    let sent = body.truthy("name").unwrap_or_default();
+    let Some((holder, _)) = records.find(|(_, name)| *name == sent) else {
+        return Reply::crash();
+    };
+    let message = format!("{kind} with the same name already exists in the project");
+    Reply::json(409, json!({ "error": message, "id": holder }))
+}
+
+/// The `created_at` of a body: without an offset it is UTC, whoever sends it (`tz_naive_in_body_by_kim`).
+pub(crate) fn sent_created_at(body: &Body) -> Result<Option<Timestamp>, Reply> {
+    match body.get("created_at") {
+        None => Ok(None),
+        Some(Datum::Json(Value::String(text))) => {
+            values::instant(text, &TimeZone::UTC).map(Some).ok_or_else(Reply::bad_detail)
+        }
+        Some(_) => Err(Reply::bad_detail()),
+    }
 }

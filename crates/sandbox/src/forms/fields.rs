@@ -111,8 +111,8 @@ impl<'s> Row<'s> {
         self.view
     }
 
-    /// A list that may be expanded; told whether it is to be.
-    pub(crate) fn list(&mut self, name: &str, value: impl FnOnce(bool) -> Value) -> &mut Self {
+    /// A value with an expanded form of its own; told whether it is to be expanded.
+    pub(crate) fn expandable(&mut self, name: &str, value: impl FnOnce(bool) -> Value) -> &mut Self {
         if self.shape.wants(name) {
             self.always(name, value);
         }
@@ -198,16 +198,20 @@ impl<'s> Row<'s> {
         self
     }
 
-    /// A related record with an expanded form. An expanded null is not null but what v1 makes of
-    /// nothing (`items_get_expand_nulls`).
+    /// A related record with an expanded form. An expanded null is not null but what v1 makes of nothing
+    /// (`items_get_expand_nulls`).
     pub(crate) fn related(
         &mut self,
         name: &str,
         id: Option<Id>,
-        expanded: impl FnOnce(Option<Id>) -> Value,
+        expanded: impl FnOnce(Id) -> Option<Value>,
     ) -> &mut Self {
         if self.shape.wants(name) {
-            let value = if self.shape.expands(name) { expanded(id) } else { json!(id) };
+            let value = if self.shape.expands(name) {
+                id.and_then(expanded).unwrap_or_else(|| json!({}))
+            } else {
+                json!(id)
+            };
             self.map.insert(name.to_owned(), value);
         }
         self
@@ -223,45 +227,33 @@ impl<'s> Row<'s> {
     /// A person, expandable.
     pub(crate) fn person(&mut self, name: &str, id: Option<Id>) -> &mut Self {
         let world = self.world;
-        self.related(name, id, |id| id.and_then(|id| world.users.get(id)).map_or_else(|| json!({}), person))
+        self.related(name, id, |id| world.users.get(id).map(person))
     }
 
     /// The project, expandable.
     pub(crate) fn project(&mut self, id: Option<Id>) -> &mut Self {
         let world = self.world;
         self.related("project", id, |id| {
-            id.and_then(|id| world.projects.any(id)).map_or_else(
-                || json!({}),
-                |project| {
-                    json!({
-                        "id": project.id,
-                        "identifier": project.identifier,
-                        "name": project.name,
-                        "cover_image": project.cover_image,
-                        "icon_prop": null,
-                        "emoji": project.emoji,
-                        "description": project.description,
-                        "cover_image_url": null,
-                    })
-                },
-            )
+            let project = world.projects.any(id)?;
+            Some(json!({
+                "id": project.id,
+                "identifier": project.identifier,
+                "name": project.name,
+                "cover_image": project.cover_image,
+                "icon_prop": null,
+                "emoji": project.emoji,
+                "description": project.description,
+                "cover_image_url": null,
+            }))
         })
     }
 
     /// The workspace, expandable.
     pub(crate) fn workspace(&mut self, id: Id) -> &mut Self {
         let world = self.world;
-        self.related("workspace", Some(id), |_| {
-            world.workspace_by_id(id).map_or_else(
-                || json!({}),
-                |workspace| {
-                    json!({
-                        "name": workspace.name,
-                        "slug": workspace.slug,
-                        "id": workspace.id,
-                    })
-                },
-            )
+        self.related("workspace", Some(id), |id| {
+            let workspace = world.workspace_by_id(id)?;
+            Some(json!({ "name": workspace.name, "slug": workspace.slug, "id": workspace.id }))
         })
     }
 }

@@ -34,98 +34,76 @@ pub(crate) fn render(row: &mut Row<'_>, world: &World, item: &Item) {
         .person("updated_by", item.updated_by)
         .project(Some(item.project))
         .workspace(item.workspace)
-        .related("parent", item.parent, |parent| {
-            parent.and_then(|id| world.items.any(id)).map_or_else(
-                || json!({}),
-                // Without a name (`lists_expand_parent`).
-                |parent| {
-                    json!({
-                        "id": parent.id,
-                        "sequence_id": parent.sequence_id,
-                        "project_id": parent.project,
-                    })
-                },
-            )
+        .related("parent", item.parent, |id| {
+            // Without a name (`lists_expand_parent`).
+            let parent = world.items.any(id)?;
+            Some(json!({ "id": parent.id, "sequence_id": parent.sequence_id, "project_id": parent.project }))
         })
-        .related("state", Some(item.state), |_| {
-            world.states.any(item.state).map_or_else(
-                || json!({}),
-                |state| {
-                    json!({
-                        "id": state.id,
-                        "name": state.name,
-                        "color": state.color,
-                        "group": state.group,
-                    })
-                },
-            )
+        .related("state", Some(item.state), |id| state(world, id))
+        .expandable("estimate_point", |expanded| {
+            if expanded { estimate_point(view, world, item.estimate_point) } else { json!(item.estimate_point) }
         })
-        .related("estimate_point", item.estimate_point, |point| {
-            let mut points = world.estimate_points.iter();
-            point.and_then(|id| points.find(|point| point.id == id)).map_or_else(
-                || {
-                    json!({
-                        "deleted_at": null,
-                        "key": null,
-                        "description": "",
-                        "value": "",
-                        "created_by": null,
-                        "updated_by": null,
-                    })
-                },
-                |point| {
-                    json!({
-                        "id": point.id,
-                        "created_at": view.instant(point.stamp.created_at),
-                        "updated_at": view.instant(point.stamp.updated_at),
-                        "deleted_at": null,
-                        "key": point.key,
-                        "description": "",
-                        "value": point.value,
-                        "created_by": point.stamp.created_by,
-                        "updated_by": point.stamp.updated_by,
-                        "project": point.project,
-                        "workspace": point.workspace,
-                        "estimate": point.estimate,
-                    })
-                },
-            )
-        })
-        .reference("type", item.type_id);
-    // Plain ids go by age of membership and label, oldest first; expanded forms show the youngest
-    // account and label first (`items_get_expand_all`).
-    row.list("assignees", |expanded| {
-        if !expanded {
-            return json!(item.assignees);
-        }
-        let mut people = item.assignees.clone();
-        people.sort_by_key(|&user| std::cmp::Reverse(world.users.position(user)));
-        let people = people.iter().filter_map(|&user| world.users.get(user));
-        Value::Array(people.map(person).collect())
-    });
-    row.list("labels", |expanded| {
-        if !expanded {
-            return json!(item.labels);
-        }
-        let labels = item.labels.iter().rev();
-        let labels = labels.filter_map(|&label| world.labels.get(label));
-        let write = |label| {
-            let mut row = Row::new(&FULL, view, world);
-            labels::render(&mut row, world, label);
-            row.done()
-        };
-        Value::Array(labels.map(write).collect())
-    });
+        .reference("type", item.type_id)
+        // Plain ids go by age of membership and label, oldest first; expanded forms show the youngest account and label
+        // first (`items_get_expand_all`).
+        .expandable("assignees", |expanded| if expanded { people(world, item) } else { json!(item.assignees) })
+        .expandable("labels", |expanded| if expanded { labels(view, world, item) } else { json!(item.labels) });
+}
+
+/// The state of a work item where it is expanded.
+pub(crate) fn state(world: &World, id: Id) -> Option<Value> {
+    let state = world.states.any(id)?;
+    Some(json!({ "id": state.id, "name": state.name, "color": state.color, "group": state.group }))
+}
+
+/// An estimate point where it is expanded; what v1 makes of none has fewer keys.
+fn estimate_point(view: &View<'_>, world: &World, id: Option<Id>) -> Value {
+    let mut points = world.estimate_points.iter();
+    let Some(point) = id.and_then(|id| points.find(|point| point.id == id)) else {
+        return json!({
+            "deleted_at": null,
+            "key": null,
+            "description": "",
+            "value": "",
+            "created_by": null,
+            "updated_by": null,
+        });
+    };
+    json!({
+        "id": point.id,
+        "created_at": view.instant(point.stamp.created_at),
+        "updated_at": view.instant(point.stamp.updated_at),
+        "deleted_at": null,
+        "key": point.key,
+        "description": "",
+        "value": point.value,
+        "created_by": point.stamp.created_by,
+        "updated_by": point.stamp.updated_by,
+        "project": point.project,
+        "workspace": point.workspace,
+        "estimate": point.estimate,
+    })
+}
+
+fn people(world: &World, item: &Item) -> Value {
+    let mut people = item.assignees.clone();
+    people.sort_by_key(|&user| std::cmp::Reverse(world.users.position(user)));
+    people.iter().filter_map(|&user| world.users.get(user)).map(person).collect()
+}
+
+fn labels(view: &View<'_>, world: &World, item: &Item) -> Value {
+    let labels = item.labels.iter().rev().filter_map(|&label| world.labels.get(label));
+    labels.map(|label| written(view, world, label, labels::render)).collect()
+}
+
+/// A record in full inside another.
+fn written<T>(view: &View<'_>, world: &World, record: &T, render: fn(&mut Row<'_>, &World, &T)) -> Value {
+    let mut row = Row::new(&FULL, view, world);
+    render(&mut row, world, record);
+    row.done()
 }
 
 /// Writes a work item in full, for other records that expand it.
-pub(crate) fn full(view: &View<'_>, world: &World, id: Id) -> Value {
-    world.items.any(id).map_or_else(
-        || json!({}),
-        |item| {
-            let mut whole = Row::new(&FULL, view, world);
-            render(&mut whole, world, item);
-            whole.done()
-        },
-    )
+pub(crate) fn full(view: &View<'_>, world: &World, id: Id) -> Option<Value> {
+    world.items.any(id).map(|item| written(view, world, item, render))
 }

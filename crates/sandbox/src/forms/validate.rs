@@ -31,6 +31,15 @@ impl<T> Sent<T> {
         }
     }
 
+    /// The same with another value.
+    fn map<U>(self, change: impl FnOnce(T) -> U) -> Sent<U> {
+        match self {
+            Self::Is(value) => Sent::Is(change(value)),
+            Self::Null => Sent::Null,
+            Self::Absent => Sent::Absent,
+        }
+    }
+
     /// Borrows the value, if one was sent.
     pub(crate) fn as_ref(&self) -> Option<&T> {
         match self {
@@ -87,6 +96,7 @@ impl Text {
 }
 
 const NOT_NULL: &str = "This field may not be null.";
+const DATE_FORMAT: &str = "Date has wrong format. Use one of these formats instead: YYYY-MM-DD.";
 const DATETIME_FORMAT: &str =
     "Datetime has wrong format. Use one of these formats instead: YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z].";
 
@@ -152,188 +162,137 @@ impl<'b> Form<'b> {
         }
     }
 
+    /// Reads what was sent for a field; a value that cannot be read is refused with the message.
+    fn read<T>(
+        &mut self,
+        name: &str,
+        required: bool,
+        null: bool,
+        value: impl FnOnce(&Datum) -> Result<T, String>,
+    ) -> Sent<T> {
+        match self.fetch(name, required, null).map(value) {
+            Sent::Is(Ok(value)) => Sent::Is(value),
+            Sent::Is(Err(message)) => {
+                self.refuse(name, &message);
+                Sent::Absent
+            }
+            Sent::Null => Sent::Null,
+            Sent::Absent => Sent::Absent,
+        }
+    }
+
     /// A text, trimmed at both ends; numbers count as text (`states_create_number_name`).
     pub(crate) fn text(&mut self, name: &str, rules: Text) -> Sent<String> {
-        let datum = match self.fetch(name, rules.required, rules.null) {
-            Sent::Is(datum) => datum,
-            Sent::Null => return Sent::Null,
-            Sent::Absent => return Sent::Absent,
-        };
-        let raw = match datum {
-            Datum::Json(Value::String(text)) => text.clone(),
-            Datum::Json(Value::Number(number)) => number.to_string(),
-            Datum::Surrogate(code) => {
-                self.refuse(name, &format!("Surrogate characters are not allowed: {code}."));
-                return Sent::Absent;
+        let sent = self.read(name, rules.required, rules.null, |datum| {
+            let text = match datum {
+                Datum::Json(Value::String(text)) => text.trim().to_owned(),
+                Datum::Json(Value::Number(number)) => number.to_string(),
+                Datum::Surrogate(code) => return Err(format!("Surrogate characters are not allowed: {code}.")),
+                Datum::Form(_) | Datum::Infinite(_) => datum.text().trim().to_owned(),
+                Datum::Json(_) => return Err("Not a valid string.".to_owned()),
+            };
+            if text.is_empty() && !rules.blank {
+                return Err("This field may not be blank.".to_owned());
             }
-            Datum::Form(_) | Datum::Infinite(_) => datum.text(),
-            Datum::Json(_) => {
-                self.refuse(name, "Not a valid string.");
-                return Sent::Absent;
-            }
+            Ok(text)
+        });
+        let Sent::Is(text) = &sent else {
+            return sent;
         };
-        let text = raw.trim();
-        if text.is_empty() && !rules.blank {
-            self.refuse(name, "This field may not be blank.");
-            return Sent::Absent;
+        let too_long = rules.max.filter(|&max| text.chars().count() > max);
+        let has_nul = text.contains('\0');
+        if let Some(max) = too_long {
+            self.refuse(name, &format!("Ensure this field has no more than {max} characters."));
         }
-        let mut fine = true;
-        if let Some(max) = rules.max
-            && text.chars().count() > max
-        {
-            let message = format!("Ensure this field has no more than {max} characters.");
-            self.refuse(name, &message);
-            fine = false;
-        }
-        if text.contains('\0') {
+        if has_nul {
             self.refuse(name, "Null characters are not allowed.");
-            fine = false;
         }
-        if fine { Sent::Is(text.to_owned()) } else { Sent::Absent }
+        if too_long.is_some() || has_nul { Sent::Absent } else { sent }
     }
 
     /// One of several texts, case-sensitive (`items_create_priority_upper`).
     pub(crate) fn choice(&mut self, name: &str, choices: &[&'static str]) -> Sent<&'static str> {
-        let Sent::Is(datum) = self.fetch(name, false, false) else {
-            return Sent::Absent;
-        };
-        let text = datum.text();
-        match choices.iter().find(|choice| **choice == text) {
-            Some(choice) => Sent::Is(choice),
-            None => {
-                self.refuse(name, &format!("\"{text}\" is not a valid choice."));
-                Sent::Absent
-            }
-        }
+        self.read(name, false, false, |datum| {
+            let text = datum.text();
+            let choice = choices.iter().find(|choice| **choice == text);
+            choice.copied().ok_or_else(|| no_choice(&text))
+        })
     }
 
     /// A time zone v1 knows; abbreviations are refused (`cycles_create_abbreviated_timezone`).
     pub(crate) fn zone(&mut self, name: &str) -> Sent<String> {
-        let Sent::Is(datum) = self.fetch(name, false, false) else {
-            return Sent::Absent;
-        };
-        let text = datum.text();
-        if include_str!("zones.txt").lines().any(|zone| zone == text) {
-            return Sent::Is(text);
-        }
-        self.refuse(name, &format!("\"{text}\" is not a valid choice."));
-        Sent::Absent
+        self.read(name, false, false, |datum| {
+            let text = datum.text();
+            let known = include_str!("zones.txt").lines().any(|zone| zone == text);
+            if known { Ok(text) } else { Err(no_choice(&text)) }
+        })
     }
 
     /// A yes or no.
     pub(crate) fn flag(&mut self, name: &str) -> Sent<bool> {
-        let Sent::Is(datum) = self.fetch(name, false, false) else {
-            return Sent::Absent;
-        };
-        match datum.text().to_ascii_lowercase().as_str() {
-            "true" | "t" | "yes" | "y" | "on" | "1" => Sent::Is(true),
-            "false" | "f" | "no" | "n" | "off" | "0" => Sent::Is(false),
-            _ => {
-                self.refuse(name, "Must be a valid boolean.");
-                Sent::Absent
-            }
-        }
+        self.read(name, false, false, |datum| match datum.text().to_ascii_lowercase().as_str() {
+            "true" | "t" | "yes" | "y" | "on" | "1" => Ok(true),
+            "false" | "f" | "no" | "n" | "off" | "0" => Ok(false),
+            _ => Err("Must be a valid boolean.".to_owned()),
+        })
     }
 
     /// A number with a fraction. Infinity is let through, as v1 does
     /// (`errors_poison_float_overflow`).
     pub(crate) fn float(&mut self, name: &str) -> Sent<f64> {
-        let Sent::Is(datum) = self.fetch(name, false, false) else {
-            return Sent::Absent;
-        };
-        let number = match datum {
-            Datum::Json(Value::Number(number)) => number.as_f64(),
-            Datum::Json(Value::Bool(flag)) => Some(f64::from(u8::from(*flag))),
-            Datum::Json(Value::String(text)) => values::float(text),
-            Datum::Infinite(number) => Some(*number),
-            Datum::Form(_) => values::float(&datum.text()),
-            _ => None,
-        };
-        number.map_or_else(
-            || {
-                self.refuse(name, "A valid number is required.");
-                Sent::Absent
-            },
-            Sent::Is,
-        )
+        self.read(name, false, false, |datum| {
+            let number = match datum {
+                Datum::Json(Value::Number(number)) => number.as_f64(),
+                Datum::Json(Value::Bool(flag)) => Some(f64::from(u8::from(*flag))),
+                Datum::Json(Value::String(text)) => values::float(text),
+                Datum::Infinite(number) => Some(*number),
+                Datum::Form(_) => values::float(&datum.text()),
+                _ => None,
+            };
+            number.ok_or_else(|| "A valid number is required.".to_owned())
+        })
     }
 
     /// A whole number within bounds.
     pub(crate) fn whole(&mut self, name: &str, null: bool, least: i64, most: i64) -> Sent<i64> {
-        let datum = match self.fetch(name, false, null) {
-            Sent::Is(datum) => datum,
-            Sent::Null => return Sent::Null,
-            Sent::Absent => return Sent::Absent,
-        };
-        let text = datum.text();
-        let digits = text
-            .split_once('.')
-            .filter(|(_, zeros)| zeros.trim_end().bytes().all(|b| b == b'0'))
-            .map_or(text.as_str(), |(digits, _)| digits);
-        let number = match datum {
-            Datum::Json(Value::Array(_) | Value::Object(_) | Value::Bool(_)) => None,
-            _ => values::whole(digits),
-        };
-        match number {
-            None => {
-                self.refuse(name, "A valid integer is required.");
-                Sent::Absent
+        self.read(name, false, null, |datum| {
+            let text = datum.text();
+            let digits = text
+                .split_once('.')
+                .filter(|(_, zeros)| zeros.trim_end().bytes().all(|b| b == b'0'))
+                .map_or(text.as_str(), |(digits, _)| digits);
+            let number = match datum {
+                Datum::Json(Value::Array(_) | Value::Object(_) | Value::Bool(_)) => None,
+                _ => values::whole(digits),
+            };
+            match number {
+                None => Err("A valid integer is required.".to_owned()),
+                Some(number) if number > i128::from(most) => {
+                    Err(format!("Ensure this value is less than or equal to {most}."))
+                }
+                Some(number) if number < i128::from(least) => {
+                    Err(format!("Ensure this value is greater than or equal to {least}."))
+                }
+                Some(number) => Ok(i64::try_from(number).unwrap_or(most)),
             }
-            Some(number) if number > i128::from(most) => {
-                let message = format!("Ensure this value is less than or equal to {most}.");
-                self.refuse(name, &message);
-                Sent::Absent
-            }
-            Some(number) if number < i128::from(least) => {
-                let message = format!("Ensure this value is greater than or equal to {least}.");
-                self.refuse(name, &message);
-                Sent::Absent
-            }
-            Some(number) => Sent::Is(i64::try_from(number).unwrap_or(most)),
-        }
+        })
     }
 
     /// A calendar day; instants are refused (`items_create_datetime_as_date`).
     pub(crate) fn day(&mut self, name: &str) -> Sent<Date> {
-        let datum = match self.fetch(name, false, true) {
-            Sent::Is(datum) => datum,
-            Sent::Null => return Sent::Null,
-            Sent::Absent => return Sent::Absent,
-        };
-        let day = match datum {
-            Datum::Json(Value::String(text)) => values::day(text),
-            Datum::Form(_) => values::day(&datum.text()),
-            _ => None,
-        };
-        day.map_or_else(
-            || {
-                self.refuse(name, "Date has wrong format. Use one of these formats instead: YYYY-MM-DD.");
-                Sent::Absent
-            },
-            Sent::Is,
-        )
+        self.read(name, false, true, |datum| {
+            let text = written(datum).and_then(|text| values::day(&text));
+            text.ok_or_else(|| DATE_FORMAT.to_owned())
+        })
     }
 
     /// An instant; without an offset it is read in the caller's zone
     /// (`cycles_patch_naive_date_by_kim`).
     pub(crate) fn instant(&mut self, name: &str, zone: &TimeZone) -> Sent<Timestamp> {
-        let datum = match self.fetch(name, false, true) {
-            Sent::Is(datum) => datum,
-            Sent::Null => return Sent::Null,
-            Sent::Absent => return Sent::Absent,
-        };
-        let instant = match datum {
-            Datum::Json(Value::String(text)) => values::instant(text, zone),
-            Datum::Form(_) => values::instant(&datum.text(), zone),
-            _ => None,
-        };
-        instant.map_or_else(
-            || {
-                self.refuse(name, DATETIME_FORMAT);
-                Sent::Absent
-            },
-            Sent::Is,
-        )
+        self.read(name, false, true, |datum| {
+            let instant = written(datum).and_then(|text| values::instant(&text, zone));
+            instant.ok_or_else(|| DATETIME_FORMAT.to_owned())
+        })
     }
 
     /// The id of another record.
@@ -344,18 +303,7 @@ impl<'b> Form<'b> {
         null: bool,
         exists: impl Fn(Id) -> bool,
     ) -> Sent<Id> {
-        let datum = match self.fetch(name, required, null) {
-            Sent::Is(datum) => datum,
-            Sent::Null => return Sent::Null,
-            Sent::Absent => return Sent::Absent,
-        };
-        match key(datum, exists) {
-            Ok(id) => Sent::Is(id),
-            Err(message) => {
-                self.refuse(name, &message);
-                Sent::Absent
-            }
-        }
+        self.read(name, required, null, |datum| key(datum, exists))
     }
 
     /// A list of ids of other records; messages go by position (`errors_400_nested_field`).
@@ -372,8 +320,7 @@ impl<'b> Form<'b> {
                     Datum::Infinite(_) => "float",
                     _ => "str",
                 };
-                let message = format!("Expected a list of items but got type \"{kind}\".");
-                self.refuse(name, &message);
+                self.refuse(name, &format!("Expected a list of items but got type \"{kind}\"."));
                 return Sent::Absent;
             }
         };
@@ -394,6 +341,15 @@ impl<'b> Form<'b> {
         self.errors.insert(name.to_owned(), Value::Object(wrong));
         Sent::Absent
     }
+}
+
+fn no_choice(text: &str) -> String {
+    format!("\"{text}\" is not a valid choice.")
+}
+
+/// The text of a field that only texts are read from.
+fn written(datum: &Datum) -> Option<String> {
+    matches!(datum, Datum::Json(Value::String(_)) | Datum::Form(_)).then(|| datum.text())
 }
 
 /// Reads one id and checks that the record exists; a deleted one counts as unknown.

@@ -1,5 +1,6 @@
 //! What the sandbox remembers: kinds of record, tables, the situations to start from, and how writes are saved.
 
+pub(crate) mod chance;
 pub(crate) mod clock;
 pub(crate) mod demo;
 pub(crate) mod generate;

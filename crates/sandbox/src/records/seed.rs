@@ -1,20 +1,20 @@
 //! The situations a sandbox can start from, and the helpers that build them. The recorded one is
 //! here; the demo is in [`crate::records::demo`]. Uses the store and the record makers.
 
+use jiff::civil::date;
 use serde_json::json;
 use uuid::Uuid;
 
 use crate::door::auth::{ADMIN, GUEST, MEMBER};
 use crate::records::clock::Clock;
 use crate::records::kinds::{
-    ApiKey, Cycle, EstimatePoint, External, Item, ItemType, Label, Module, ProjectMember, Stamp, User, Workspace,
+    ApiKey, Cycle, EstimatePoint, Item, ItemType, Label, Module, ProjectMember, Stamp, User, Workspace,
     WorkspaceMember,
 };
 use crate::records::store::World;
 use crate::records::table::Id;
 use crate::views::items::blank;
-use crate::views::projects;
-use crate::views::states;
+use crate::views::{cycles, labels, modules, projects, states};
 
 /// A fixed id: `kind` is one hexadecimal digit, `number` is written in decimal digits.
 pub(crate) fn fixed(kind: char, number: u64) -> Id {
@@ -124,72 +124,27 @@ impl<'c> Builder<'c> {
 
     /// A label; without project it belongs to the workspace.
     pub(crate) fn label(&mut self, id: Id, workspace: Id, project: Option<Id>, owner: Id, name: &str) -> Id {
-        let home = project.unwrap_or(workspace);
-        let last = self.world.labels.of(home).map(|l| l.sort_order).next_back();
         let stamp = self.stamp(owner);
-        self.world.labels.add(Label {
-            id,
-            workspace,
-            project,
-            home,
-            stamp,
-            deleted_at: None,
-            name: name.to_owned(),
-            description: String::new(),
-            color: String::new(),
-            sort_order: last.map_or(65_535.0, |last| last + 10_000.0),
-            parent: None,
-            external: External::default(),
-        });
+        let label = labels::blank(&self.world, workspace, project, stamp);
+        self.world.labels.add(Label { id, name: name.to_owned(), ..label });
         id
     }
 
     /// A cycle.
     pub(crate) fn cycle(&mut self, id: Id, project: Id, owner: Id, name: &str) -> Id {
-        let workspace = self.world.projects.any(project).map(|p| p.workspace);
-        let last = self.world.cycles.of(project).map(|c| c.sort_order).next_back();
         let stamp = self.stamp(owner);
-        self.world.cycles.add(Cycle {
-            id,
-            project,
-            workspace: workspace.unwrap_or_default(),
-            stamp,
-            deleted_at: None,
-            archived_at: None,
-            name: name.to_owned(),
-            description: String::new(),
-            start_date: None,
-            end_date: None,
-            timezone: "UTC".to_owned(),
-            sort_order: last.map_or(65_535.0, |last| last - 10_000.0),
-            owned_by: owner,
-            external: External::default(),
-        });
+        if let Ok(cycle) = cycles::blank(&self.world, project, owner, stamp) {
+            self.world.cycles.add(Cycle { id, name: name.to_owned(), ..cycle });
+        }
         id
     }
 
     /// A module.
     pub(crate) fn module(&mut self, id: Id, project: Id, owner: Id, name: &str) -> Id {
-        let workspace = self.world.projects.any(project).map(|p| p.workspace);
-        let last = self.world.modules.of(project).map(|m| m.sort_order).next_back();
         let stamp = self.stamp(owner);
-        self.world.modules.add(Module {
-            id,
-            project,
-            workspace: workspace.unwrap_or_default(),
-            stamp,
-            deleted_at: None,
-            archived_at: None,
-            name: name.to_owned(),
-            description: String::new(),
-            status: "planned".to_owned(),
-            start_date: None,
-            target_date: None,
-            lead: None,
-            members: Vec::new(),
-            sort_order: last.map_or(65_535.0, |last| last - 10_000.0),
-            external: External::default(),
-        });
+        if let Ok(module) = modules::blank(&self.world, project, stamp) {
+            self.world.modules.add(Module { id, name: name.to_owned(), ..module });
+        }
         id
     }
 
@@ -228,22 +183,34 @@ pub(crate) fn recorded(clock: &Clock) -> World {
     let mut build = Builder::new(clock);
     people(&mut build);
     let [acme, other] = workspaces(&mut build);
-    let user = |number| fixed('a', number);
-    let (ada, bob, eve) = (user(1), user(2), user(3));
+    let [typ, oth] = projects(&mut build, acme, other);
+    items(&mut build);
+    let (ada, eve) = (fixed('a', 1), fixed('a', 3));
+    build.world.types = (1..=6).map(|n| ItemType { id: fixed('f', n) }).collect();
+    build.world.default_types.insert(typ, fixed('f', 1));
+    build.label(fixed('7', 1), acme, None, ada, "ws-wide");
+    build.label(fixed('7', 2), other, Some(oth), eve, "foreign");
+    build.cycle(fixed('6', 1), oth, eve, "Foreign cycle");
+    build.module(fixed('6', 2), oth, eve, "Foreign module");
+    build.points(oth, eve, fixed('6', 3), &[(fixed('6', 4), "1")]);
+    let points = [(fixed('6', 12), "1"), (fixed('6', 13), "2"), (fixed('6', 14), "3")];
+    build.points(typ, ada, estimate(), &points);
+    build.world
+}
 
-    let web = build.project(1, acme, ada, "WEB", "Website");
-    let sec = build.project(2, acme, bob, "SEC", "Secret");
-    let arc = build.project(3, acme, ada, "ARC", "Archive cases");
-    let typ = build.project(4, acme, ada, "TYP", "Typed");
-    let oth = build.project(5, other, eve, "OTH", "Others");
-    if let Some(project) = build.world.projects.any_mut(sec) {
-        project.network = 0;
-    }
-    let estimate = fixed('6', 11);
-    if let Some(project) = build.world.projects.any_mut(typ) {
+/// The projects and who is in them; returns the typed one and the one of the other workspace.
+fn projects(build: &mut Builder<'_>, acme: Id, other: Id) -> [Id; 2] {
+    let user = |number| fixed('a', number);
+    let web = build.project(1, acme, user(1), "WEB", "Website");
+    let sec = build.project(2, acme, user(2), "SEC", "Secret");
+    let arc = build.project(3, acme, user(1), "ARC", "Archive cases");
+    let typ = build.project(4, acme, user(1), "TYP", "Typed");
+    let oth = build.project(5, other, user(3), "OTH", "Others");
+    build.world.projects.change(sec, |project| project.network = 0);
+    build.world.projects.change(typ, |project| {
         project.is_issue_type_enabled = true;
-        project.estimate = Some(estimate);
-    }
+        project.estimate = Some(estimate());
+    });
     for (number, project, person, role, active) in [
         (101, web, 1, ADMIN, true),
         (102, web, 2, MEMBER, true),
@@ -260,40 +227,36 @@ pub(crate) fn recorded(clock: &Clock) -> World {
     ] {
         build.project_member(number, project, user(person), role, active);
     }
+    [typ, oth]
+}
 
-    let backlog = |project: u64| fixed('d', project * 100 + 1);
-    build.item(1, web, ada, "First", backlog(1), |_| {});
-    build.item(2, sec, bob, "Hidden", backlog(2), |_| {});
-    build.item(5, oth, eve, "Foreign item", backlog(5), |_| {});
-    build.item(11, arc, ada, "Active", backlog(3), |_| {});
-    let archived = build.item(12, arc, ada, "Archived", backlog(3), |item| {
-        item.archived_at = Some(jiff::civil::date(2026, 1, 15));
-    });
-    build.item(13, arc, ada, "Draft", backlog(3), |item| {
-        item.is_draft = true;
-    });
-    build.item(14, arc, ada, "In triage", fixed('d', 306), |_| {});
-    build.item(15, arc, ada, "Child of archived", backlog(3), |item| {
-        item.parent = Some(archived);
-    });
-    build.item(16, arc, ada, "Deleted", backlog(3), |item| {
-        item.deleted_at = Some(item.created_at);
-    });
-    build.item(21, typ, ada, "Sized", backlog(4), |item| {
-        item.estimate_point = Some(fixed('6', 12));
-        item.type_id = Some(fixed('f', 2));
-    });
+/// The work items: number, number of the state (which begins with that of the project) and of the author, name, and what
+/// is unlike others.
+fn items(build: &mut Builder<'_>) {
+    type Change = fn(&mut Item);
+    let items: [(u64, u64, u64, &str, Change); 10] = [
+        (1, 101, 1, "First", |_| {}),
+        (2, 201, 2, "Hidden", |_| {}),
+        (5, 501, 3, "Foreign item", |_| {}),
+        (11, 301, 1, "Active", |_| {}),
+        (12, 301, 1, "Archived", |item| item.archived_at = Some(date(2026, 1, 15))),
+        (13, 301, 1, "Draft", |item| item.is_draft = true),
+        (14, 306, 1, "In triage", |_| {}),
+        (15, 301, 1, "Child of archived", |item| item.parent = Some(fixed('e', 12))),
+        (16, 301, 1, "Deleted", |item| item.deleted_at = Some(item.created_at)),
+        (21, 401, 1, "Sized", |item| {
+            item.estimate_point = Some(fixed('6', 12));
+            item.type_id = Some(fixed('f', 2));
+        }),
+    ];
+    for (number, state, author, name, change) in items {
+        build.item(number, fixed('c', state / 100), fixed('a', author), name, fixed('d', state), change);
+    }
+}
 
-    build.world.types = (1..=6).map(|n| ItemType { id: fixed('f', n) }).collect();
-    build.world.default_types.insert(typ, fixed('f', 1));
-    build.label(fixed('7', 1), acme, None, ada, "ws-wide");
-    build.label(fixed('7', 2), other, Some(oth), eve, "foreign");
-    build.cycle(fixed('6', 1), oth, eve, "Foreign cycle");
-    build.module(fixed('6', 2), oth, eve, "Foreign module");
-    build.points(oth, eve, fixed('6', 3), &[(fixed('6', 4), "1")]);
-    let points = [(fixed('6', 12), "1"), (fixed('6', 13), "2"), (fixed('6', 14), "3")];
-    build.points(typ, ada, estimate, &points);
-    build.world
+/// The estimate of the typed project.
+fn estimate() -> Id {
+    fixed('6', 11)
 }
 
 fn people(build: &mut Builder<'_>) {

@@ -102,6 +102,13 @@ impl<T: Row> Table<T> {
         self.by_owner.get(&owner).map_or(&[], Vec::as_slice)
     }
 
+    /// Changes a record, unless it was deleted.
+    pub(crate) fn change(&mut self, id: Id, change: impl FnOnce(&mut T)) {
+        if let Some(row) = self.get_mut(id) {
+            change(row);
+        }
+    }
+
     /// Changes every undeleted record of an owner.
     pub(crate) fn change_of(&mut self, owner: Id, mut change: impl FnMut(&mut T)) {
         for &index in self.by_owner.get(&owner).map_or(&[][..], Vec::as_slice) {

@@ -40,6 +40,7 @@ fn render(row: &mut Row<'_>, _: &World, activity: &Activity) {
 }
 
 /// What happened, for [`note`].
+#[derive(Default)]
 pub(crate) struct Note<'n> {
     pub(crate) verb: &'static str,
     pub(crate) field: Option<&'n str>,
@@ -77,15 +78,7 @@ pub(crate) fn note(call: &Call<'_>, world: &mut World, item: Id, note: &Note<'_>
 
 /// The first entry of every work item.
 pub(crate) fn note_created(call: &Call<'_>, world: &mut World, item: Id) {
-    let created = Note {
-        verb: "created",
-        field: None,
-        old: None,
-        new: None,
-        comment: "created the issue",
-        old_identifier: None,
-        new_identifier: None,
-    };
+    let created = Note { verb: "created", comment: "created the issue", ..Note::default() };
     note(call, world, item, &created);
 }
 

@@ -1,12 +1,11 @@
 //! Comments of a work item. Whether the work item is visible, or of this project, is not looked at.
 //! Uses the store, the forms, the row writer and the work item shape (for `expand`).
 
-use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::door::body::Datum;
-use crate::door::call::{Call, SentExternal, pair_holder, pair_taken};
+use crate::door::body::Body;
+use crate::door::call::{Call, SentExternal, pair_holder, pair_taken, sent_created_at};
 use crate::door::http::{Answer, Reply};
 use crate::forms::fields::{FULL, Row};
 use crate::forms::item_shape::full;
@@ -43,7 +42,7 @@ fn tail(row: &mut Row<'_>, world: &World, comment: &Comment) {
         .set("edited_at", Value::Null)
         .origin(&comment.stamp, comment.project, comment.workspace)
         .reference("description", Some(comment.description))
-        .related("issue", Some(comment.item), |_| full(view, world, comment.item))
+        .related("issue", Some(comment.item), |id| full(view, world, id))
         .person("actor", Some(comment.actor))
         .reference("parent", None);
 }
@@ -137,44 +136,17 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     if world.items.any(item).is_none() {
         return Err(Reply::bad_payload());
     }
-    let workspace = world.projects.get(project).ok_or_else(Reply::not_found)?.workspace;
-    let mut comment = Comment {
-        id: Uuid::new_v4(),
-        item,
-        project,
-        workspace,
-        stamp: Stamp::new(call.user, call.now()),
-        deleted_at: None,
-        html: "<p></p>".to_owned(),
-        access: "INTERNAL".to_owned(),
-        actor: call.user,
-        description: Uuid::new_v4(),
-        external: External::default(),
-    };
+    let mut comment = blank(call, world)?;
     apply(fields, &mut comment);
     // `created_at` is stored later than `updated_at` (`comments_get`).
-    let mut created_at = call.now();
-    comment.stamp.created_at = created_at;
+    comment.stamp.created_at = call.now();
     let id = comment.id;
     world.comments.add(comment);
     world.touch(item, call.now());
-    match body.get("created_at") {
-        None => {}
-        Some(Datum::Json(Value::String(text))) => {
-            created_at = values::instant(text, &TimeZone::UTC).ok_or_else(Reply::bad_detail)?;
-        }
-        Some(_) => return Err(Reply::bad_detail()),
-    }
-    let author = match body.truthy("created_by") {
-        None => call.user,
-        Some(text) => {
-            let author = values::id(&text).ok_or_else(Reply::bad_detail)?;
-            world.users.get(author).ok_or_else(Reply::bad_payload)?;
-            author
-        }
-    };
+    let created_at = sent_created_at(&body)?;
+    let author = sent_author(&body, call, world)?;
     let comment = world.comments.get_mut(id).ok_or_else(Reply::crash)?;
-    comment.stamp.created_at = created_at;
+    comment.stamp.created_at = created_at.unwrap_or(comment.stamp.created_at);
     comment.stamp.created_by = Some(author);
     // The answer names an updater, and the sent author as actor; neither is stored
     // (`comments_get`, `comments_get_as_someone_else`).
@@ -183,6 +155,33 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     answered.stamp.updated_by = Some(call.user);
     let answer = call.write(&FULL, world, &answered, render_written);
     Ok(Reply::created(answer))
+}
+
+/// A comment of the caller on the work item in the path.
+fn blank(call: &Call<'_>, world: &World) -> Result<Comment, Reply> {
+    let project = world.projects.get(call.place.project).ok_or_else(Reply::not_found)?;
+    Ok(Comment {
+        id: Uuid::new_v4(),
+        item: call.place.parent,
+        project: project.id,
+        workspace: project.workspace,
+        stamp: Stamp::new(call.user, call.now()),
+        deleted_at: None,
+        html: "<p></p>".to_owned(),
+        access: "INTERNAL".to_owned(),
+        actor: call.user,
+        description: Uuid::new_v4(),
+        external: External::default(),
+    })
+}
+
+/// The author a body names, or the caller.
+fn sent_author(body: &Body, call: &Call<'_>, world: &World) -> Result<Id, Reply> {
+    let Some(text) = body.truthy("created_by") else {
+        return Ok(call.user);
+    };
+    let author = values::id(&text).ok_or_else(Reply::bad_detail)?;
+    world.users.get(author).map(|user| user.id).ok_or_else(Reply::bad_payload)
 }
 
 /// `PATCH comments/{id}/`: by anyone in the project
@@ -200,9 +199,7 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     comment.stamp.change(call.user, call.now());
     let answer = call.write(&FULL, world, &comment, render_written);
     let item = comment.item;
-    if let Some(place) = world.comments.get_mut(id) {
-        *place = comment;
-    }
+    world.comments.put(comment);
     world.touch(item, call.now());
     Ok(Reply::ok(answer))
 }
@@ -211,9 +208,7 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
 pub(crate) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     let id = found(call, world)?.id;
     let now = call.now();
-    if let Some(comment) = world.comments.get_mut(id) {
-        comment.deleted_at = Some(now);
-    }
+    world.comments.change(id, |comment| comment.deleted_at = Some(now));
     world.touch(call.place.parent, now);
     Ok(Reply::no_content())
 }

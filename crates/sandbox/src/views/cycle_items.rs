@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -37,7 +38,7 @@ fn tail(row: &mut Row<'_>, link: &CycleItem) {
 }
 
 /// How many visible children each work item has.
-pub(crate) fn child_counts(world: &World) -> HashMap<Id, usize> {
+fn child_counts(world: &World) -> HashMap<Id, usize> {
     let mut counts = HashMap::new();
     for child in world.items.iter() {
         if let Some(parent) = child.parent
@@ -73,6 +74,10 @@ fn cycle<'w>(call: &Call<'_>, world: &'w World, id: Id) -> Result<&'w Cycle, Rep
     world.cycles.get(id).filter(|cycle| cycle.project == call.place.project).ok_or_else(Reply::not_found)
 }
 
+fn ended(call: &Call<'_>, cycle: &Cycle) -> bool {
+    cycle.end_date.is_some_and(|end| end < call.now())
+}
+
 /// `POST cycle-issues/`: answers all rows of the cycle; items of other cycles move, those of other
 /// projects are taken (`cycle_items_move_to_other_cycle`, `cycle_items_add_other_project_accepted`).
 pub(crate) fn add(call: &Call<'_>, world: &mut World) -> Answer {
@@ -80,61 +85,61 @@ pub(crate) fn add(call: &Call<'_>, world: &mut World) -> Answer {
     let items = sent_items(&body)?.ok_or_else(|| {
         Reply::json(400, json!({ "error": "Work items are required", "code": "MISSING_WORK_ITEMS" }))
     })?;
-    let target = cycle(call, world, call.place.parent)?;
-    let (id, project, workspace) = (target.id, target.project, target.workspace);
-    if target.end_date.is_some_and(|end| end < call.now()) {
-        return Err(Reply::json(
-            400,
-            json!({
-                "code": "CYCLE_COMPLETED",
-                "message": "The Cycle has already been completed so no new issues can be added",
-            }),
-        ));
+    let target = cycle(call, world, call.place.parent)?.clone();
+    if ended(call, &target) {
+        let message = "The Cycle has already been completed so no new issues can be added";
+        return Err(Reply::json(400, json!({ "code": "CYCLE_COMPLETED", "message": message })));
     }
     // A work item that never existed breaks a constraint (`cycle_items_add_random`).
     if items.iter().any(|&item| world.items.any(item).is_none()) {
         return Err(Reply::bad_payload());
     }
-    let present: HashMap<Id, Id> =
-        world.cycle_items.iter().filter(|row| row.workspace == workspace).map(|row| (row.item, row.id)).collect();
+    let rows_now = world.cycle_items.iter().filter(|row| row.workspace == target.workspace);
+    let present: HashMap<Id, Id> = rows_now.map(|row| (row.item, row.id)).collect();
     let mut seen = HashSet::new();
     for item in items {
-        if !seen.insert(item) {
-            continue;
+        if seen.insert(item) {
+            put(call, world, &target, item, present.get(&item).copied());
         }
-        let now = call.now();
-        let moved =
-            present.get(&item).and_then(|&row| world.cycle_items.get_mut(row)).filter(|row| row.project == project);
-        if let Some(row) = moved {
-            row.cycle = id;
-        } else {
-            // Made in bulk, without an author (`cycle_items_add`).
-            let mut stamp = Stamp::new(call.user, now);
-            stamp.created_by = None;
-            world.cycle_items.add(CycleItem {
-                id: Uuid::new_v4(),
-                cycle: id,
-                item,
-                project,
-                workspace,
-                stamp,
-                deleted_at: None,
-            });
-        }
-        world.touch(item, now);
     }
-    let mut links: Vec<&CycleItem> = rows(world, project, id).collect();
-    links.sort_by_key(|row| std::cmp::Reverse(row.stamp.created_at));
+    let links: Vec<&CycleItem> = rows(world, target.project, target.id).collect();
+    Ok(all_rows(call, world, links, |link| link.stamp.created_at, render_counted))
+}
+
+/// Puts a work item into a cycle: its present row moves, when it is of this project.
+fn put(call: &Call<'_>, world: &mut World, cycle: &Cycle, item: Id, present: Option<Id>) {
+    let now = call.now();
+    let row = present.and_then(|row| world.cycle_items.get_mut(row)).filter(|row| row.project == cycle.project);
+    if let Some(row) = row {
+        row.cycle = cycle.id;
+    } else {
+        // Made in bulk, without an author (`cycle_items_add`).
+        let stamp = Stamp { created_by: None, ..Stamp::new(call.user, now) };
+        world.cycle_items.add(CycleItem {
+            id: Uuid::new_v4(),
+            cycle: cycle.id,
+            item,
+            project: cycle.project,
+            workspace: cycle.workspace,
+            stamp,
+            deleted_at: None,
+        });
+    }
+    world.touch(item, now);
+}
+
+/// The answer to an add: all rows, newest first, each with the number of its work item's children.
+pub(crate) fn all_rows<T>(
+    call: &Call<'_>,
+    world: &World,
+    mut links: Vec<&T>,
+    made: fn(&T) -> Timestamp,
+    render: fn(&mut Row<'_>, &T, &HashMap<Id, usize>),
+) -> Reply {
+    links.sort_by_key(|link| std::cmp::Reverse(made(link)));
     let children = child_counts(world);
-    let all = links
-        .into_iter()
-        .map(|link| {
-            call.write(&FULL, world, link, |row, _, link| {
-                render_counted(row, link, &children);
-            })
-        })
-        .collect();
-    Ok(Reply::ok(Value::Array(all)))
+    let write = |link| call.write(&FULL, world, link, |row, _, link| render(row, link, &children));
+    Reply::ok(links.into_iter().map(write).collect())
 }
 
 fn found<'w>(call: &Call<'_>, world: &'w World) -> Result<&'w CycleItem, Reply> {
@@ -153,9 +158,7 @@ pub(crate) fn read(call: &Call<'_>, world: &World) -> Answer {
 pub(crate) fn remove(call: &Call<'_>, world: &mut World) -> Answer {
     let id = found(call, world)?.id;
     let now = call.now();
-    if let Some(row) = world.cycle_items.get_mut(id) {
-        row.deleted_at = Some(now);
-    }
+    world.cycle_items.change(id, |row| row.deleted_at = Some(now));
     world.touch(call.place.id, now);
     Ok(Reply::no_content())
 }
@@ -167,25 +170,19 @@ pub(crate) fn transfer(call: &Call<'_>, world: &mut World) -> Answer {
     let text = body.truthy("new_cycle_id").ok_or_else(|| Reply::error(400, "New Cycle Id is required"))?;
     let target = values::id(&text).ok_or_else(Reply::bad_detail)?;
     let target = cycle(call, world, target)?;
-    if target.end_date.is_some_and(|end| end < call.now()) {
+    if ended(call, target) {
         return Err(Reply::error(400, "The cycle where the issues are transferred is already completed"));
     }
     let target = target.id;
     let unfinished: Vec<(Id, Id)> = rows(world, call.place.project, call.place.parent)
         .filter(|row| {
-            world.items.get(row.item).is_some_and(|item| {
-                world
-                    .states
-                    .any(item.state)
-                    .is_some_and(|state| matches!(state.group.as_str(), "backlog" | "unstarted" | "started"))
-            })
+            let state = world.items.get(row.item).and_then(|item| world.states.any(item.state));
+            state.is_some_and(|state| matches!(state.group.as_str(), "backlog" | "unstarted" | "started"))
         })
         .map(|row| (row.id, row.item))
         .collect();
     for (row, item) in unfinished {
-        if let Some(row) = world.cycle_items.get_mut(row) {
-            row.cycle = target;
-        }
+        world.cycle_items.change(row, |row| row.cycle = target);
         world.touch(item, call.now());
     }
     Ok(Reply::ok(json!({ "message": "Success" })))

@@ -225,10 +225,6 @@ fn apply(fields: Fields, cycle: &mut Cycle) {
     fields.external.store(&mut cycle.external);
 }
 
-fn answer(call: &Call<'_>, world: &World, id: Id) -> Value {
-    world.cycles.any(id).map_or(Value::Null, |cycle| call.write(&FULL, world, cycle, render))
-}
-
 /// `POST cycles/`: names are not unique (`cycles_create_duplicate_name_accepted`), `sort_order` and
 /// `logo_props` are not taken.
 pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
@@ -247,17 +243,23 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     if let Some(holder) = pair_holder(&body, pairs) {
         return Err(Reply::external_taken("Cycle", holder));
     }
+    let owner = fields.owned_by.as_ref().copied().unwrap_or(call.user);
+    let mut cycle = blank(world, project, owner, Stamp::new(call.user, call.now()))?;
+    apply(fields, &mut cycle);
+    let answer = call.write(&FULL, world, &cycle, render);
+    world.cycles.add(cycle);
+    Ok(Reply::created(answer))
+}
+
+/// A new cycle with v1's defaults, before the others of the project.
+pub(crate) fn blank(world: &World, project: Id, owner: Id, stamp: Stamp) -> Result<Cycle, Reply> {
     let workspace = world.projects.get(project).ok_or_else(Reply::not_found)?.workspace;
-    let least = world
-        .cycles
-        .of(project)
-        .map(|cycle| cycle.sort_order)
-        .fold(None, |least: Option<f64>, s| Some(least.map_or(s, |least| least.min(s))));
-    let mut cycle = Cycle {
+    let least = world.cycles.of(project).map(|cycle| cycle.sort_order).reduce(f64::min);
+    Ok(Cycle {
         id: Uuid::new_v4(),
         project,
         workspace,
-        stamp: Stamp::new(call.user, call.now()),
+        stamp,
         deleted_at: None,
         archived_at: None,
         name: String::new(),
@@ -266,13 +268,9 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
         end_date: None,
         timezone: "UTC".to_owned(),
         sort_order: least.map_or(65_535.0, |least| least - 10_000.0),
-        owned_by: fields.owned_by.as_ref().copied().unwrap_or(call.user),
+        owned_by: owner,
         external: External::default(),
-    };
-    apply(fields, &mut cycle);
-    let id = cycle.id;
-    world.cycles.add(cycle);
-    Ok(Reply::created(answer(call, world, id)))
+    })
 }
 
 /// `PATCH cycles/{id}/`: whoever does not name an owner becomes it
@@ -297,11 +295,9 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     cycle.owned_by = fields.owned_by.as_ref().copied().unwrap_or(call.user);
     apply(fields, &mut cycle);
     cycle.stamp.change(call.user, call.now());
-    let id = cycle.id;
-    if let Some(place) = world.cycles.get_mut(id) {
-        *place = cycle;
-    }
-    Ok(Reply::ok(answer(call, world, id)))
+    let answer = call.write(&FULL, world, &cycle, render);
+    world.cycles.put(cycle);
+    Ok(Reply::ok(answer))
 }
 
 /// `DELETE cycles/{id}/`: for project admins and the owner; work items stay and their `updated_at`
@@ -324,9 +320,7 @@ pub(crate) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     for item in items {
         world.touch(item, call.now());
     }
-    if let Some(cycle) = world.cycles.get_mut(id) {
-        cycle.deleted_at = Some(now);
-    }
+    world.cycles.change(id, |cycle| cycle.deleted_at = Some(now));
     Ok(Reply::no_content())
 }
 
@@ -340,17 +334,13 @@ pub(crate) fn archive(call: &Call<'_>, world: &mut World) -> Answer {
         return Err(Reply::error(400, "Only completed cycles can be archived"));
     }
     let id = cycle.id;
-    if let Some(cycle) = world.cycles.get_mut(id) {
-        cycle.archived_at = Some(now);
-    }
+    world.cycles.change(id, |cycle| cycle.archived_at = Some(now));
     Ok(Reply::no_content())
 }
 
 /// `DELETE archived-cycles/{id}/unarchive/`.
 pub(crate) fn unarchive(call: &Call<'_>, world: &mut World) -> Answer {
     let id = found(call, world)?.id;
-    if let Some(cycle) = world.cycles.get_mut(id) {
-        cycle.archived_at = None;
-    }
+    world.cycles.change(id, |cycle| cycle.archived_at = None);
     Ok(Reply::no_content())
 }

@@ -7,10 +7,11 @@ use uuid::Uuid;
 use crate::door::body::{Body, Datum};
 use crate::door::call::Call;
 use crate::door::http::{Answer, Reply};
-use crate::forms::fields::{FULL, Row};
+use crate::forms::fields::{FULL, Row, View};
+use crate::forms::item_shape::state;
 use crate::forms::validate::{Form, Text};
 use crate::lists::paging::paginate;
-use crate::records::kinds::{IntakeEntry, Stamp};
+use crate::records::kinds::{IntakeEntry, Item, Stamp};
 use crate::records::store::World;
 use crate::records::table::Id;
 use crate::views::activities::note_created;
@@ -24,52 +25,7 @@ const ACCEPTED: i64 = 1;
 fn render(row: &mut Row<'_>, world: &World, entry: &IntakeEntry) {
     let view = row.view();
     row.id(entry.id)
-        .with("issue_detail", || {
-            let Some(item) = world.items.any(entry.item) else {
-                return Value::Null;
-            };
-            let state = world.states.any(item.state).map(|state| {
-                json!({
-                    "id": state.id,
-                    "name": state.name,
-                    "color": state.color,
-                    "group": state.group,
-                })
-            });
-            json!({
-                "id": item.id,
-                "labels": item.labels,
-                "assignees": item.assignees,
-                "state": state,
-                "description": {},
-                "created_at": view.instant(item.created_at),
-                "updated_at": view.instant(item.updated_at),
-                "deleted_at": null,
-                "point": item.point,
-                "name": item.name,
-                "description_json": {},
-                "description_html": item.description_html,
-                "description_stripped": "",
-                "description_binary": null,
-                "priority": item.priority,
-                "start_date": item.start_date.map(|day| day.to_string()),
-                "target_date": item.target_date.map(|day| day.to_string()),
-                "sequence_id": item.sequence_id,
-                "sort_order": item.sort_order,
-                "completed_at": item.completed_at.map(|at| view.instant(at)),
-                "archived_at": item.archived_at.map(|day| day.to_string()),
-                "is_draft": item.is_draft,
-                "external_source": item.external.source,
-                "external_id": item.external.id,
-                "created_by": item.created_by,
-                "updated_by": item.updated_by,
-                "project": item.project,
-                "workspace": item.workspace,
-                "parent": item.parent,
-                "estimate_point": item.estimate_point,
-                "type": item.type_id,
-            })
-        })
+        .with("issue_detail", || world.items.any(entry.item).map_or(Value::Null, |item| detail(view, world, item)))
         .with("inbox", || json!(entry.intake))
         .stamps(&entry.stamp, entry.deleted_at)
         .set("status", entry.status)
@@ -83,6 +39,43 @@ fn render(row: &mut Row<'_>, world: &World, entry: &IntakeEntry) {
         .with("intake", || json!(entry.intake))
         .reference("issue", Some(entry.item))
         .with("duplicate_to", || Value::Null);
+}
+
+/// The work item behind an entry.
+fn detail(view: &View<'_>, world: &World, item: &Item) -> Value {
+    json!({
+        "id": item.id,
+        "labels": item.labels,
+        "assignees": item.assignees,
+        "state": state(world, item.state),
+        "description": {},
+        "created_at": view.instant(item.created_at),
+        "updated_at": view.instant(item.updated_at),
+        "deleted_at": null,
+        "point": item.point,
+        "name": item.name,
+        "description_json": {},
+        "description_html": item.description_html,
+        "description_stripped": "",
+        "description_binary": null,
+        "priority": item.priority,
+        "start_date": item.start_date.map(|day| day.to_string()),
+        "target_date": item.target_date.map(|day| day.to_string()),
+        "sequence_id": item.sequence_id,
+        "sort_order": item.sort_order,
+        "completed_at": item.completed_at.map(|at| view.instant(at)),
+        "archived_at": item.archived_at.map(|day| day.to_string()),
+        "is_draft": item.is_draft,
+        "external_source": item.external.source,
+        "external_id": item.external.id,
+        "created_by": item.created_by,
+        "updated_by": item.updated_by,
+        "project": item.project,
+        "workspace": item.workspace,
+        "parent": item.parent,
+        "estimate_point": item.estimate_point,
+        "type": item.type_id,
+    })
 }
 
 fn visible<'w>(call: &Call<'_>, world: &'w World) -> Vec<&'w IntakeEntry> {
@@ -197,9 +190,7 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
         item.updated_by = Some(call.user);
     }
     let id = entry.id;
-    if let Some(place) = world.intake.get_mut(id) {
-        *place = entry;
-    }
+    world.intake.put(entry);
     Ok(Reply::ok(answer(call, world, id)))
 }
 
@@ -208,9 +199,7 @@ pub(crate) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     let entry = found(call, world)?;
     let (id, item) = (entry.id, entry.item);
     let now = call.now();
-    if let Some(entry) = world.intake.get_mut(id) {
-        entry.deleted_at = Some(now);
-    }
+    world.intake.change(id, |entry| entry.deleted_at = Some(now));
     world.delete_item(item, now);
     Ok(Reply::no_content())
 }

@@ -3,19 +3,15 @@
 
 use jiff::Timestamp;
 use jiff::civil::Date;
-use jiff::tz::TimeZone;
-use serde_json::Value;
 use uuid::Uuid;
 
 use crate::door::auth::{ADMIN, MEMBER};
-use crate::door::body::{Body, Datum};
-use crate::door::call::{Call, SentExternal, pair_holder, pair_taken};
+use crate::door::call::{Call, SentExternal, pair_holder, pair_taken, sent_created_at};
 use crate::door::http::{Answer, Reply};
 use crate::forms::fields::FULL;
 use crate::forms::html;
 use crate::forms::item_shape::render;
 use crate::forms::validate::{Form, Sent, Text};
-use crate::forms::values;
 use crate::records::kinds::{External, Item, Stamp};
 use crate::records::store::World;
 use crate::records::table::Id;
@@ -184,12 +180,8 @@ fn complete(world: &World, item: &mut Item, now: Timestamp) {
 
 /// A new work item with v1's defaults, at the end of its state, under the next number.
 pub(crate) fn blank(world: &mut World, project: Id, state: Id, stamp: &Stamp) -> Result<Item, Reply> {
-    let last = world
-        .items
-        .of(project)
-        .filter(|item| item.state == state)
-        .map(|item| item.sort_order)
-        .fold(None, |most: Option<f64>, s| Some(most.map_or(s, |m| m.max(s))));
+    let last =
+        world.items.of(project).filter(|item| item.state == state).map(|item| item.sort_order).reduce(f64::max);
     // Numbers are used up even by creates that are refused later (`items_list_shows_ghost`).
     let record = world.projects.get_mut(project).ok_or_else(Reply::not_found)?;
     record.last_number += 1;
@@ -224,25 +216,6 @@ pub(crate) fn blank(world: &mut World, project: Id, state: Id, stamp: &Stamp) ->
     })
 }
 
-/// An instant or a person that v1 writes past its own checks.
-enum Override<T> {
-    None,
-    Set(T),
-    Bad,
-}
-
-/// The `created_at` of a body: without an offset it is UTC, whoever sends it
-/// (`tz_naive_in_body_by_kim`).
-fn sent_created_at(body: &Body) -> Override<Timestamp> {
-    match body.get("created_at") {
-        None => Override::None,
-        Some(Datum::Json(Value::String(text))) => {
-            values::instant(text, &TimeZone::UTC).map_or(Override::Bad, Override::Set)
-        }
-        Some(_) => Override::Bad,
-    }
-}
-
 /// `POST work-items/`. Surprises kept: `created_at` and `created_by` are obeyed
 /// (`items_get_writable_surprises`), an unreadable `created_at` leaves the item behind
 /// (`items_create_bad_created_at_leaves_a_ghost`), an empty `assignees` still yields the default
@@ -266,16 +239,7 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     let born_deleted = matches!(fields.deleted_at, Sent::Is(_));
     apply(fields, &mut item);
     complete(world, &mut item, call.now());
-    if item.type_id.is_none() {
-        item.type_id = world.default_types.get(&project).copied();
-    }
-    if item.assignees.is_empty() {
-        let default = world.projects.get(project).and_then(|project| project.default_assignee).filter(|&user| {
-            // Only once in the project (`items_default_assignee_not_member_yet`).
-            world.active_member(project, user).is_some_and(|m| m.role >= MEMBER)
-        });
-        item.assignees.extend(default);
-    }
+    fill_defaults(world, &mut item);
     let id = item.id;
     // The answer is made before author and time of the body are written
     // (`items_create_writable_surprises`).
@@ -285,22 +249,27 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
         // `items_create_deleted_at`
         return Err(Reply::crash());
     }
+    // Stored a little later than answered (`items_get_minimal`).
     let now = call.now();
-    let created_at = match sent_created_at(&body) {
-        Override::Bad => return Err(Reply::bad_detail()),
-        Override::Set(at) => at,
-        // Stored a little later than answered (`items_get_minimal`).
-        Override::None => now,
-    };
-    if let Some(item) = world.items.get_mut(id) {
+    let created_at = sent_created_at(&body)?.unwrap_or(now);
+    world.items.change(id, |item| {
         item.created_at = created_at;
-        if let Some(author) = author {
-            item.created_by = Some(author);
-        }
-    }
+        item.created_by = author.or(item.created_by);
+    });
     activities::note_created(call, world, id);
     world.touch(id, call.now());
     Ok(Reply::created(answer))
+}
+
+/// Gives a new work item the type and the assignee that the project has for those without one.
+fn fill_defaults(world: &World, item: &mut Item) {
+    item.type_id = item.type_id.or_else(|| world.default_types.get(&item.project).copied());
+    if item.assignees.is_empty() {
+        let default = world.projects.get(item.project).and_then(|project| project.default_assignee);
+        // Only once in the project (`items_default_assignee_not_member_yet`).
+        let member = default.and_then(|user| world.active_member(item.project, user));
+        item.assignees.extend(member.filter(|member| member.role >= MEMBER).map(|member| member.user));
+    }
 }
 
 /// `PATCH work-items/{id}/`. `sequence_id`, `sort_order`, `completed_at`, `archived_at`, `is_draft`
@@ -336,9 +305,7 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     item.updated_by = Some(call.user);
     let answer = call.write(&FULL, world, &item, render);
     let id = item.id;
-    if let Some(place) = world.items.get_mut(id) {
-        *place = item;
-    }
+    world.items.put(item);
     // The second move of `updated_at`, which v1 makes in the background.
     world.touch(id, call.now());
     Ok(Reply::ok(answer))

@@ -1,10 +1,10 @@
 //! Labels, listed newest first. Creating them is not tied to the project in the path. Uses the
 //! store, the forms and the row writer.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use uuid::Uuid;
 
-use crate::door::call::{Call, SentExternal, pair_holder, pair_taken};
+use crate::door::call::{Call, SentExternal, name_taken, pair_holder, pair_taken};
 use crate::door::http::{Answer, Reply};
 use crate::forms::fields::{FULL, Row};
 use crate::forms::validate::{Form, Sent, Text};
@@ -26,10 +26,8 @@ pub(crate) fn render(row: &mut Row<'_>, world: &World, label: &Label) {
         .person("updated_by", label.stamp.updated_by)
         .workspace(label.workspace)
         .project(label.project)
-        .related("parent", label.parent, |parent| {
-            parent
-                .and_then(|id| world.labels.any(id))
-                .map_or_else(|| json!({}), |parent| json!({ "id": parent.id, "project_id": parent.project }))
+        .related("parent", label.parent, |id| {
+            world.labels.any(id).map(|parent| json!({ "id": parent.id, "project_id": parent.project }))
         });
 }
 
@@ -92,10 +90,6 @@ fn fields(mut form: Form<'_>, world: &World) -> Result<Fields, Reply> {
     Ok(fields)
 }
 
-fn answer(call: &Call<'_>, world: &World, id: Id) -> Value {
-    world.labels.any(id).map_or(Value::Null, |label| call.write(&FULL, world, label, render))
-}
-
 /// `POST labels/`: `sort_order` is ignored; the project may be any, its own workspace counts
 /// (`labels_create_in_foreign_project_accepted`).
 pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
@@ -109,42 +103,37 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     let workspace = world.projects.get(project).ok_or_else(Reply::not_found)?.workspace;
     let name = fields.name.value().unwrap_or_default();
     if world.labels.of(project).any(|label| label.name == name) {
-        // As with states, a padded duplicate is a 500 (`labels_create_duplicate_padded`).
-        let sent = body.truthy("name").unwrap_or_default();
-        let Some(holder) = world.labels.of(project).find(|label| label.name == sent) else {
-            return Err(Reply::crash());
-        };
-        return Err(Reply::json(
-            409,
-            json!({
-                "error": "Label with the same name already exists in the project",
-                "id": holder.id,
-            }),
-        ));
+        return Err(name_taken("Label", &body, world.labels.of(project).map(|l| (l.id, l.name.as_str()))));
     }
-    let last = world
-        .labels
-        .of(project)
-        .map(|label| label.sort_order)
-        .fold(None, |most: Option<f64>, s| Some(most.map_or(s, |m| m.max(s))));
-    let mut label = Label {
+    let mut label = blank(world, workspace, Some(project), Stamp::new(call.user, call.now()));
+    label.name = name;
+    fields.description.store(&mut label.description);
+    fields.color.store(&mut label.color);
+    fields.parent.store_optional(&mut label.parent);
+    fields.external.store(&mut label.external);
+    let answer = call.write(&FULL, world, &label, render);
+    world.labels.add(label);
+    Ok(Reply::created(answer))
+}
+
+/// A new label with v1's defaults, after the others of the project, or of the workspace when it belongs to none.
+pub(crate) fn blank(world: &World, workspace: Id, project: Option<Id>, stamp: Stamp) -> Label {
+    let home = project.unwrap_or(workspace);
+    let last = world.labels.of(home).map(|label| label.sort_order).reduce(f64::max);
+    Label {
         id: Uuid::new_v4(),
         workspace,
-        project: Some(project),
-        home: project,
-        stamp: Stamp::new(call.user, call.now()),
+        project,
+        home,
+        stamp,
         deleted_at: None,
-        name,
-        description: fields.description.value().unwrap_or_default(),
-        color: fields.color.value().unwrap_or_default(),
+        name: String::new(),
+        description: String::new(),
+        color: String::new(),
         sort_order: last.map_or(65_535.0, |last| last + 10_000.0),
-        parent: fields.parent.value(),
+        parent: None,
         external: External::default(),
-    };
-    fields.external.store(&mut label.external);
-    let id = label.id;
-    world.labels.add(label);
-    Ok(Reply::created(answer(call, world, id)))
+    }
 }
 
 /// `PATCH labels/{id}/`: parents may form loops (`labels_patch_parent_cycle_1`).
@@ -166,11 +155,9 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     if world.labels.of(label.home).any(|l| l.id != label.id && l.name == label.name) {
         return Err(Reply::bad_payload());
     }
-    let id = label.id;
-    if let Some(place) = world.labels.get_mut(id) {
-        *place = label;
-    }
-    Ok(Reply::ok(answer(call, world, id)))
+    let answer = call.write(&FULL, world, &label, render);
+    world.labels.put(label);
+    Ok(Reply::ok(answer))
 }
 
 /// `DELETE labels/{id}/`: labels below it go too (`labels_child_after_parent_delete`), and work

@@ -116,11 +116,9 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     let entry = Note {
         verb: "created",
         field: Some("link"),
-        old: None,
         new: Some(&url),
         comment: "created a link",
-        old_identifier: None,
-        new_identifier: None,
+        ..Note::default()
     };
     note(call, world, item, &entry);
     Ok(Reply::created(answer))
@@ -149,9 +147,7 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     link.stamp.change(call.user, call.now());
     let answer: Value = call.write(&FULL, world, &link, render);
     let (id, item) = (link.id, link.item);
-    if let Some(place) = world.links.get_mut(id) {
-        *place = link;
-    }
+    world.links.put(link);
     let entry = Note {
         verb: "updated",
         field: Some("link"),
@@ -170,17 +166,14 @@ pub(crate) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     let link = found(call, world)?;
     let (id, item, url) = (link.id, link.item, link.url.clone());
     let now = call.now();
-    if let Some(link) = world.links.get_mut(id) {
-        link.deleted_at = Some(now);
-    }
+    world.links.change(id, |link| link.deleted_at = Some(now));
     let entry = Note {
         verb: "deleted",
         field: Some("link"),
         old: Some(&url),
         new: Some(""),
         comment: "deleted the link",
-        old_identifier: None,
-        new_identifier: None,
+        ..Note::default()
     };
     note(call, world, item, &entry);
     Ok(Reply::no_content())

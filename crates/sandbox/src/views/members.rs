@@ -69,12 +69,7 @@ fn role(form: &mut Form<'_>) -> Option<u8> {
 
 /// Adds a person to a project. A new membership sorts before the person's other projects.
 pub(crate) fn join(world: &mut World, project: Id, user: Id, role: u8) -> Id {
-    let least = world
-        .project_members
-        .iter()
-        .filter(|m| m.user == user)
-        .map(|m| m.sort_order)
-        .fold(None, |least: Option<f64>, order| Some(least.map_or(order, |least| least.min(order))));
+    let least = world.project_members.iter().filter(|m| m.user == user).map(|m| m.sort_order).reduce(f64::min);
     let id = Uuid::new_v4();
     world.project_members.add(ProjectMember {
         id,
@@ -133,8 +128,6 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
 /// (`members_delete_again`).
 pub(crate) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     let id = found(call, world)?.id;
-    if let Some(member) = world.project_members.get_mut(id) {
-        member.active = false;
-    }
+    world.project_members.change(id, |member| member.active = false);
     Ok(Reply::no_content())
 }

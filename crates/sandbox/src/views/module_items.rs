@@ -2,17 +2,16 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
 use uuid::Uuid;
 
 use crate::door::call::Call;
 use crate::door::http::{Answer, Reply};
-use crate::forms::fields::{FULL, Row};
+use crate::forms::fields::Row;
 use crate::lists::item_lists::list_within;
 use crate::records::kinds::{ModuleItem, Stamp};
 use crate::records::store::World;
 use crate::records::table::Id;
-use crate::views::cycle_items::{child_counts, sent_items};
+use crate::views::cycle_items::{all_rows, sent_items};
 
 fn render(row: &mut Row<'_>, link: &ModuleItem, children: &HashMap<Id, usize>) {
     let count = children.get(&link.item).copied().unwrap_or_default();
@@ -56,8 +55,7 @@ pub(crate) fn add(call: &Call<'_>, world: &mut World) -> Answer {
         if world.module_items.of(id).any(|row| row.item == item) {
             continue;
         }
-        let mut stamp = Stamp::new(call.user, call.now());
-        stamp.updated_by = Some(call.user);
+        let stamp = Stamp { updated_by: Some(call.user), ..Stamp::new(call.user, call.now()) };
         world.module_items.add(ModuleItem {
             id: Uuid::new_v4(),
             module: id,
@@ -68,18 +66,8 @@ pub(crate) fn add(call: &Call<'_>, world: &mut World) -> Answer {
             deleted_at: None,
         });
     }
-    let mut links: Vec<&ModuleItem> = world.module_items.of(id).collect();
-    links.sort_by_key(|row| std::cmp::Reverse(row.stamp.created_at));
-    let children = child_counts(world);
-    let all = links
-        .into_iter()
-        .map(|link| {
-            call.write(&FULL, world, link, |row, _, link| {
-                render(row, link, &children);
-            })
-        })
-        .collect();
-    Ok(Reply::ok(Value::Array(all)))
+    let links = world.module_items.of(id).collect();
+    Ok(all_rows(call, world, links, |link| link.stamp.created_at, render))
 }
 
 /// `DELETE module-issues/{item}/`: moves the item's `updated_at`, unlike an add
@@ -88,9 +76,7 @@ pub(crate) fn remove(call: &Call<'_>, world: &mut World) -> Answer {
     let item: Id = call.place.id;
     let id = rows(call, world).find(|row| row.item == item).ok_or_else(Reply::not_found)?.id;
     let now = call.now();
-    if let Some(row) = world.module_items.get_mut(id) {
-        row.deleted_at = Some(now);
-    }
+    world.module_items.change(id, |row| row.deleted_at = Some(now));
     world.touch(item, now);
     Ok(Reply::no_content())
 }

@@ -194,7 +194,7 @@ fn apply(fields: Fields, module: &mut Module) {
 pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
     let body = call.body()?;
     let project = call.place.project;
-    let workspace = world.projects.get(project).ok_or_else(Reply::not_found)?.workspace;
+    world.projects.get(project).ok_or_else(Reply::not_found)?;
     let fields = fields(Form::create(&body)?, world, project)?;
     let pairs = world.modules.of(project).map(|m| (m.id, &m.external));
     if let Some(holder) = pair_holder(&body, pairs) {
@@ -213,16 +213,22 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
             }),
         ));
     }
-    let least = world
-        .modules
-        .of(project)
-        .map(|module| module.sort_order)
-        .fold(None, |least: Option<f64>, s| Some(least.map_or(s, |least| least.min(s))));
-    let mut module = Module {
+    let mut module = blank(world, project, Stamp::new(call.user, call.now()))?;
+    apply(fields, &mut module);
+    let answer = call.write(&FULL, world, &module, render);
+    world.modules.add(module);
+    Ok(Reply::created(answer))
+}
+
+/// A new module with v1's defaults, before the others of the project.
+pub(crate) fn blank(world: &World, project: Id, stamp: Stamp) -> Result<Module, Reply> {
+    let workspace = world.projects.get(project).ok_or_else(Reply::not_found)?.workspace;
+    let least = world.modules.of(project).map(|module| module.sort_order).reduce(f64::min);
+    Ok(Module {
         id: Uuid::new_v4(),
         project,
         workspace,
-        stamp: Stamp::new(call.user, call.now()),
+        stamp,
         deleted_at: None,
         archived_at: None,
         name: String::new(),
@@ -234,11 +240,7 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
         members: Vec::new(),
         sort_order: least.map_or(65_535.0, |least| least - 10_000.0),
         external: External::default(),
-    };
-    apply(fields, &mut module);
-    let answer = call.write(&FULL, world, &module, render);
-    world.modules.add(module);
-    Ok(Reply::created(answer))
+    })
 }
 
 /// `PATCH modules/{id}/`: answers the writable fields only (`modules_patch_name`).
@@ -269,10 +271,7 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
             .reference("lead", module.lead)
             .external(&module.external);
     });
-    let id = module.id;
-    if let Some(place) = world.modules.get_mut(id) {
-        *place = module;
-    }
+    world.modules.put(module);
     Ok(Reply::ok(answer))
 }
 
@@ -287,9 +286,7 @@ pub(crate) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     }
     let id = module.id;
     let now = call.now();
-    if let Some(module) = world.modules.get_mut(id) {
-        module.deleted_at = Some(now);
-    }
+    world.modules.change(id, |module| module.deleted_at = Some(now));
     world.module_items.change_of(id, |row| row.deleted_at = Some(now));
     Ok(Reply::no_content())
 }
@@ -302,17 +299,13 @@ pub(crate) fn archive(call: &Call<'_>, world: &mut World) -> Answer {
     }
     let id = module.id;
     let now = call.now();
-    if let Some(module) = world.modules.get_mut(id) {
-        module.archived_at = Some(now);
-    }
+    world.modules.change(id, |module| module.archived_at = Some(now));
     Ok(Reply::no_content())
 }
 
 /// `DELETE archived-modules/{id}/unarchive/`.
 pub(crate) fn unarchive(call: &Call<'_>, world: &mut World) -> Answer {
     let id = found(call, world)?.id;
-    if let Some(module) = world.modules.get_mut(id) {
-        module.archived_at = None;
-    }
+    world.modules.change(id, |module| module.archived_at = None);
     Ok(Reply::no_content())
 }

@@ -33,6 +33,30 @@ const ICONS: [(&str, &str); 6] = [
 const SPECIAL: &str = "&+,:;$^}{*=?@#|'<>.()%!-";
 const LARGEST_COUNT: i64 = 12;
 
+/// A switch of a project.
+struct Flag {
+    name: &'static str,
+    of: fn(&Project) -> bool,
+    place: fn(&mut Project) -> &mut bool,
+}
+
+macro_rules! flag {
+    ($name:ident) => {
+        Flag { name: stringify!($name), of: |project| project.$name, place: |project| &mut project.$name }
+    };
+}
+
+const FLAGS: [Flag; 8] = [
+    flag!(module_view),
+    flag!(cycle_view),
+    flag!(issue_views_view),
+    flag!(page_view),
+    flag!(intake_view),
+    flag!(is_time_tracking_enabled),
+    flag!(is_issue_type_enabled),
+    flag!(guest_view_all_features),
+];
+
 /// Writes a project as a caller sees it. Only lists carry the caller's `sort_order`.
 fn render(row: &mut Row<'_>, world: &World, project: &Project, user: Id, in_list: bool) {
     let member = world.active_member(project.id, user);
@@ -58,16 +82,11 @@ fn render(row: &mut Row<'_>, world: &World, project: &Project, user: Id, in_list
         .set("network", project.network)
         .set("identifier", project.identifier.as_str())
         .set("emoji", project.emoji.clone())
-        .set("icon_prop", Value::Null)
-        .set("module_view", project.module_view)
-        .set("cycle_view", project.cycle_view)
-        .set("issue_views_view", project.issue_views_view)
-        .set("page_view", project.page_view)
-        .set("intake_view", project.intake_view)
-        .set("is_time_tracking_enabled", project.is_time_tracking_enabled)
-        .set("is_issue_type_enabled", project.is_issue_type_enabled)
-        .set("guest_view_all_features", project.guest_view_all_features)
-        .set("cover_image", project.cover_image.clone())
+        .set("icon_prop", Value::Null);
+    for flag in FLAGS {
+        row.set(flag.name, (flag.of)(project));
+    }
+    row.set("cover_image", project.cover_image.clone())
         .set("archive_in", project.archive_in)
         .set("close_in", project.close_in)
         .with("logo_props", || project.logo_props.clone())
@@ -117,7 +136,7 @@ fn ordering(field: &str) -> Option<Compare> {
         "timezone" => |a, b| a.timezone.cmp(&b.timezone),
         "created_at" => |a, b| a.stamp.created_at.cmp(&b.stamp.created_at),
         "updated_at" => |a, b| a.stamp.updated_at.cmp(&b.stamp.updated_at),
-        "archived_at" => |a, b| later_none(a.archived_at, b.archived_at),
+        "archived_at" => |a, b| none_last(&a.archived_at, &b.archived_at),
         "external_id" => |a, b| none_last(&a.external.id, &b.external.id),
         "external_source" => |a, b| none_last(&a.external.source, &b.external.source),
         "archive_in" => |a, b| a.archive_in.cmp(&b.archive_in),
@@ -133,10 +152,6 @@ fn ordering(field: &str) -> Option<Compare> {
 
 fn none_last<T: Ord>(a: &Option<T>, b: &Option<T>) -> Ordering {
     (a.is_none(), a).cmp(&(b.is_none(), b))
-}
-
-fn later_none(a: Option<Timestamp>, b: Option<Timestamp>) -> Ordering {
-    none_last(&a, &b)
 }
 
 /// `GET projects/`: by default in the caller's own order, projects they are not in last.
@@ -178,77 +193,74 @@ pub(crate) fn read(call: &Call<'_>, world: &World) -> Answer {
     Ok(Reply::ok(write(call, world, &call.shape(), project)))
 }
 
-/// Reads the fields of a body into a project.
+/// Reads the fields of a body into a project, and checks it against the others of the workspace.
 fn apply(mut form: Form<'_>, call: &Call<'_>, world: &World, project: &mut Project) -> Result<(), Reply> {
-    let workspace = project.workspace;
-    let belongs = |user: Id| world.workspace_members.of(workspace).any(|m| m.user == user);
-    let exists = |user: Id| world.users.get(user).is_some();
-    form.text("name", Text::REQUIRED).store(&mut project.name);
-    let identifier = form.text("identifier", Text::REQUIRED.max(12));
-    form.text("description", Text::BLANK.long()).store(&mut project.description);
-    form.text("emoji", Text::NULL).store_optional(&mut project.emoji);
-    form.text("cover_image", Text::NULL.long()).store_optional(&mut project.cover_image);
-    for (name, place) in [
-        ("module_view", &mut project.module_view),
-        ("cycle_view", &mut project.cycle_view),
-        ("issue_views_view", &mut project.issue_views_view),
-        ("page_view", &mut project.page_view),
-        ("intake_view", &mut project.intake_view),
-        ("is_time_tracking_enabled", &mut project.is_time_tracking_enabled),
-        ("is_issue_type_enabled", &mut project.is_issue_type_enabled),
-        ("guest_view_all_features", &mut project.guest_view_all_features),
-    ] {
-        form.flag(name).store(place);
-    }
-    form.whole("archive_in", false, 0, LARGEST_COUNT).store(&mut project.archive_in);
-    form.whole("close_in", false, 0, LARGEST_COUNT).store(&mut project.close_in);
-    form.zone("timezone").store(&mut project.timezone);
-    SentExternal::read(&mut form).store(&mut project.external);
-    let lead = form.relation("project_lead", false, true, exists);
-    if let Sent::Is(user) = lead
-        && !belongs(user)
-    {
-        let message = "The provided user is not a member of this workspace.";
-        form.refuse("project_lead", message);
-    }
-    lead.store_optional(&mut project.project_lead);
-    let assignee = form.relation("default_assignee", false, true, exists);
-    form.relation("default_state", false, true, |id| world.states.get(id).is_some_and(|s| s.project == project.id))
-        .store_optional(&mut project.default_state);
-    form.relation("estimate", false, true, |id| {
-        let mut points = world.estimate_points.iter();
-        points.any(|p| p.estimate == id && p.project == project.id)
-    })
-    .store_optional(&mut project.estimate);
+    let identifier = plain_fields(&mut form, project);
+    let assignee = related_fields(&mut form, world, project);
     form.finish()?;
     if let Sent::Is(text) = identifier {
         // `projects_create_special_identifier`
         if text.contains(|c| SPECIAL.contains(c)) {
-            let message = "Project identifier cannot contain special characters.";
-            return Err(Reply::non_field(message));
+            return Err(Reply::non_field("Project identifier cannot contain special characters."));
         }
         project.identifier = text.to_uppercase();
     }
-    if let Sent::Is(user) = assignee
-        && !belongs(user)
-    {
-        let message = "Default assignee should be a user in the workspace";
-        return Err(Reply::non_field(message));
+    if assignee.as_ref().is_some_and(|&user| !belongs(world, project.workspace, user)) {
+        return Err(Reply::non_field("Default assignee should be a user in the workspace"));
     }
     assignee.store_optional(&mut project.default_assignee);
     // One text for both clashes (`projects_create_duplicate_identifier`).
-    let clash = world.projects.of(workspace).any(|other| {
+    let clash = world.projects.of(project.workspace).any(|other| {
         other.id != project.id && (other.name == project.name || other.identifier == project.identifier)
     });
     if clash {
-        let message = json!({ "name": "The project name is already taken" });
-        return Err(Reply::json(409, message));
+        return Err(Reply::json(409, json!({ "name": "The project name is already taken" })));
     }
     if project.intake_view && project.intake.is_none() {
         project.intake = Some(Uuid::new_v4());
     }
     project.stamp.updated_at = call.now();
     Ok(())
+}
+
+/// The fields that name no other record; the identifier is checked later.
+fn plain_fields(form: &mut Form<'_>, project: &mut Project) -> Sent<String> {
+    form.text("name", Text::REQUIRED).store(&mut project.name);
+    let identifier = form.text("identifier", Text::REQUIRED.max(12));
+    form.text("description", Text::BLANK.long()).store(&mut project.description);
+    form.text("emoji", Text::NULL).store_optional(&mut project.emoji);
+    form.text("cover_image", Text::NULL.long()).store_optional(&mut project.cover_image);
+    for flag in FLAGS {
+        form.flag(flag.name).store((flag.place)(project));
+    }
+    form.whole("archive_in", false, 0, LARGEST_COUNT).store(&mut project.archive_in);
+    form.whole("close_in", false, 0, LARGEST_COUNT).store(&mut project.close_in);
+    form.zone("timezone").store(&mut project.timezone);
+    SentExternal::read(form).store(&mut project.external);
+    identifier
+}
+
+/// The fields that name other records; the default assignee is checked later.
+fn related_fields(form: &mut Form<'_>, world: &World, project: &mut Project) -> Sent<Id> {
+    let exists = |user: Id| world.users.get(user).is_some();
+    let lead = form.relation("project_lead", false, true, exists);
+    if lead.as_ref().is_some_and(|&user| !belongs(world, project.workspace, user)) {
+        form.refuse("project_lead", "The provided user is not a member of this workspace.");
+    }
+    lead.store_optional(&mut project.project_lead);
+    let assignee = form.relation("default_assignee", false, true, exists);
+    let own = project.id;
+    form.relation("default_state", false, true, |id| world.states.get(id).is_some_and(|s| s.project == own))
+        .store_optional(&mut project.default_state);
+    form.relation("estimate", false, true, |id| {
+        world.estimate_points.iter().any(|point| point.estimate == id && point.project == own)
+    })
+    .store_optional(&mut project.estimate);
+    assignee
+}
+
+fn belongs(world: &World, workspace: Id, user: Id) -> bool {
+    world.workspace_members.of(workspace).any(|member| member.user == user)
 }
 
 /// A project with v1's defaults: cycles and modules are off.
@@ -323,9 +335,7 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     apply(Form::update(&body)?, call, world, &mut project)?;
     project.stamp.change(call.user, call.now());
     let id = project.id;
-    if let Some(place) = world.projects.get_mut(id) {
-        *place = project;
-    }
+    world.projects.put(project);
     let project = world.projects.get(id).ok_or_else(Reply::crash)?;
     Ok(Reply::ok(write(call, world, &FULL, project)))
 }
@@ -335,9 +345,7 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
 pub(crate) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
     let id = found(call, world)?.id;
     let now = call.now();
-    if let Some(project) = world.projects.get_mut(id) {
-        project.deleted_at = Some(now);
-    }
+    world.projects.change(id, |project| project.deleted_at = Some(now));
     world.project_members.change_of(id, |member| member.deleted_at = Some(now));
     Ok(Reply::no_content())
 }

@@ -1,9 +1,8 @@
 //! States of a project, listed by `sequence`. Uses the store, the forms and the row writer.
 
-use serde_json::Value;
 use uuid::Uuid;
 
-use crate::door::call::{Call, SentExternal, pair_holder, pair_taken};
+use crate::door::call::{Call, SentExternal, name_taken, pair_holder, pair_taken};
 use crate::door::http::{Answer, Reply};
 use crate::forms::fields::{FULL, Row};
 use crate::forms::validate::{Form, Sent, Text};
@@ -20,7 +19,7 @@ const GROUPS: [&str; 6] = ["backlog", "unstarted", "started", "completed", "canc
 
 /// Name, colour, group, sequence and default flag of the states every new project gets; the last one
 /// is invisible.
-pub(crate) const INITIAL: [(&str, &str, &str, f64, bool); 6] = [
+const INITIAL: [(&str, &str, &str, f64, bool); 6] = [
     ("Backlog", "#60646C", "backlog", 15_000.0, true),
     ("Todo", "#60646C", "unstarted", 25_000.0, false),
     ("In Progress", "#F59E0B", "started", 35_000.0, false),
@@ -28,6 +27,27 @@ pub(crate) const INITIAL: [(&str, &str, &str, f64, bool); 6] = [
     ("Cancelled", "#9AA4BC", "cancelled", 55_000.0, false),
     ("Triage", "#4E5355", "triage", 65_000.0, false),
 ];
+
+/// A state as v1 makes it when nothing is said about it.
+fn blank(id: Id, project: Id, workspace: Id, stamp: Stamp) -> State {
+    State {
+        id,
+        project,
+        workspace,
+        stamp,
+        deleted_at: None,
+        name: String::new(),
+        description: String::new(),
+        color: String::new(),
+        // Initial states have no slug until they are changed (`states_patch_default_true`).
+        slug: String::new(),
+        sequence: 65_535.0,
+        group: "backlog".to_owned(),
+        is_triage: false,
+        default: false,
+        external: External::default(),
+    }
+}
 
 /// Gives a project its initial states under the ids that `id` makes of their number.
 pub(crate) fn add_initial(
@@ -39,21 +59,13 @@ pub(crate) fn add_initial(
 ) {
     for (index, (name, color, group, sequence, default)) in INITIAL.into_iter().enumerate() {
         world.states.add(State {
-            id: id(index + 1),
-            project,
-            workspace,
-            stamp: stamp.clone(),
-            deleted_at: None,
             name: name.to_owned(),
-            description: String::new(),
             color: color.to_owned(),
-            // Initial states have no slug until they are changed (`states_patch_default_true`).
-            slug: String::new(),
             sequence,
             group: group.to_owned(),
             is_triage: group == "triage",
             default,
-            external: External::default(),
+            ..blank(id(index + 1), project, workspace, stamp.clone())
         });
     }
 }
@@ -74,21 +86,22 @@ pub(crate) fn render(row: &mut Row<'_>, _: &World, state: &State) {
         .origin(&state.stamp, state.project, state.workspace);
 }
 
-/// The states a project shows, in `sequence` order.
-pub(crate) fn visible(world: &World, project: Id) -> Vec<&State> {
-    if !world.readable(project) {
-        return Vec::new();
-    }
+/// The states of a project that are not hidden, in `sequence` order.
+fn in_sequence(world: &World, project: Id) -> Vec<&State> {
     let mut states: Vec<&State> = world.states.of(project).filter(|state| !state.hidden()).collect();
     states.sort_by(|a, b| a.sequence.total_cmp(&b.sequence));
     states
 }
 
+/// The states a project shows.
+fn visible(world: &World, project: Id) -> Vec<&State> {
+    if world.readable(project) { in_sequence(world, project) } else { Vec::new() }
+}
+
 /// The state a work item without one gets: the first default one in `sequence` order, or the first
 /// (`states_create_item_with_two_defaults`, `states_create_item_without_default`).
 pub(crate) fn default_of(world: &World, project: Id) -> Option<Id> {
-    let mut states: Vec<&State> = world.states.of(project).filter(|state| !state.hidden()).collect();
-    states.sort_by(|a, b| a.sequence.total_cmp(&b.sequence));
+    let states = in_sequence(world, project);
     states.iter().find(|state| state.default).or_else(|| states.first()).map(|state| state.id)
 }
 
@@ -145,7 +158,7 @@ fn no_triage(fields: &Fields) -> Result<(), Reply> {
     Ok(())
 }
 
-fn apply(fields: Fields, state: &mut State) {
+fn apply(fields: Fields, state: &mut State) -> Result<(), Reply> {
     fields.name.store(&mut state.name);
     fields.description.store(&mut state.description);
     fields.color.store(&mut state.color);
@@ -156,10 +169,7 @@ fn apply(fields: Fields, state: &mut State) {
         group.clone_into(&mut state.group);
     }
     state.slug = slug(&state.name);
-}
-
-fn answer(call: &Call<'_>, world: &World, id: Id) -> Value {
-    world.states.any(id).map_or(Value::Null, |state| call.write(&FULL, world, state, render))
+    if state.slug.len() > LONGEST_SLUG { Err(Reply::crash()) } else { Ok(()) }
 }
 
 /// `POST states/`: answers 200, ignores `sequence`.
@@ -178,50 +188,20 @@ pub(crate) fn create(call: &Call<'_>, world: &mut World) -> Answer {
         return Err(Reply::external_taken("State", holder));
     }
     let workspace = world.projects.get(project).ok_or_else(Reply::not_found)?.workspace;
-    let last = world
-        .states
-        .of(project)
-        .filter(|state| !state.hidden())
-        .map(|state| state.sequence)
-        .fold(None, |most: Option<f64>, s| Some(most.map_or(s, |m| m.max(s))));
-    let mut state = State {
-        id: Uuid::new_v4(),
-        project,
-        workspace,
-        stamp: Stamp::new(call.user, call.now()),
-        deleted_at: None,
-        name: String::new(),
-        description: String::new(),
-        color: String::new(),
-        slug: String::new(),
-        sequence: last.map_or(65_535.0, |last| last + 15_000.0),
-        group: "backlog".to_owned(),
-        is_triage: false,
-        default: false,
-        external: External::default(),
-    };
-    apply(fields, &mut state);
-    if state.slug.len() > LONGEST_SLUG {
-        return Err(Reply::crash());
+    let last =
+        world.states.of(project).filter(|state| !state.hidden()).map(|state| state.sequence).reduce(f64::max);
+    let stamp = Stamp::new(call.user, call.now());
+    let mut state = blank(Uuid::new_v4(), project, workspace, stamp);
+    if let Some(last) = last {
+        state.sequence = last + 15_000.0;
     }
+    apply(fields, &mut state)?;
     if world.states.of(project).any(|s| s.name == state.name) {
-        // The clash is found under the trimmed name but explained by looking for the untrimmed one;
-        // finding nothing is a 500 (`states_create_duplicate_name_padded`).
-        let sent = body.truthy("name").unwrap_or_default();
-        let Some(holder) = world.states.of(project).find(|s| s.name == sent) else {
-            return Err(Reply::crash());
-        };
-        return Err(Reply::json(
-            409,
-            serde_json::json!({
-                "error": "State with the same name already exists in the project",
-                "id": holder.id,
-            }),
-        ));
+        return Err(name_taken("State", &body, world.states.of(project).map(|s| (s.id, s.name.as_str()))));
     }
-    let id = state.id;
+    let answer = call.write(&FULL, world, &state, render);
     world.states.add(state);
-    Ok(Reply::ok(answer(call, world, id)))
+    Ok(Reply::ok(answer))
 }
 
 /// `PATCH states/{id}/`: reaches hidden states too (`states_patch_after_is_triage`), and a new
@@ -238,21 +218,16 @@ pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     }
     let mut state = current;
     let sequence = fields.sequence.clone();
-    apply(fields, &mut state);
+    apply(fields, &mut state)?;
     sequence.store(&mut state.sequence);
     state.stamp.change(call.user, call.now());
-    if state.slug.len() > LONGEST_SLUG {
-        return Err(Reply::crash());
-    }
     // A name clash is a broken constraint, not a 409 (`states_patch_duplicate_name`).
     if world.states.of(state.project).any(|s| s.id != state.id && s.name == state.name) {
         return Err(Reply::bad_payload());
     }
-    let id = state.id;
-    if let Some(place) = world.states.get_mut(id) {
-        *place = state;
-    }
-    Ok(Reply::ok(answer(call, world, id)))
+    let answer = call.write(&FULL, world, &state, render);
+    world.states.put(state);
+    Ok(Reply::ok(answer))
 }
 
 /// `DELETE states/{id}/`: not the default one, not one with work items; archived items count,
@@ -270,8 +245,6 @@ pub(crate) fn delete(call: &Call<'_>, world: &mut World) -> Answer {
         return Err(Reply::error(400, "The state is not empty, only empty states can be deleted"));
     }
     let now = call.now();
-    if let Some(state) = world.states.get_mut(id) {
-        state.deleted_at = Some(now);
-    }
+    world.states.change(id, |state| state.deleted_at = Some(now));
     Ok(Reply::no_content())
 }
