@@ -1,10 +1,10 @@
 //! Keys and permissions: who asks, and whether they may before the view is even reached. Uses the
-//! store and the routes only.
+//! store and the names in a path only.
 
 use http::HeaderMap;
 
 use crate::door::http::Reply;
-use crate::door::route::{Place, Target};
+use crate::door::route::Place;
 use crate::records::kinds::ApiKey;
 use crate::records::store::World;
 use crate::records::table::Id;
@@ -32,72 +32,91 @@ pub(crate) fn identify<'w, 'h>(headers: &'h HeaderMap, world: &'w World) -> Resu
         .ok_or_else(|| Reply::detail(403, "Given API token is not valid"))
 }
 
-/// Whether the person may use that method of the view. This comes before the check whether the view
-/// has the method at all (`errors_405_by_outsider_is_403`).
-pub(crate) fn permitted(world: &World, user: Id, target: Target, place: &Place, method: &str) -> bool {
-    let reading = matches!(method, "GET" | "HEAD" | "OPTIONS");
-    let slug = place.slug.as_str();
-    let in_workspace = || world.workspace_role(slug, user).is_some();
-    let workspace_member = || world.workspace_role(slug, user).is_some_and(|r| r >= MEMBER);
-    let role = || world.membership(slug, place.project, user).map(|m| m.role);
-    let writer = || role().is_some_and(|r| r >= MEMBER);
-    let somewhere = || world.in_some_project(slug, user);
-    match target {
-        // No check at all, not even of the workspace (`search_by_workspace_outsider`,
-        // `attachments_by_workspace_outsider`).
-        Target::Me | Target::ItemSearch | Target::Attachments | Target::Attachment => true,
-        Target::WorkspaceMembers | Target::ProjectSummary => workspace_member(),
-        Target::Projects | Target::Project | Target::ProjectArchive => {
-            if reading {
-                in_workspace()
-            } else if method == "POST" {
-                workspace_member()
-            } else {
-                // A project admin, or a workspace admin with any role in the project
-                // (`perm_admin_as_guest_patches_project`).
-                role().is_some_and(|r| r == ADMIN || world.workspace_role(slug, user) == Some(ADMIN))
-            }
-        }
-        // Reads and creates of labels do not look at the project in the path
-        // (`labels_list_random_project_is_empty`, `labels_create_in_foreign_project_accepted`).
-        Target::Labels | Target::Label => {
-            if reading {
-                somewhere()
-            } else if method == "POST" {
-                workspace_member()
-            } else {
-                writer()
-            }
-        }
-        // So do reads of project rosters (`members_private_project_by_outsider`).
-        Target::ProjectMembers | Target::ProjectMember => {
-            if reading {
-                somewhere()
-            } else {
-                role() == Some(ADMIN)
-            }
-        }
-        // Guests comment, and may change what others wrote
-        // (`comments_patch_of_others_by_guest_accepted`).
-        Target::Comments | Target::Comment | Target::Intake | Target::IntakeEntry => role().is_some(),
-        // A key names its project by the identifier, for reads only; other methods are refused
-        // before they are found missing (`items_key_patch`).
-        Target::ItemByKey => {
-            reading
-                && world.workspace(slug).is_some_and(|workspace| {
-                    world
-                        .projects
-                        .of(workspace.id)
-                        .find(|p| p.identifier == place.key.0)
-                        .is_some_and(|p| world.active_member(p.id, user).is_some())
-                })
-        }
-        _ => {
-            if reading {
-                role().is_some()
-            } else {
-                writer()
-            }
+/// Who may read, make and change the records of a path. This is asked before the check whether the path has the method at
+/// all (`errors_405_by_outsider_is_403`).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct May {
+    read: Who,
+    create: Who,
+    change: Who,
+}
+
+/// A part of the people with a key.
+#[derive(Debug, Clone, Copy)]
+enum Who {
+    Everybody,
+    Nobody,
+    /// In the workspace, guests included.
+    InWorkspace,
+    /// In the workspace, but no guest.
+    WorkspaceMember,
+    /// In some project of the workspace.
+    InSomeProject,
+    /// In the project, guests included.
+    InProject,
+    /// In the project, but no guest.
+    ProjectMember,
+    ProjectAdmin,
+    /// A project admin, or a workspace admin with any role in the project (`perm_admin_as_guest_patches_project`).
+    EitherAdmin,
+    /// In the project that a work item's key names by the identifier.
+    InProjectOfKey,
+}
+
+const fn may(read: Who, create: Who, change: Who) -> May {
+    May { read, create, change }
+}
+
+/// No check at all, not even of the workspace (`search_by_workspace_outsider`, `attachments_by_workspace_outsider`).
+pub(crate) const EVERYBODY: May = may(Who::Everybody, Who::Everybody, Who::Everybody);
+/// What only members of the workspace see.
+pub(crate) const WORKSPACE_MEMBERS: May = may(Who::WorkspaceMember, Who::WorkspaceMember, Who::WorkspaceMember);
+/// Projects.
+pub(crate) const PROJECTS: May = may(Who::InWorkspace, Who::WorkspaceMember, Who::EitherAdmin);
+/// Reads and creates of labels do not look at the project in the path (`labels_list_random_project_is_empty`,
+/// `labels_create_in_foreign_project_accepted`).
+pub(crate) const LABELS: May = may(Who::InSomeProject, Who::WorkspaceMember, Who::ProjectMember);
+/// Neither do reads of project rosters (`members_private_project_by_outsider`).
+pub(crate) const ROSTERS: May = may(Who::InSomeProject, Who::ProjectAdmin, Who::ProjectAdmin);
+/// Guests comment, and may change what others wrote (`comments_patch_of_others_by_guest_accepted`).
+pub(crate) const MEMBERS_AND_GUESTS: May = may(Who::InProject, Who::InProject, Who::InProject);
+/// Other methods than reads of a key are refused before they are found missing (`items_key_patch`).
+pub(crate) const KEY_HOLDERS: May = may(Who::InProjectOfKey, Who::Nobody, Who::Nobody);
+/// All other records of a project.
+pub(crate) const RECORDS: May = may(Who::InProject, Who::ProjectMember, Who::ProjectMember);
+
+impl May {
+    /// Whether the person may use that method there.
+    pub(crate) fn permits(self, method: &str, world: &World, user: Id, place: &Place) -> bool {
+        let who = match method {
+            "GET" | "HEAD" | "OPTIONS" => self.read,
+            "POST" => self.create,
+            _ => self.change,
+        };
+        who.includes(world, user, place)
+    }
+}
+
+impl Who {
+    fn includes(self, world: &World, user: Id, place: &Place) -> bool {
+        let slug = place.slug.as_str();
+        let in_workspace = world.workspace_role(slug, user);
+        let in_project = world.membership(slug, place.project, user).map(|member| member.role);
+        match self {
+            Self::Everybody => true,
+            Self::Nobody => false,
+            Self::InWorkspace => in_workspace.is_some(),
+            Self::WorkspaceMember => in_workspace.is_some_and(|role| role >= MEMBER),
+            Self::InSomeProject => world.in_some_project(slug, user),
+            Self::InProject => in_project.is_some(),
+            Self::ProjectMember => in_project.is_some_and(|role| role >= MEMBER),
+            Self::ProjectAdmin => in_project == Some(ADMIN),
+            Self::EitherAdmin => in_project == Some(ADMIN) || in_project.is_some() && in_workspace == Some(ADMIN),
+            Self::InProjectOfKey => world.workspace(slug).is_some_and(|workspace| {
+                let mut projects = world.projects.of(workspace.id);
+                let project = projects.find(|project| project.identifier == place.key.0);
+                project.is_some_and(|project| world.active_member(project.id, user).is_some())
+            }),
         }
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod gzip;
 pub(crate) mod http;
 pub(crate) mod pipeline;
 pub(crate) mod route;
+pub(crate) mod routes;
 pub(crate) mod server;
 pub(crate) mod service;
 pub(crate) mod shared;

@@ -1,4 +1,6 @@
 //! Lists: the envelope of pages, and the orders and look-ups of work items.
 
 pub(crate) mod item_lists;
+pub(crate) mod orders;
 pub(crate) mod paging;
+pub(crate) mod search;

@@ -9,10 +9,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use http::Method;
 use jiff::Timestamp;
 
-use crate::door::route::{Place, Target};
+use crate::records::chance::mixed;
 use crate::records::kinds::{Comment, Cycle, Item, Label, Module, State};
 use crate::records::store::World;
 use crate::records::table::{Id, Row, Table};
@@ -39,14 +38,6 @@ impl Pace {
     }
 }
 
-/// The steps of SplitMix64, which spread neighbouring numbers over all of them.
-fn mixed(number: u64) -> u64 {
-    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
-}
-
 /// A row about to be changed by a view.
 pub(crate) trait Watched {
     /// Takes back what the view has done to the row; what is to be saved later.
@@ -59,24 +50,32 @@ pub(crate) trait Held: Send {
     fn save(self: Box<Self>, world: &mut World, now: Timestamp);
 }
 
-/// Looks at the row that a write is going to load, or at the table it adds one to.
-pub(crate) fn watch(target: Target, method: &Method, place: &Place, world: &mut World) -> Option<Box<dyn Watched>> {
-    let id = (*method != Method::POST || matches!(target, Target::CycleArchive | Target::ModuleArchive))
-        .then_some(place.id);
-    Some(match target {
-        Target::States | Target::State => of::<State>(|world| &mut world.states, stamp_state, id, world),
-        Target::Labels | Target::Label => of::<Label>(|world| &mut world.labels, stamp_label, id, world),
-        Target::Cycles | Target::Cycle | Target::CycleArchive | Target::CycleUnarchive => {
-            of::<Cycle>(|world| &mut world.cycles, stamp_cycle, id, world)
-        }
-        Target::Modules | Target::Module | Target::ModuleArchive | Target::ModuleUnarchive => {
-            of::<Module>(|world| &mut world.modules, finish_module, id, world)
-        }
-        Target::Items => Box::new(NewItem(watched(|world| &mut world.items, finish_item, id, world))),
-        Target::Item => of::<Item>(|world| &mut world.items, finish_item, id, world),
-        Target::Comments | Target::Comment => of::<Comment>(|world| &mut world.comments, stamp_comment, id, world),
-        _ => return None,
-    })
+/// Looks at the row that a write is going to load; when the path names none, at the table it adds one to.
+pub(crate) type Saved = fn(Id, &mut World) -> Box<dyn Watched>;
+
+pub(crate) fn states(id: Id, world: &mut World) -> Box<dyn Watched> {
+    Box::new(watched::<State>(|world| &mut world.states, |own, _, _, at| own.stamp.updated_at = at, id, world))
+}
+
+pub(crate) fn labels(id: Id, world: &mut World) -> Box<dyn Watched> {
+    Box::new(watched::<Label>(|world| &mut world.labels, |own, _, _, at| own.stamp.updated_at = at, id, world))
+}
+
+pub(crate) fn cycles(id: Id, world: &mut World) -> Box<dyn Watched> {
+    Box::new(watched::<Cycle>(|world| &mut world.cycles, |own, _, _, at| own.stamp.updated_at = at, id, world))
+}
+
+pub(crate) fn modules(id: Id, world: &mut World) -> Box<dyn Watched> {
+    Box::new(watched::<Module>(|world| &mut world.modules, finish_module, id, world))
+}
+
+pub(crate) fn items(id: Id, world: &mut World) -> Box<dyn Watched> {
+    let watch = watched::<Item>(|world| &mut world.items, finish_item, id, world);
+    if id.is_nil() { Box::new(NewItem(watch)) } else { Box::new(watch) }
+}
+
+pub(crate) fn comments(id: Id, world: &mut World) -> Box<dyn Watched> {
+    Box::new(watched::<Comment>(|world| &mut world.comments, |own, _, _, at| own.stamp.updated_at = at, id, world))
 }
 
 type Tables<T> = fn(&mut World) -> &mut Table<T>;
@@ -97,18 +96,9 @@ struct Hold<T> {
     after: T,
 }
 
-fn of<T: Row + Clone + Send + 'static>(
-    table: Tables<T>,
-    finish: Finish<T>,
-    id: Option<Id>,
-    world: &mut World,
-) -> Box<dyn Watched> {
-    Box::new(watched(table, finish, id, world))
-}
-
-fn watched<T: Row + Clone>(table: Tables<T>, finish: Finish<T>, id: Option<Id>, world: &mut World) -> Watch<T> {
+fn watched<T: Row + Clone>(table: Tables<T>, finish: Finish<T>, id: Id, world: &mut World) -> Watch<T> {
     let rows = table(world);
-    Watch { table, finish, before: id.and_then(|id| rows.any(id).cloned()), rows: rows.len() }
+    Watch { table, finish, before: rows.any(id).cloned(), rows: rows.len() }
 }
 
 impl<T: Row + Clone> Watch<T> {
@@ -175,22 +165,6 @@ impl Held for NumberedItem {
         }
         Box::new(self.0).save(world, now);
     }
-}
-
-fn stamp_state(own: &mut State, _: &State, _: &State, at: Timestamp) {
-    own.stamp.updated_at = at;
-}
-
-fn stamp_label(own: &mut Label, _: &Label, _: &Label, at: Timestamp) {
-    own.stamp.updated_at = at;
-}
-
-fn stamp_cycle(own: &mut Cycle, _: &Cycle, _: &Cycle, at: Timestamp) {
-    own.stamp.updated_at = at;
-}
-
-fn stamp_comment(own: &mut Comment, _: &Comment, _: &Comment, at: Timestamp) {
-    own.stamp.updated_at = at;
 }
 
 fn finish_module(own: &mut Module, before: &Module, now: &Module, at: Timestamp) {
