@@ -1,16 +1,18 @@
 //! All open connections: how many there may be, and which one goes when there are too many.
 //!
 //! A connection without a request is of no use to anybody but its client, which can make another at any time. So
-//! when there is no place for a newcomer, an idle one is closed: of whoever has most, the oldest.
+//! when there is no place for a newcomer, an idle one is closed: of whoever has most, the oldest. Who has their share
+//! already can replace only their own, and only so many a second.
 //!
-//! May use: `load`, `settings`, `edge::connection`.
+//! May use: `load`, `settings`, `edge::connection`, `edge::turnover`.
 
 use super::connection::Clock;
+use super::turnover::Turnover;
 use crate::load::{Asker, Holder, Lack, Place, Pool, Share};
 use crate::settings::{PublicSettings, Settings};
 use parking_lot::{Mutex, MutexGuard};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -33,6 +35,7 @@ struct Table {
     next: u64,
     /// Where to look on for one to close.
     looked: u64,
+    turnover: Turnover,
 }
 
 struct Entry {
@@ -60,7 +63,11 @@ impl Connections {
         let place = match self.0.places.enter(asker) {
             Ok(place) => place,
             Err(lack) => {
-                self.close_one(if lack == Lack::Share { holder } else { None });
+                let own = holder.filter(|_| lack == Lack::Share);
+                if own.is_some_and(|holder| !self.table().turnover.may(holder)) {
+                    return None;
+                }
+                self.close_one(own);
                 self.0.places.enter(asker).ok()?
             }
         };
@@ -75,19 +82,32 @@ impl Connections {
     fn close_one(&self, holder: Option<Holder>) {
         let closed = {
             let mut table = self.table();
+            let (mut least, mut last) = (None, 0);
+            let mut held = HashMap::new();
             let looked = table.looked;
             let ahead = table.open.range(looked + 1..).chain(table.open.range(..=looked)).take(LOOKED_AT);
-            let idle = ahead.clone().filter(|(_, entry)| holder.is_none() || entry.holder == holder);
-            let idle = idle.filter_map(|(number, entry)| Some((*number, entry.holder, entry.clock.idle_since()?)));
-            let held = |holder: Option<Holder>| holder.map_or(0, |holder| self.0.places.held_by(holder));
-            let least = idle.min_by_key(|(_, holder, since)| (Reverse(held(*holder)), *since));
-            let last = ahead.last().map(|(number, _)| *number);
-            table.looked = last.unwrap_or_default();
-            least.and_then(|(number, ..)| table.open.remove(&number))
+            for (number, entry) in ahead {
+                last = *number;
+                if holder.is_some_and(|_| entry.holder != holder) {
+                    continue;
+                }
+                let Some(since) = entry.clock.idle_since() else { continue };
+                let has = *held.entry(entry.holder).or_insert_with(|| self.held_by(entry.holder));
+                let missed = (Reverse(has), since, *number);
+                if least.is_none_or(|least| missed < least) {
+                    least = Some(missed);
+                }
+            }
+            table.looked = last;
+            least.and_then(|(.., number)| table.open.remove(&number))
         };
         if let Some(entry) = closed {
             entry.clock.give_up();
         }
+    }
+
+    fn held_by(&self, holder: Option<Holder>) -> usize {
+        holder.map_or(0, |holder| self.0.places.held_by(holder))
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -188,6 +208,23 @@ mod tests {
         let _busy: Vec<_> = clocks[1..].iter().map(Clock::request).collect();
         assert!(connections.admit(from(1), &Clock::start(&settings.listen)).is_none());
         assert!(connections.admit(from(2), &Clock::start(&settings.listen)).is_some());
+    }
+
+    #[tokio::test]
+    async fn who_has_its_share_replaces_its_own_only_now_and_then() {
+        let (connections, settings) = connections(8);
+        let clocks: Vec<_> = (0..4).map(|_| Clock::start(&settings.listen)).collect();
+        let mut open: Vec<_> = clocks.iter().map(|clock| connections.admit(from(1), clock)).collect();
+        let mut come = |last, times| {
+            let admitted =
+                (0..times).filter_map(|_| connections.admit(from(last), &Clock::start(&settings.listen)));
+            let admitted: Vec<_> = admitted.collect();
+            let count = admitted.len();
+            open.extend(admitted.into_iter().map(Some));
+            count
+        };
+        assert!((1..100).contains(&come(1, 1000)), "its own are replaced, but not without end");
+        assert_eq!(come(2, 1), 1, "others come in");
     }
 
     #[tokio::test]

@@ -39,6 +39,8 @@ const HTTP2_STREAMS: u32 = 128;
 /// Bytes that may come on an HTTP/2 connection, and on one of its streams, before anybody reads them: what a client
 /// can make the gateway keep that nobody has asked for. It is the least that the protocol starts with.
 const HTTP2_WINDOW: u32 = 65_535;
+/// Bytes of buffers and tables that a connection of HTTP/2 keeps for as many streams as there may be, as measured.
+const HTTP2_TABLES: u32 = 96 * 1024;
 /// Bytes that may wait to be sent on an HTTP/2 stream.
 const HTTP2_UNSENT: usize = 64 * 1024;
 /// Streams that a client may open and cancel before the gateway has looked at them; beyond it the connection ends.
@@ -136,7 +138,7 @@ fn server(settings: &ListenSettings, connections: Connections, memory: Memory) -
         .initial_connection_window_size(HTTP2_WINDOW)
         .max_send_buf_size(HTTP2_UNSENT)
         .max_pending_accept_reset_streams(HTTP2_CANCELLED);
-    Server { http, door: Limits::of(settings, HTTP2_WINDOW), connections, memory }
+    Server { http, door: Limits::of(settings, HTTP2_WINDOW + HTTP2_TABLES), connections, memory }
 }
 
 /// Carries one connection to its end, to the end of its limits, or to the end of the drain.

@@ -27,6 +27,7 @@ pub mod problem;
 mod public_base;
 mod reception;
 pub mod stack;
+mod turnover;
 
 pub use body::{Body, BodyError, empty, full, read_body};
 pub use client_address::ClientAddress;

@@ -14,10 +14,10 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// As `settings` say; a connection of HTTP/2 may hold a head and besides it `http2_window` bytes.
-    pub fn of(settings: &ListenSettings, http2_window: u32) -> Self {
-        let window = usize::try_from(http2_window).unwrap_or(usize::MAX);
-        let http2 = settings.max_header_size.saturating_add(window);
+    /// As `settings` say; a connection of HTTP/2 may hold a head and besides it `beside` bytes.
+    pub fn of(settings: &ListenSettings, beside: u32) -> Self {
+        let beside = usize::try_from(beside).unwrap_or(usize::MAX);
+        let http2 = settings.max_header_size.saturating_add(beside);
         Self { head: settings.max_header_size, fields: settings.max_headers, http2 }
     }
 }
