@@ -22,13 +22,20 @@ use uuid::Uuid;
 const SEARCHED: usize = 8;
 /// What filtering and ordering one record costs, in bytes of other heavy work.
 const ROW: usize = 16;
+/// Bytes of records that are copied into an answer in the time other heavy work takes for one.
+const COPIED: usize = 64;
+
+/// What it takes to answer `call` from so many records of so many bytes, in bytes of other heavy work.
+pub(super) fn looking_through(records: usize, bytes: usize, call: &ListCall) -> usize {
+    let each = if call.search.is_some() { SEARCHED } else { COPIED };
+    records * ROW + bytes / each
+}
 
 impl Job {
     /// The page of a collection that `call` asks for, looked for on the pool for heavy work when there is much to look
     /// through.
     pub(super) async fn page_of(&self, all: Arc<Collection>, call: ListCall) -> Result<Reply, Refusal> {
-        let searched = if call.search.is_some() { all.size / SEARCHED } else { 0 };
-        let size = searched + all.rows().len() * ROW;
+        let size = looking_through(all.rows().len(), all.size, &call);
         let look = move || page::answer(all.rows().iter().map(|held| &held.record), &call);
         Ok(Reply::json(200, self.runner.heavy.run(Input::Own, size, &self.call.ctx, look).await?))
     }

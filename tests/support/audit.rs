@@ -46,7 +46,7 @@ pub async fn written(store: &Store, workspace: Uuid, numbers: Range<usize>) -> V
     let entries: Vec<AuditEntry> = numbers.map(entry).collect();
     store.record(workspace, &entries).await.expect("written");
     let query = AuditQuery { per_page: entries.len(), descending: true, ..oldest_first() };
-    let page = store.audit_page(workspace, &query).await.expect("read");
+    let page = store.audit_page(workspace, &query).await.expect("found").read().expect("read");
     page.rows.iter().rev().map(|row: &AuditRecord| row.id.to_string()).collect()
 }
 

@@ -16,7 +16,7 @@ async fn in_memory() -> Store {
 }
 
 async fn page(store: &Store, query: &AuditQuery) -> AuditPage {
-    store.audit_page(ACME, query).await.unwrap()
+    store.audit_page(ACME, query).await.unwrap().read().unwrap()
 }
 
 async fn names_found(store: &Store, search: &str) -> Vec<String> {
@@ -105,7 +105,7 @@ async fn numbers_follow_the_commits(url: &str) {
     }
     let mut found = 0;
     for workspace in [ACME, other] {
-        let rows = handles[0].audit_page(workspace, &oldest_first()).await.unwrap().rows;
+        let rows = handles[0].audit_page(workspace, &oldest_first()).await.unwrap().read().unwrap().rows;
         let numbers: Vec<i64> = rows.iter().map(|row| row.sequence_number).collect();
         assert_eq!(numbers, (1..=rows.len() as i64).collect::<Vec<_>>(), "from 1, without gaps, in order of time");
         assert!(rows.windows(2).all(|two| two[0].created_at < two[1].created_at), "no two in one instant");

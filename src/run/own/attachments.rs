@@ -1,6 +1,6 @@
 //! Properties on types (14.5).
 
-use super::call::{OwnCall, found};
+use super::call::{OwnCall, Surface, found};
 use super::lists::Row;
 use super::properties::rows;
 use super::types::ids;
@@ -22,7 +22,7 @@ impl Records for Attachments {
     }
 
     /// The place of a property in the list is its place on the type, not among its owner's properties.
-    fn rows(_: &OwnCall<'_>, catalogue: &Catalogue, above: Option<Uuid>) -> Vec<Row> {
+    fn rows(_: Surface, catalogue: &Catalogue, above: Option<Uuid>) -> Vec<Row> {
         let type_id = above.unwrap_or_default();
         let place =
             |property: Uuid| catalogue.attachments.get(&(type_id, property)).map_or(0.0, |link| link.sort_order);

@@ -31,6 +31,22 @@ pub(super) struct OwnCall<'j> {
     show: Show,
 }
 
+/// From where definitions are looked at, which says which of them show and how.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Surface {
+    /// The project; none for the workspace.
+    pub(super) project: Option<Uuid>,
+    /// Whether the plan has types of the workspace.
+    workspace_level: bool,
+}
+
+impl Surface {
+    /// The mode in effect under these definitions.
+    pub(super) fn mode(self, catalogue: &Catalogue) -> TypeMode {
+        catalogue.mode(self.workspace_level)
+    }
+}
+
 impl<'j> OwnCall<'j> {
     /// Finds out where the call is; `show` is how records are shown that a precondition is about. That the caller
     /// sees the place was proven before.
@@ -41,6 +57,11 @@ impl<'j> OwnCall<'j> {
         };
         let catalogue = job.runner.store.catalogue(workspace).await?;
         Ok(Self { job, workspace, project, catalogue, show })
+    }
+
+    /// The surface it is on.
+    pub(super) fn surface(&self) -> Surface {
+        Surface { project: self.project, workspace_level: self.job.runner.settings.types.workspace_level }
     }
 
     /// Everything defined, as of the beginning of the call.

@@ -1,6 +1,6 @@
 //! Contexts of workspace properties (chapter 15).
 
-use super::call::{OwnCall, found};
+use super::call::{OwnCall, Surface, found};
 use super::lists::Row;
 use super::projects;
 use super::verbs::{Records, Sent};
@@ -20,7 +20,7 @@ impl Records for Contexts {
         Ok(Some(found(call.listed_property(call.catalogue(), call.variable(PROPERTY)?))?.id))
     }
 
-    fn rows(_: &OwnCall<'_>, catalogue: &Catalogue, above: Option<Uuid>) -> Vec<Row> {
+    fn rows(_: Surface, catalogue: &Catalogue, above: Option<Uuid>) -> Vec<Row> {
         let row = |context: &Arc<Context>| Row {
             id: context.id,
             shape: shapes::context(catalogue, context),

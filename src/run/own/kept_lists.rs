@@ -27,6 +27,8 @@ pub(super) struct Key {
 pub(super) struct Kept {
     pub(super) of: Arc<Catalogue>,
     pub(super) rows: Arc<[Record]>,
+    /// Bytes of the rows as JSON.
+    pub(super) size: usize,
 }
 
 /// Lists ready to be answered from.

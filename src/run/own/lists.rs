@@ -1,11 +1,14 @@
 //! Lists of own records: built once for each version of the definitions, then filtered, ordered and paged like
-//! every other list.
+//! every other list. Building takes time that grows with all that is defined in the workspace and with what its
+//! records hold, so it is heavy work.
 
 use super::call::OwnCall;
 use super::kept_lists::{Kept, Key};
 use crate::catalogue::Catalogue;
+use crate::heavy::{Input, SMALL};
 use crate::plan::{Field, Kind, Resource, ValueType};
 use crate::refusal::Refusal;
+use crate::run::load::looking_through;
 use crate::v2::record::{Cell, Record};
 use crate::v2::{Reply, page, query, time};
 use serde_json::{Map, Value};
@@ -25,24 +28,44 @@ pub(super) struct Row {
 impl OwnCall<'_> {
     /// Answers the list of what `rows` makes of the definitions; `within` is the record above, where there is
     /// one.
-    pub(super) fn page(
+    pub(super) async fn page(
         &self,
         within: Option<Uuid>,
-        rows: impl FnOnce(&Catalogue) -> Vec<Row>,
+        rows: impl FnOnce(&Catalogue) -> Vec<Row> + Send + 'static,
     ) -> Result<Reply, Refusal> {
         let job = self.job;
         let strict = job.runner.settings.strict_query;
         let list = query::read_list(job.operation(), job.resource(), &job.call.parameters, strict)?;
+        let kept = self.kept(within, rows).await?;
+        let size = looking_through(kept.rows.len(), kept.size, &list);
+        let look = move || page::answer(kept.rows.iter(), &list);
+        Ok(Reply::json(200, job.runner.heavy.run(Input::Own, size, &job.call.ctx, look).await?))
+    }
+
+    /// The list as it is kept for these definitions, or as it is built now.
+    async fn kept(
+        &self,
+        within: Option<Uuid>,
+        rows: impl FnOnce(&Catalogue) -> Vec<Row> + Send + 'static,
+    ) -> Result<Kept, Refusal> {
+        let job = self.job;
         let resource = job.operation().resource;
         let key = Key { resource, workspace: self.workspace, project: self.project, within };
         let lists = &job.runner.own_lists.0;
-        let kept = lists.get(&key).filter(|kept| Arc::ptr_eq(&kept.of, self.catalogue())).unwrap_or_else(|| {
-            let rows = rows(self.catalogue()).into_iter().map(|row| record(job.resource(), row));
-            let kept = Kept { of: Arc::clone(self.catalogue()), rows: rows.collect() };
-            lists.insert(key, kept.clone());
-            kept
-        });
-        Ok(Reply::json(200, page::answer(kept.rows.iter(), &list)))
+        if let Some(kept) = lists.get(&key).filter(|kept| Arc::ptr_eq(&kept.of, self.catalogue())) {
+            return Ok(kept);
+        }
+        let (runner, of) = (Arc::clone(&job.runner), Arc::clone(self.catalogue()));
+        let build = move || {
+            let resource = &runner.plan().resources[resource];
+            let rows: Arc<[Record]> = rows(&of).into_iter().map(|row| record(resource, row)).collect();
+            let size = rows.iter().map(|row| row.json.len()).sum();
+            Kept { of, rows, size }
+        };
+        // Nobody knows before how much it is; once for each edit it may go to another thread.
+        let kept = job.runner.heavy.run(Input::Own, SMALL + 1, &job.call.ctx, build).await?;
+        lists.insert(key, kept.clone());
+        Ok(kept)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Choices of option properties (14.4).
 
-use super::call::{OwnCall, found};
+use super::call::{OwnCall, Surface, found};
 use super::lists::Row;
 use super::verbs::{Records, Sent};
 use crate::catalogue::{Catalogue, Edit, PropertyOption, shapes};
@@ -25,9 +25,9 @@ impl Records for Options {
         Ok(Some(property))
     }
 
-    fn rows(call: &OwnCall<'_>, catalogue: &Catalogue, above: Option<Uuid>) -> Vec<Row> {
+    fn rows(surface: Surface, catalogue: &Catalogue, above: Option<Uuid>) -> Vec<Row> {
         let property = above.unwrap_or_default();
-        let options = match call.project {
+        let options = match surface.project {
             Some(_) => catalogue.options_of(property),
             None => catalogue.options_of_workspace(property),
         };

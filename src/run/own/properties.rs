@@ -1,6 +1,6 @@
 //! Custom properties of projects and of workspaces (14.3).
 
-use super::call::{OwnCall, found};
+use super::call::{OwnCall, Surface, found};
 use super::lists::Row;
 use super::verbs::{Records, Sent};
 use crate::catalogue::{Catalogue, Edit, EntryForm, Property, shapes};
@@ -26,8 +26,8 @@ impl OwnCall<'_> {
 pub(super) struct Properties;
 
 impl Records for Properties {
-    fn rows(call: &OwnCall<'_>, catalogue: &Catalogue, _: Option<Uuid>) -> Vec<Row> {
-        let properties = match call.project {
+    fn rows(surface: Surface, catalogue: &Catalogue, _: Option<Uuid>) -> Vec<Row> {
+        let properties = match surface.project {
             Some(project) => catalogue.properties_on_project(project),
             None => catalogue.properties_of_workspace(),
         };

@@ -1,6 +1,6 @@
 //! Work item types of projects and of workspaces (14.1).
 
-use super::call::{OwnCall, found};
+use super::call::{OwnCall, Surface, found};
 use super::lists::Row;
 use super::verbs::{Records, Sent};
 use crate::catalogue::{Catalogue, Edit, WorkItemType, shapes};
@@ -19,8 +19,10 @@ impl OwnCall<'_> {
             None => catalogue.types.get(&id).filter(|kind| kind.project.is_none()),
         }
     }
+}
 
-    fn type_shape(&self, catalogue: &Catalogue, kind: &WorkItemType) -> Map<String, Value> {
+impl Surface {
+    fn type_shape(self, catalogue: &Catalogue, kind: &WorkItemType) -> Map<String, Value> {
         match self.project {
             Some(project) => shapes::work_item_type_on_project(catalogue, project, self.mode(catalogue), kind),
             None => shapes::work_item_type(kind),
@@ -32,14 +34,14 @@ impl OwnCall<'_> {
 pub(super) struct Types;
 
 impl Records for Types {
-    fn rows(call: &OwnCall<'_>, catalogue: &Catalogue, _: Option<Uuid>) -> Vec<Row> {
-        let types = match call.project {
+    fn rows(surface: Surface, catalogue: &Catalogue, _: Option<Uuid>) -> Vec<Row> {
+        let types = match surface.project {
             Some(project) => catalogue.types_on_project(project),
             None => catalogue.types_of_workspace(),
         };
         let row = |kind: &Arc<WorkItemType>| Row {
             id: kind.id,
-            shape: call.type_shape(catalogue, kind),
+            shape: surface.type_shape(catalogue, kind),
             hidden: Vec::new(),
         };
         types.into_iter().map(row).collect()
@@ -47,11 +49,11 @@ impl Records for Types {
 
     fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal> {
         let kind = found(call.listed_type(call.catalogue(), call.pk()?))?;
-        Ok(call.type_shape(call.catalogue(), kind))
+        Ok(call.surface().type_shape(call.catalogue(), kind))
     }
 
     fn written(call: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Map<String, Value>, Refusal> {
-        Ok(call.type_shape(catalogue, found(catalogue.types.get(&id))?))
+        Ok(call.surface().type_shape(catalogue, found(catalogue.types.get(&id))?))
     }
 
     fn may_write(call: &OwnCall<'_>, catalogue: &Catalogue, id: Option<Uuid>) -> Result<(), Refusal> {

@@ -6,7 +6,7 @@
 //!
 //! May use: what `run` may use.
 
-use super::call::OwnCall;
+use super::call::{OwnCall, Surface};
 use super::lists::Row;
 use crate::catalogue::{Catalogue, Edit};
 use crate::plan::Step;
@@ -27,14 +27,14 @@ pub(super) struct Sent {
 
 /// What differs between the kinds of records. Verbs that a kind does not have are refused when the mappings are compiled
 /// ([`crate::plan::OwnRecords::has`]).
-pub(super) trait Records {
+pub(super) trait Records: 'static {
     /// The record above the addressed ones, which the caller's surface must show; none where nothing is above.
     fn above(_: &OwnCall<'_>) -> Result<Option<Uuid>, Refusal> {
         Ok(None)
     }
 
-    /// All records of a list.
-    fn rows(call: &OwnCall<'_>, catalogue: &Catalogue, above: Option<Uuid>) -> Vec<Row>;
+    /// All records of a list, as `surface` shows them.
+    fn rows(surface: Surface, catalogue: &Catalogue, above: Option<Uuid>) -> Vec<Row>;
 
     /// The addressed record, as readers see it.
     fn shown(call: &OwnCall<'_>) -> Result<Map<String, Value>, Refusal>;
@@ -73,7 +73,7 @@ pub(super) trait Records {
 /// Carries out a step of the language on records of the kind `R`.
 pub(super) async fn run<R: Records>(step: Step, call: &OwnCall<'_>) -> Result<Reply, Refusal> {
     match step {
-        Step::ReadCollection => list::<R>(call),
+        Step::ReadCollection => list::<R>(call).await,
         Step::ReadOne => show::<R>(call),
         Step::Create => create::<R>(call).await,
         Step::Update => update::<R>(call).await,
@@ -82,9 +82,9 @@ pub(super) async fn run<R: Records>(step: Step, call: &OwnCall<'_>) -> Result<Re
     }
 }
 
-fn list<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    let above = R::above(call)?;
-    call.page(above, |catalogue| R::rows(call, catalogue, above))
+async fn list<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
+    let (above, surface) = (R::above(call)?, call.surface());
+    call.page(above, move |catalogue| R::rows(surface, catalogue, above)).await
 }
 
 /// Shows the addressed record; also what a precondition compares.

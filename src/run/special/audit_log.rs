@@ -25,13 +25,17 @@ pub(super) async fn visible(job: &Job) -> Result<Arc<VisibleProjects>, Refusal> 
     job.runner.access.visible_projects(&call.caller, job.slug(), &call.ctx).await
 }
 
-/// Leaves out of the entries what belongs to projects that the reader does not see. v1 is asked which those are only
-/// when an entry names a project.
-pub(super) async fn leave_out_hidden(job: &Job, records: &mut [AuditRecord]) -> Result<(), Refusal> {
-    if !records.iter().any(AuditRecord::names_projects) {
-        return Ok(());
-    }
-    let visible = visible(job).await?;
+/// The projects that the reader sees, when entries name any; else v1 is not asked.
+pub(super) async fn visible_if(job: &Job, named: bool) -> Result<Option<Arc<VisibleProjects>>, Refusal> {
+    if named { visible(job).await.map(Some) } else { Ok(None) }
+}
+
+/// Leaves out of the entries what belongs to other projects than the visible ones; `None` when no entry names any.
+pub(super) fn leave_out_hidden(
+    visible: Option<&VisibleProjects>,
+    records: &mut [AuditRecord],
+) -> Result<(), Refusal> {
+    let Some(visible) = visible else { return Ok(()) };
     for record in records {
         record.leave_out_hidden(&|project| visible.contains(project))?;
     }

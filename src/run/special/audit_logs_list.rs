@@ -1,7 +1,9 @@
 //! The audit log of a workspace: the query is read as for every list and answered by the store, which holds
-//! far more entries than fit into memory.
+//! far more entries than fit into memory. Entries may be large, so a page is read, redacted and written as heavy work.
 
 use super::audit_log;
+use crate::access::VisibleProjects;
+use crate::heavy::Input;
 use crate::plan::Resource;
 use crate::refusal::Refusal;
 use crate::run::Job;
@@ -25,9 +27,19 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         // What the reader may not see cannot be found either.
         query.visible = Some(audit_log::visible(job).await?.iter().collect());
     }
-    let mut page = job.runner.store.audit_page(workspace, &query).await?;
-    audit_log::leave_out_hidden(job, &mut page.rows).await?;
-    Ok(Reply::json(200, envelope(&list.page, &page)?))
+    let found = job.runner.store.audit_page(workspace, &query).await?;
+    let (size, heavy, ctx) = (found.size(), &job.runner.heavy, &job.call.ctx);
+    let read = move || found.read().map(|page| (page.rows.iter().any(AuditRecord::names_projects), page));
+    let (names_projects, page) = heavy.run(Input::Own, size, ctx, read).await??;
+    let visible = audit_log::visible_if(job, names_projects).await?;
+    let answer = move || written(page, visible.as_deref(), &list.page);
+    Ok(Reply::json(200, heavy.run(Input::Own, size, ctx, answer).await??))
+}
+
+/// The answer with what the reader may see.
+fn written(mut page: AuditPage, visible: Option<&VisibleProjects>, asked: &PageCall) -> Result<Vec<u8>, Refusal> {
+    audit_log::leave_out_hidden(visible, &mut page.rows)?;
+    envelope(asked, &page)
 }
 
 fn names_a_target(filter: &AuditFilter) -> bool {

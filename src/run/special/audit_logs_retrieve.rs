@@ -9,7 +9,8 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let workspace = audit_log::opened(job).await?;
     let mut record = job.runner.store.audit_record(workspace, job.pk()?).await?.ok_or_else(Refusal::not_found)?;
     query::read_single(job.operation(), &job.call.parameters)?;
-    audit_log::leave_out_hidden(job, std::slice::from_mut(&mut record)).await?;
+    let visible = audit_log::visible_if(job, record.names_projects()).await?;
+    audit_log::leave_out_hidden(visible.as_deref(), std::slice::from_mut(&mut record))?;
     let mut json = Vec::new();
     audit_log::write(&record, &mut json)?;
     Ok(job.record_reply(json.into()))

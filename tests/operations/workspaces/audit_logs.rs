@@ -81,7 +81,7 @@ async fn one_entry_by_its_record_id_and_by_nothing_else() {
     let by_event = log.get(&format!("{}/", one.text("event_id"))).await;
     by_event.expect_problem(404, "resource_not_found");
     let foreign = log.store.audit_page(Uuid::from_u128(9), &crate::support::audit::oldest_first()).await;
-    let foreign = foreign.expect("read").rows[0].id;
+    let foreign = foreign.expect("found").read().expect("read").rows[0].id;
     log.get(&format!("{foreign}/")).await.expect_problem(404, "resource_not_found");
     log.get("WEB-1/").await.expect_problem(400, "validation_error");
     let expanded = log.get(&format!("{}/?expand=actor", log.ids[6])).await.expect_problem(400, "validation_error");

@@ -7,7 +7,7 @@ use super::row;
 use super::select::{self, Selection};
 use crate::translate::work_items::Item;
 use crate::v2::query::ListCall;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
 /// The work items of one project as v1 showed them at one time. Never changes; newer ones replace it.
@@ -66,6 +66,15 @@ impl Index {
     /// The items with this number, by id; there may be several, because v1 lets numbers be written (trap 18).
     pub fn by_sequence(&self, number: i64) -> Vec<Item> {
         self.matching(|row| row.sequence == number).collect()
+    }
+
+    /// The items with these numbers, by number; each row is looked at once.
+    pub fn by_sequences(&self, numbers: &HashSet<i64>) -> HashMap<i64, Vec<Item>> {
+        let mut found: HashMap<i64, Vec<Item>> = HashMap::new();
+        for item in self.matching(|row| numbers.contains(&row.sequence)) {
+            found.entry(item.sequence_id).or_default().push(item);
+        }
+        found
     }
 
     /// The items whose parent is `id`, by id.

@@ -21,6 +21,9 @@ const COLUMNS: &str = "id, event_id, sequence_number, event_name, category, outc
      actor_display_name, actor_email, target_type, target_id, target_display_name, old_value, new_value, reason, \
      metadata, ip_address, user_agent, workspace_id, project_id, created_at";
 
+/// Places in [`COLUMNS`] of `old_value`, `new_value` and `metadata`, which may be large.
+const VALUES: [usize; 3] = [14, 15, 17];
+
 /// One entry as it is read; serialises as the read shape.
 #[derive(Debug, Clone, Serialize)]
 pub struct AuditRecord {
@@ -143,6 +146,30 @@ pub struct AuditQuery {
     pub visible: Option<Arc<[Uuid]>>,
 }
 
+/// What a query found, as the database tells it.
+pub struct AuditRows {
+    rows: Vec<AnyRow>,
+    more: bool,
+    total: Option<usize>,
+}
+
+impl AuditRows {
+    /// Bytes of the values that have to be read as JSON.
+    pub fn size(&self) -> usize {
+        let text = |row: &AnyRow, column| optional(row, column).ok().flatten().map_or(0, str::len);
+        self.rows.iter().map(|row| VALUES.iter().map(|column| text(row, *column)).sum::<usize>()).sum()
+    }
+
+    /// The entries. Takes time that grows with [`AuditRows::size`].
+    ///
+    /// # Errors
+    /// [`StoreError`] for a value that the store should not hold.
+    pub fn read(self) -> Result<AuditPage, StoreError> {
+        let rows = self.rows.iter().map(record).collect::<Result<_, _>>()?;
+        Ok(AuditPage { rows, more: self.more, total: self.total })
+    }
+}
+
 /// What a query found.
 #[derive(Debug, Clone)]
 pub struct AuditPage {
@@ -159,19 +186,19 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
-    pub async fn audit_page(&self, workspace: Uuid, query: &AuditQuery) -> Result<AuditPage, StoreError> {
+    pub async fn audit_page(&self, workspace: Uuid, query: &AuditQuery) -> Result<AuditRows, StoreError> {
         // One state of the store for the page and the count.
         let mut reading = self.engine.reading().await?;
         let (text, values) = page_statement(self.engine.kind(), workspace, query);
-        let found = bound(text, values).fetch_all(&mut *reading).await?;
-        let more = found.len() > query.per_page;
-        let rows = found.iter().take(query.per_page).map(record).collect::<Result<Vec<_>, _>>()?;
+        let mut rows = bound(text, values).fetch_all(&mut *reading).await?;
+        let more = rows.len() > query.per_page;
+        rows.truncate(query.per_page);
         let total = match query.start {
             _ if !query.count => None,
             AuditStart::Offset(offset) if !more && (offset == 0 || !rows.is_empty()) => Some(offset + rows.len()),
             _ => Some(counted(&self.engine, &mut reading, workspace, query).await?),
         };
-        Ok(AuditPage { rows, more, total })
+        Ok(AuditRows { rows, more, total })
     }
 
     /// One entry of a workspace's log by its record id.

@@ -42,7 +42,9 @@ mod writable;
 
 pub use archived::{ArchivedItem, ArchivedNames};
 pub use audit::{AuditActor, AuditEntry};
-pub use audit_reads::{AuditColumn, AuditFilter, AuditOrder, AuditPage, AuditQuery, AuditRecord, AuditStart};
+pub use audit_reads::{
+    AuditColumn, AuditFilter, AuditOrder, AuditPage, AuditQuery, AuditRecord, AuditRows, AuditStart,
+};
 pub use dump::DumpError;
 pub use engine::{Engine, Kind, Writing};
 pub use error::StoreError;

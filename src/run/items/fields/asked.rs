@@ -141,6 +141,11 @@ async fn keep(job: &Job, wished: Vec<Wished>, asked: &mut Asked) -> Result<(), R
     });
     let people = records::people(job, &named.collect::<Vec<_>>()).await?;
     let people = records::Named::of(&people);
+    let named = wished.iter().flat_map(|one| &one.wishes).filter_map(|wish| match wish {
+        Wish::Item(named) => Some(named.as_str()),
+        _ => None,
+    });
+    let items = records::items_named(job, named.collect()).await?;
     for Wished { property, sent, wishes } in wished {
         let mut seen = HashSet::new();
         let mut elements: Vec<Element> = Vec::with_capacity(wishes.len());
@@ -158,8 +163,8 @@ async fn keep(job: &Job, wished: Vec<Wished>, asked: &mut Asked) -> Result<(), R
                     Some(person) => Ok(Some(of(person.id, None))),
                     None => Err(format!("names no member of this project: {named}")),
                 },
-                Wish::Item(named) => match records::item(job, &named).await? {
-                    Some(item) => Ok(Some(of(item.id, None))),
+                Wish::Item(named) => match items.get(named.as_str()) {
+                    Some(id) => Ok(Some(of(*id, None))),
                     None => Err(format!("names no live work item of this project: {named}")),
                 },
             };

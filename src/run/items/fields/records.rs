@@ -13,6 +13,8 @@ use uuid::Uuid;
 
 /// Unknown work items that are read one by one; for more of them the index is asked.
 const SINGLE_READS: usize = 3;
+/// The same for a body where there is no index yet: building one takes a call for each 1,000 items of the project.
+const SINGLE_READS_WITHOUT_INDEX: usize = 20;
 
 /// People by what a body may call them: it may name many, so each is looked at once.
 pub(super) struct Named<'p> {
@@ -56,14 +58,71 @@ pub(super) async fn people(job: &Job, named: &[String]) -> Result<Arc<Vec<Person
     job.project_people_with(all_known).await
 }
 
-/// The live work item of this project that an id or a human key names.
-pub(super) async fn item(job: &Job, named: &str) -> Result<Option<Item>, Refusal> {
-    if let Some(id) = read_uuid(named) {
-        return if_live(Box::pin(job.live_item(id)).await);
+/// The live work items of this project that ids or human keys name, by these names; a body may name many.
+pub(super) async fn items_named(job: &Job, named: HashSet<&str>) -> Result<HashMap<String, Uuid>, Refusal> {
+    if named.is_empty() {
+        return Ok(HashMap::new());
     }
-    let card = job.card()?;
-    let Some(key) = HumanKey::parse(named).filter(|key| key.project == card.identifier) else { return Ok(None) };
-    if_live(Box::pin(job.own_item_by_key(&key)).await)
+    let identifier = &job.card()?.identifier;
+    let (mut found, mut unknown) = (HashMap::new(), Vec::new());
+    for name in named {
+        if let Some(id) = read_uuid(name) {
+            match job.vouched(id) {
+                Some(item) => drop(found.insert(name.to_owned(), item.id)),
+                None => unknown.push((name, Wanted::Id(id))),
+            }
+        } else if let Some(key) = HumanKey::parse(name).filter(|key| key.project == *identifier) {
+            unknown.push((name, Wanted::Key(key)));
+        }
+    }
+    let single_reads = match job.runner.indexes.is_built(&job.index_scope()?) {
+        true => SINGLE_READS,
+        false => SINGLE_READS_WITHOUT_INDEX,
+    };
+    let ids = match unknown.len() > single_reads {
+        true => by_index(job, &unknown).await?,
+        false => one_by_one(job, &unknown).await?,
+    };
+    found.extend(unknown.iter().zip(ids).filter_map(|((name, _), id)| Some(((*name).to_owned(), id?))));
+    Ok(found)
+}
+
+/// How a work item is named.
+enum Wanted {
+    Id(Uuid),
+    Key(HumanKey),
+}
+
+async fn one_by_one(job: &Job, wanted: &[(&str, Wanted)]) -> Result<Vec<Option<Uuid>>, Refusal> {
+    let mut ids = Vec::with_capacity(wanted.len());
+    for (_, wanted) in wanted {
+        let read = match wanted {
+            Wanted::Id(id) => Box::pin(job.read_item(*id)).await,
+            Wanted::Key(key) => Box::pin(job.own_item_by_key(key)).await,
+        };
+        ids.push(if_live(read)?.map(|item| item.id));
+    }
+    Ok(ids)
+}
+
+/// As an index shows them that is read after now, for what was made a moment ago can be named too.
+async fn by_index(job: &Job, wanted: &[(&str, Wanted)]) -> Result<Vec<Option<Uuid>>, Refusal> {
+    let index = job.runner.indexes.newest(&job.index_scope()?, job.key(), &job.call.ctx).await;
+    let index = index.map_err(|refusal| job.after_refused_read(refusal))?;
+    let numbers = wanted.iter().filter_map(|(_, wanted)| match wanted {
+        Wanted::Key(key) => Some(i64::from(key.number)),
+        Wanted::Id(_) => None,
+    });
+    let numbered = index.by_sequences(&numbers.collect());
+    let id = |wanted: &Wanted| match wanted {
+        Wanted::Id(id) => index.get(*id).map(|item| item.id),
+        // A number that several have names none of them.
+        Wanted::Key(key) => match numbered.get(&i64::from(key.number))?.as_slice() {
+            [item] => Some(item.id),
+            _ => None,
+        },
+    };
+    Ok(wanted.iter().map(|(_, wanted)| id(wanted)).collect())
 }
 
 /// Live work items of this project by id; those v1 does not show are left out.
