@@ -108,7 +108,8 @@ impl Clock {
     /// passes meanwhile can bring the end nearer; so no limit is exceeded by more than that.
     pub(super) async fn expired(&self) {
         loop {
-            let (now, expiry) = (Instant::now(), self.expiry());
+            let now = Instant::now();
+            let expiry = self.expiry(now);
             if expiry.is_some_and(|at| at <= now) {
                 return;
             }
@@ -136,11 +137,11 @@ impl Clock {
         self.limits.head.min(self.limits.idle).min(self.limits.send)
     }
 
-    /// When the connection is to be closed unless something happens.
-    fn expiry(&self) -> Option<Instant> {
+    /// When the connection is to be closed unless something happens; `now` or before when at once.
+    fn expiry(&self, now: Instant) -> Option<Instant> {
         let state = self.state();
         if state.given_up {
-            return Some(Instant::now());
+            return Some(now);
         }
         let unread = state.unread_since.values().min().map(|since| *since + self.limits.send);
         let unsent = unread.into_iter().chain(state.sending.over_at());
@@ -368,6 +369,16 @@ mod tests {
         assert_eq!(closed.as_secs(), 1);
     }
 
+    /// In real time, in which no two looks at the clock tell the same: one that is given up must not be looked at again
+    /// and again instead of ending.
+    #[tokio::test]
+    async fn one_that_is_given_up_ends_in_real_time() {
+        let clock = clock();
+        clock.give_up();
+        let ended = tokio::time::timeout(Duration::from_secs(5), clock.expired()).await;
+        assert!(ended.is_ok());
+    }
+
     #[tokio::test(start_paused = true)]
     async fn one_stream_left_unread_ends_the_connection_and_a_slow_source_does_not() {
         let clock = clock();
@@ -379,7 +390,7 @@ mod tests {
         unread.piece(1);
         assert!((60..=70).contains(&closed_after(&clock).await.as_secs()));
         unread.asked();
-        assert!(clock.expiry().is_none());
+        assert!(clock.expiry(Instant::now()).is_none());
     }
 
     #[tokio::test(start_paused = true)]
