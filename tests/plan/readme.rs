@@ -15,7 +15,7 @@ fn examples() -> Vec<String> {
 /// Name of the file an example declares.
 fn file_name(example: &str) -> String {
     let table: toml::Table = example.parse().expect("TOML");
-    format!("{}.toml", table["resource"].as_str().expect("a resource"))
+    format!("{}.toml", table["resource"].as_str().expect("a resource").trim_start_matches("{surface}_"))
 }
 
 #[test]

@@ -1,36 +1,51 @@
 //! A fault of the mappings with its place, and the collector that keeps going.
 //!
-//! A trail reads `labels.toml › labels_list › order › default`: the file first, then ever smaller parts.
+//! A trail reads `labels.toml › labels_list › order › default`: the file first, then ever smaller parts. Of a file about
+//! several surfaces the surface comes second, unless the same is wrong on all of them.
 
+use super::words::SurfaceWord;
 use std::fmt;
 
 /// A place in the mappings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trail(Vec<String>);
+pub struct Trail {
+    file: String,
+    surface: Option<SurfaceWord>,
+    parts: Vec<String>,
+}
 
 impl Trail {
     /// The whole of a file.
     pub fn file(name: &str) -> Self {
-        Self(vec![name.into()])
+        Self { file: name.into(), surface: None, parts: Vec::new() }
+    }
+
+    /// This place on one of the surfaces that the file is about.
+    #[must_use]
+    pub fn on(&self, surface: Option<SurfaceWord>) -> Self {
+        Self { surface, ..self.clone() }
     }
 
     /// A part of this place.
     #[must_use]
     pub fn then(&self, part: impl Into<String>) -> Self {
-        let mut parts = self.0.clone();
-        parts.push(part.into());
-        Self(parts)
+        let mut place = self.clone();
+        place.parts.push(part.into());
+        place
     }
 
     /// Name of the file.
     pub fn file_name(&self) -> &str {
-        self.0.first().map_or("", String::as_str)
+        &self.file
     }
 }
 
 impl fmt::Display for Trail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.join(" › "))
+        let surface = self.surface.map(SurfaceWord::as_str);
+        let parts = self.parts.iter().map(String::as_str);
+        let all: Vec<&str> = [self.file.as_str()].into_iter().chain(surface).chain(parts).collect();
+        f.write_str(&all.join(" › "))
     }
 }
 
@@ -54,11 +69,15 @@ impl fmt::Display for Fault {
 pub struct Faults(Vec<Fault>);
 
 impl Faults {
-    /// Keeps a fault.
+    /// Keeps a fault; one that is the same on another surface is told once, without the surface.
     pub fn add(&mut self, trail: &Trail, message: impl Into<String>) {
-        let fault = Fault { trail: trail.clone(), message: message.into() };
-        if !self.0.contains(&fault) {
-            self.0.push(fault);
+        let message = message.into();
+        let everywhere = trail.on(None);
+        let same = |known: &&mut Fault| known.message == message && known.trail.on(None) == everywhere;
+        match self.0.iter_mut().find(same) {
+            Some(known) if known.trail == *trail => {}
+            Some(known) => known.trail = everywhere,
+            None => self.0.push(Fault { trail: trail.clone(), message }),
         }
     }
 

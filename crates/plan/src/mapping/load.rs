@@ -7,7 +7,9 @@ use super::model::{
     Read, RefusalSpec, ResourceFile, V1Spec,
 };
 use super::shapes::{self, ShapeSpec};
+use super::surfaces;
 use super::texts::Texts;
+use super::words::SurfaceWord;
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -15,6 +17,8 @@ use toml::{Spanned, Table, Value};
 
 /// Name of the file that is no resource.
 const COMMON: &str = "common.toml";
+/// Said of what should be an error.
+const NO_ERROR: &str = "is not [status, \"code\", \"when\"]";
 
 /// Every mapping file, as far as it could be read, and every fault found on the way.
 #[derive(Debug)]
@@ -41,8 +45,12 @@ impl Files {
                 continue;
             }
             let mut reader = Reader { trail: Trail::file(name), faults: &mut faults };
-            resources.extend(reader.parse(text).map(|table| reader.resource(name, text, table)));
+            if let Some(table) = reader.parse(text) {
+                resources.extend(reader.resources(name, text, table));
+            }
         }
+        // As if each had a file of its own.
+        resources.sort_by_cached_key(|resource| format!("{}.toml", resource.head.value.resource));
         let mut reader = Reader { trail: Trail::file(COMMON), faults: &mut faults };
         let common = match texts.get(COMMON) {
             Some(text) => reader.parse(text).map(|table| reader.common(table)).unwrap_or_default(),
@@ -101,9 +109,10 @@ impl Reader<'_> {
         let expand = self.section(table.remove("expand"), "expand").value;
         let mut errors = self.table(table.remove("errors"), "errors");
         let every_operation = self.at("errors").errors(errors.remove("every_operation"), "every_operation");
-        self.at("errors").unknown_keys(&errors, &["every_operation"]);
+        let modes = self.at("errors").errors_of_modes(errors.remove("mode"));
+        self.at("errors").unknown_keys(&errors, &["every_operation", "mode"]);
         self.unknown_keys(&table, &["paging", "order_by", "expand", "errors"]);
-        Common { paging, order_by, expand, every_operation }
+        Common { paging, order_by, expand, every_operation, modes }
     }
 
     fn unknown_keys(&mut self, rest: &Table, known: &[&str]) {
@@ -112,17 +121,44 @@ impl Reader<'_> {
         }
     }
 
-    fn resource(&mut self, file: &str, text: &str, mut table: Table) -> ResourceFile {
+    /// One resource, or one for each surface that the file is about.
+    fn resources(&mut self, file: &str, text: &str, mut table: Table) -> Vec<ResourceFile> {
+        let Some(value) = table.remove("surfaces") else { return vec![self.resource(file, text, table, None)] };
+        let named = surfaces::named(value).unwrap_or_else(|message| {
+            self.at("surfaces").fault(message);
+            surfaces::all()
+        });
+        if table.contains_key("surface") {
+            self.at("surface").fault("`surfaces` says it already");
+        }
+        let mut resources = Vec::new();
+        for surface in named {
+            let mut table = surfaces::only(table.clone(), surface);
+            table.insert("surface".into(), surface.as_str().into());
+            let trail = self.trail.on(Some(surface));
+            let mut reader = Reader { trail, faults: self.faults };
+            resources.push(reader.resource(file, text, table, Some(surface)));
+        }
+        resources
+    }
+
+    fn resource(
+        &mut self,
+        file: &str,
+        text: &str,
+        mut table: Table,
+        surface: Option<SurfaceWord>,
+    ) -> ResourceFile {
         let has_v1 = table.contains_key("v1");
         let mut v1 = self.table(table.remove("v1"), "v1");
         let refusals = self.at("v1").list(v1.remove("refusals"), "refusals");
         let fields = self.items(table.remove("fields"), "fields");
         let inputs: IndexMap<String, Read<InputSpec>> = self.items(table.remove("inputs"), "inputs");
         self.inputs_have_types(&inputs);
-        let operations = self.operations(table.remove("operations"), &lines_of_operations(text));
-        let head = self.item(table, &["v1", "fields", "inputs", "operations"]);
+        let operations = self.operations(table.remove("operations"), &lines_of_operations(text), surface);
+        let head = self.item(table, &["surfaces", "v1", "fields", "inputs", "operations"]);
         let v1: Option<Read<V1Spec>> = has_v1.then(|| self.at("v1").item(v1, &["refusals"]));
-        ResourceFile { file: file.into(), head, v1, refusals, fields, inputs, operations }
+        ResourceFile { file: file.into(), surface, head, v1, refusals, fields, inputs, operations }
     }
 
     /// A body member is declared with its kind; an operation that takes it need not repeat it.
@@ -132,9 +168,20 @@ impl Reader<'_> {
         }
     }
 
-    fn operations(&mut self, value: Option<Value>, lines: &[usize]) -> Vec<OperationSpec> {
+    /// The operations; of a file about several surfaces those of this one.
+    fn operations(
+        &mut self,
+        value: Option<Value>,
+        lines: &[usize],
+        surface: Option<SurfaceWord>,
+    ) -> Vec<OperationSpec> {
+        let elsewhere = |table: &Table| {
+            let only = table.get("surface").and_then(Value::as_str);
+            surface.is_some_and(|this| only.is_some_and(|only| only != this.as_str()))
+        };
         let mut operations = Vec::new();
-        for (index, table) in self.tables(value, "operations").into_iter().enumerate() {
+        let tables = self.tables(value, "operations").into_iter().enumerate();
+        for (index, table) in tables.filter(|(_, table)| !elsewhere(table)) {
             let name = match table.get("id").and_then(Value::as_str) {
                 Some(id) => id.to_owned(),
                 None => format!("operations.{}", index + 1),
@@ -196,7 +243,18 @@ impl Reader<'_> {
         for (index, entry) in self.array(value, part).into_iter().enumerate() {
             match entry.try_into::<ErrorSpec>() {
                 Ok(error) => errors.push(error),
-                Err(_) => self.at(&format!("{part}.{}", index + 1)).fault("is not [status, \"code\", \"when\"]"),
+                Err(_) => self.at(&format!("{part}.{}", index + 1)).fault(NO_ERROR),
+            }
+        }
+        errors
+    }
+
+    fn errors_of_modes(&mut self, value: Option<Value>) -> Vec<(String, ErrorSpec)> {
+        let mut errors = Vec::new();
+        for (mode, value) in self.table(value, "mode") {
+            match value.try_into() {
+                Ok(error) => errors.push((mode, error)),
+                Err(_) => self.at("mode").at(&mode).fault(NO_ERROR),
             }
         }
         errors
@@ -252,7 +310,7 @@ pub fn known_keys() -> Vec<&'static str> {
         item::keys_of::<CallsSpec>(),
     ];
     let mut keys: Vec<&str> = structs.concat();
-    keys.extend(["v1", "refusals", "fields", "inputs", "operations", "errors", "calls", "order", "query", "body"]);
+    keys.extend(["surfaces", "v1", "refusals", "fields", "inputs", "operations", "errors", "calls", "order", "query", "body"]);
     keys.sort_unstable();
     keys.dedup();
     keys

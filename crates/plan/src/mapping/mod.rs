@@ -1,6 +1,7 @@
 //! What the mapping files say: the files of `mappings/` read into structs, one struct per table.
 //!
-//! Purpose: everything a file declares, exactly as written, nothing resolved. What it means is the
+//! Purpose: everything a file declares, exactly as written, nothing resolved; a file about several surfaces is read once
+//! for each. What it means is the
 //! business of `plan`. Reading never stops at a mistake: every item of every file is read on its own and
 //! each fault is kept with its place, so that one run reports them all.
 //!
@@ -12,6 +13,7 @@ mod item;
 mod load;
 mod model;
 mod shapes;
+mod surfaces;
 mod texts;
 mod words;
 

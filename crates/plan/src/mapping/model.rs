@@ -1,6 +1,7 @@
 //! Structs that mirror the tables of a mapping file, one to one. Every key is optional here; which ones
 //! are required is said beside each struct, and what they mean in `plan`.
 
+use super::fault::Trail;
 use super::item::Item;
 use super::words::{
     AnswerWord, KeepWord, MethodWord, ModeWord, OnCreateWord, RecordsWord, RowsWord, SourceWord, StepWord,
@@ -31,6 +32,8 @@ pub struct Common {
     pub expand: Notes,
     /// Errors of every operation.
     pub every_operation: Vec<ErrorSpec>,
+    /// Errors of operations that need the mode of this name.
+    pub modes: Vec<(String, ErrorSpec)>,
 }
 
 /// Notes alone.
@@ -46,6 +49,8 @@ pub struct Notes {
 pub struct ResourceFile {
     /// Name of the file.
     pub file: String,
+    /// Which surface this is, of those that the file is about; none when it is about one.
+    pub surface: Option<SurfaceWord>,
     /// The keys before the first table.
     pub head: Read<Head>,
     /// Where v1 keeps the records.
@@ -58,6 +63,20 @@ pub struct ResourceFile {
     pub inputs: IndexMap<String, Read<InputSpec>>,
     /// Operations in order.
     pub operations: Vec<OperationSpec>,
+}
+
+impl ResourceFile {
+    /// The file, as far as it is about this resource.
+    pub fn trail(&self) -> Trail {
+        Trail::file(&self.file).on(self.surface)
+    }
+
+    /// Name that the file must have: that of the resource, without the surface when it is about several.
+    pub fn right_name(&self) -> String {
+        let name = self.head.value.resource.as_str();
+        let surface = self.surface.map(|surface| format!("{}_", surface.as_str())).unwrap_or_default();
+        format!("{}.toml", name.strip_prefix(&surface).unwrap_or(name))
+    }
 }
 
 /// The keys before the first table.

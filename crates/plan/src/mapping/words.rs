@@ -42,6 +42,17 @@ pub enum SurfaceWord {
     Project,
 }
 
+impl SurfaceWord {
+    /// As a mapping writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Workspace => "workspace",
+            Self::Project => "project",
+        }
+    }
+}
+
 /// Form of a v1 list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -147,6 +158,16 @@ pub enum ModeWord {
     Project,
     /// Types per workspace.
     Workspace,
+}
+
+impl ModeWord {
+    /// As a mapping writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Project => "project",
+            Self::Workspace => "workspace",
+        }
+    }
 }
 
 /// How an operation is carried out.

@@ -66,7 +66,7 @@ impl<'d> Draft<'d> {
 
 impl Case<'_> {
     pub(super) fn trail(&self) -> Trail {
-        Trail::file(&self.file.file).then(self.operation.id.as_str())
+        self.file.trail().then(self.operation.id.as_str())
     }
 
     /// Whether it is translated to v1 and works already.

@@ -14,7 +14,7 @@ const NO_PATH: &str = "unreadable/";
 pub(super) fn build(draft: &mut Draft, faults: &mut Faults) {
     for (resource, file) in draft.files.resources.iter().enumerate() {
         for spec in &file.operations {
-            let trail = Trail::file(&file.file).then(spec.head.value.id.as_str());
+            let trail = file.trail().then(spec.head.value.id.as_str());
             let path = path(&spec.head.value.path, &trail.then("path"), faults);
             let word = spec.head.value.step.as_ref();
             let step = word.map_or(Some(Step::Pending), |word| step(word, &trail.then("step"), faults));
@@ -65,7 +65,7 @@ impl Builder<'_> {
             order: self.order(),
             params: params::build(self, faults),
             body: bodies::build(self, faults),
-            errors: errors(&self.spec.errors, &self.common.every_operation),
+            errors: self.errors(),
             step,
             calls: self.calls(),
             v1: planned::build(self, v1, faults),
@@ -78,25 +78,31 @@ impl Builder<'_> {
         Some(Order { allowed: order.allowed.clone(), default: order.default.clone(), cursor: order.cursor.clone() })
     }
 
+    /// The operation's own errors; before them that of the mode it needs, and each of every operation before the first
+    /// of a higher status.
+    fn errors(&self) -> Vec<ErrorCase> {
+        let case = |ErrorSpec(status, code, when): &ErrorSpec| ErrorCase {
+            status: *status,
+            code: code.clone(),
+            when: when.clone(),
+        };
+        let mut errors: Vec<ErrorCase> = self.spec.errors.iter().map(case).collect();
+        let needs = |mode: &str| self.spec.head.value.mode.is_some_and(|needed| needed.as_str() == mode);
+        for (_, error) in self.common.modes.iter().filter(|(mode, _)| needs(mode)) {
+            let position = errors.iter().position(|known| known.status >= error.0).unwrap_or(errors.len());
+            errors.insert(position, case(error));
+        }
+        for error in self.common.every_operation.iter().map(case) {
+            let position = errors.iter().position(|known| known.status > error.status).unwrap_or(errors.len());
+            errors.insert(position, error);
+        }
+        errors
+    }
+
     fn calls(&self) -> Option<Calls> {
         let calls = &self.spec.calls.as_ref()?.value;
         Some(Calls { cold: calls.cold, warm: calls.warm, why: calls.why.clone() })
     }
-}
-
-/// The operation's own errors, each common one before the first of a higher status.
-fn errors(own: &[ErrorSpec], common: &[ErrorSpec]) -> Vec<ErrorCase> {
-    let case = |ErrorSpec(status, code, when): &ErrorSpec| ErrorCase {
-        status: *status,
-        code: code.clone(),
-        when: when.clone(),
-    };
-    let mut errors: Vec<ErrorCase> = own.iter().map(case).collect();
-    for error in common.iter().map(case) {
-        let position = errors.iter().position(|known| known.status > error.status).unwrap_or(errors.len());
-        errors.insert(position, error);
-    }
-    errors
 }
 
 fn method(word: Option<MethodWord>) -> Method {

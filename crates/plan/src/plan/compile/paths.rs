@@ -1,7 +1,7 @@
 //! Rules of paths: v2's among themselves, and v1's against v2's.
 
 use super::draft::{Case, Draft};
-use crate::mapping::{Faults, Trail};
+use crate::mapping::Faults;
 use crate::plan::{Method, PathTemplate, Segment, Step, Surface};
 use std::collections::HashMap;
 
@@ -74,7 +74,7 @@ fn v1_paths_fit(case: Case, faults: &mut Faults) {
     let Some(v1) = case.resource.v1.as_ref().filter(|_| case.translates()) else { return };
     let own: Vec<&str> = case.operation.path.variables().collect();
     let below_record = own.contains(&"pk");
-    let v1_trail = Trail::file(&case.file.file).then("v1");
+    let v1_trail = case.file.trail().then("v1");
     for (name, template) in [("collection", &v1.collection), ("record", &v1.record)] {
         for variable in template.iter().flat_map(|template| template.variables()) {
             // A list or create knows no record yet.

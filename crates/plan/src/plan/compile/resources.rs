@@ -21,7 +21,7 @@ pub(super) fn build(draft: &mut Draft, faults: &mut Faults) {
 
 fn resource(file: &ResourceFile, faults: &mut Faults) -> Resource {
     let head = &file.head.value;
-    let trail = Trail::file(&file.file);
+    let trail = file.trail();
     let fields = fields(file, &trail.then("fields"), faults);
     Resource {
         name: head.resource.clone(),

@@ -15,9 +15,9 @@ pub(super) fn check(draft: &Draft, faults: &mut Faults) {
 
 fn resources_are_named_like_their_files(draft: &Draft, faults: &mut Faults) {
     for (_, resource, file) in draft.resources_with_files().filter(|(_, _, file)| file.head.sound) {
-        let trail = Trail::file(&file.file).then("resource");
-        if file.file != format!("{}.toml", resource.name) {
-            faults.add(&trail, format!("the file declares `{}`, so its name must be {0}.toml", resource.name));
+        let trail = file.trail().then("resource");
+        if file.file != file.right_name() {
+            faults.add(&trail, format!("the file declares `{}`, so its name must be {}", resource.name, file.right_name()));
         }
         if file.operations.is_empty() {
             faults.add(&trail, "declares no operation");
@@ -41,7 +41,7 @@ fn inputs_are_taken(draft: &Draft, faults: &mut Faults) {
                 body.as_ref().is_some_and(|body: &indexmap::IndexMap<_, _>| body.contains_key(name))
             };
             if !file.operations.iter().any(|operation| taken(&operation.body)) {
-                faults.add(&Trail::file(&file.file).then("inputs").then(name), "no operation takes this member");
+                faults.add(&file.trail().then("inputs").then(name), "no operation takes this member");
             }
         }
     }
@@ -52,7 +52,7 @@ fn variables_are_used(draft: &Draft, faults: &mut Faults) {
         for name in &file.head.value.variables {
             let braced = format!("{{{name}}}");
             if !file.operations.iter().any(|operation| operation.head.value.path.contains(&braced)) {
-                faults.add(&Trail::file(&file.file).then("variables"), format!("no path has a variable {braced}"));
+                faults.add(&file.trail().then("variables"), format!("no path has a variable {braced}"));
             }
         }
     }
@@ -62,7 +62,7 @@ fn guests_have_something_to_write(draft: &Draft, faults: &mut Faults) {
     for (index, _, file) in draft.resources_with_files().filter(|(_, _, file)| file.head.value.guests_may_write) {
         let mut cases = draft.cases_of(index).map(|case| case.operation);
         if !cases.any(|operation| operation.method.writes() && operation.surface == Surface::Project) {
-            let trail = Trail::file(&file.file).then("guests_may_write");
+            let trail = file.trail().then("guests_may_write");
             faults.add(&trail, "no operation writes inside a project, the only place with guests");
         }
     }

@@ -129,7 +129,7 @@ fn refusals_fit(draft: &Draft, resource: usize, file: &ResourceFile, faults: &mu
     let Some(v1) = &draft.resources[resource].v1 else { return };
     let whole = file.head.sound && file.refusals.iter().all(|refusal| refusal.sound);
     for (index, refusal) in v1.refusals.iter().enumerate().filter(|_| whole) {
-        let trail = Trail::file(&file.file).then("v1").then(format!("refusals.{}", index + 1));
+        let trail = file.trail().then("v1").then(format!("refusals.{}", index + 1));
         let (method, word) = match refusal.on {
             WriteKind::Create => (Method::Post, "create"),
             WriteKind::Update => (Method::Patch, "update"),
