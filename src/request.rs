@@ -106,7 +106,7 @@ impl V2 {
             return Err(Refusal::NotImplemented { operation: operation.id.clone() });
         }
         gate::check_ids(plan.resource_of(operation), &mut variables)?;
-        let card = gate::check_visible(&self.access, operation, &caller, &variables, &ctx).await?;
+        let standing = gate::check_visible(&self.access, operation, &caller, &variables, &ctx).await?;
         let parameters = Parameters::parse(head.uri.query().unwrap_or_default())
             .ok_or_else(|| Refusal::invalid("The query string is not valid UTF-8."))?;
         if parameters.names().count() > MOST_PARAMETERS {
@@ -120,7 +120,8 @@ impl V2 {
         }
         let content_type = text_of(&head, CONTENT_TYPE.as_str());
         let origin = origin(&head);
-        let call = Call { operation: index, variables, parameters, caller, card, content_type, body, origin, ctx };
+        let call =
+            Call { operation: index, variables, parameters, caller, standing, content_type, body, origin, ctx };
         let job = Job::new(Arc::clone(&self.runner), call).on_condition(condition);
         match key {
             None => job.run().await,

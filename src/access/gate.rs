@@ -3,12 +3,23 @@
 //!
 //! May use: `context`, `plan`, this folder, `refusal`.
 
-use super::{Access, Caller, ProjectCard};
+use super::{Access, Caller, ProjectCard, WorkspaceRole};
 use crate::context::Context;
-use crate::plan::{Operation, Resource, Surface};
+use crate::plan::{Known, Operation, Resource, Surface};
 use crate::refusal::Refusal;
 use std::sync::Arc;
 use uuid::Uuid;
+
+/// What was proven about the caller at the place that a path names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing beyond the person; a look-up by human key proves what it finds by itself.
+    Person,
+    /// A role in the workspace.
+    Workspace(WorkspaceRole),
+    /// A role in the project.
+    Project(Arc<ProjectCard>),
+}
 
 /// Path variables that are ids.
 const IDS: &[&str] = &["project_id", "pk", "work_item_id", "property_id", "type_id"];
@@ -34,7 +45,7 @@ pub fn check_ids(resource: &Resource, variables: &mut [(String, String)]) -> Res
     for (name, value) in variables.iter_mut().filter(|(name, _)| IDS.contains(&name.as_str())) {
         match Uuid::try_parse(value).ok().filter(|_| value.len() == 36) {
             Some(id) => *value = id.to_string(),
-            None if name == "pk" && resource.name == "work_items" && is_human_key(value) => {
+            None if name == "pk" && resource.is(Known::WorkItems) && is_human_key(value) => {
                 return Err(Refusal::not_found());
             }
             None => return Err(Refusal::field(name.clone(), "must be a UUID")),
@@ -50,8 +61,7 @@ fn is_human_key(text: &str) -> bool {
     letters && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Proves that the caller sees what the path names and that the role is large enough. Returns the project
-/// card for project operations.
+/// Proves that the caller sees what the path names and that the role is large enough.
 ///
 /// # Errors
 /// 404 for what the caller cannot see, 403 for what the caller sees but may not do.
@@ -61,16 +71,19 @@ pub async fn check_visible(
     caller: &Caller,
     variables: &[(String, String)],
     ctx: &Context,
-) -> Result<Option<Arc<ProjectCard>>, Refusal> {
+) -> Result<Standing, Refusal> {
     let variable = |name: &str| variables.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value);
     if operation.surface != Surface::User {
         check_workspace(access, caller, variable("slug"), ctx).await?;
     }
     match operation.surface {
-        Surface::User => Ok(None),
+        Surface::User => Ok(Standing::Person),
         // A look-up by human key proves the project it finds, and is 404 for everything it does not.
-        Surface::Workspace if operation.path.variables().any(|name| name == "identifier") => Ok(None),
-        Surface::Workspace => access.workspace(caller, variable("slug"), ctx).await.map(|_| None),
+        Surface::Workspace if operation.path.variables().any(|name| name == "identifier") => Ok(Standing::Person),
+        Surface::Workspace => {
+            let card = access.workspace(caller, variable("slug"), ctx).await?;
+            Ok(Standing::Workspace(card.role))
+        }
         Surface::Project => {
             let project = Uuid::try_parse(variable("project_id")).map_err(Refusal::internal)?;
             let card = access.project(caller, variable("slug"), project, ctx).await?;
@@ -78,7 +91,7 @@ pub async fn check_visible(
             if operation.method.writes() && !operation.guests_may_write {
                 card.require_writer()?;
             }
-            Ok(Some(card))
+            Ok(Standing::Project(card))
         }
     }
 }

@@ -4,6 +4,7 @@
 //! what such a person may see is decided by the cards. May use: `context`, `refusal`, `v1`, this folder.
 
 use super::User;
+use super::paths;
 use super::remembered::Verdict;
 use crate::context::Context;
 use crate::refusal::Refusal;
@@ -21,7 +22,7 @@ struct Me {
 
 /// Asks v1. A refused key is a verdict (trap 1 makes it 401); everything else but a person is a fault.
 pub(super) async fn ask(client: Client, key: V1Key, ctx: Context) -> Result<Verdict<Arc<User>>, Refusal> {
-    let answer = match client.ask(&key, V1Request::get("users/me/", ""), &ctx).await {
+    let answer = match client.ask(&key, V1Request::get(paths::IDENTITY, ""), &ctx).await {
         Ok(answer) => answer,
         Err(refused @ Refusal::Unauthorized { .. }) => return Ok(Err(refused)),
         Err(fault) => return Err(fault),

@@ -226,7 +226,7 @@ impl Access {
         max_age: Duration,
         ctx: &Context,
     ) -> Result<Arc<WorkspaceCard>, Refusal> {
-        paths::workspace(slug, "")?;
+        paths::workspace(slug, paths::PROJECTS)?;
         let (id, slug) = (caller.key.id(), Arc::<str>::from(slug));
         let marks = [Mark::Key(id), Mark::Workspace(slug.to_string())];
         let ask = |ctx| {
@@ -305,7 +305,7 @@ impl Access {
         max_age: Duration,
         ctx: &Context,
     ) -> Result<Answer<KnownId>, Refusal> {
-        paths::workspace(slug, "")?;
+        paths::workspace(slug, paths::PROJECTS)?;
         let (id, slug) = (caller.key.id(), Arc::<str>::from(slug));
         let marks = [Mark::Key(id), Mark::Workspace(slug.to_string())];
         let ask = |ctx| {

@@ -51,7 +51,7 @@ pub(super) async fn ask(
     slug: String,
     ctx: Context,
 ) -> Result<Verdict<Arc<VisibleProjects>>, Refusal> {
-    let path = paths::workspace(&slug, "projects/")?;
+    let path = paths::workspace(&slug, paths::PROJECTS)?;
     match client.read_all(&key, &path, QUERY, &ctx).await {
         Ok(pages) => {
             let rows = pages.iter().map(|page| read(page)).collect::<Result<Vec<_>, _>>()?;

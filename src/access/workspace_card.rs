@@ -70,7 +70,7 @@ pub(super) async fn ask(
     slug: String,
     ctx: Context,
 ) -> Result<Verdict<Seen>, Refusal> {
-    let path = paths::workspace(&slug, "members/")?;
+    let path = paths::workspace(&slug, paths::ROSTER)?;
     let answer = client.ask(&key, V1Request::get(path, ""), &ctx).await?;
     match answer.status {
         200 => own_row(answer.body, user),

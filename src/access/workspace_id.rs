@@ -26,7 +26,7 @@ impl ProjectsPage {
         slug: String,
         ctx: Context,
     ) -> Result<Verdict<Self>, Refusal> {
-        let path = paths::workspace(&slug, "projects/")?;
+        let path = paths::workspace(&slug, paths::PROJECTS)?;
         let answer = client.ask(&key, V1Request::get(path, "per_page=1&fields=workspace"), &ctx).await?;
         match answer.status {
             200 => Ok(Ok(Self::read(&answer.body)?)),

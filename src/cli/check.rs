@@ -1,6 +1,7 @@
 //! `causeway check`: settings, mappings, and on request the backend, before anything is served.
 
 use super::arguments::{Outcome, SettingArgs, block_on};
+use crate::access::paths;
 use crate::app;
 use crate::context::Context;
 use crate::settings::Settings;
@@ -64,7 +65,7 @@ async fn check_backend(settings: &Settings, base: String, key: Option<&str>) -> 
 async fn expect_refusal(client: &Client, base: &str, allowed: Duration) -> Outcome {
     let ctx = Context::new("check", allowed);
     let nobody = V1Key::new("causeway-check-no-such-key");
-    let answer = client.call(&nobody, V1Request::get("users/me/", ""), &ctx).await;
+    let answer = client.call(&nobody, V1Request::get(paths::IDENTITY, ""), &ctx).await;
     let answer = answer.map_err(|fault| {
         format!("{base} cannot be reached: {fault}; check --upstream (scheme, host, port) and the network")
     })?;
@@ -80,7 +81,7 @@ async fn expect_refusal(client: &Client, base: &str, allowed: Duration) -> Outco
 
 async fn owner(client: &Client, key: &str, allowed: Duration) -> Result<String, String> {
     let ctx = Context::new("check", allowed);
-    let answer = client.ask(&V1Key::new(key), V1Request::get("users/me/", ""), &ctx).await;
+    let answer = client.ask(&V1Key::new(key), V1Request::get(paths::IDENTITY, ""), &ctx).await;
     let answer = answer.map_err(|refusal| match refusal.status() {
         401 => "the key is not accepted by v1; check --key".to_owned(),
         _ => format!("the key could not be checked: v1 answered {}", refusal.code()),

@@ -1,8 +1,9 @@
 //! The calls of v1 behind a request: those that prove access, those of the plan, and those its query adds.
 
 use super::query::Reading;
+use crate::access::paths;
 use crate::index::SetNeeds;
-use crate::plan::{Method, Operation, PathTemplate, Plan, PlannedCall, Source, Surface};
+use crate::plan::{Known, Method, Operation, PathTemplate, Plan, PlannedCall, Source, Surface};
 use crate::run::outlook::{self, ItemsFrom};
 use serde::Serialize;
 
@@ -26,14 +27,6 @@ pub(super) struct Paths<'e> {
     pub(super) variables: &'e [(String, String)],
 }
 
-/// Cards that prove access, as v1 has them.
-const IDENTITY: &str = "users/me/";
-const ROSTER: &str = "workspaces/{slug}/members/";
-const PROJECTS: &str = "workspaces/{slug}/projects/";
-const PROJECT: &str = "workspaces/{slug}/projects/{project_id}/";
-const CYCLE_ITEMS: &str = "workspaces/{slug}/projects/{project_id}/cycles/{pk}/cycle-issues/";
-const MODULE_ITEMS: &str = "workspaces/{slug}/projects/{project_id}/modules/{pk}/module-issues/";
-
 impl Paths<'_> {
     /// Calls with nothing kept, and with everything kept.
     pub(super) fn planned(&self, reading: &Reading) -> (Vec<ToldCall>, Vec<ToldCall>) {
@@ -44,7 +37,7 @@ impl Paths<'_> {
 
     fn tell(&self, call: &PlannedCall, reading: &Reading) -> ToldCall {
         let resource = self.plan.resource_of(self.operation);
-        let from = reading.list.as_ref().filter(|_| resource.name == "work_items");
+        let from = reading.list.as_ref().filter(|_| resource.is(Known::WorkItems));
         let when = match from.map(|list| outlook::items_from(resource, list)) {
             Some(ItemsFrom::LookUp) => Some("the look-up, or one call for each 1,000 rows to build the index"),
             Some(ItemsFrom::Page) => Some("one page, sorted by v1"),
@@ -58,20 +51,20 @@ impl Paths<'_> {
     pub(super) fn proofs(&self) -> Vec<ToldCall> {
         let resource = self.plan.resource_of(self.operation);
         let below = |path, when: &str| self.at(path, Some(when));
-        let mut proofs = vec![below(IDENTITY, "the credential was not seen lately")];
+        let mut proofs = vec![below(paths::IDENTITY, "the credential was not seen lately")];
         let looks_up = self.operation.path.variables().any(|name| name == "identifier");
         match (self.operation.surface, resource.source) {
             (Surface::User, _) => {}
             (Surface::Workspace, _) if looks_up => {
-                proofs.push(below(PROJECT, "the card of the project it is in is not kept"));
+                proofs.push(below(paths::PROJECT, "the card of the project it is in is not kept"));
             }
             (Surface::Workspace, Source::Own) => {
-                proofs.push(below(ROSTER, "the card of the workspace is not kept"));
-                proofs.push(below(PROJECTS, "the id of the workspace is not known"));
+                proofs.push(below(paths::ROSTER, "the card of the workspace is not kept"));
+                proofs.push(below(paths::PROJECTS, "the id of the workspace is not known"));
             }
             // The card of the workspace is the roster, which the mapping of its own list counts.
             (Surface::Workspace, Source::V1) => {}
-            (Surface::Project, _) => proofs.push(below(PROJECT, "the card of the project is not kept")),
+            (Surface::Project, _) => proofs.push(below(paths::PROJECT, "the card of the project is not kept")),
         }
         proofs
     }
@@ -80,52 +73,53 @@ impl Paths<'_> {
     pub(super) fn further(&self, reading: &Reading) -> Vec<ToldCall> {
         let resource = self.plan.resource_of(self.operation);
         let mut further = Vec::new();
-        if let Some(list) = reading.list.as_ref().filter(|_| resource.name == "work_items") {
+        if let Some(list) = reading.list.as_ref().filter(|_| resource.is(Known::WorkItems)) {
             let needs = outlook::item_needs(resource, list);
             if needs.groups {
-                further.extend(self.list_of("states", "unless kept, for the groups of states"));
+                further.extend(self.list_of(Known::States, "unless kept, for the groups of states"));
             }
             if needs.labels {
-                further.extend(self.list_of("labels", "unless kept, for the labels that live"));
+                further.extend(self.list_of(Known::Labels, "unless kept, for the labels that live"));
             } else if !reading.expand.iter().any(|name| name == "labels") {
-                further.extend(self.list_of("labels", "unless kept, when an item of the page carries labels"));
+                further.extend(self.list_of(Known::Labels, "unless kept, when an item of the page carries labels"));
             }
-            for (sets, kind, path) in
-                [(&needs.cycles, "cycles", CYCLE_ITEMS), (&needs.modules, "modules", MODULE_ITEMS)]
-            {
-                self.members(sets, kind, path, &mut further);
+            for (sets, kind) in [(&needs.cycles, Known::Cycles), (&needs.modules, Known::Modules)] {
+                self.members(sets, kind, &mut further);
             }
         }
         for name in &reading.expand {
             let (of, when) = match name.as_str() {
-                "state" => ("states", "unless kept, to expand the state"),
-                "labels" => ("labels", "unless kept, to expand labels when there are any"),
-                "assignees" => ("project_members", "unless kept, to expand assignees when there are any"),
-                "parent" => ("work_items", "to expand parents that the index does not know"),
+                "state" => (Known::States, "unless kept, to expand the state"),
+                "labels" => (Known::Labels, "unless kept, to expand labels when there are any"),
+                "assignees" => (Known::ProjectMembers, "unless kept, to expand assignees when there are any"),
+                "parent" => (Known::WorkItems, "to expand parents that the index does not know"),
                 _ => continue,
             };
             further.extend(self.list_of(of, when));
         }
         for (_, word) in &reading.options {
-            let of = if word == "members" { "project_members" } else { word.as_str() };
+            let of = if word == "members" { Known::ProjectMembers } else { Known::Labels };
             further.extend(self.list_of(of, &format!("unless kept, to include {word}")));
         }
         further
     }
 
-    fn members(&self, sets: &SetNeeds, kind: &str, path: &str, further: &mut Vec<ToldCall>) {
+    fn members(&self, sets: &SetNeeds, kind: Known, further: &mut Vec<ToldCall>) {
+        let record = self.plan.known(kind).and_then(|resource| resource.v1.as_ref()?.record.as_ref());
+        let (Some(record), Some(items)) = (record, kind.items()) else { return };
+        let path = format!("{}{items}", record.as_str());
         let when = "unless kept, one call for each 1,000 members";
         if sets.any {
             further.extend(self.list_of(kind, "unless kept, to know every set"));
-            further.extend(self.at_maybe(path, "unless kept, for each set"));
+            further.extend(self.at_maybe(&path, "unless kept, for each set"));
         }
         for id in &sets.named {
             further.extend(self.at_maybe(&path.replace("{pk}", &id.to_string()), when));
         }
     }
 
-    fn list_of(&self, resource: &str, when: &str) -> Option<ToldCall> {
-        let v1 = self.plan.resource(resource)?.v1.as_ref()?;
+    fn list_of(&self, resource: Known, when: &str) -> Option<ToldCall> {
+        let v1 = self.plan.known(resource)?.v1.as_ref()?;
         Some(self.call(Method::Get, v1.collection.as_ref()?, v1.list_query.clone(), Some(when.to_owned())))
     }
 

@@ -18,7 +18,7 @@ pub use text::{run_text, text};
 
 use crate::access::gate;
 use crate::plan::routes::{Found, Routes};
-use crate::plan::{Operation, Plan, Resource, Source, Special, Step, Surface, TypeMode};
+use crate::plan::{Known, Operation, Plan, Resource, Source, Special, Step, Surface, TypeMode};
 use crate::refusal::Refusal;
 
 /// Explains `method` on `target`, a path with or without a query, for a gateway that refuses unknown parameters
@@ -142,12 +142,12 @@ fn kept(operation: &Operation, resource: &Resource) -> Vec<&'static str> {
     if operation.surface != Surface::User {
         kept.push("what it may see, as cards of project and workspace (setting cache.card)");
     }
-    match (&operation.step, resource.name.as_str()) {
+    match (&operation.step, resource.is(Known::WorkItems) || resource.requires.is_some()) {
         (Step::Special(Special::WorkItemsList), _) => {
             kept.push("work items from the index, which is refreshed when older than index.freshness");
             kept.push(COLLECTIONS);
         }
-        (_, "work_items" | "work_item_comments") => {
+        (_, true) => {
             kept.push("that an item lives, from a row of the index younger than index.freshness");
             kept.push(COLLECTIONS);
         }

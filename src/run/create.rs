@@ -4,7 +4,7 @@ use super::job::Job;
 use super::members::{Members, id_of};
 use super::shelf::Write;
 use super::write::{created_but, refusable};
-use super::{Collection, checks};
+use super::{Collection, checks, rules};
 use crate::plan::{Resource, WriteKind};
 use crate::refusal::Refusal;
 use crate::translate::{intent, outgoing, refusal};
@@ -14,11 +14,21 @@ use serde_json::Value;
 
 /// Validates, writes, reads back, keeps the overlay.
 pub(super) async fn create(job: &Job) -> Result<Reply, Refusal> {
-    let given = job.given()?;
-    checks::references(job, &given, None).await?;
-    checks::order_of_dates(job.resource(), &given, None)?;
-    let write = job.begin_write().await?;
+    let (write, given) = begin(job).await?;
     create_given(job, write, given).await
+}
+
+/// Begins the write of a body that is valid and breaks no declared rule.
+pub(super) async fn begin(job: &Job) -> Result<(Write<'_, Collection>, Given), Refusal> {
+    job.hold_required().await?;
+    let mut given = job.given()?;
+    checks::limits_of_v1(job.operation(), &given)?;
+    checks::order_of_dates(job.resource(), &given, None)?;
+    rules::feature_is_on(job)?;
+    checks::references(job, &given, None).await?;
+    let mut write = job.begin_write().await?;
+    rules::against_others(job, &mut write, &mut given).await?;
+    Ok((write, given))
 }
 
 /// The write itself, for members that were checked.

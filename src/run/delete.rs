@@ -1,27 +1,76 @@
 //! Deletes a record of a plain resource.
+//!
+//! May use: what `run` may use.
 
 use super::Collection;
 use super::job::Job;
 use super::shelf::Write;
+use super::write::partly_done;
+use super::{list, rules, update};
 use crate::refusal::Refusal;
+use crate::translate::Held;
 use crate::v2::Reply;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use uuid::Uuid;
 
-/// One DELETE; v1 itself says whether the record exists and whether the role may.
+/// One DELETE; v1 itself says whether the record exists and whether the role may. Where the operation declares more, the
+/// record is read first.
 pub(super) async fn delete(job: &Job) -> Result<Reply, Refusal> {
     let write = job.begin_write().await?;
+    if let Some(field) = job.operation().detach_children {
+        return delete_alone(job, write, field).await;
+    }
+    if job.operation().may.is_some() || job.resource().requires.is_some() {
+        let stored = list::addressed(job).await?;
+        rules::may_write(job, &stored)?;
+        return delete_now(job, write, true).await;
+    }
     let was_there = write.before().is_some_and(|kept| job.pk().is_ok_and(|id| kept.thing.get(id).is_some()));
     delete_now(job, write, was_there).await
 }
 
+/// Deletes a record without those that hang on it by `field`. v1 deletes them with it (trap 39,
+/// `labels_child_after_parent_delete`), v2 makes them top-level (O57). A fresh list finds them, each is detached by a
+/// PATCH, then the record goes: a crash in between leaves it with fewer children, never a child deleted.
+async fn delete_alone(job: &Job, mut write: Write<'_, Collection>, field: usize) -> Result<Reply, Refusal> {
+    let (resource, id) = (job.resource(), job.pk()?);
+    let record = update::refresh(job, &mut write, id).await?;
+    rules::may_write(job, &record)?;
+    let all = write.before().ok_or_else(|| Refusal::internal("no list in hand"))?;
+    let above = |held: &Held| Uuid::try_parse(rules::value_of(resource, field, held)?.as_str()?).ok();
+    let children: Vec<&Arc<Held>> = all.thing.rows().iter().filter(|held| above(held) == Some(id)).collect();
+    let _room = job.room_for(children.len() + 1).await?;
+    let key = resource.fields[field].v1.clone();
+    let body: Map<String, Value> = key.into_iter().map(|key| (key, Value::Null)).collect();
+    let mut detached = Vec::new();
+    for child in children {
+        let failed = half_done(detached.len());
+        let answer = job.patch(resource, child.record.id, &body).await.map_err(&failed)?;
+        detached.push(job.held(resource, &answer).await.map_err(&failed)?);
+    }
+    write.carry(|before| before.with(&detached));
+    delete_now(job, write, true).await.map_err(half_done(detached.len()))
+}
+
+/// What v1 refuses by its own rules stays what it is; anything else says how far the delete came.
+fn half_done(detached: usize) -> impl Fn(Refusal) -> Refusal {
+    let told =
+        partly_done(format!("{detached} records below it were made top-level, but the record was not deleted:"));
+    move |refusal| if detached == 0 || refusal.status() < 429 { refusal } else { told(refusal) }
+}
+
 /// The DELETE and what follows from it: the record leaves what is kept, its overlay goes. `was_there` tells whether
 /// v1 has shown the record before.
-pub(super) async fn delete_now(job: &Job, write: Write<'_, Collection>, was_there: bool) -> Result<Reply, Refusal> {
+async fn delete_now(job: &Job, write: Write<'_, Collection>, was_there: bool) -> Result<Reply, Refusal> {
     let (resource, id) = (job.resource(), job.pk()?);
     job.delete(resource, id, was_there).await?;
     write.finish(|before| before.without(id));
-    job.left_by_all(resource, id).await?;
-    if let Some(card) = &job.call.card {
-        job.runner.store.delete_overlay(card.workspace_id, &resource.name, id).await?;
+    if let Some(within) = job.in_project() {
+        within.left_by_all(resource, id).await?;
+    }
+    if resource.keeps_values() {
+        job.runner.store.delete_overlay(job.workspace_id().await?, &resource.name, id).await?;
     }
     Ok(Reply::no_content())
 }

@@ -3,7 +3,7 @@
 //! May use: what `run` may use.
 
 use super::job::Job;
-use super::{create, delete, list, own, special, update};
+use super::{create, delete, exclusive, list, own, special, update};
 use crate::plan::Step;
 use crate::refusal::Refusal;
 use crate::v2::Reply;
@@ -24,7 +24,7 @@ impl Job {
     }
 
     pub(super) async fn catch_up(&self) {
-        if let Some(card) = &self.call.card {
+        if let Some(card) = self.call.card() {
             self.runner.catch_up(card.id).await;
         }
     }
@@ -42,8 +42,14 @@ impl Job {
             (step, Some(records)) => own::run(records, step, &self).await,
             (Step::ReadCollection, None) => list::list(&self).await,
             (Step::ReadOne, None) => list::one(&self).await,
-            (Step::Create, None) => create::create(&self).await,
-            (Step::Update, None) => update::update(&self).await,
+            (Step::Create, None) => match &self.resource().exclusive {
+                Some(rule) => exclusive::create(&self, rule).await,
+                None => create::create(&self).await,
+            },
+            (Step::Update, None) => match &self.resource().exclusive {
+                Some(rule) => exclusive::update(&self, rule).await,
+                None => update::update(&self).await,
+            },
             (Step::Delete, None) => delete::delete(&self).await,
         }
     }

@@ -8,7 +8,7 @@
 use super::job::Job;
 use super::members::{Members, answer_of, id_of};
 use super::v1_faults::bad_data;
-use crate::plan::{Resource, Rows};
+use crate::plan::{Known, Resource, Rows};
 use crate::refusal::Refusal;
 use crate::translate::{Fault, incoming, intent, modules};
 use crate::v1::{Doubt, V1Request, V1Response};
@@ -24,7 +24,7 @@ const SKEW: Micros = 5_000_000;
 /// Pauses between looks for what v1 may still be doing; after an answer one look is all.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
 /// Resources whose names are given once in a project: by v1 (trap 5), those of cycles by the gateway itself.
-const ONE_OF_A_NAME: [&str; 4] = ["states", "labels", "modules", "cycles"];
+const ONE_OF_A_NAME: [Known; 4] = [Known::States, Known::Labels, Known::Modules, Known::Cycles];
 /// Members of which v1 stores a part or adds to them (traps 15, 16), which is judged later.
 const SETS: [&str; 2] = ["assignee_ids", "label_ids"];
 
@@ -132,7 +132,7 @@ impl Job {
     ) -> Result<Option<Members>, Refusal> {
         let rows = match mark_of(resource, sent) {
             None => return Ok(None),
-            Some(Mark::Pair(id, source)) if resource.name == "work_items" => self.by_pair(id, source).await?,
+            Some(Mark::Pair(id, source)) if resource.is(Known::WorkItems) => self.by_pair(id, source).await?,
             Some(_) => self.rows_of(resource).await?,
         };
         let mark = mark_of(resource, sent);
@@ -219,7 +219,7 @@ fn mark_of<'s>(resource: &Resource, sent: &'s Members) -> Option<Mark<'s>> {
     if let (Some(id), Some(source)) = (text("external_id"), text("external_source")) {
         return Some(Mark::Pair(id, source));
     }
-    text("name").filter(|_| ONE_OF_A_NAME.contains(&resource.name.as_str())).map(Mark::Name)
+    text("name").filter(|_| resource.known.is_some_and(|known| ONE_OF_A_NAME.contains(&known))).map(Mark::Name)
 }
 
 impl Mark<'_> {

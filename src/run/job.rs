@@ -5,11 +5,11 @@
 use super::collection::Collection;
 use super::runner::Runner;
 use super::shelf::{Audience, Place, Write};
-use crate::access::{Caller, ProjectCard};
+use crate::access::{Caller, ProjectCard, Standing, WorkspaceRole};
 use crate::catalogue::Catalogue;
 use crate::context::Context;
 use crate::heavy::{self, Input};
-use crate::plan::{Operation, PathTemplate, Resource, TypeMode};
+use crate::plan::{Known, Operation, PathTemplate, Resource, TypeMode};
 use crate::refusal::{FieldErrors, Refusal};
 use crate::store::{AuditActor, Turn};
 use crate::v1::V1Key;
@@ -33,8 +33,8 @@ pub struct Call {
     pub parameters: Parameters,
     /// Who asks.
     pub caller: Caller,
-    /// What the caller is in the project; none outside of projects.
-    pub card: Option<Arc<ProjectCard>>,
+    /// What the caller is at the place that the path names.
+    pub standing: Standing,
     /// `Content-Type`.
     pub content_type: Option<String>,
     /// The body, or why it could not be read; judged only when the addressed record is known to exist (O2).
@@ -43,6 +43,16 @@ pub struct Call {
     pub origin: Origin,
     /// Deadline and accounting.
     pub ctx: Context,
+}
+
+impl Call {
+    /// The project card; none outside of projects.
+    pub fn card(&self) -> Option<&Arc<ProjectCard>> {
+        match &self.standing {
+            Standing::Project(card) => Some(card),
+            Standing::Person | Standing::Workspace(_) => None,
+        }
+    }
 }
 
 /// Where a request came from, for the audit log.
@@ -74,11 +84,6 @@ impl Job {
         Self { runner, call, touched: Arc::default(), turn: Arc::default(), parsed: None, condition: None }
     }
 
-    /// The same call for work beside it, which may take longer than the call.
-    pub(super) fn aside(&self) -> Self {
-        self.reading_as(self.call.operation, self.call.parameters.clone())
-    }
-
     /// The caller as the audit log names it. Keys and tokens act, so the person is never there themselves.
     pub fn actor(&self) -> AuditActor {
         let (user, origin) = (&self.call.caller.user, &self.call.origin);
@@ -101,9 +106,9 @@ impl Job {
     }
 
     /// Another resource of the plan, whose records this one names.
-    pub(super) fn resource_named(&self, name: &str) -> Result<&Resource, Refusal> {
-        let resource = self.runner.plan.resource(name);
-        resource.ok_or_else(|| Refusal::internal(format!("no {name} in the plan")))
+    pub(super) fn resource_named(&self, known: Known) -> Result<&Resource, Refusal> {
+        let resource = self.runner.plan.known(known);
+        resource.ok_or_else(|| Refusal::internal(format!("no {} in the plan", known.name())))
     }
 
     /// The mode in which the workspace manages its types.
@@ -123,8 +128,13 @@ impl Job {
         self.variable("slug").unwrap_or_default()
     }
 
-    pub(super) fn card(&self) -> Result<&Arc<ProjectCard>, Refusal> {
-        self.call.card.as_ref().ok_or_else(|| Refusal::internal("a project operation without a card"))
+    /// Id of the workspace, under which the own store keeps what belongs to it.
+    pub(super) async fn workspace_id(&self) -> Result<Uuid, Refusal> {
+        let (call, access) = (&self.call, &self.runner.access);
+        match call.card() {
+            Some(card) => Ok(card.workspace_id),
+            None => access.workspace_id(&call.caller, self.slug(), &call.ctx).await,
+        }
     }
 
     /// Id of the addressed record.
@@ -134,8 +144,12 @@ impl Job {
     }
 
     pub(super) fn audience(&self) -> Result<Audience, Refusal> {
-        let role = self.card()?.require_member()?;
-        Ok(if role.is_above_guest() { Audience::Members } else { Audience::Guests })
+        let above_guests = match &self.call.standing {
+            Standing::Project(card) => card.require_member()?.is_above_guest(),
+            Standing::Workspace(role) => *role != WorkspaceRole::Guest,
+            Standing::Person => return Err(Refusal::internal("what one person sees is not kept for others")),
+        };
+        Ok(if above_guests { Audience::Members } else { Audience::Guests })
     }
 
     /// v1 path of a resource's collection below the same variables.
@@ -150,7 +164,7 @@ impl Job {
         self.fill(template, Some(&id.to_string()))
     }
 
-    fn fill(&self, template: Option<&PathTemplate>, pk: Option<&str>) -> Result<String, Refusal> {
+    pub(super) fn fill(&self, template: Option<&PathTemplate>, pk: Option<&str>) -> Result<String, Refusal> {
         let value_of = |name: &str| if name == "pk" { pk } else { self.variable(name) };
         let path = template.and_then(|template| template.fill(value_of));
         path.ok_or_else(|| Refusal::internal(format!("{} has no v1 path", self.operation().id)))
@@ -162,7 +176,7 @@ impl Job {
     }
 
     pub(super) fn place_at(&self, path: String) -> Result<Place, Refusal> {
-        let project = self.call.card.as_ref().map_or(Uuid::nil(), |card| card.id);
+        let project = self.call.card().map_or(Uuid::nil(), |card| card.id);
         Ok(Place { workspace: self.slug().into(), project, path: path.into() })
     }
 

@@ -2,9 +2,11 @@
 
 use super::collection::Collection;
 use super::job::Job;
-use crate::plan::Resource;
+use super::write::same_record;
+use crate::plan::{ReadOneBy, Resource};
 use crate::refusal::Refusal;
 use crate::translate::Held;
+use crate::v1::V1Request;
 use crate::v2::{Reply, query};
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,17 +14,60 @@ use uuid::Uuid;
 
 /// Reads the complete collection; filters, orders and pages it here, because v1 does none of it (traps 47, 48).
 pub(super) async fn list(job: &Job) -> Result<Reply, Refusal> {
-    let call =
-        query::read_list(job.operation(), job.resource(), &job.call.parameters, job.runner.settings.strict_query)?;
-    let loaded = job.load(job.resource()).await?;
-    job.page_of(loaded.thing, call).await
+    let strict = job.runner.settings.strict_query;
+    let call = match query::read_list(job.operation(), job.resource(), &job.call.parameters, strict) {
+        Ok(call) => call,
+        // What must be there and is missing is told before a bad query (O2); the list is not worth a call then.
+        Err(refusal) => return Err(job.hold_required().await.err().unwrap_or(refusal)),
+    };
+    let (required, loaded) = tokio::join!(job.hold_required(), job.load(job.resource()));
+    required?;
+    job.page_of(loaded?.thing, call).await
 }
 
-/// Finds one record in the collection.
+/// Shows one record.
 pub(super) async fn one(job: &Job) -> Result<Reply, Refusal> {
-    let held = find(job, job.resource(), job.pk()?).await?.ok_or_else(Refusal::not_found)?;
+    let held = addressed(job).await?;
     query::read_single(job.operation(), &job.call.parameters)?;
     Ok(job.record_reply(held.record.json.clone()))
+}
+
+/// The record that the path names, read side by side with what must be there for it.
+pub(super) async fn addressed(job: &Job) -> Result<Arc<Held>, Refusal> {
+    let (required, held) = tokio::join!(job.hold_required(), read(job));
+    required?;
+    held
+}
+
+async fn read(job: &Job) -> Result<Arc<Held>, Refusal> {
+    let (resource, id) = (job.resource(), job.pk()?);
+    let v1 = resource.v1.as_ref().ok_or_else(|| Refusal::internal("a read without v1"))?;
+    if v1.one == ReadOneBy::Record {
+        return read_alone(job, id).await.map(Arc::new);
+    }
+    if let Some(held) = find(job, resource, id).await? {
+        return Ok(held);
+    }
+    let further = job.find_further(resource, id).await?;
+    further.map(Arc::new).ok_or_else(Refusal::not_found)
+}
+
+/// The record at its own path, as it is now.
+async fn read_alone(job: &Job, id: Uuid) -> Result<Held, Refusal> {
+    let path = job.record_path(job.resource(), id)?;
+    let answer = job.ask_project(V1Request::get(path, ""), Some(id)).await;
+    let answer = answer.map_err(|refusal| job.after_refused_read(refusal))?;
+    match answer.status {
+        200 => {
+            let held = job.translate_record(job.resource(), &answer.body).await?;
+            same_record(held.record.id, id)?;
+            Ok(held)
+        }
+        // Also for a comment of another work item (`comments_get_through_other_item`).
+        404 => Err(Refusal::not_found()),
+        403 => Err(job.after_refused_read(Refusal::not_found())),
+        status => Err(Refusal::upstream("The record could not be read.", format!("status {status}"))),
+    }
 }
 
 /// The record `id`, from what is kept or, when it is not there, from a fresh read: "not found" is never said

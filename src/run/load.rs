@@ -5,9 +5,10 @@ use super::job::Job;
 use super::runner::Runner;
 use super::shelf::Loaded;
 use super::v1_faults::{bad_data, refused_read};
+use crate::access::Standing;
 use crate::context::Context;
 use crate::heavy::Input;
-use crate::plan::{Keep, Resource, Rows};
+use crate::plan::{Resource, Rows};
 use crate::refusal::Refusal;
 use crate::store::{OverlayValue, Overlays};
 use crate::translate::{Fault, Held, ReadShape, incoming};
@@ -64,14 +65,19 @@ impl Job {
     fn reading(&self, resource: &Resource) -> impl Future<Output = Result<Collection, Refusal>> + Send + use<> {
         let runner = Arc::clone(&self.runner);
         let (key, ctx) = (self.key().clone(), self.shared_ctx());
-        let card = self.call.card.clone();
+        let (standing, caller, slug) =
+            (self.call.standing.clone(), self.call.caller.clone(), self.slug().to_owned());
         let (index, path) = (self.index_of(resource), self.collection_path(resource));
         async move {
             let (index, path) = (index?, path?);
             let resource = &runner.plan.resources[index];
             let v1 = resource.v1.as_ref().ok_or_else(|| Refusal::internal("a read without v1"))?;
             let pages = runner.client.read_all(&key, &path, &v1.list_query, &ctx).await.map_err(refused_read)?;
-            let workspace = card.map_or(Uuid::nil(), |card| card.workspace_id);
+            let workspace = match standing {
+                Standing::Project(card) => card.workspace_id,
+                _ if resource.keeps_values() => runner.access.workspace_id(&caller, &slug, &ctx).await?,
+                _ => Uuid::nil(),
+            };
             let mut rows = translated(&runner, index, v1.rows, pages, &ctx).await?;
             let shape = &runner.shapes[index];
             let ids: Vec<Uuid> = rows.iter().map(|held| held.record.id).collect();
@@ -85,6 +91,28 @@ impl Job {
         }
     }
 
+    /// The record `id` in the second list of its resource, which is read anew each time. v1 answers 404 for the own path
+    /// of an archived module (`modules_archived_get`) and lists it apart (`modules_archived_list`; O59).
+    pub(super) async fn find_further(&self, resource: &Resource, id: Uuid) -> Result<Option<Held>, Refusal> {
+        let Some((v1, template)) = resource.v1.as_ref().and_then(|v1| Some((v1, v1.also_in.as_ref()?))) else {
+            return Ok(None);
+        };
+        let path = self.fill(Some(template), None)?;
+        let pages = self.runner.client.read_all(self.key(), &path, &v1.list_query, &self.call.ctx).await?;
+        let wanted = id.to_string();
+        for page in &pages {
+            for row in incoming::rows(v1.rows, page).map_err(|fault| bad_data(&fault))? {
+                if row.get().contains(&wanted) {
+                    let held = self.translate_record(resource, row.get().as_bytes()).await?;
+                    if held.record.id == id {
+                        return Ok(Some(held));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
     /// Where the plan has the resource, and the runner its shape.
     fn index_of(&self, resource: &Resource) -> Result<usize, Refusal> {
         let index = self.runner.plan.resources.iter().position(|known| known.name == resource.name);
@@ -93,7 +121,7 @@ impl Job {
 
     /// A read that v1 refuses although the card allows it: the card is out of date.
     pub(super) fn after_refused_read(&self, refusal: Refusal) -> Refusal {
-        match (&refusal, &self.call.card) {
+        match (&refusal, self.call.card()) {
             (Refusal::Unauthorized { .. }, _) => self.runner.access.forget_identity(self.key().id()),
             (Refusal::NotFound { .. } | Refusal::Forbidden { .. }, Some(card)) => {
                 self.runner.access.forget_project(card.id);
@@ -107,7 +135,7 @@ impl Job {
     pub(super) async fn translate_record(&self, resource: &Resource, row: &[u8]) -> Result<Held, Refusal> {
         let text: Arc<str> = std::str::from_utf8(row).map_err(|fault| bad_data(&Fault(fault.to_string())))?.into();
         let index = self.index_of(resource)?;
-        let workspace = self.call.card.as_ref().map_or(Uuid::nil(), |card| card.workspace_id);
+        let workspace = if resource.keeps_values() { self.workspace_id().await? } else { Uuid::nil() };
         let read = async |overlay: Vec<OverlayValue>| {
             let (runner, text) = (Arc::clone(&self.runner), Arc::clone(&text));
             let read = move || runner.shapes[index].read(&text, &overlay);
@@ -130,7 +158,7 @@ pub(super) async fn overlays_of(
     workspace: Uuid,
     records: &[Uuid],
 ) -> Result<Overlays, Refusal> {
-    if records.is_empty() || resource.fields.iter().all(|field| field.keep == Keep::V1) {
+    if records.is_empty() || !resource.keeps_values() {
         return Ok(Overlays::new());
     }
     Ok(store.overlay_of_records(workspace, &resource.name, records).await?)

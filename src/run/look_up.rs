@@ -7,9 +7,10 @@
 //!
 //! May use: what `run` may use.
 
+use super::in_project::InProject;
 use super::items::fields::{Newest, newest};
 use super::job::Job;
-use crate::plan::{Answer, Method, OwnRecords, Source, Special, Step};
+use crate::plan::{Answer, Known, Method, OwnRecords, Source, Special, Step};
 use crate::refusal::Refusal;
 use crate::translate::comments;
 use crate::v2::body::Given;
@@ -62,9 +63,9 @@ impl Job {
         let sanitised = self.heavily(self.body_size(), || comments::sanitise(given)).await?;
         let Ok(given) = sanitised else { return Ok(Looked::Absent) };
         let made = began - SKEW..=until + SKEW;
-        let found = match self.resource().name.as_str() {
-            "work_items" => self.new_items(&given, began).await?,
-            _ => self.new_records(&given).await?,
+        let found = match self.in_project().filter(|_| self.resource().is(Known::WorkItems)) {
+            Some(within) => within.new_items(&given, began).await?,
+            None => self.new_records(&given).await?,
         };
         let candidates: Vec<Candidate> = found
             .into_iter()
@@ -106,30 +107,19 @@ impl Job {
 
     async fn look_at_verb(&self) -> Result<Looked, Refusal> {
         let archives = self.operation().step == Step::Special(Special::WorkItemArchive);
-        if !archives {
-            return Ok(Looked::Absent);
-        }
-        match self.read_item(self.pk()?).await {
+        let Some(within) = self.in_project().filter(|_| archives) else { return Ok(Looked::Absent) };
+        match within.read_item(self.pk()?).await {
             Ok(_) => Ok(Looked::Absent),
             Err(Refusal::NotFound { .. }) => Ok(Looked::NotKnown),
             Err(refusal) => Err(refusal),
         }
     }
 
-    async fn new_items(&self, given: &Given, began: Micros) -> Result<Vec<Candidate>, Refusal> {
-        let name = given.get("name").and_then(Value::as_str).unwrap_or_default().trim();
-        let me = self.call.caller.user.id;
-        let mine = |item: &Newest| item.created_by == Some(me) && item.name.trim() == name;
-        let items = newest(self, began - SKEW).await?;
-        let candidate = |item: Newest| Candidate { id: item.id, created_at: Some(item.created_at) };
-        Ok(items.into_iter().filter(mine).map(candidate).collect())
-    }
-
     /// Records of the list at this path that show what was sent.
     async fn new_records(&self, given: &Given) -> Result<Vec<Candidate>, Refusal> {
         let list = self.sibling(Answer::Page, "").ok_or_else(|| Refusal::internal("no list to look in"))?;
         let v1 = self.resource().v1.as_ref().is_some_and(|v1| v1.collection.is_some());
-        if v1 && self.resource().name != "work_item_comments" {
+        if v1 && !self.resource().reads_alone() {
             self.load_since(self.resource(), Instant::now()).await?;
         }
         let mut found = Vec::new();
@@ -171,6 +161,17 @@ impl Job {
             Err(Refusal::NotFound { .. }) => Ok(None),
             Err(refusal) => Err(refusal),
         }
+    }
+}
+
+impl InProject<'_> {
+    async fn new_items(&self, given: &Given, began: Micros) -> Result<Vec<Candidate>, Refusal> {
+        let name = given.get("name").and_then(Value::as_str).unwrap_or_default().trim();
+        let me = self.call.caller.user.id;
+        let mine = |item: &Newest| item.created_by == Some(me) && item.name.trim() == name;
+        let items = newest(self, began - SKEW).await?;
+        let candidate = |item: Newest| Candidate { id: item.id, created_at: Some(item.created_at) };
+        Ok(items.into_iter().filter(mine).map(candidate).collect())
     }
 }
 

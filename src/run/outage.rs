@@ -7,11 +7,12 @@
 //! (`access::remembered`). Writes never look at older data. May use: what `run` may use.
 
 use super::answers::{Matter, Question, Shown};
+use super::in_project::InProject;
 use super::job::Job;
 use super::runner::Runner;
 use crate::context::Note;
 use crate::index::{Index, Scope};
-use crate::plan::Source;
+use crate::plan::{Known, Source};
 use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
 use crate::v1::{V1Error, V1Request, V1Response};
@@ -106,7 +107,7 @@ impl Job {
         request: V1Request,
         record: Option<Uuid>,
     ) -> Result<V1Response, Refusal> {
-        let (shown, about) = (Shown::Class(self.audience()?), self.about(record)?);
+        let (shown, about) = (Shown::Class(self.audience()?), self.about(record));
         self.ask_kept(shown, request, move |answer| is_of(record, answer).then_some(about)).await
     }
 
@@ -123,32 +124,11 @@ impl Job {
         self.or_older(older, Box::pin(self.ask_and_keep(&question, request, about))).await
     }
 
-    /// The record of the work item `id`: v1's answer, or in trouble whatever was read last, its row of the index or
-    /// v1's last answer.
-    ///
-    /// # Errors
-    /// As `Client::ask`.
-    pub(super) async fn ask_item(&self, request: V1Request, id: Uuid) -> Result<Seen, Refusal> {
-        let (question, about) = (Question::new(Shown::Class(self.audience()?), &request), self.about(Some(id))?);
-        let scope = self.index_scope()?;
-        let older = || {
-            let answer = self.runner.answers.kept(&question);
-            match (answer, self.older_index(&scope)) {
-                // What the newer one does not show is not there to be shown, although it may be on v1.
-                (Some((_, read_at)), Some((index, newer))) if newer > read_at => Some((index, newer)),
-                (Some((answer, read_at)), _) => return Some((Seen::Answer(answer), read_at)),
-                (None, index) => index,
-            }
-            .and_then(|(index, read_at)| Some((Seen::Row(Box::new(index.get(id)?)), read_at)))
-        };
-        let asking = self.ask_and_keep(&question, request, move |answer| is_of(Some(id), answer).then_some(about));
-        self.or_older(older, Box::pin(async { asking.await.map(Seen::Answer) })).await
-    }
-
-    fn about(&self, record: Option<Uuid>) -> Result<Vec<Matter>, Refusal> {
-        let project = self.card()?.id;
-        let matter = record.map_or(Matter::Pages(project), Matter::Record);
-        Ok(vec![matter, Matter::Project(project), Matter::Workspace(self.slug().into())])
+    fn about(&self, record: Option<Uuid>) -> Vec<Matter> {
+        let project = self.call.card().map(|card| card.id);
+        let matter = record.map(Matter::Record).or(project.map(Matter::Pages));
+        let around = [project.map(Matter::Project), Some(Matter::Workspace(self.slug().into()))];
+        matter.into_iter().chain(around.into_iter().flatten()).collect()
     }
 
     async fn ask_and_keep(
@@ -175,6 +155,66 @@ impl Job {
         runner.answers.read(question, asking, about).await
     }
 
+    /// What a write of this operation can change in what is kept for a time of trouble, beside what it carries
+    /// over itself.
+    fn can_change(&self) -> Vec<Matter> {
+        let Some(project) = self.call.card().map(|card| card.id) else { return Vec::new() };
+        let (resource, pk) = (self.resource(), self.pk().ok());
+        if resource.source != Source::V1 {
+            return Vec::new();
+        }
+        let item = resource.is(Known::WorkItems);
+        match pk {
+            // What is deleted may take others with it.
+            _ if self.operation().method == crate::plan::Method::Delete => vec![Matter::Project(project)],
+            Some(id) if item => vec![Matter::Pages(project), Matter::Record(id)],
+            None if item => vec![Matter::Pages(project)],
+            // Nothing but itself shows a record that is read alone.
+            pk if resource.reads_alone() => pk.map(Matter::Record).into_iter().collect(),
+            _ => vec![Matter::Project(project)],
+        }
+    }
+
+    /// To be called before the write is begun; what is returned is called with its outcome.
+    pub(super) fn voiding<T>(&self) -> impl FnOnce(&Result<T, Refusal>) + use<T> {
+        let (runner, touched, matters) = (Arc::clone(&self.runner), Arc::clone(&self.touched), self.can_change());
+        let project = self.call.card().map(|card| card.id);
+        move |outcome| {
+            if !touched.load(Ordering::SeqCst) {
+                return;
+            }
+            matters.into_iter().for_each(|matter| runner.answers.written(matter));
+            // Nobody knows what v1 did, so nothing of the project is vouched for.
+            if let (Err(_), Some(project)) = (outcome, project) {
+                runner.answers.written(Matter::Project(project));
+            }
+        }
+    }
+}
+
+impl InProject<'_> {
+    /// The record of the work item `id`: v1's answer, or in trouble whatever was read last, its row of the index or
+    /// v1's last answer.
+    ///
+    /// # Errors
+    /// As `Client::ask`.
+    pub(super) async fn ask_item(&self, request: V1Request, id: Uuid) -> Result<Seen, Refusal> {
+        let (question, about) = (Question::new(Shown::Class(self.audience()?), &request), self.about(Some(id)));
+        let scope = self.index_scope()?;
+        let older = || {
+            let answer = self.runner.answers.kept(&question);
+            match (answer, self.older_index(&scope)) {
+                // What the newer one does not show is not there to be shown, although it may be on v1.
+                (Some((_, read_at)), Some((index, newer))) if newer > read_at => Some((index, newer)),
+                (Some((answer, read_at)), _) => return Some((Seen::Answer(answer), read_at)),
+                (None, index) => index,
+            }
+            .and_then(|(index, read_at)| Some((Seen::Row(Box::new(index.get(id)?)), read_at)))
+        };
+        let asking = self.ask_and_keep(&question, request, move |answer| is_of(Some(id), answer).then_some(about));
+        self.or_older(older, Box::pin(async { asking.await.map(Seen::Answer) })).await
+    }
+
     /// The item that `find` finds in the index, for a time of trouble; none says nothing about v1.
     pub(super) async fn item_in_outage(
         &self,
@@ -189,41 +229,6 @@ impl Job {
         self.call.ctx.meter.outlasted(read_at);
         self.call.ctx.meter.note(Note::Index);
         Ok(Some(item))
-    }
-
-    /// What a write of this operation can change in what is kept for a time of trouble, beside what it carries
-    /// over itself.
-    fn can_change(&self) -> Vec<Matter> {
-        let Some(project) = self.call.card.as_ref().map(|card| card.id) else { return Vec::new() };
-        let (resource, pk) = (self.resource(), self.pk().ok());
-        if resource.source != Source::V1 {
-            return Vec::new();
-        }
-        match (resource.name.as_str(), pk) {
-            // What is deleted may take others with it.
-            _ if self.operation().method == crate::plan::Method::Delete => vec![Matter::Project(project)],
-            ("work_items", Some(id)) => vec![Matter::Pages(project), Matter::Record(id)],
-            ("work_items", None) => vec![Matter::Pages(project)],
-            ("work_item_comments", Some(id)) => vec![Matter::Record(id)],
-            ("work_item_comments", None) => Vec::new(),
-            _ => vec![Matter::Project(project)],
-        }
-    }
-
-    /// To be called before the write is begun; what is returned is called with its outcome.
-    pub(super) fn voiding<T>(&self) -> impl FnOnce(&Result<T, Refusal>) + use<T> {
-        let (runner, touched, matters) = (Arc::clone(&self.runner), Arc::clone(&self.touched), self.can_change());
-        let project = self.call.card.as_ref().map(|card| card.id);
-        move |outcome| {
-            if !touched.load(Ordering::SeqCst) {
-                return;
-            }
-            matters.into_iter().for_each(|matter| runner.answers.written(matter));
-            // Nobody knows what v1 did, so nothing of the project is vouched for.
-            if let (Err(_), Some(project)) = (outcome, project) {
-                runner.answers.written(Matter::Project(project));
-            }
-        }
     }
 }
 

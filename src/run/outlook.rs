@@ -3,7 +3,7 @@
 //! May use: what `run` may use.
 
 use crate::index::{Columns, Needs};
-use crate::plan::{Operation, Plan, Resource};
+use crate::plan::{Known, Operation, Plan, Resource};
 use crate::run::items::{lookup, page};
 use crate::v2::query::ListCall;
 
@@ -34,7 +34,7 @@ pub fn item_needs(resource: &Resource, call: &ListCall) -> Needs {
 /// The operation that declares what another can expand: the archive verbs of work items declare nothing but
 /// honour what a retrieve does (O25).
 pub fn expanding<'p>(plan: &'p Plan, operation: &'p Operation) -> &'p Operation {
-    let of_items = plan.resource_of(operation).name == "work_items";
+    let of_items = plan.resource_of(operation).is(Known::WorkItems);
     let retrieve = plan.operation("work_items_retrieve").filter(|_| of_items && operation.expand.is_empty());
     retrieve.unwrap_or(operation)
 }

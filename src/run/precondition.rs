@@ -8,9 +8,10 @@
 //!
 //! May use: what `run` may use.
 
+use super::in_project::InProject;
 use super::items::fields::{Looking, recorded};
 use super::job::{Call, Job};
-use crate::plan::{Source, Special, Step};
+use crate::plan::{Known, Source, Special, Step};
 use crate::refusal::Refusal;
 use crate::store::{ItemValues, ProjectItems};
 use crate::translate::work_items::{Item, version_text};
@@ -68,7 +69,7 @@ impl Job {
             variables: call.variables.clone(),
             parameters,
             caller: call.caller.clone(),
-            card: call.card.clone(),
+            standing: call.standing.clone(),
             content_type: None,
             body: Ok(Bytes::new()),
             origin: call.origin.clone(),
@@ -79,16 +80,19 @@ impl Job {
 
     /// The version that this read's record has at v1 now, past everything that is kept.
     async fn version_now(self) -> Result<Option<String>, Refusal> {
-        if self.resource().name == "work_items" {
-            return self.item_version_now().await;
+        if let Some(within) = self.in_project().filter(|_| self.resource().is(Known::WorkItems)) {
+            return within.item_version_now().await;
         }
-        let collection = self.resource().v1.as_ref().is_some_and(|v1| v1.collection.is_some());
-        if collection && self.resource().name != "work_item_comments" {
+        let resource = self.resource();
+        let collection = resource.v1.as_ref().is_some_and(|v1| v1.collection.is_some());
+        if collection && !resource.reads_alone() {
             self.load_since(self.resource(), Instant::now()).await?;
         }
         Ok(Box::pin(self.carried_out()).await?.version)
     }
+}
 
+impl InProject<'_> {
     async fn item_version_now(&self) -> Result<Option<String>, Refusal> {
         let item = self.read_item(self.pk()?).await?;
         let recorded = recorded(self, std::slice::from_ref(&item), Looking::Read).await?;
@@ -111,7 +115,7 @@ impl Job {
         recorded: &ProjectItems,
         values: &ItemValues,
     ) -> Result<Option<String>, Refusal> {
-        let Some(text) = version_text(item, &self.card()?.identifier) else { return Ok(None) };
+        let Some(text) = version_text(item, &self.card.identifier) else { return Ok(None) };
         let values: BTreeMap<&Uuid, Vec<_>> = values
             .iter()
             .map(|(property, elements)| (property, elements.iter().map(|one| (&one.value, one.option)).collect()))

@@ -3,6 +3,7 @@
 use super::job::Job;
 use super::shelf::Loaded;
 use super::v1_faults::bad_data;
+use crate::plan::Known;
 use crate::refusal::Refusal;
 use crate::translate::Fault;
 use crate::translate::members::{self, Person};
@@ -20,8 +21,7 @@ impl Job {
 
     /// The same, as a read shows it that began after `since`.
     async fn load_people(&self, since: Option<Instant>) -> Result<Loaded<Vec<Person>>, Refusal> {
-        let resource = self.runner.plan.resource("project_members");
-        let resource = resource.ok_or_else(|| Refusal::internal("no project roster in the plan"))?;
+        let resource = self.resource_named(Known::ProjectMembers)?;
         let place = self.place_of(resource)?;
         let read = || {
             let (runner, key, ctx) = (Arc::clone(&self.runner), self.key().clone(), self.shared_ctx());

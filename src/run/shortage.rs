@@ -4,10 +4,12 @@
 //! Only what is there is taken from older data; whether something is missing is still asked of v1, and so is
 //! everything about access. Writes never look at it. May use: what `run` may use.
 
+use super::in_project::InProject;
 use super::job::Job;
 use super::shelf::{Loaded, Place, Shelf};
 use crate::context::{Note, Priority};
 use crate::index::{Index, Scope};
+use crate::plan::Known;
 use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
 use crate::v1::V1Key;
@@ -83,10 +85,12 @@ impl Job {
         self.uses(loaded.read_at, asked, settings.collection_ttl);
         Ok(loaded)
     }
+}
 
+impl InProject<'_> {
     /// The index of this call's project: fresh, or older while v1's quota is short.
     pub(super) async fn index(&self, scope: &Scope) -> Result<Arc<Index>, Refusal> {
-        self.runner.learn_identifier(self.slug(), self.card()?);
+        self.runner.learn_identifier(self.slug(), self.card);
         let (indexes, ctx) = (&self.runner.indexes, &self.call.ctx);
         let key = self.index_key(scope).await;
         if self.is_short_for(&key)
@@ -155,7 +159,7 @@ impl Job {
 
     /// Labels that still exist: an item keeps the id of a deleted one until its next change (trap 56).
     pub(super) async fn live_labels(&self) -> Result<HashSet<Uuid>, Refusal> {
-        let labels = self.load(self.resource_named("labels")?).await?.thing;
+        let labels = self.load(self.resource_named(Known::Labels)?).await?.thing;
         Ok(labels.rows().iter().map(|held| held.record.id).collect())
     }
 

@@ -70,7 +70,7 @@ impl Job {
 
     /// Names are taken in the order of their texts, so what spans records (`0`) comes before records (`1`).
     fn name_of(&self, what: &TurnOf) -> String {
-        let place = match &self.call.card {
+        let place = match self.call.card() {
             Some(card) => card.id.to_string(),
             None => self.slug().to_owned(),
         };

@@ -4,7 +4,7 @@ use super::create::{finish, refused_field};
 use super::job::Job;
 use super::members::Members;
 use super::shelf::{Loaded, Write};
-use super::{Collection, checks};
+use super::{Collection, checks, rules};
 use crate::plan::{Resource, WriteKind};
 use crate::refusal::Refusal;
 use crate::translate::Held;
@@ -17,13 +17,28 @@ use uuid::Uuid;
 
 /// Finds the record, validates, writes, compares, keeps the overlay.
 pub(super) async fn update(job: &Job) -> Result<Reply, Refusal> {
-    let (mut write, mut stored) = begin(job).await?;
+    let (write, stored, given) = begin_valid(job).await?;
+    update_given(job, write, &stored, &given).await
+}
+
+/// Begins the write of a body that is valid and breaks no declared rule, to a record that is there.
+pub(super) async fn begin_valid(job: &Job) -> Result<(Write<'_, Collection>, Arc<Held>, Given), Refusal> {
+    job.hold_required().await?;
+    let (resource, (mut write, mut stored)) = (job.resource(), begin(job).await?);
     let given = job.given()?;
+    checks::limits_of_v1(job.operation(), &given)?;
     checks::references(job, &given, Some(stored.record.id)).await?;
-    if checks::needs_stored_dates(job.resource(), &given) {
+    let unique = rules::names_unique(resource, &given);
+    let flagged =
+        resource.exclusive.as_ref().is_some_and(|rule| given.contains_key(&resource.fields[rule.field].name));
+    // What other records have, or the record itself has beside what is sent, must be known as of now.
+    if unique || flagged || checks::needs_stored_dates(resource, &given) {
         stored = refresh(job, &mut write, stored.record.id).await?;
     }
-    update_given(job, write, &stored, &given).await
+    if let Some(all) = write.before() {
+        rules::is_unique(resource, &all.thing, &given, Some(stored.record.id))?;
+    }
+    Ok((write, stored, given))
 }
 
 /// The write itself, for members that were checked.

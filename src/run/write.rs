@@ -4,7 +4,7 @@ use super::find_out;
 use super::job::Job;
 use super::members::{Members, answer_of, id_of, json, members};
 use super::writing::Sending;
-use crate::plan::{Keep, Resource, WriteKind};
+use crate::plan::{Keep, Known, Resource, WriteKind};
 use crate::refusal::Refusal;
 use crate::store::OverlayValue;
 use crate::translate::outgoing::Outgoing;
@@ -185,7 +185,7 @@ impl Job {
     pub(super) async fn refused(&self, resource: &Resource, on: WriteKind, answer: &V1Response) -> Refusal {
         let refusal = refusal::of_write(resource, on, answer);
         let Refusal::Forbidden { .. } = refusal else { return refusal };
-        let Some(card) = &self.call.card else { return refusal };
+        let Some(card) = self.call.card() else { return refusal };
         self.runner.access.forget_project(card.id);
         match self.runner.access.project(&self.call.caller, self.slug(), card.id, &self.call.ctx).await {
             Ok(card) => card.require_member().err().unwrap_or(refusal),
@@ -212,7 +212,7 @@ impl Job {
         if values.is_empty() && taken.is_empty() {
             return Ok(());
         }
-        let workspace = self.card()?.workspace_id;
+        let workspace = self.workspace_id().await?;
         if !values.is_empty() {
             self.runner.store.put_overlay(workspace, &resource.name, id, &values).await?;
         }
@@ -250,12 +250,10 @@ pub(super) fn partly_done(done: String) -> impl Fn(Refusal) -> Refusal {
     }
 }
 
-/// Resources whose update v1 answers without the id (trap 20, `modules_patch_name`).
-const NAMELESS: [&str; 1] = ["modules"];
-
 /// Whether v1's answer to an update is about the record `id`.
 fn is_of(resource: &Resource, shown: &Members, id: Uuid) -> bool {
-    let nameless = !shown.contains_key("id") && NAMELESS.contains(&resource.name.as_str());
+    // v1 answers the update of a module without its id (trap 20, `modules_patch_name`).
+    let nameless = !shown.contains_key("id") && resource.is(Known::Modules);
     nameless || id_of(shown).is_ok_and(|shown| shown == id)
 }
 

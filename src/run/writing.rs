@@ -77,7 +77,7 @@ impl Job {
 
     /// The project of a write that goes to v1.
     fn v1_project(&self) -> Option<Uuid> {
-        let project = self.call.card.as_ref().map(|card| card.id);
+        let project = self.call.card().map(|card| card.id);
         project.filter(|_| self.resource().source == Source::V1)
     }
 
@@ -96,7 +96,7 @@ impl Job {
     /// invites to repeat it.
     async fn told_step(self) -> Result<Reply, Refusal> {
         let (touched, runner) = (Arc::clone(&self.touched), Arc::clone(&self.runner));
-        let project = self.call.card.as_ref().map(|card| card.id);
+        let project = self.call.card().map(|card| card.id);
         let outcome = self.step().await;
         outcome.map_err(|refusal| {
             if touched.load(Ordering::SeqCst) {

@@ -1,7 +1,7 @@
 //! Bodies to write with: one that must be refused, and the smallest that does something.
 
 use super::place::Place;
-use crate::plan::{BodyRule, Input, Kind, Operation, ValueType};
+use crate::plan::{BodyRule, Input, Kind, Operation, OwnRecords, Resource, ValueType};
 use serde_json::{Map, Value, json};
 
 /// Members that a change may be seen by, the first one an operation takes.
@@ -18,11 +18,11 @@ pub(super) fn wrong(members: &[Input]) -> Option<Value> {
 }
 
 /// A body for a success; none when the operation takes none.
-pub(super) fn right(place: &Place, operation: &Operation, resource: &str) -> Option<Value> {
+pub(super) fn right(place: &Place, operation: &Operation, resource: &Resource) -> Option<Value> {
     let BodyRule::Members(members) = &operation.body else { return None };
     let name = format!("causeway verify {}", &uuid::Uuid::new_v4().simple().to_string()[..12]);
     let project = place.project.clone().unwrap_or_default();
-    if resource == "work_item_property_contexts" {
+    if resource.records == Some(OwnRecords::Contexts) {
         let scope = json!({ "project_ids": [project] });
         let new = json!({ "name": name, "project_ids": [project], "applies_to_all_work_item_types": true });
         return Some(if operation.path.variables().any(|known| known == "pk") { scope } else { new });

@@ -2,7 +2,7 @@
 
 use super::client::Gateway;
 use super::report::{Finding, Wanted};
-use crate::plan::{Operation, Plan, Surface};
+use crate::plan::{Known, Operation, Plan, Surface};
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -56,7 +56,7 @@ impl Place {
         if let Some(id) = row["id"].as_str() {
             self.records.insert(resource.to_owned(), id.to_owned());
         }
-        if resource == "work_items" {
+        if resource == Known::WorkItems.name() {
             self.identifier = human_key(row);
         }
     }
@@ -107,7 +107,7 @@ impl Place {
             "project_id" => self.project.as_deref(),
             "identifier" => self.identifier.as_deref(),
             "pk" => record(&plan.resource_of(operation).name),
-            "work_item_id" => record("work_items"),
+            "work_item_id" => record(Known::WorkItems.name()),
             "property_id" => record(&format!("{surface}_work_item_properties")),
             "type_id" => record(&format!("{surface}_work_item_types")),
             _ => None,
@@ -132,9 +132,14 @@ fn human_key(row: &Value) -> Option<String> {
     }
 }
 
+/// v1's list of the projects of a workspace.
+pub(super) fn projects(slug: &str) -> String {
+    format!("/api/v1/workspaces/{slug}/projects/")
+}
+
 /// The first project of the workspace that the key belongs to, as v1 lists them.
 async fn own_project(gateway: &Gateway, slug: &str) -> Result<Option<String>, String> {
-    let page = gateway.send_patiently("GET", &format!("/api/v1/workspaces/{slug}/projects/"), None).await?;
+    let page = gateway.send_patiently("GET", &projects(slug), None).await?;
     let rows = page.json["results"].as_array().map(Vec::as_slice).unwrap_or_default();
     let own = rows.iter().find(|row| row["is_member"] == true || row["member_role"].is_number());
     Ok(own.and_then(|row| row["id"].as_str()).map(str::to_owned))

@@ -27,7 +27,7 @@ impl Throwaway {
             "cycle_view": true,
             "module_view": true,
         });
-        let path = format!("/api/v1/workspaces/{slug}/projects/");
+        let path = super::place::projects(slug);
         let made = gateway.send_patiently("POST", &path, Some(&body)).await?;
         match (made.status, made.json["id"].as_str()) {
             (201, Some(id)) => Ok(Self { id: id.to_owned(), path: format!("{path}{id}/") }),

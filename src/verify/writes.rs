@@ -9,7 +9,7 @@ use super::place::Place;
 use super::project::Throwaway;
 use super::report::{Checked, Finding, Report, Wanted};
 use super::{bodies, doors, reads};
-use crate::plan::{Answer as Form, BodyRule, Method, Operation, Plan, TypeMode};
+use crate::plan::{Answer as Form, BodyRule, Method, Operation, OwnRecords, Plan, Special, Step, TypeMode};
 use serde_json::{Value, json};
 
 /// Which round an operation belongs to.
@@ -64,10 +64,10 @@ pub(super) async fn verify(
 fn in_order(plan: &Plan, round: Round) -> Vec<&Operation> {
     let of_round = |operation: &&Operation| {
         let owned = plan.resource_of(operation).name.starts_with("workspace_work_item")
-            || plan.resource_of(operation).name == "work_item_property_contexts"
+            || plan.resource_of(operation).records == Some(OwnRecords::Contexts)
             || operation.mode == Some(TypeMode::Workspace)
             // They show what the others have done.
-            || plan.resource_of(operation).name == "audit_logs";
+            || matches!(operation.step, Step::Special(Special::AuditLogsList | Special::AuditLogsRetrieve));
         operation.id != SWITCH && owned == (round == Round::Workspace)
     };
     let mut operations: Vec<&Operation> = plan.operations.iter().filter(of_round).collect();
@@ -123,7 +123,7 @@ impl Work<'_> {
     async fn write(&mut self, operation: &Operation) -> Checked {
         let resource = &self.plan.resource_of(operation).name;
         let path = self.path(operation).await?;
-        let body = bodies::right(&self.place, operation, resource);
+        let body = bodies::right(&self.place, operation, self.plan.resource_of(operation));
         let method = operation.method.as_str();
         let answer = self.gateway.send_patiently(method, &path, body.as_ref()).await.map_err(Finding::Broken)?;
         doors::is_success(&answer, operation)?;

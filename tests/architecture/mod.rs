@@ -7,6 +7,7 @@
 
 mod circles;
 mod imports;
+mod names;
 
 use imports::{depth_of, imports, module_of, sources, sources_of_all};
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,7 +75,7 @@ const NAMES: [(&str, &str, &[&str]); 9] = [
     ("oauth", "v1", &["V1Key"]),
     ("oauth", "plan", &["scopes"]),
     // What would happen is read off the same checks, and nothing is carried out.
-    ("explain", "access", &["gate"]),
+    ("explain", "access", &["gate", "paths"]),
     ("explain", "index", &["SetNeeds"]),
     ("explain", "run", &["outlook"]),
     // The store records which deployment it belongs to.

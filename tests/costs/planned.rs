@@ -2,7 +2,7 @@
 
 use crate::costs::place::{PLAN, Place, operation};
 use causeway::explain::{ToldCall, explain};
-use causeway::plan::Operation;
+use causeway::plan::{Operation, Surface};
 use causeway::sandbox::JournalEntry;
 
 /// Whether a planned call, some variables perhaps unknown, is the one that was made.
@@ -39,7 +39,8 @@ pub fn hold(place: &Place, operation: &Operation, warm: bool) {
     let file = told.mapping.split(':').next().expect("a file");
     let text = std::fs::read_to_string(file).expect("the mapping file");
     let below = text.lines().skip(line - 1).take(2).collect::<Vec<_>>().join("\n");
-    assert_eq!(below, format!("[[operations]]\nid = \"{}\"", operation.id));
+    let surface = if operation.surface == Surface::Project { "project" } else { "workspace" };
+    assert_eq!(below.replace("{surface}", surface), format!("[[operations]]\nid = \"{}\"", operation.id));
     let mut made = place.gateway.sandbox().journal();
     let calls = if warm { &told.warm } else { &told.cold };
     let vain = take(calls, &mut made);

@@ -2,6 +2,9 @@
 //!
 //! May use: the public interface of the crate and `tests/support`.
 
+mod more;
+mod new_resource;
+
 use crate::support::gateway::{Gateway, WEB};
 use causeway::sandbox::Seed;
 use serde_json::json;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
 /// Functions the sound set names.
-const NAMED: [Special; 1] = [Special::LabelDelete];
+const NAMED: [Special; 1] = [Special::CycleCreate];
 
 /// `change.toml` of a case.
 #[derive(Deserialize)]

@@ -108,7 +108,16 @@ fn fields_know_who_keeps_them() {
     assert_eq!(field("labels", "sort_order").on_create, OnCreate::Patch);
     let cycles = plan.resource("cycles").expect("cycles");
     assert_eq!(field("cycles", "end_date").not_before, cycles.field_index("start_date"));
-    assert_eq!(operation(&plan, "labels_delete").step, Step::Special(Special::LabelDelete));
+    assert_eq!(operation(&plan, "cycles_create").step, Step::Special(Special::CycleCreate));
+    let labels = plan.resource("labels").expect("labels");
+    assert_eq!(operation(&plan, "labels_delete").detach_children, labels.field_index("parent_id"));
+}
+
+#[test]
+fn most_operations_are_plain_steps() {
+    let plan = plan();
+    let special = |operation: &&Operation| matches!(operation.step, Step::Special(_));
+    assert_eq!(plan.operations.iter().filter(special).count(), 22, "of 88");
 }
 
 #[test]

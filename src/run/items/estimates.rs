@@ -5,7 +5,7 @@
 
 use crate::plan::Rows;
 use crate::refusal::{FieldError, Refusal};
-use crate::run::job::Job;
+use crate::run::in_project::InProject;
 use crate::run::v1_faults::bad_data;
 use crate::translate::incoming;
 use crate::v2::body::Given;
@@ -30,7 +30,7 @@ struct Point {
 
 /// The point that `estimate_point_id` or `estimate` names, null included; none when neither was sent.
 pub(in crate::run) async fn resolve(
-    job: &Job,
+    job: &InProject<'_>,
     given: &Given,
 ) -> Result<Option<Result<Value, FieldError>>, Refusal> {
     let id = given.get("estimate_point_id");
@@ -42,7 +42,7 @@ pub(in crate::run) async fn resolve(
     if id.is_none() && value.is_none() {
         return Ok(None);
     }
-    let Some(estimate) = job.card()?.estimate else {
+    let Some(estimate) = job.card.estimate else {
         return Ok(Some(Err(FieldError::new(member, "this project has no active estimate"))));
     };
     match value {
@@ -52,7 +52,7 @@ pub(in crate::run) async fn resolve(
     }
 }
 
-async fn by_value(job: &Job, estimate: Uuid, value: &str) -> Result<Result<Value, FieldError>, Refusal> {
+async fn by_value(job: &InProject<'_>, estimate: Uuid, value: &str) -> Result<Result<Value, FieldError>, Refusal> {
     let wanted = value.trim().to_lowercase();
     let mut hits: Vec<Uuid> = Vec::new();
     for point in shown_points(job).await? {
@@ -71,7 +71,7 @@ async fn by_value(job: &Job, estimate: Uuid, value: &str) -> Result<Result<Value
     })
 }
 
-async fn shown_points(job: &Job) -> Result<Vec<Point>, Refusal> {
+async fn shown_points(job: &InProject<'_>) -> Result<Vec<Point>, Refusal> {
     let path = job.collection_path(job.work_items()?)?;
     let pages = job.runner.client.read_all(job.key(), &path, QUERY, &job.call.ctx).await.map_err(Refusal::from)?;
     let mut points = Vec::new();

@@ -5,11 +5,11 @@
 //! from the items at hand, the index, or v1. Whatever the size of the page, states, labels and people cost one
 //! read each when they are not kept, parents a few single reads or one walk through the list.
 
-use crate::plan::{Operation, Rows};
+use crate::plan::{Known, Operation, Rows};
 use crate::refusal::Refusal;
 use crate::run::collection::Collection;
+use crate::run::in_project::InProject;
 use crate::run::items::fields;
-use crate::run::job::Job;
 use crate::run::v1_faults::bad_data;
 use crate::run::{list, outlook};
 use crate::store::{ItemValues, ProjectItems};
@@ -29,7 +29,11 @@ const ROWS: &str = "fields=id,name,sequence_id,parent&expand=parent";
 const CHILD: &str = "fields=id,parent&expand=parent";
 
 /// The reply with one work item and its custom values, expanded as the query asks.
-pub(in crate::run) async fn reply(job: &Job, item: &Item, recorded: &ProjectItems) -> Result<Reply, Refusal> {
+pub(in crate::run) async fn reply(
+    job: &InProject<'_>,
+    item: &Item,
+    recorded: &ProjectItems,
+) -> Result<Reply, Refusal> {
     let values = job.own_values(item.id, recorded).await?;
     let shown = fields::custom_fields(job, recorded.types.get(&item.id).copied(), &values).await?;
     written(job, item, recorded, CustomFields::Shown(&shown), &values).await
@@ -37,7 +41,7 @@ pub(in crate::run) async fn reply(job: &Job, item: &Item, recorded: &ProjectItem
 
 /// The reply with one work item without its custom values, expanded as the query asks.
 pub(in crate::run) async fn reply_without_values(
-    job: &Job,
+    job: &InProject<'_>,
     item: &Item,
     recorded: &ProjectItems,
 ) -> Result<Reply, Refusal> {
@@ -46,7 +50,7 @@ pub(in crate::run) async fn reply_without_values(
 }
 
 async fn written(
-    job: &Job,
+    job: &InProject<'_>,
     item: &Item,
     recorded: &ProjectItems,
     custom_fields: CustomFields<'_>,
@@ -54,7 +58,7 @@ async fn written(
 ) -> Result<Reply, Refusal> {
     let wanted = wanted(job)?;
     let type_id = recorded.types.get(&item.id).copied();
-    let mut shape = work_items::write(item, &job.card()?.identifier, type_id, custom_fields);
+    let mut shape = work_items::write(item, &job.card.identifier, type_id, custom_fields);
     for added in expand(job, std::slice::from_ref(item), recorded, &wanted).await? {
         shape.extend(added);
     }
@@ -67,7 +71,7 @@ async fn written(
 ///
 /// # Errors
 /// `validation_error` on `expand` for an unknown value.
-pub(in crate::run) fn wanted(job: &Job) -> Result<Vec<usize>, Refusal> {
+pub(in crate::run) fn wanted(job: &InProject<'_>) -> Result<Vec<usize>, Refusal> {
     query::read_single(declaring(job), &job.call.parameters)
 }
 
@@ -75,7 +79,7 @@ pub(in crate::run) fn wanted(job: &Job) -> Result<Vec<usize>, Refusal> {
 ///
 /// # Errors
 /// As [`wanted`].
-pub(in crate::run) fn calls(job: &Job) -> Result<usize, Refusal> {
+pub(in crate::run) fn calls(job: &InProject<'_>) -> Result<usize, Refusal> {
     let names = &declaring(job).expand;
     let of = |name: &String| match name.as_str() {
         "type" => 0,
@@ -86,7 +90,7 @@ pub(in crate::run) fn calls(job: &Job) -> Result<usize, Refusal> {
 }
 
 /// The operation that declares what can be expanded.
-fn declaring(job: &Job) -> &Operation {
+fn declaring<'j>(job: &'j InProject<'_>) -> &'j Operation {
     outlook::expanding(job.runner.plan(), job.operation())
 }
 
@@ -95,7 +99,7 @@ fn declaring(job: &Job) -> &Operation {
 /// # Errors
 /// When one of the reads fails.
 pub(in crate::run) async fn expand(
-    job: &Job,
+    job: &InProject<'_>,
     items: &[Item],
     recorded: &ProjectItems,
     wanted: &[usize],
@@ -118,15 +122,15 @@ pub(in crate::run) async fn expand(
     Ok(added)
 }
 
-async fn states(job: &Job, items: &[Item]) -> Result<Vec<Value>, Refusal> {
-    let all = of(job, "states", items, |item| std::slice::from_ref(&item.state)).await?;
+async fn states(job: &InProject<'_>, items: &[Item]) -> Result<Vec<Value>, Refusal> {
+    let all = of(job, Known::States, items, |item| std::slice::from_ref(&item.state)).await?;
     let leaf = |held: &Held| leaf(held, &["id", "name", "color", "group"]);
     Ok(items.iter().map(|item| all.get(item.state).map_or(Value::Null, |held| leaf(held))).collect())
 }
 
 /// Labels that v1 no longer lists are deleted ones and left out.
-async fn labels(job: &Job, items: &[Item]) -> Result<Vec<Value>, Refusal> {
-    let all = of(job, "labels", items, |item| &item.labels).await?;
+async fn labels(job: &InProject<'_>, items: &[Item]) -> Result<Vec<Value>, Refusal> {
+    let all = of(job, Known::Labels, items, |item| &item.labels).await?;
     let leaf = |held: &Held| leaf(held, &["id", "name", "color"]);
     let of_item = |item: &Item| item.labels.iter().filter_map(|id| all.get(*id)).map(|held| leaf(held)).collect();
     Ok(items.iter().map(of_item).collect())
@@ -134,8 +138,8 @@ async fn labels(job: &Job, items: &[Item]) -> Result<Vec<Value>, Refusal> {
 
 /// A collection that holds all ids `named` by the items, as far as v1 lists them; not read for none.
 async fn of<'i>(
-    job: &Job,
-    resource: &str,
+    job: &InProject<'_>,
+    resource: Known,
     items: &'i [Item],
     named: impl Fn(&'i Item) -> &'i [Uuid],
 ) -> Result<std::sync::Arc<Collection>, Refusal> {
@@ -152,7 +156,7 @@ fn leaf(held: &Held, keys: &[&str]) -> Value {
 }
 
 /// People v1 no longer lists in the project are left out.
-async fn assignees(job: &Job, items: &[Item]) -> Result<Vec<Value>, Refusal> {
+async fn assignees(job: &InProject<'_>, items: &[Item]) -> Result<Vec<Value>, Refusal> {
     let ids: HashSet<Uuid> = items.iter().flat_map(|item| item.assignees.iter().copied()).collect();
     if ids.is_empty() {
         return Ok(vec![json!([]); items.len()]);
@@ -165,7 +169,7 @@ async fn assignees(job: &Job, items: &[Item]) -> Result<Vec<Value>, Refusal> {
     Ok(items.iter().map(of_item).collect())
 }
 
-async fn parents(job: &Job, items: &[Item]) -> Result<Vec<Value>, Refusal> {
+async fn parents(job: &InProject<'_>, items: &[Item]) -> Result<Vec<Value>, Refusal> {
     let mut known: HashMap<Uuid, Value> = HashMap::new();
     let mut unknown: Vec<(Uuid, Uuid)> = Vec::new();
     for (id, child) in items.iter().filter_map(|item| Some((item.parent?, item.id))) {
@@ -194,7 +198,7 @@ fn parent(id: Uuid, name: &str, sequence_id: i64) -> Value {
 
 /// One parent. Of one that v1 hides the store knows the name when it was archived through the gateway; else it is
 /// shown by its child alone, without a name (trap 50, `lists_expand_parent`).
-async fn read(job: &Job, id: Uuid, child: Uuid) -> Result<Value, Refusal> {
+async fn read(job: &InProject<'_>, id: Uuid, child: Uuid) -> Result<Value, Refusal> {
     match job.read_item(id).await {
         Ok(item) => Ok(parent(id, &item.name, item.sequence_id)),
         Err(Refusal::NotFound { .. }) => {
@@ -234,7 +238,7 @@ impl Row {
 }
 
 /// All of `wanted` by one walk: live ones are rows themselves, hidden ones stand beside their children.
-async fn walk(job: &Job, wanted: &[(Uuid, Uuid)]) -> Result<HashMap<Uuid, Value>, Refusal> {
+async fn walk(job: &InProject<'_>, wanted: &[(Uuid, Uuid)]) -> Result<HashMap<Uuid, Value>, Refusal> {
     let path = job.collection_path(job.work_items()?)?;
     let pages = job.runner.client.read_all(job.key(), &path, ROWS, &job.call.ctx).await.map_err(Refusal::from)?;
     let wanted: HashSet<Uuid> = wanted.iter().map(|(id, _)| *id).collect();

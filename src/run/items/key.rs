@@ -9,6 +9,7 @@ use crate::context::Note;
 use crate::plan::PathTemplate;
 use crate::refusal::Refusal;
 use crate::run::answers::{Matter, Shown};
+use crate::run::in_project::InProject;
 use crate::run::job::Job;
 use crate::run::v1_faults::bad_data;
 use crate::translate::Fault;
@@ -62,12 +63,32 @@ impl Job {
         Some(vec![Matter::Workspace(self.slug().into()), Matter::Project(project), Matter::Record(item.id)])
     }
 
+    /// The call that looks `key` up in the workspace of this call.
+    pub(in crate::run) fn request_by_key(&self, key: &str) -> Result<V1Request, Refusal> {
+        let template = PathTemplate::parse(PATH).map_err(Refusal::internal)?;
+        let path = template.fill(|name| if name == "slug" { self.variable("slug") } else { Some(key) });
+        let path = path.ok_or_else(|| Refusal::internal("a look-up outside of workspaces"))?;
+        Ok(V1Request::get(path, format!("{},project", work_items::WHOLE)))
+    }
+
+    /// Reads a v1 record that names its project.
+    pub(in crate::run) fn owned_item(&self, body: &[u8]) -> Result<(Item, Uuid), Refusal> {
+        #[derive(serde::Deserialize)]
+        struct Owner {
+            project: Uuid,
+        }
+        let owner: Owner = serde_json::from_slice(body).map_err(|fault| bad_data(&Fault(fault.to_string())))?;
+        Ok((self.item_of(body)?, owner.project))
+    }
+}
+
+impl InProject<'_> {
     /// The live item of this call's project with a human key.
     ///
     /// # Errors
     /// As [`Job::item_by_key`]; 404 also when several items have the key, which then names none of them.
     pub(in crate::run) async fn own_item_by_key(&self, key: &HumanKey) -> Result<Item, Refusal> {
-        let project = self.card()?.id;
+        let project = self.card.id;
         match self.item_by_key(key).await? {
             Some((item, owner)) if owner == project => Ok(item),
             Some(_) => Err(Refusal::not_found()),
@@ -89,23 +110,5 @@ impl Job {
         let mut found = index.by_sequence(key.number.into());
         found.sort_by_key(|item| (item.created_at, item.id));
         Ok(found)
-    }
-
-    /// The call that looks `key` up in the workspace of this call.
-    pub(in crate::run) fn request_by_key(&self, key: &str) -> Result<V1Request, Refusal> {
-        let template = PathTemplate::parse(PATH).map_err(Refusal::internal)?;
-        let path = template.fill(|name| if name == "slug" { self.variable("slug") } else { Some(key) });
-        let path = path.ok_or_else(|| Refusal::internal("a look-up outside of workspaces"))?;
-        Ok(V1Request::get(path, format!("{},project", work_items::WHOLE)))
-    }
-
-    /// Reads a v1 record that names its project.
-    pub(in crate::run) fn owned_item(&self, body: &[u8]) -> Result<(Item, Uuid), Refusal> {
-        #[derive(serde::Deserialize)]
-        struct Owner {
-            project: Uuid,
-        }
-        let owner: Owner = serde_json::from_slice(body).map_err(|fault| bad_data(&Fault(fault.to_string())))?;
-        Ok((self.item_of(body)?, owner.project))
     }
 }

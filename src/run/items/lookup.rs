@@ -3,10 +3,10 @@
 //!
 //! May use: what `run` may use.
 
-use crate::plan::Resource;
+use crate::plan::{Known, Resource};
 use crate::refusal::Refusal;
+use crate::run::in_project::InProject;
 use crate::run::items::key::another;
-use crate::run::job::Job;
 use crate::translate::work_items::Item;
 use crate::v1::V1Request;
 use crate::v2::query::{ListCall, Test};
@@ -51,10 +51,10 @@ pub(in crate::run) enum Found {
 }
 
 /// Looks up the one live item that is meant.
-pub(in crate::run) async fn find(job: &Job, direct: &Direct) -> Result<Found, Refusal> {
+pub(in crate::run) async fn find(job: &InProject<'_>, direct: &Direct) -> Result<Found, Refusal> {
     let request = match direct {
         Direct::Pair(id, source) => pair_request(job, id, source)?,
-        Direct::Number(number) => job.request_by_key(&format!("{}-{number}", job.card()?.identifier))?,
+        Direct::Number(number) => job.request_by_key(&format!("{}-{number}", job.card.identifier))?,
     };
     let answer = job.runner.client.call(job.key(), request, &job.call.ctx).await;
     let answer = answer.map_err(|lost| lost.refusal())?;
@@ -77,7 +77,7 @@ pub(in crate::run) async fn find(job: &Job, direct: &Direct) -> Result<Found, Re
 }
 
 /// The item v1 found, when it is the one that was asked for.
-async fn of_direct(job: &Job, direct: &Direct, body: &[u8]) -> Result<Found, Refusal> {
+async fn of_direct(job: &InProject<'_>, direct: &Direct, body: &[u8]) -> Result<Found, Refusal> {
     let found = match direct {
         Direct::Pair(..) => live(job, body).await?,
         // The look-up by number shows live items only (trap 53).
@@ -98,23 +98,23 @@ async fn of_direct(job: &Job, direct: &Direct, body: &[u8]) -> Result<Found, Ref
     }
 }
 
-fn pair_request(job: &Job, id: &str, source: &str) -> Result<V1Request, Refusal> {
+fn pair_request(job: &InProject<'_>, id: &str, source: &str) -> Result<V1Request, Refusal> {
     let encode = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
     let query = format!("external_id={}&external_source={}", encode(id), encode(source));
     Ok(V1Request::get(job.collection_path(job.work_items()?)?, query))
 }
 
 /// The item, when it is of this call's project: an identifier may have been given to another one meanwhile.
-fn of_this_project(job: &Job, body: &[u8]) -> Result<Option<Item>, Refusal> {
+fn of_this_project(job: &InProject<'_>, body: &[u8]) -> Result<Option<Item>, Refusal> {
     let (item, project) = job.owned_item(body)?;
-    Ok((project == job.card()?.id).then_some(item))
+    Ok((project == job.card.id).then_some(item))
 }
 
 /// The pair look-up also finds archived, draft and triage items (trap 47, `archived_find_by_external_pair`),
 /// which v2 does not list.
-async fn live(job: &Job, body: &[u8]) -> Result<Option<Item>, Refusal> {
+async fn live(job: &InProject<'_>, body: &[u8]) -> Result<Option<Item>, Refusal> {
     let found = of_this_project(job, body)?;
     let Some(item) = found.filter(|item| item.archived_at.is_none() && !item.is_draft) else { return Ok(None) };
     // v1 lists every state but those of triage.
-    Ok(crate::run::list::find(job, job.resource_named("states")?, item.state).await?.map(|_| item))
+    Ok(crate::run::list::find(job, job.resource_named(Known::States)?, item.state).await?.map(|_| item))
 }

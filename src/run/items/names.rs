@@ -5,11 +5,12 @@
 //! matches without regard to case and must hit exactly one record.
 
 use crate::access::Role;
+use crate::plan::Known;
 use crate::refusal::{FieldError, Refusal};
 use crate::run::collection::Collection;
+use crate::run::in_project::InProject;
 use crate::run::items::fields::{self, Asked};
 use crate::run::items::{estimates, parents};
-use crate::run::job::Job;
 use crate::run::list;
 use crate::run::members::Members;
 use crate::store::OwnWrite;
@@ -30,7 +31,7 @@ type Found = Result<Value, FieldError>;
 /// # Errors
 /// `validation_error` with every name or id that does not resolve, and every fault of custom values.
 pub(in crate::run) async fn resolve(
-    job: &Job,
+    job: &InProject<'_>,
     given: &Given,
     stored: Option<(&Item, Option<Uuid>)>,
 ) -> Result<(Members, OwnWrite), Refusal> {
@@ -55,8 +56,8 @@ pub(in crate::run) async fn resolve(
     if errors.is_empty() { Ok((body, own)) } else { Err(Refusal::fields(errors)) }
 }
 
-async fn state(job: &Job, given: &Given) -> Result<Option<Found>, Refusal> {
-    let states = job.resource_named("states")?;
+async fn state(job: &InProject<'_>, given: &Given) -> Result<Option<Found>, Refusal> {
+    let states = job.resource_named(Known::States)?;
     if let Some(id) = given.get("state_id").and_then(as_id) {
         let known = list::find(job, states, id).await?.is_some();
         let error = || FieldError::new("state_id", "names no state of this project");
@@ -72,13 +73,13 @@ async fn state(job: &Job, given: &Given) -> Result<Option<Found>, Refusal> {
     }))
 }
 
-async fn labels(job: &Job, given: &Given) -> Result<Option<Found>, Refusal> {
+async fn labels(job: &InProject<'_>, given: &Given) -> Result<Option<Found>, Refusal> {
     let sent = given.get("label_ids").or_else(|| given.get("labels"));
     if sent.and_then(Value::as_array).is_some_and(Vec::is_empty) {
         // Nothing to look up.
         return Ok(Some(Ok(Value::Array(Vec::new()))));
     }
-    let labels = job.resource_named("labels")?;
+    let labels = job.resource_named(Known::Labels)?;
     if let Some(ids) = given.get("label_ids").map(ids) {
         let known = |all: &Collection, id: &Uuid| all.get(*id).is_some();
         let all = list::load_with(job, labels, |all| ids.iter().all(|id| known(all, id))).await?;
@@ -92,7 +93,7 @@ async fn labels(job: &Job, given: &Given) -> Result<Option<Found>, Refusal> {
     Ok(Some(all_or(found, "labels", "must each name exactly one label of this project; use label_ids", &failed)))
 }
 
-async fn assignees(job: &Job, given: &Given, update: bool) -> Result<Option<Found>, Refusal> {
+async fn assignees(job: &InProject<'_>, given: &Given, update: bool) -> Result<Option<Found>, Refusal> {
     let (member, found, failed, advice) = if let Some(ids) = given.get("assignee_ids").map(ids) {
         let known = |people: &[Person], id: &Uuid| people.iter().any(|person| person.id == *id);
         let people = roster_for(job, &ids, |people| ids.iter().all(|id| known(people, id))).await?;
@@ -121,7 +122,7 @@ async fn assignees(job: &Job, given: &Given, update: bool) -> Result<Option<Foun
 
 /// The roster, unless nobody is looked for.
 async fn roster_for<T>(
-    job: &Job,
+    job: &InProject<'_>,
     wanted: &[T],
     complete: impl Fn(&[Person]) -> bool,
 ) -> Result<std::sync::Arc<Vec<Person>>, Refusal> {
@@ -134,7 +135,7 @@ async fn roster_for<T>(
 /// Guests are dropped by v1, and an update whose assignees are all dropped clears the set (trap 15,
 /// `items_patch_assignees_invalid_dropped`). A create can be taken back, an update cannot, so those the
 /// workspace's roster shows as guests are refused before; where it is not shown, nobody is known to be one.
-async fn guests_of_workspace(job: &Job) -> HashSet<Uuid> {
+async fn guests_of_workspace(job: &InProject<'_>) -> HashSet<Uuid> {
     let card = job.runner.access.workspace(&job.call.caller, job.slug(), &job.call.ctx).await;
     let people = card.ok().and_then(|card| card.roster.as_ref().and_then(|roster| members::read(roster).ok()));
     let guests = people.into_iter().flatten().filter(|person| person.role == Some(Role::GUEST.0));

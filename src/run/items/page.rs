@@ -6,7 +6,7 @@
 //! the page (trap 45, `lists_ties_priority_page_1`), which is not v2's, so such a page is not used.
 
 use crate::refusal::Refusal;
-use crate::run::job::Job;
+use crate::run::in_project::InProject;
 use crate::run::v1_faults::bad_data;
 use crate::translate::work_items::{self, Item};
 use crate::translate::{Fault, incoming};
@@ -47,7 +47,7 @@ pub(in crate::run) fn is_possible(call: &ListCall) -> bool {
 }
 
 /// Reads the page; none when a boundary ties or the list moved, so that only the index can answer.
-pub(in crate::run) async fn read(job: &Job, call: &ListCall) -> Result<Option<DirectPage>, Refusal> {
+pub(in crate::run) async fn read(job: &InProject<'_>, call: &ListCall) -> Result<Option<DirectPage>, Refusal> {
     let window = window(call);
     let Some((size, number)) = fit(window) else { return Ok(None) };
     let resource = job.work_items()?;

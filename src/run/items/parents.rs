@@ -4,8 +4,8 @@
 //! `items_create_parent_other_project`, `items_patch_parent_self_accepted`, `items_patch_parent_loop_accepted`).
 
 use crate::refusal::{FieldError, Refusal};
+use crate::run::in_project::InProject;
 use crate::run::items::record::if_live;
-use crate::run::job::Job;
 use crate::translate::work_items::Item;
 use crate::translate::work_items_key::HumanKey;
 use crate::v2::body::Given;
@@ -20,7 +20,7 @@ const UNKNOWN: &str = "names no live work item of this project; a parent in anot
 
 /// The parent that `parent_id` or `parent` names, null included; none when neither was sent.
 pub(in crate::run) async fn resolve(
-    job: &Job,
+    job: &InProject<'_>,
     given: &Given,
     stored: Option<&Item>,
 ) -> Result<Option<Result<Value, FieldError>>, Refusal> {
@@ -46,15 +46,15 @@ pub(in crate::run) async fn resolve(
     Ok(Some(Ok(parent.id.to_string().into())))
 }
 
-async fn by_key(job: &Job, key: &str) -> Result<Option<Item>, Refusal> {
-    let key = HumanKey::parse(key.trim()).filter(|key| job.card().is_ok_and(|card| card.identifier == key.project));
+async fn by_key(job: &InProject<'_>, key: &str) -> Result<Option<Item>, Refusal> {
+    let key = HumanKey::parse(key.trim()).filter(|key| job.card.identifier == key.project);
     let Some(key) = key else { return Ok(None) };
     if_live(job.own_item_by_key(&key).await)
 }
 
 /// Whether going up from `start` one meets `own`, as parents are now: the write has the rule to itself. The walk leads
 /// on over what was archived through the gateway, whose parent is noted, and ends at others that v1 hides.
-async fn leads_to(job: &Job, start: &Item, own: Uuid) -> Result<bool, Refusal> {
+async fn leads_to(job: &InProject<'_>, start: &Item, own: Uuid) -> Result<bool, Refusal> {
     let mut seen = HashSet::from([start.id]);
     let (mut id, mut above) = (start.id, start.parent);
     for _ in 0..DEEPEST {

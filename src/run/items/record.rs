@@ -4,8 +4,9 @@
 //! 37, 53), so an item is always looked at before it is written to.
 
 use crate::index::Scope;
-use crate::plan::Resource;
+use crate::plan::{Known, Resource};
 use crate::refusal::Refusal;
+use crate::run::in_project::InProject;
 use crate::run::job::Job;
 use crate::run::outage::Seen;
 use crate::run::shelf::Audience;
@@ -30,10 +31,30 @@ pub(in crate::run) fn if_live<T>(read: Result<T, Refusal>) -> Result<Option<T>, 
 impl Job {
     /// The resource `work_items` of the plan.
     pub(in crate::run) fn work_items(&self) -> Result<&Resource, Refusal> {
-        let resource = self.runner.plan.resource("work_items");
-        resource.ok_or_else(|| Refusal::internal("no work items in the plan"))
+        self.resource_named(Known::WorkItems)
     }
 
+    /// Reads a v1 record.
+    pub(in crate::run) fn item_of(&self, body: &[u8]) -> Result<Item, Refusal> {
+        let text = std::str::from_utf8(body).map_err(Refusal::internal)?;
+        let item = work_items::read(text).map_err(|fault| bad_data(&fault))?;
+        Ok(self.without_deleted_labels(item))
+    }
+
+    /// Reads the members of a write's answer.
+    pub(in crate::run) fn item_from(&self, members: &Map<String, Value>) -> Result<Item, Refusal> {
+        let item = work_items::read_members(members).map_err(|fault| bad_data(&fault))?;
+        Ok(self.without_deleted_labels(item))
+    }
+
+    /// The item as it is once v1 has cleaned up behind labels deleted through the gateway.
+    pub(in crate::run) fn without_deleted_labels(&self, mut item: Item) -> Item {
+        item.labels.retain(|label| !self.runner.deleted_labels.contains_key(label));
+        item
+    }
+}
+
+impl InProject<'_> {
     /// The live item `id` of this project, read from v1.
     ///
     /// # Errors
@@ -89,23 +110,10 @@ impl Job {
 
     /// Which index holds the items of this call's project, for this caller's audience.
     pub(in crate::run) fn index_scope(&self) -> Result<Scope, Refusal> {
-        let card = self.card()?;
+        let card = self.card;
         let path = self.collection_path(self.work_items()?)?;
         let members = self.audience()? == Audience::Members;
         Ok(Scope { workspace: self.slug().into(), project: card.id, path: path.into(), members })
-    }
-
-    /// Reads a v1 record.
-    pub(in crate::run) fn item_of(&self, body: &[u8]) -> Result<Item, Refusal> {
-        let text = std::str::from_utf8(body).map_err(Refusal::internal)?;
-        let item = work_items::read(text).map_err(|fault| bad_data(&fault))?;
-        Ok(self.without_deleted_labels(item))
-    }
-
-    /// Reads the members of a write's answer.
-    pub(in crate::run) fn item_from(&self, members: &Map<String, Value>) -> Result<Item, Refusal> {
-        let item = work_items::read_members(members).map_err(|fault| bad_data(&fault))?;
-        Ok(self.without_deleted_labels(item))
     }
 
     /// The item after an update, from v1's answer; read again when that is no whole item.
@@ -121,22 +129,16 @@ impl Job {
         self.item_from(&record)
     }
 
-    /// The item as it is once v1 has cleaned up behind labels deleted through the gateway.
-    pub(in crate::run) fn without_deleted_labels(&self, mut item: Item) -> Item {
-        item.labels.retain(|label| !self.runner.deleted_labels.contains_key(label));
-        item
-    }
-
     /// What a write through the gateway made of an item, for the next read.
     pub(in crate::run) fn item_changed(&self, item: &Item) {
-        if let Some(card) = &self.call.card {
+        if let Some(card) = self.call.card() {
             self.runner.indexes.changed(card.id, item);
         }
     }
 
     /// A write through the gateway took the item away.
     pub(in crate::run) fn item_gone(&self, id: Uuid) {
-        if let Some(card) = &self.call.card {
+        if let Some(card) = self.call.card() {
             self.runner.indexes.gone(card.id, id);
         }
     }

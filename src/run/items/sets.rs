@@ -4,9 +4,9 @@
 //! cycle or module. Those lists page exactly only when ordered by id (trap 44, `lists_cycle_order_priority`).
 //! Module adds do not move an item's `updated_at` (trap 56), so each set has a time to live of its own.
 
-use crate::plan::{Resource, Rows};
+use crate::plan::{Known, Resource, Rows};
 use crate::refusal::Refusal;
-use crate::run::job::Job;
+use crate::run::in_project::InProject;
 use crate::run::shelf::Loaded;
 use crate::run::v1_faults::bad_data;
 use crate::translate::incoming;
@@ -27,27 +27,21 @@ pub(in crate::run) enum SetKind {
 }
 
 impl SetKind {
-    fn collection(self) -> &'static str {
+    /// The resource whose records are the sets.
+    fn known(self) -> Known {
         match self {
-            Self::Cycle => "cycles",
-            Self::Module => "modules",
+            Self::Cycle => Known::Cycles,
+            Self::Module => Known::Modules,
         }
     }
 
     /// The kind whose sets are the records of a resource.
     fn of(resource: &Resource) -> Option<Self> {
-        [Self::Cycle, Self::Module].into_iter().find(|kind| kind.collection() == resource.name)
-    }
-
-    fn members(self) -> &'static str {
-        match self {
-            Self::Cycle => "cycle-issues",
-            Self::Module => "module-issues",
-        }
+        [Self::Cycle, Self::Module].into_iter().find(|kind| resource.is(kind.known()))
     }
 }
 
-impl Job {
+impl InProject<'_> {
     /// Items of the cycle or module `id`; none when v1 does not know it, as filters only shrink.
     pub(in crate::run) async fn members_of(&self, kind: SetKind, id: Uuid) -> Result<Arc<HashSet<Uuid>>, Refusal> {
         self.ids_at(self.members_path(kind, id)?, "order_by=id&fields=id").await
@@ -56,6 +50,11 @@ impl Job {
     /// Nobody is in the record `id` any more, which was just deleted: what was read before does not count, and v1
     /// may show its members for a moment longer (`cycles_deleted_items_later`), so that nothing is kept instead.
     pub(in crate::run) async fn left_by_all(&self, resource: &Resource, id: Uuid) -> Result<(), Refusal> {
+        if resource.is(Known::Labels) {
+            // v1 takes the label from items in the background (`labels_item_after_label_delete`); until then it is left
+            // out of what v1 shows of them.
+            self.runner.deleted_labels.insert(id, ());
+        }
         let Some(kind) = SetKind::of(resource) else { return Ok(()) };
         let place = self.place_at(self.members_path(kind, id)?)?;
         let mut write = self.runner.sets.begin_write(&place, self.audience()?, Arc::default()).await;
@@ -65,26 +64,21 @@ impl Job {
     }
 
     fn members_path(&self, kind: SetKind, id: Uuid) -> Result<String, Refusal> {
-        Ok(format!("{}{}/{id}/{}/", self.project_path()?, kind.collection(), kind.members()))
+        let set = self.record_path(self.resource_named(kind.known())?, id)?;
+        Ok(set + kind.known().items().unwrap_or_default())
     }
 
     /// Items in any cycle or module of the project, archived ones included.
     pub(in crate::run) async fn members_of_any(&self, kind: SetKind) -> Result<HashSet<Uuid>, Refusal> {
-        let project = self.project_path()?;
-        let live = self.ids_at(format!("{project}{}/", kind.collection()), "fields=id").await?;
-        let archived = self.ids_at(format!("{project}archived-{}/", kind.collection()), "fields=id").await?;
+        let (sets, name) = (self.collection_path(self.resource_named(kind.known())?)?, kind.known().name());
+        // v1 lists archived ones apart, beside the others.
+        let apart = sets.replace(&format!("/{name}/"), &format!("/archived-{name}/"));
+        let (live, archived) = (self.ids_at(sets, "fields=id").await?, self.ids_at(apart, "fields=id").await?);
         let mut members = HashSet::new();
         for id in live.iter().chain(archived.iter()) {
             members.extend(self.members_of(kind, *id).await?.iter().copied());
         }
         Ok(members)
-    }
-
-    /// v1 path of the project, from that of its work items.
-    fn project_path(&self) -> Result<String, Refusal> {
-        let path = self.collection_path(self.work_items()?)?;
-        let project = path.strip_suffix("work-items/").map(str::to_owned);
-        project.ok_or_else(|| Refusal::internal("work items live elsewhere"))
     }
 
     async fn ids_at(&self, path: String, query: &'static str) -> Result<Arc<HashSet<Uuid>>, Refusal> {

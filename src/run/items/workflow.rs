@@ -3,17 +3,18 @@
 //! v1 has none, so the rules of the settings are held before anything is written. Rules name states by name or
 //! id; a move to the same state is no change.
 
+use crate::plan::Known;
 use crate::refusal::Refusal;
 use crate::run::collection::Collection;
-use crate::run::job::Job;
+use crate::run::in_project::InProject;
 use crate::settings::ProjectWorkflow;
-use crate::translate::{Held, states};
+use crate::translate::Held;
 use serde_json::Value;
 use std::sync::Arc;
 use uuid::Uuid;
 
 /// Whether the project has rules about moves, so that the state before must be known exactly.
-pub(in crate::run) fn guards_moves(job: &Job) -> Result<bool, Refusal> {
+pub(in crate::run) fn guards_moves(job: &InProject<'_>) -> Result<bool, Refusal> {
     Ok(rules(job)?.is_some_and(|rules| rules.moves.is_some()))
 }
 
@@ -21,7 +22,7 @@ pub(in crate::run) fn guards_moves(job: &Job) -> Result<bool, Refusal> {
 ///
 /// # Errors
 /// `workflow_transition_denied`.
-pub(in crate::run) async fn check_create(job: &Job, wanted: Option<Uuid>) -> Result<(), Refusal> {
+pub(in crate::run) async fn check_create(job: &InProject<'_>, wanted: Option<Uuid>) -> Result<(), Refusal> {
     let Some(initial) = rules(job)?.and_then(|rules| rules.initial.as_ref()) else { return Ok(()) };
     let all = states_of(job).await?;
     let state = match wanted {
@@ -41,7 +42,7 @@ pub(in crate::run) async fn check_create(job: &Job, wanted: Option<Uuid>) -> Res
 ///
 /// # Errors
 /// `workflow_transition_denied`.
-pub(in crate::run) async fn check_move(job: &Job, from: Uuid, to: Uuid) -> Result<(), Refusal> {
+pub(in crate::run) async fn check_move(job: &InProject<'_>, from: Uuid, to: Uuid) -> Result<(), Refusal> {
     let Some(moves) = rules(job)?.and_then(|rules| rules.moves.as_ref()).filter(|_| from != to) else {
         return Ok(());
     };
@@ -56,20 +57,20 @@ pub(in crate::run) async fn check_move(job: &Job, from: Uuid, to: Uuid) -> Resul
     Err(Refusal::WorkflowDenied { detail })
 }
 
-fn rules(job: &Job) -> Result<Option<&ProjectWorkflow>, Refusal> {
-    Ok(job.runner.settings.workflow.of(job.card()?.id))
+fn rules<'j>(job: &'j InProject<'_>) -> Result<Option<&'j ProjectWorkflow>, Refusal> {
+    Ok(job.runner.settings.workflow.of(job.card.id))
 }
 
-async fn states_of(job: &Job) -> Result<Arc<Collection>, Refusal> {
-    let states = job.resource_named("states")?;
+async fn states_of(job: &InProject<'_>) -> Result<Arc<Collection>, Refusal> {
+    let states = job.resource_named(Known::States)?;
     Ok(job.load(states).await?.thing)
 }
 
 /// The state v1 takes when none is sent: the first default in its order, else the first (trap 23,
 /// `states_create_item_without_default`).
 fn default_state(all: &Collection) -> Option<&Arc<Held>> {
-    let rows = all.rows();
-    rows.iter().find(|held| states::is_default(&held.v1_members())).or_else(|| rows.first())
+    let is_default = |held: &&Arc<Held>| held.v1_members().get("default") == Some(&Value::Bool(true));
+    all.rows().iter().find(is_default).or_else(|| all.rows().first())
 }
 
 fn is(state: &Held, wanted: &str) -> bool {

@@ -51,10 +51,7 @@ impl<'j> OwnCall<'j> {
     /// Finds out where the call is; `show` is how records are shown that a precondition is about. That the caller
     /// sees the place was proven before.
     pub(super) async fn begin(job: &'j Job, show: Show) -> Result<Self, Refusal> {
-        let (workspace, project) = match &job.call.card {
-            Some(card) => (card.workspace_id, Some(card.id)),
-            None => (job.runner.access.workspace_id(&job.call.caller, job.slug(), &job.call.ctx).await?, None),
-        };
+        let (workspace, project) = (job.workspace_id().await?, job.call.card().map(|card| card.id));
         let catalogue = job.runner.store.catalogue(workspace).await?;
         Ok(Self { job, workspace, project, catalogue, show })
     }
@@ -89,7 +86,7 @@ impl<'j> OwnCall<'j> {
     }
 
     fn is_project_admin(&self) -> Result<bool, Refusal> {
-        match &self.job.call.card {
+        match self.job.call.card() {
             Some(card) => Ok(card.require_member()? >= Role::ADMIN),
             None => Ok(false),
         }

@@ -23,6 +23,7 @@ mod verbs;
 
 pub use kept_lists::KeptLists;
 
+use super::in_project::InProject;
 use super::job::Job;
 use crate::plan::{OwnRecords, Step};
 use crate::refusal::Refusal;
@@ -64,8 +65,8 @@ pub(super) async fn mark_default_type(job: &Job) -> Result<Reply, Refusal> {
 }
 
 /// Describes the fields of a type.
-pub(super) async fn type_schema(job: &Job) -> Result<Reply, Refusal> {
-    schema::retrieve(&begun(job).await?).await
+pub(super) async fn type_schema(job: &InProject<'_>) -> Result<Reply, Refusal> {
+    schema::retrieve(&begun(job).await?, job).await
 }
 
 /// The call, after its role, mode and precondition were found right.

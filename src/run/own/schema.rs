@@ -3,22 +3,24 @@
 
 use super::call::{OwnCall, found};
 use crate::catalogue::schema::Surroundings;
+use crate::plan::Known;
 use crate::refusal::Refusal;
 use crate::run::Job;
+use crate::run::in_project::InProject;
 use crate::translate::members;
 use crate::v2::{Reply, query};
 use serde_json::{Map, Value};
 
-pub(super) async fn retrieve(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    let (job, id) = (call.job, call.pk()?);
+pub(super) async fn retrieve(call: &OwnCall<'_>, job: &InProject<'_>) -> Result<Reply, Refusal> {
+    let id = call.pk()?;
     found(call.listed_type(call.catalogue(), id))?;
     query::read_single(job.operation(), &job.call.parameters)?;
     let include = query::read_words(job.operation(), &job.call.parameters, "include")?;
     let wants = |what: &str| include.iter().any(|word| word == what);
-    let states = async { shown(job, "states", "sequence", &["id", "name", "color", "group"]).await.map(Some) };
+    let states = async { shown(job, Known::States, "sequence", &["id", "name", "color", "group"]).await.map(Some) };
     let labels = async {
         match wants("labels") {
-            true => shown(job, "labels", "sort_order", &["id", "name", "color"]).await.map(Some),
+            true => shown(job, Known::Labels, "sort_order", &["id", "name", "color"]).await.map(Some),
             false => Ok(None),
         }
     };
@@ -29,7 +31,7 @@ pub(super) async fn retrieve(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
         }
     };
     let (states, labels, members) = tokio::try_join!(states, labels, people)?;
-    let card = job.card()?;
+    let card = job.card;
     let around =
         Surroundings { states: states.unwrap_or_default(), members, labels, has_estimate: card.estimate.is_some() };
     let schema = found(call.catalogue().schema(card.id, id, &around))?;
@@ -37,7 +39,7 @@ pub(super) async fn retrieve(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
 }
 
 /// These members of a project's records, in the order of `place`.
-async fn shown(job: &Job, resource: &str, place: &str, names: &[&str]) -> Result<Vec<Value>, Refusal> {
+async fn shown(job: &Job, resource: Known, place: &str, names: &[&str]) -> Result<Vec<Value>, Refusal> {
     let kept = job.load(job.resource_named(resource)?).await?.thing;
     let mut records: Vec<Map<String, Value>> = kept.rows().iter().map(|held| held.v2_members()).collect();
     let at = |record: &Map<String, Value>| record.get(place).and_then(Value::as_f64).unwrap_or_default();

@@ -4,18 +4,18 @@
 //! that another comment of the project has is refused by v1 before anything is stored (trap 34), so the
 //! comment is posted again without it and the overlay keeps the pair. The answer is read back (trap 20).
 
-use super::comment::item_id;
 use crate::plan::WriteKind;
 use crate::refusal::Refusal;
+use crate::run::create;
+use crate::run::in_project::InProject;
 use crate::run::members::{Members, id_of};
 use crate::run::write::created_but;
-use crate::run::{Job, create};
 use crate::translate::outgoing::{self, Outgoing};
 use crate::translate::{comments, intent};
 use crate::v2::Reply;
 
-pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
-    job.live_item(item_id(job)?).await?;
+pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
+    job.hold_required().await?;
     let given = job.given()?;
     let given = job.heavily(job.body_size(), || comments::sanitise(given)).await??;
     let resource = job.resource();
@@ -31,7 +31,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     create::finish(job, write, &v1).await.map_err(failed)
 }
 
-async fn post(job: &Job, outgoing: &mut Outgoing) -> Result<Members, Refusal> {
+async fn post(job: &InProject<'_>, outgoing: &mut Outgoing) -> Result<Members, Refusal> {
     let resource = job.resource();
     let answer = job.post_raw(resource, &outgoing.body).await?;
     if !comments::is_pair_taken(&outgoing.body, &answer) {

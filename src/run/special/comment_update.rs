@@ -3,24 +3,24 @@
 //! The comment is read first: v1 would let anyone edit it (trap 35). A body without a known member changes
 //! nothing and stamps nothing; a pair that v1 refuses goes to the overlay (trap 34).
 
-use super::comment;
 use crate::plan::WriteKind;
 use crate::refusal::Refusal;
+use crate::run::in_project::InProject;
 use crate::run::members::Members;
-use crate::run::{Job, create};
+use crate::run::{create, list, rules};
 use crate::translate::comments;
 use crate::translate::outgoing::Outgoing;
 use crate::v2::Reply;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
+pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let write = job.begin_write().await?;
-    let stored = comment::read(job).await?;
-    comment::require_author_or_admin(job, &stored)?;
+    let stored = list::addressed(job).await?;
+    rules::may_write(job, &stored)?;
     let given = job.given()?;
     if given.is_empty() {
-        return Ok(job.record_reply(stored.record.json));
+        return Ok(job.record_reply(stored.record.json.clone()));
     }
     let given = job.heavily(job.body_size(), || comments::sanitise(given)).await??;
     let (resource, id) = (job.resource(), stored.record.id);
@@ -33,7 +33,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
 }
 
 /// Nothing is sent when nothing changes.
-async fn patch(job: &Job, id: Uuid, outgoing: &mut Outgoing) -> Result<Members, Refusal> {
+async fn patch(job: &InProject<'_>, id: Uuid, outgoing: &mut Outgoing) -> Result<Members, Refusal> {
     let resource = job.resource();
     if outgoing.body.is_empty() {
         return Ok(Members::new());

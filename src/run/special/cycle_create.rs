@@ -6,31 +6,27 @@
 //! the new cycle is deleted again.
 
 use crate::refusal::Refusal;
+use crate::run::in_project::InProject;
 use crate::run::members::id_of;
 use crate::run::write::created_but;
-use crate::run::{Collection, Job, checks, create};
+use crate::run::{checks, create, rules};
 use crate::translate::{cycles, intent, outgoing};
 use crate::v2::Reply;
 use serde_json::Value;
 use uuid::Uuid;
 
-pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
+pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let mut given = job.given()?;
     cycles::settle_dates(&mut given, None)?;
     checks::order_of_dates(job.resource(), &given, None)?;
-    let card = job.card()?;
-    if !card.cycle_view {
-        return Err(Refusal::Conflict { detail: "Cycles are switched off in this project.".into() });
-    }
+    rules::feature_is_on(job)?;
     let resource = job.resource();
     let mut write = job.begin_write().await?;
-    let all = job.load(resource).await?;
-    write.found(&all);
-    refuse_taken_name(&all.thing, given.get("name"), None)?;
+    rules::against_others(job, &mut write, &mut given).await?;
 
     let mut outgoing = outgoing::create(resource, &given);
     let dates = cycles::take_dates(&mut outgoing.body);
-    outgoing.body.insert("project_id".to_owned(), card.id.to_string().into());
+    outgoing.body.insert("project_id".to_owned(), job.card.id.to_string().into());
     let _room = job.room_for(2 + dates.len() + create::repeats(resource, &outgoing.body)).await?;
     let answer = create::post(job, resource, &mut outgoing).await?;
     let id = id_of(&answer)?;
@@ -51,18 +47,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
 }
 
 /// A date that v1 refuses only now is the client's to change, and nothing of the cycle stays behind.
-async fn take_back(job: &Job, id: Uuid, refusal: Refusal) -> Refusal {
+async fn take_back(job: &InProject<'_>, id: Uuid, refusal: Refusal) -> Refusal {
     let refused = matches!(refusal, Refusal::Validation { .. });
     if refused && job.delete(job.resource(), id, true).await.is_ok() { refusal } else { created_but(id)(refusal) }
-}
-
-/// Names are compared exactly, after trimming (O55).
-pub(super) fn refuse_taken_name(all: &Collection, name: Option<&Value>, own: Option<Uuid>) -> Result<(), Refusal> {
-    let Some(name) = name.and_then(Value::as_str) else { return Ok(()) };
-    let others = all.rows().iter().filter(|held| Some(held.record.id) != own);
-    let mut names = others.filter_map(|held| held.v1_members().get("name")?.as_str().map(str::to_owned));
-    match names.any(|taken| taken.trim() == name) {
-        true => Err(Refusal::Conflict { detail: "A cycle of this project already has this name.".into() }),
-        false => Ok(()),
-    }
 }

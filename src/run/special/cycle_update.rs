@@ -4,16 +4,16 @@
 //! every update must carry (traps 26, 27). When both dates change, `start_date` goes with everything else and
 //! `end_date` in a write of its own, because together they lose their time of day (trap 25).
 
-use super::cycle_create::refuse_taken_name;
 use crate::refusal::Refusal;
+use crate::run::in_project::InProject;
 use crate::run::members::Members;
 use crate::run::write::partly_done;
-use crate::run::{Job, checks, create, update};
+use crate::run::{checks, create, rules, update};
 use crate::translate::{cycles, outgoing};
 use crate::v2::Reply;
 use serde_json::Value;
 
-pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
+pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let resource = job.resource();
     let mut write = job.begin_write().await?;
     let stored = update::refresh(job, &mut write, job.pk()?).await?;
@@ -23,7 +23,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     cycles::settle_dates(&mut given, shown.get("timezone").and_then(Value::as_str))?;
     checks::order_of_dates(resource, &given, Some(&shown))?;
     if let Some(all) = write.before() {
-        refuse_taken_name(&all.thing, given.get("name"), Some(id))?;
+        rules::is_unique(resource, &all.thing, &given, Some(id))?;
     }
     let mut v1 = stored.v1_members();
     let mut outgoing = outgoing::update(resource, &given);

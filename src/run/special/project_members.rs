@@ -3,7 +3,7 @@
 
 use crate::access::Role;
 use crate::refusal::Refusal;
-use crate::run::Job;
+use crate::run::in_project::InProject;
 use crate::run::v1_faults::bad_data;
 use crate::translate::members::{self, Person};
 use crate::v2::{Reply, page, query};
@@ -11,10 +11,10 @@ use std::collections::HashMap;
 use std::time::Instant;
 use uuid::Uuid;
 
-pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
+pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let strict = job.runner.settings.strict_query;
     let list = query::read_list(job.operation(), job.resource(), &job.call.parameters, strict)?;
-    let card = job.card()?;
+    let card = job.card;
     let people = job.project_people().await?;
     let roles = workspace_roles(job).await?;
     let own = (job.call.caller.user.id, card.require_member()?);
@@ -31,7 +31,7 @@ fn role(person: &Person, own: (Uuid, Role), roles: &HashMap<Uuid, i64>) -> Role 
 }
 
 /// Role numbers of the workspace; empty for its guests, to whom v1 does not show them.
-async fn workspace_roles(job: &Job) -> Result<HashMap<Uuid, i64>, Refusal> {
+async fn workspace_roles(job: &InProject<'_>) -> Result<HashMap<Uuid, i64>, Refusal> {
     let (max_age, asked) = (job.collection_age(), Instant::now());
     let card = job.runner.access.workspace_within(&job.call.caller, job.slug(), max_age, &job.call.ctx).await?;
     let Some(roster) = &card.roster else { return Ok(HashMap::new()) };

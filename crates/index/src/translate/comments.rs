@@ -14,7 +14,6 @@ use crate::v1::V1Response;
 use crate::v2::body::Given;
 use crate::v2::time::{self, Micros};
 use serde_json::{Map, Value};
-use uuid::Uuid;
 
 /// The external pair, under the same names on both sides.
 const PAIR: [&str; 2] = ["external_id", "external_source"];
@@ -57,11 +56,6 @@ pub fn keep_pair(outgoing: &mut Outgoing) {
             outgoing.overlay.insert(key.to_owned(), value);
         }
     }
-}
-
-/// Who wrote a comment.
-pub fn author(comment: &Held) -> Option<Uuid> {
-    comment.v1_members().get("actor")?.as_str().and_then(|text| Uuid::try_parse(text).ok())
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub fn create(resource: &Resource, given: &Given) -> Outgoing {
         match (field.keep, field.on_create) {
             (Keep::Overlay, _) => outgoing.overlay.insert(field.name.clone(), value.clone()),
             (_, OnCreate::Patch) => outgoing.after_create.insert(v1.into(), value.clone()),
-            (_, OnCreate::Send) => outgoing.body.insert(v1.into(), value.clone()),
+            (_, OnCreate::Send | OnCreate::IfFirst) => outgoing.body.insert(v1.into(), value.clone()),
         };
     }
     outgoing

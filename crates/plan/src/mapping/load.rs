@@ -142,13 +142,7 @@ impl Reader<'_> {
         resources
     }
 
-    fn resource(
-        &mut self,
-        file: &str,
-        text: &str,
-        mut table: Table,
-        surface: Option<SurfaceWord>,
-    ) -> ResourceFile {
+    fn resource(&mut self, file: &str, text: &str, mut table: Table, surface: Option<SurfaceWord>) -> ResourceFile {
         let has_v1 = table.contains_key("v1");
         let mut v1 = self.table(table.remove("v1"), "v1");
         let refusals = self.at("v1").list(v1.remove("refusals"), "refusals");
@@ -310,7 +304,19 @@ pub fn known_keys() -> Vec<&'static str> {
         item::keys_of::<CallsSpec>(),
     ];
     let mut keys: Vec<&str> = structs.concat();
-    keys.extend(["surfaces", "v1", "refusals", "fields", "inputs", "operations", "errors", "calls", "order", "query", "body"]);
+    keys.extend([
+        "surfaces",
+        "v1",
+        "refusals",
+        "fields",
+        "inputs",
+        "operations",
+        "errors",
+        "calls",
+        "order",
+        "query",
+        "body",
+    ]);
     keys.sort_unstable();
     keys.dedup();
     keys

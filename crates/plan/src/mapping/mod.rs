@@ -12,6 +12,7 @@ mod fault;
 mod item;
 mod load;
 mod model;
+mod rules;
 mod shapes;
 mod surfaces;
 mod texts;
@@ -23,9 +24,10 @@ pub use model::{
     CallsSpec, Common, ErrorSpec, FieldSpec, Head, InputSpec, Notes, OperationHead, OperationSpec, OrderSpec,
     ParamSpec, Read, RefusalSpec, ResourceFile, V1Spec,
 };
+pub use rules::{MaySpec, OneOfAllSpec, RequiresSpec};
 pub use shapes::ShapeSpec;
 pub use texts::{Texts, Unreadable};
 pub use words::{
-    AnswerWord, KeepWord, MethodWord, ModeWord, OnCreateWord, RecordsWord, RowsWord, SourceWord, StepWord,
-    SurfaceWord, TypeWord, WriteWord,
+    AnswerWord, FeatureWord, KeepWord, MethodWord, ModeWord, OnCreateWord, OneWord, RecordsWord, RowsWord,
+    SourceWord, StepWord, SurfaceWord, TypeWord, WhoWord, WriteWord,
 };

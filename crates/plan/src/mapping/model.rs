@@ -3,9 +3,10 @@
 
 use super::fault::Trail;
 use super::item::Item;
+use super::rules::{MaySpec, OneOfAllSpec, RequiresSpec};
 use super::words::{
-    AnswerWord, KeepWord, MethodWord, ModeWord, OnCreateWord, RecordsWord, RowsWord, SourceWord, StepWord,
-    SurfaceWord, TypeWord, WriteWord,
+    AnswerWord, FeatureWord, KeepWord, MethodWord, ModeWord, OnCreateWord, OneWord, RecordsWord, RowsWord,
+    SourceWord, StepWord, SurfaceWord, TypeWord, WriteWord,
 };
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -101,6 +102,12 @@ pub struct Head {
     pub variables: Vec<String>,
     /// Guests of the project may write.
     pub guests_may_write: bool,
+    /// No two records of a collection have the same value of this field.
+    pub unique: Option<OneOfAllSpec>,
+    /// One record of a collection has this flag.
+    pub exclusive: Option<OneOfAllSpec>,
+    /// A record that must be there for every operation.
+    pub requires: Option<RequiresSpec>,
 }
 
 /// `[v1]`.
@@ -115,6 +122,10 @@ pub struct V1Spec {
     pub rows: RowsWord,
     /// Whether the list takes `fields=`.
     pub select: bool,
+    /// How one record is read.
+    pub one: OneWord,
+    /// Path of a second list, for a record that the first one lacks.
+    pub also_in: Option<String>,
 }
 
 /// `[[v1.refusals]]`.
@@ -196,6 +207,10 @@ pub struct InputSpec {
     pub references: Option<String>,
     /// Must not lead back to the record itself.
     pub acyclic: Option<bool>,
+    /// Longest slug that v1 makes of it.
+    pub max_slug: Option<usize>,
+    /// Values that v1 cannot be given, each with what is told.
+    pub refused: Option<IndexMap<String, String>>,
     /// For documentation.
     pub notes: Option<String>,
 }
@@ -279,6 +294,12 @@ pub struct OperationHead {
     pub v1: Vec<String>,
     /// What a write must have to itself.
     pub turns: Vec<String>,
+    /// What must be switched on in the project.
+    pub needs_feature: Option<FeatureWord>,
+    /// Field by which records hang on the deleted one; they are detached first.
+    pub detach_children: Option<String>,
+    /// Who may write to the record.
+    pub may: Option<MaySpec>,
 }
 
 /// `order = { … }`.

@@ -7,8 +7,10 @@ use super::words::SurfaceWord;
 use toml::{Table, Value};
 
 /// Surfaces that one file can be about, and the path each is at.
-const PLACES: [(SurfaceWord, &str); 2] =
-    [(SurfaceWord::Project, "workspaces/{slug}/projects/{project_id}/"), (SurfaceWord::Workspace, "workspaces/{slug}/")];
+const PLACES: [(SurfaceWord, &str); 2] = [
+    (SurfaceWord::Project, "workspaces/{slug}/projects/{project_id}/"),
+    (SurfaceWord::Workspace, "workspaces/{slug}/"),
+];
 
 /// The surfaces named by the value of the key `surfaces`, or what is wrong with it.
 pub(super) fn named(value: Value) -> Result<Vec<SurfaceWord>, String> {
@@ -17,7 +19,10 @@ pub(super) fn named(value: Value) -> Result<Vec<SurfaceWord>, String> {
     if words.len() == known.len() && known.iter().all(|surface| words.iter().any(|word| word == surface.as_str())) {
         return Ok(known.to_vec());
     }
-    Err(format!("is not [\"{}\"]; a single one is said with `surface`", known.map(SurfaceWord::as_str).join("\", \"")))
+    Err(format!(
+        "is not [\"{}\"]; a single one is said with `surface`",
+        known.map(SurfaceWord::as_str).join("\", \"")
+    ))
 }
 
 /// Every surface that a file can be about.
@@ -34,9 +39,7 @@ pub(super) fn only(table: Table, surface: SurfaceWord) -> Table {
 fn of(value: Value, surface: SurfaceWord) -> Option<Value> {
     Some(match value {
         Value::String(text) => Value::String(filled(&text, surface)),
-        Value::Array(entries) => {
-            Value::Array(entries.into_iter().filter_map(|entry| of(entry, surface)).collect())
-        }
+        Value::Array(entries) => Value::Array(entries.into_iter().filter_map(|entry| of(entry, surface)).collect()),
         Value::Table(mut table) if is_a_choice(&table) => return of(table.remove(surface.as_str())?, surface),
         Value::Table(table) => Value::Table(only(table, surface)),
         other => other,

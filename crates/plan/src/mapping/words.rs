@@ -122,6 +122,37 @@ pub enum KeepWord {
 pub enum OnCreateWord {
     /// Sends it in a PATCH after the create.
     Patch,
+    /// Takes it for the first record of a collection only.
+    IfFirst,
+}
+
+/// How one record is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OneWord {
+    /// In the complete list.
+    #[default]
+    Collection,
+    /// At its own path.
+    Record,
+}
+
+/// A part of a project that can be switched off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FeatureWord {
+    /// Cycles.
+    Cycles,
+    /// Modules.
+    Modules,
+}
+
+/// Who may write to a record, beside what the gate of the project asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WhoWord {
+    /// Who made it, and admins of the project.
+    AuthorOrAdmin,
 }
 
 /// A method.

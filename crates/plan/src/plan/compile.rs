@@ -3,7 +3,7 @@
 //! 1. `resources`: fields, paths at v1, refusals
 //! 2. `operations`: one operation each, with `params` (query) and `bodies`
 //! 3. `shapes`: read shapes, from fields and from `shapes/`
-//! 4. `paths`, `lists`, `fields`, `writes`, `turns`, `costs`, `whole`: the rules, each over everything
+//! 4. `paths`, `lists`, `fields`, `writes`, `turns`, `rules`, `costs`, `whole`: the rules, each over everything
 //!
 //! No stage stops at a fault. A rule about a single part is silent when that part was already reported
 //! as unreadable. The result is a plan without any fault, or every fault of every file.
@@ -19,6 +19,7 @@ mod params;
 mod paths;
 mod planned;
 mod resources;
+mod rules;
 mod shapes;
 mod turns;
 mod whole;
@@ -54,5 +55,13 @@ pub fn compile(files: &Files, named: impl IntoIterator<Item = Special>) -> Resul
 type Rule = fn(&Draft, &mut Faults);
 
 /// The rules in the order their faults are reported.
-const RULES: [Rule; 7] =
-    [whole::check, paths::check, lists::check, writes::check, turns::check, fields::check, costs::check];
+const RULES: [Rule; 8] = [
+    whole::check,
+    paths::check,
+    lists::check,
+    writes::check,
+    turns::check,
+    rules::check,
+    fields::check,
+    costs::check,
+];

@@ -8,10 +8,12 @@
 pub mod codes;
 mod compile;
 mod kind;
+mod known;
 mod operation;
 mod path;
 mod resource;
 pub mod routes;
+mod rules;
 pub mod scopes;
 mod service;
 mod shape;
@@ -20,12 +22,14 @@ mod turn;
 
 pub use compile::compile;
 pub use kind::{Constant, Kind, Method, ValueType};
+pub use known::Known;
 pub use operation::{
     Answer, BodyRule, Calls, ErrorCase, Filter, FilterTest, Input, Operation, Order, Param, ParamRole, PlannedCall,
     Surface, TypeMode,
 };
 pub use path::{PathTemplate, Segment};
 pub use resource::{Field, Keep, OnCreate, OwnRecords, Resource, Rows, Source, V1Refusal, V1Source, WriteKind};
+pub use rules::{Feature, May, OneOfAll, ReadOneBy, Required};
 pub use service::Plan;
 pub use shape::Shape;
 pub use step::{Special, Step};

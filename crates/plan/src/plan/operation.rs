@@ -2,6 +2,7 @@
 
 use super::kind::{Constant, Method, ValueType};
 use super::path::PathTemplate;
+use super::rules::{Feature, May};
 use super::step::Step;
 use super::turn::Turn;
 
@@ -178,6 +179,10 @@ pub struct Input {
     pub references: Option<String>,
     /// The reference must not lead back to the record itself.
     pub acyclic: bool,
+    /// Longest slug that v1 makes of it.
+    pub max_slug: Option<usize>,
+    /// Values that v1 cannot be given, each with what is told.
+    pub refused: Vec<(String, String)>,
     /// Index of the field of the same name in the resource.
     pub field: Option<usize>,
     /// For documentation.
@@ -232,6 +237,12 @@ pub struct Operation {
     pub v1: Vec<PlannedCall>,
     /// What it must have to itself while it runs, when it writes.
     pub turns: Vec<Turn>,
+    /// What must be switched on in the project.
+    pub needs_feature: Option<Feature>,
+    /// Index of the field by which records hang on the deleted one; they are detached first.
+    pub detach_children: Option<usize>,
+    /// Who may write to the record.
+    pub may: Option<May>,
     /// Line of the mapping file where it is declared.
     pub line: usize,
 }

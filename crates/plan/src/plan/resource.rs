@@ -1,7 +1,9 @@
 //! One resource: its fields, and where v1 keeps its records.
 
 use super::kind::{Constant, ValueType};
+use super::known::Known;
 use super::path::PathTemplate;
+use super::rules::{OneOfAll, ReadOneBy, Required};
 use super::step::Step;
 
 /// Where records live.
@@ -46,6 +48,8 @@ impl OwnRecords {
 pub struct Resource {
     /// Name, equal to the file's.
     pub name: String,
+    /// Which one it is of those that the program knows by name.
+    pub known: Option<Known>,
     /// Mapping file it was declared in.
     pub file: String,
     /// One sentence for people.
@@ -64,6 +68,12 @@ pub struct Resource {
     pub fields: Vec<Field>,
     /// Indices of the fields that filters, orders and searches look at, in cell order.
     pub cells: Vec<usize>,
+    /// No two records of a collection have the same value of this field.
+    pub unique: Option<OneOfAll>,
+    /// One record of a collection has this flag.
+    pub exclusive: Option<OneOfAll>,
+    /// A record that must be there for every operation.
+    pub requires: Option<Required>,
 }
 
 impl Resource {
@@ -75,6 +85,21 @@ impl Resource {
     /// The field called `name`.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// Whether it is this one.
+    pub fn is(&self, known: Known) -> bool {
+        self.known == Some(known)
+    }
+
+    /// Whether one record is read at its own path, past the list.
+    pub fn reads_alone(&self) -> bool {
+        self.v1.as_ref().is_some_and(|v1| v1.one == ReadOneBy::Record)
+    }
+
+    /// Whether the overlay holds values of some fields.
+    pub fn keeps_values(&self) -> bool {
+        self.fields.iter().any(|field| field.keep != Keep::V1)
     }
 
     /// Position among the cells of the field called `name`.
@@ -96,6 +121,10 @@ pub struct V1Source {
     /// Query that asks the list for the needed fields only, such as `fields=id,name`; empty when v1
     /// ignores it there.
     pub list_query: String,
+    /// How one record is read.
+    pub one: ReadOneBy,
+    /// A second list, for a record that the first one lacks.
+    pub also_in: Option<PathTemplate>,
     /// What v1's refusals of writes mean.
     pub refusals: Vec<V1Refusal>,
 }
@@ -155,6 +184,8 @@ pub enum OnCreate {
     Send,
     /// v1 ignores it in a create; it follows in a PATCH (trap 22).
     Patch,
+    /// v1 sets it by the records that are there (trap 22); a value sent counts for the first record only.
+    IfFirst,
 }
 
 /// One field of a read shape.

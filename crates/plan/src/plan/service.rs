@@ -1,6 +1,7 @@
 //! The plan itself: resources, operations and shapes, and how to find one of them.
 
 use super::kind::Method;
+use super::known::Known;
 use super::operation::{Answer, Operation};
 use super::resource::Resource;
 use super::shape::Shape;
@@ -45,6 +46,11 @@ impl Plan {
             known.method == Method::Get && known.answer == Answer::Record && known.path.as_str() == shown
         };
         self.operations.iter().position(shows)
+    }
+
+    /// A resource that the program knows by name.
+    pub fn known(&self, known: Known) -> Option<&Resource> {
+        self.resources.iter().find(|resource| resource.is(known))
     }
 
     /// The resource called `name`.

@@ -44,19 +44,11 @@ pub enum Special {
     AuditLogsList,
     AuditLogsRetrieve,
     CommentCreate,
-    CommentDelete,
-    CommentRetrieve,
     CommentUpdate,
-    CommentsList,
     CurrentUser,
     CycleCreate,
     CycleUpdate,
-    LabelDelete,
-    ModuleCreate,
-    ModuleRetrieve,
     ProjectMembers,
-    StateCreate,
-    StateUpdate,
     TypesEnable,
     TypesImport,
     TypesMarkDefault,
@@ -76,6 +68,21 @@ impl Special {
     /// Each of them.
     pub fn all() -> impl Iterator<Item = Self> {
         Self::iter()
+    }
+
+    /// Whether it works inside a project only.
+    pub fn is_of_projects(self) -> bool {
+        !matches!(
+            self,
+            Self::AuditLogsList
+                | Self::AuditLogsRetrieve
+                | Self::CurrentUser
+                | Self::TypesEnable
+                | Self::TypesImport
+                | Self::TypesMarkDefault
+                | Self::WorkItemLookup
+                | Self::WorkspaceMembers
+        )
     }
 
     /// As mappings name it.

@@ -4,7 +4,7 @@ use super::{records, types};
 use crate::catalogue::values::{self, Wish};
 use crate::catalogue::{Applicable, Catalogue};
 use crate::refusal::{FieldError, FieldErrors, Refusal};
-use crate::run::Job;
+use crate::run::in_project::InProject;
 use crate::store::{Element, OwnWrite, TypeChange};
 use crate::translate::html;
 use crate::v2::body::Given;
@@ -36,13 +36,17 @@ struct Wished {
 ///
 /// # Errors
 /// When a look-up fails; faults of the body are in the answer.
-pub(in crate::run) async fn ask(job: &Job, given: &Given, stored: Option<Option<Uuid>>) -> Result<Asked, Refusal> {
+pub(in crate::run) async fn ask(
+    job: &InProject<'_>,
+    given: &Given,
+    stored: Option<Option<Uuid>>,
+) -> Result<Asked, Refusal> {
     let fields = given.get("custom_fields").and_then(Value::as_object);
     let says_nothing = !given.contains_key("type") && !given.contains_key("type_id");
     if stored.is_some() && says_nothing && fields.is_none_or(Map::is_empty) {
         return Ok(Asked::default());
     }
-    let (catalogue, project) = (job.definitions().await?, job.card()?.id);
+    let (catalogue, project) = (job.definitions().await?, job.card.id);
     let mut asked = Asked::default();
     let type_id = match types::asked(&catalogue, project, given, stored.flatten()) {
         Ok(Some(type_id)) => {
@@ -134,7 +138,7 @@ fn omitted<'a>(
 }
 
 /// Looks up what values stand for, and keeps them.
-async fn keep(job: &Job, wished: Vec<Wished>, asked: &mut Asked) -> Result<(), Refusal> {
+async fn keep(job: &InProject<'_>, wished: Vec<Wished>, asked: &mut Asked) -> Result<(), Refusal> {
     let named = wished.iter().flat_map(|one| &one.wishes).filter_map(|wish| match wish {
         Wish::Person(named) => Some(named.clone()),
         _ => None,

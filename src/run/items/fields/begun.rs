@@ -1,7 +1,7 @@
 //! Writes that concern v1 and the store: noted first, ended by what v1 answered.
 
 use crate::refusal::Refusal;
-use crate::run::Job;
+use crate::run::in_project::InProject;
 use crate::store::{Intent, IntentKind, IntentState, OwnWrite, RunningIntent, Settled};
 use crate::translate::work_items::Item;
 use serde_json::{Map, Value, json};
@@ -15,7 +15,7 @@ impl Begun {
     ///
     /// # Errors
     /// `store_unavailable`, and then v1 must not be asked; 400 when the type was deleted just now.
-    pub async fn create(job: &Job, body: &Map<String, Value>, own: OwnWrite) -> Result<Self, Refusal> {
+    pub async fn create(job: &InProject<'_>, body: &Map<String, Value>, own: OwnWrite) -> Result<Self, Refusal> {
         if own.is_empty() {
             return Ok(Self(None));
         }
@@ -28,7 +28,7 @@ impl Begun {
     /// # Errors
     /// As [`Begun::create`].
     pub async fn update(
-        job: &Job,
+        job: &InProject<'_>,
         stored: &Item,
         body: &Map<String, Value>,
         own: OwnWrite,
@@ -44,7 +44,7 @@ impl Begun {
     ///
     /// # Errors
     /// As [`Begun::create`].
-    pub async fn delete(job: &Job, id: Uuid) -> Result<Self, Refusal> {
+    pub async fn delete(job: &InProject<'_>, id: Uuid) -> Result<Self, Refusal> {
         Self::begin(job, IntentKind::Delete, Some(id), json!({"slug": job.slug()}), OwnWrite::default()).await
     }
 
@@ -54,13 +54,13 @@ impl Begun {
     }
 
     async fn begin(
-        job: &Job,
+        job: &InProject<'_>,
         kind: IntentKind,
         item: Option<Uuid>,
         sent: Value,
         own: OwnWrite,
     ) -> Result<Self, Refusal> {
-        let card = job.card()?;
+        let card = job.card;
         let user = job.call.caller.user.id;
         let intent = Intent::new(kind, (card.workspace_id, card.id), item, user, sent, own);
         match job.runner.store.begin_intent(intent).await? {
@@ -73,7 +73,7 @@ impl Begun {
     ///
     /// # Errors
     /// `store_unavailable`; the write is then settled by a later request.
-    pub async fn done(self, job: &Job, item: Uuid) -> Result<(), Refusal> {
+    pub async fn done(self, job: &InProject<'_>, item: Uuid) -> Result<(), Refusal> {
         self.end(job, Settled::Done(item)).await
     }
 
@@ -81,11 +81,11 @@ impl Begun {
     ///
     /// # Errors
     /// As [`Begun::done`].
-    pub async fn purged(self, job: &Job, item: Uuid) -> Result<(), Refusal> {
+    pub async fn purged(self, job: &InProject<'_>, item: Uuid) -> Result<(), Refusal> {
         self.end(job, Settled::Purged(item)).await
     }
 
-    async fn end(self, job: &Job, settled: Settled) -> Result<(), Refusal> {
+    async fn end(self, job: &InProject<'_>, settled: Settled) -> Result<(), Refusal> {
         match self.0 {
             Some(running) => Ok(job.runner.store.settle_own(running, settled).await?),
             None => Ok(()),
@@ -93,7 +93,7 @@ impl Begun {
     }
 
     /// v1 refused, or it is not known what it did.
-    pub async fn failed(self, job: &Job, refusal: &Refusal) {
+    pub async fn failed(self, job: &InProject<'_>, refusal: &Refusal) {
         let Some(running) = self.0 else { return };
         let store = &job.runner.store;
         let noted = if !matches!(refusal, Refusal::OutcomeUnknown { .. }) {
@@ -115,7 +115,7 @@ pub(super) fn type_gone() -> Refusal {
     Refusal::field("type_id", "names no work item type of this project")
 }
 
-impl Job {
+impl InProject<'_> {
     /// Stores what needs no write to v1.
     ///
     /// # Errors
@@ -124,7 +124,7 @@ impl Job {
         if own.is_empty() {
             return Ok(());
         }
-        let card = self.card()?;
+        let card = self.card;
         let stored = self.runner.store.write_item(card.workspace_id, card.id, item, own).await?;
         if stored { Ok(()) } else { Err(type_gone()) }
     }

@@ -4,7 +4,7 @@
 use super::settle::drop_unmade;
 use crate::index::Index;
 use crate::refusal::Refusal;
-use crate::run::Job;
+use crate::run::in_project::InProject;
 use crate::run::shelf::Audience;
 use jiff::Timestamp;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ const YOUNG: i64 = 60_000_000;
 
 /// Compares what is recorded with a complete index, at most once in the time from sweep to sweep. Runs beside
 /// the request that has read the index.
-pub(in crate::run) fn compare(job: &Job, index: &Arc<Index>) {
-    let Ok(card) = job.card() else { return };
+pub(in crate::run) fn compare(job: &InProject<'_>, index: &Arc<Index>) {
+    let card = job.card;
     let is_due = || job.runner.compared.get(&card.id).is_none();
     if job.audience() != Ok(Audience::Members) || job.call.ctx.meter.is_stale() || !is_due() {
         return;
@@ -24,14 +24,14 @@ pub(in crate::run) fn compare(job: &Job, index: &Arc<Index>) {
     job.runner.compared.insert(card.id, ());
     let (job, index) = (job.aside(), Arc::clone(index));
     tokio::spawn(async move {
-        if let Err(refusal) = try_compare(&job, &index).await {
+        if let Err(refusal) = try_compare(&job.here(), &index).await {
             tracing::warn!(code = refusal.code(), "items that v1 does not show could not be marked");
         }
     });
 }
 
-async fn try_compare(job: &Job, index: &Index) -> Result<(), Refusal> {
-    let (store, project) = (&job.runner.store, job.card()?.id);
+async fn try_compare(job: &InProject<'_>, index: &Index) -> Result<(), Refusal> {
+    let (store, project) = (&job.runner.store, job.card.id);
     let recorded = store.project_items(project).await?;
     let is_gone = |id: &&Uuid| {
         !recorded.missing.contains(*id) && !recorded.archived.contains(*id) && index.get(**id).is_none()

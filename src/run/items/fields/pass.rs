@@ -1,11 +1,13 @@
 //! Writes that an earlier run of the gateway left open, looked at once at start with the gateway's own key.
 
 use super::settle::settle_all;
+use crate::access::Standing;
 use crate::context::Context;
 use crate::refusal::Refusal;
+use crate::run::Runner;
 use crate::run::ahead::prove;
+use crate::run::in_project::Inside;
 use crate::run::job::{Call, Origin};
-use crate::run::{Job, Runner};
 use crate::store::Intent;
 use crate::v1::V1Key;
 use crate::v2::Parameters;
@@ -26,7 +28,7 @@ pub async fn settle_left_open(runner: Arc<Runner>, key: V1Key) {
         open.iter().filter_map(|intent| Some((intent.project, slug(intent)?))).collect();
     for (project, slug) in projects {
         let settled = match job(&runner, &key, project, &slug).await {
-            Ok(job) => settle_all(&job).await.map(|_| ()),
+            Ok(job) => settle_all(&job.here()).await.map(|_| ()),
             Err(refusal) => Err(refusal),
         };
         if let Err(refusal) = settled {
@@ -36,7 +38,7 @@ pub async fn settle_left_open(runner: Arc<Runner>, key: V1Key) {
 }
 
 /// A call that lists the project, as the owner of the key may.
-async fn job(runner: &Arc<Runner>, key: &V1Key, project: Uuid, slug: &str) -> Result<Job, Refusal> {
+async fn job(runner: &Arc<Runner>, key: &V1Key, project: Uuid, slug: &str) -> Result<Inside, Refusal> {
     let ctx = Context::new("settle", runner.settings.shared_work);
     let caller = prove(runner, key, &ctx).await?;
     let card = runner.access.project(&caller, slug, project, &ctx).await?;
@@ -47,11 +49,11 @@ async fn job(runner: &Arc<Runner>, key: &V1Key, project: Uuid, slug: &str) -> Re
         variables: vec![("slug".into(), slug.into()), ("project_id".into(), project.to_string())],
         parameters: Parameters::default(),
         caller,
-        card: Some(card),
+        standing: Standing::Person,
         content_type: None,
         body: Ok(Bytes::new()),
         origin: Origin::default(),
         ctx,
     };
-    Ok(Job::new(Arc::clone(runner), call))
+    Ok(Inside::new(Arc::clone(runner), call, card))
 }

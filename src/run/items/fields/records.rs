@@ -1,7 +1,7 @@
 //! Records that custom values stand for: people of the project and its work items.
 
 use crate::refusal::Refusal;
-use crate::run::Job;
+use crate::run::in_project::InProject;
 use crate::run::items::record::if_live;
 use crate::translate::members::Person;
 use crate::translate::work_items::Item;
@@ -47,7 +47,7 @@ impl<'p> Named<'p> {
 }
 
 /// People of the project, looked at again when one of `named` is not among them; not read for nobody.
-pub(super) async fn people(job: &Job, named: &[String]) -> Result<Arc<Vec<Person>>, Refusal> {
+pub(super) async fn people(job: &InProject<'_>, named: &[String]) -> Result<Arc<Vec<Person>>, Refusal> {
     if named.is_empty() {
         return Ok(Arc::default());
     }
@@ -59,11 +59,14 @@ pub(super) async fn people(job: &Job, named: &[String]) -> Result<Arc<Vec<Person
 }
 
 /// The live work items of this project that ids or human keys name, by these names; a body may name many.
-pub(super) async fn items_named(job: &Job, named: HashSet<&str>) -> Result<HashMap<String, Uuid>, Refusal> {
+pub(super) async fn items_named(
+    job: &InProject<'_>,
+    named: HashSet<&str>,
+) -> Result<HashMap<String, Uuid>, Refusal> {
     if named.is_empty() {
         return Ok(HashMap::new());
     }
-    let identifier = &job.card()?.identifier;
+    let identifier = &job.card.identifier;
     let (mut found, mut unknown) = (HashMap::new(), Vec::new());
     for name in named {
         if let Some(id) = read_uuid(name) {
@@ -93,7 +96,7 @@ enum Wanted {
     Key(HumanKey),
 }
 
-async fn one_by_one(job: &Job, wanted: &[(&str, Wanted)]) -> Result<Vec<Option<Uuid>>, Refusal> {
+async fn one_by_one(job: &InProject<'_>, wanted: &[(&str, Wanted)]) -> Result<Vec<Option<Uuid>>, Refusal> {
     let mut ids = Vec::with_capacity(wanted.len());
     for (_, wanted) in wanted {
         let read = match wanted {
@@ -106,7 +109,7 @@ async fn one_by_one(job: &Job, wanted: &[(&str, Wanted)]) -> Result<Vec<Option<U
 }
 
 /// As an index shows them that is read after now, for what was made a moment ago can be named too.
-async fn by_index(job: &Job, wanted: &[(&str, Wanted)]) -> Result<Vec<Option<Uuid>>, Refusal> {
+async fn by_index(job: &InProject<'_>, wanted: &[(&str, Wanted)]) -> Result<Vec<Option<Uuid>>, Refusal> {
     let index = job.runner.indexes.newest(&job.index_scope()?, job.key(), &job.call.ctx).await;
     let index = index.map_err(|refusal| job.after_refused_read(refusal))?;
     let numbers = wanted.iter().filter_map(|(_, wanted)| match wanted {
@@ -126,7 +129,7 @@ async fn by_index(job: &Job, wanted: &[(&str, Wanted)]) -> Result<Vec<Option<Uui
 }
 
 /// Live work items of this project by id; those v1 does not show are left out.
-pub(super) async fn items(job: &Job, ids: &HashSet<Uuid>) -> Result<HashMap<Uuid, Item>, Refusal> {
+pub(super) async fn items(job: &InProject<'_>, ids: &HashSet<Uuid>) -> Result<HashMap<Uuid, Item>, Refusal> {
     let mut known: HashMap<Uuid, Item> =
         ids.iter().filter_map(|id| job.vouched(*id).map(|item| (*id, item))).collect();
     let unknown: Vec<Uuid> = ids.iter().filter(|id| !known.contains_key(id)).copied().collect();

@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::index::Index;
 use crate::plan::Rows;
 use crate::refusal::Refusal;
-use crate::run::Job;
+use crate::run::in_project::InProject;
 use crate::run::v1_faults::bad_data;
 use crate::store::{Intent, IntentKind, IntentState, ProjectItems, Settled, Store};
 use crate::translate::work_items::{self, Item};
@@ -61,8 +61,12 @@ impl Newest {
 ///
 /// # Errors
 /// `store_unavailable` while a write about one of them is not settled.
-pub(in crate::run) async fn recorded(job: &Job, items: &[Item], looking: Looking) -> Result<ProjectItems, Refusal> {
-    let (store, project) = (&job.runner.store, job.card()?.id);
+pub(in crate::run) async fn recorded(
+    job: &InProject<'_>,
+    items: &[Item],
+    looking: Looking,
+) -> Result<ProjectItems, Refusal> {
+    let (store, project) = (&job.runner.store, job.card.id);
     let began = Instant::now();
     loop {
         let recorded = store.project_items(project).await?;
@@ -110,8 +114,8 @@ pub(in crate::run) async fn recorded(job: &Job, items: &[Item], looking: Looking
 ///
 /// # Errors
 /// When v1 or the store cannot be asked.
-pub(in crate::run) async fn settle_all(job: &Job) -> Result<bool, Refusal> {
-    let recorded = job.runner.store.project_items(job.card()?.id).await?;
+pub(in crate::run) async fn settle_all(job: &InProject<'_>) -> Result<bool, Refusal> {
+    let recorded = job.runner.store.project_items(job.card.id).await?;
     let mut left = false;
     for intent in recorded.open.iter() {
         if job.runner.store.is_running(intent, late(job) + SKEW) {
@@ -132,14 +136,14 @@ pub(in crate::run) async fn settle_all(job: &Job) -> Result<bool, Refusal> {
 
 /// v1 shows no such live item to a single read: a delete that was under way has happened; anything else
 /// recorded about it is kept, because it may return.
-pub(in crate::run) async fn gone(job: &Job, id: Uuid) {
+pub(in crate::run) async fn gone(job: &InProject<'_>, id: Uuid) {
     if let Err(refusal) = try_gone(job, id).await {
         tracing::warn!(item = %id, code = refusal.code(), "the absence of an item could not be noted");
     }
 }
 
-async fn try_gone(job: &Job, id: Uuid) -> Result<(), Refusal> {
-    let Some(card) = &job.call.card else { return Ok(()) };
+async fn try_gone(job: &InProject<'_>, id: Uuid) -> Result<(), Refusal> {
+    let card = job.card;
     let store = &job.runner.store;
     let recorded = store.project_items(card.id).await?;
     if !recorded.known.contains(&id) {
@@ -157,19 +161,19 @@ async fn try_gone(job: &Job, id: Uuid) -> Result<(), Refusal> {
 }
 
 /// Items that are shown are not missing.
-async fn returned(job: &Job, items: &[Item], recorded: &ProjectItems) -> Result<(), Refusal> {
+async fn returned(job: &InProject<'_>, items: &[Item], recorded: &ProjectItems) -> Result<(), Refusal> {
     if recorded.missing.is_empty() {
         return Ok(());
     }
     let back: Vec<Uuid> = items.iter().map(|item| item.id).filter(|id| recorded.missing.contains(id)).collect();
     if !back.is_empty() {
-        job.runner.store.mark_missing(job.card()?.id, &[], &back, Micros::MAX).await?;
+        job.runner.store.mark_missing(job.card.id, &[], &back, Micros::MAX).await?;
     }
     Ok(())
 }
 
 /// Whether an open write is, or may be, about one of these items.
-fn concerns(job: &Job, intent: &Intent, items: &[Item], recorded: &ProjectItems) -> bool {
+fn concerns(job: &InProject<'_>, intent: &Intent, items: &[Item], recorded: &ProjectItems) -> bool {
     items.iter().any(|item| match intent.kind {
         IntentKind::Update | IntentKind::Delete => intent.item == Some(item.id),
         IntentKind::Create => !recorded.known.contains(&item.id) && matches(intent, &Newest::of(item), late(job)),
@@ -185,7 +189,7 @@ fn matches(intent: &Intent, item: &Newest, late: Micros) -> bool {
 }
 
 /// Settles a change or an end of an item that v1 shows; `lagging` when it may be a little older than now.
-async fn shown(job: &Job, intent: &Intent, item: &Item, lagging: bool) -> Result<bool, Refusal> {
+async fn shown(job: &InProject<'_>, intent: &Intent, item: &Item, lagging: bool) -> Result<bool, Refusal> {
     let store = &job.runner.store;
     let freshness = if lagging { micros(job.runner.indexes.freshness()) } else { 0 };
     let is_late = Timestamp::now().as_microsecond() - intent.began_at > late(job) + freshness;
@@ -234,12 +238,17 @@ fn of_update(intent: &Intent, item: &Item) -> Evidence {
 }
 
 /// Binds a create to the one item it can have made; false when there is none yet, or several.
-async fn created(job: &Job, intent: &Intent, recorded: &ProjectItems) -> Result<bool, Refusal> {
+async fn created(job: &InProject<'_>, intent: &Intent, recorded: &ProjectItems) -> Result<bool, Refusal> {
     let newest = newest(job, intent.began_at - SKEW).await?;
     bind(job, intent, recorded, &newest).await
 }
 
-async fn bind(job: &Job, intent: &Intent, recorded: &ProjectItems, items: &[Newest]) -> Result<bool, Refusal> {
+async fn bind(
+    job: &InProject<'_>,
+    intent: &Intent,
+    recorded: &ProjectItems,
+    items: &[Newest],
+) -> Result<bool, Refusal> {
     let store = &job.runner.store;
     let may_be =
         |intent: &Intent, item: &Newest| !recorded.known.contains(&item.id) && matches(intent, item, late(job));
@@ -267,7 +276,11 @@ async fn bind(job: &Job, intent: &Intent, recorded: &ProjectItems, items: &[Newe
 ///
 /// # Errors
 /// When the store cannot be written.
-pub(super) async fn drop_unmade(job: &Job, index: &Index, recorded: &ProjectItems) -> Result<(), Refusal> {
+pub(super) async fn drop_unmade(
+    job: &InProject<'_>,
+    index: &Index,
+    recorded: &ProjectItems,
+) -> Result<(), Refusal> {
     let now = Timestamp::now().as_microsecond();
     let settled_by = 2 * late(job) + micros(job.runner.indexes.freshness()) + SKEW;
     for intent in recorded.open.iter().filter(|intent| intent.kind == IntentKind::Create) {
@@ -284,7 +297,7 @@ pub(super) async fn drop_unmade(job: &Job, index: &Index, recorded: &ProjectItem
 }
 
 /// Items of the project made since `since`, newest first.
-pub(in crate::run) async fn newest(job: &Job, since: Micros) -> Result<Vec<Newest>, Refusal> {
+pub(in crate::run) async fn newest(job: &InProject<'_>, since: Micros) -> Result<Vec<Newest>, Refusal> {
     let path = job.collection_path(job.work_items()?)?;
     let query = "order_by=-created_at&fields=id,name,created_by,created_at";
     let ctx: &Context = &job.call.ctx;
@@ -320,7 +333,7 @@ async fn report(store: &Store, intent: &Intent, state: IntentState) -> Result<()
     Ok(())
 }
 
-fn late(job: &Job) -> Micros {
+fn late(job: &InProject<'_>) -> Micros {
     micros(job.runner.settings.late_write)
 }
 

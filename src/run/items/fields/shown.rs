@@ -4,7 +4,7 @@ use super::records;
 use crate::catalogue::values::{self, ValueKind};
 use crate::catalogue::{Applicable, PropertyOption};
 use crate::refusal::Refusal;
-use crate::run::Job;
+use crate::run::in_project::InProject;
 use crate::store::{Element, ItemValues};
 use crate::translate::members::Person;
 use crate::translate::work_items::Item;
@@ -25,12 +25,12 @@ struct Behind {
 /// # Errors
 /// When the store or a record behind a value cannot be read.
 pub(in crate::run) async fn custom_fields(
-    job: &Job,
+    job: &InProject<'_>,
     type_id: Option<Uuid>,
     values: &ItemValues,
 ) -> Result<Map<String, Value>, Refusal> {
     let Some(type_id) = type_id else { return Ok(Map::new()) };
-    let applicable = job.definitions().await?.applicable(job.card()?.id, type_id);
+    let applicable = job.definitions().await?.applicable(job.card.id, type_id);
     if applicable.is_empty() {
         return Ok(Map::new());
     }
@@ -66,7 +66,7 @@ fn entry(one: &Applicable, read: Vec<(Value, Value)>) -> Option<Value> {
 }
 
 /// Looks up what the values stand for, all people at once and all work items at once.
-async fn behind(job: &Job, applicable: &[Applicable], values: &ItemValues) -> Result<Behind, Refusal> {
+async fn behind(job: &InProject<'_>, applicable: &[Applicable], values: &ItemValues) -> Result<Behind, Refusal> {
     let ids = |wanted: ValueKind| -> HashSet<Uuid> {
         let of_kind = applicable.iter().filter(|one| ValueKind::of(&one.property) == wanted);
         let elements = of_kind.filter_map(|one| values.get(&one.property.id)).flatten();
@@ -78,7 +78,7 @@ async fn behind(job: &Job, applicable: &[Applicable], values: &ItemValues) -> Re
     Ok(Behind {
         people: people.map(|person| (person.id, person.clone())).collect(),
         items: records::items(job, &ids(ValueKind::Item)).await?,
-        identifier: job.card()?.identifier.clone(),
+        identifier: job.card.identifier.clone(),
     })
 }
 

@@ -2,7 +2,8 @@
 
 use crate::catalogue::{Catalogue, WorkItemType};
 use crate::refusal::{FieldError, Refusal};
-use crate::run::Job;
+use crate::run::in_project::InProject;
+use crate::run::job::Job;
 use crate::store::ProjectItems;
 use crate::translate::work_items::Item;
 use crate::v2::body::Given;
@@ -13,12 +14,14 @@ use uuid::Uuid;
 
 const OFF: &str = "work item types are not switched on in this project; leave it out";
 
-impl Job {
+impl InProject<'_> {
     /// Everything defined in the workspace of the call's project.
     pub(in crate::run) async fn definitions(&self) -> Result<Arc<Catalogue>, Refusal> {
-        Ok(self.runner.store.catalogue(self.card()?.workspace_id).await?)
+        Ok(self.runner.store.catalogue(self.card.workspace_id).await?)
     }
+}
 
+impl Job {
     /// Work items of a type: those v1 shows or, where the gateway keeps no index of their project, may show;
     /// and those it hides (archived, or gone and perhaps to return).
     ///
@@ -87,7 +90,7 @@ fn selectable(kind: &WorkItemType, stored: Option<Uuid>) -> Result<Uuid, &'stati
 
 /// What `expand=type` adds to each item.
 pub(in crate::run) async fn expanded(
-    job: &Job,
+    job: &InProject<'_>,
     items: &[Item],
     recorded: &ProjectItems,
 ) -> Result<Vec<Value>, Refusal> {

@@ -4,7 +4,7 @@
 //! v1 tells no more of it: its name for its children, and its parent for when that is deleted.
 
 use crate::refusal::Refusal;
-use crate::run::Job;
+use crate::run::in_project::InProject;
 use crate::run::items::expansions;
 use crate::run::items::fields::{Looking, recorded};
 use crate::store::ArchivedItem;
@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
+pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let id = job.pk()?;
     let live = job.live_item(id).await?;
     let recorded = recorded(job, std::slice::from_ref(&live), Looking::Indexed).await?;
@@ -31,7 +31,7 @@ pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
         Err(refusal) => return Err(refusal),
     };
     job.item_gone(id);
-    let (card, instant) = (job.card()?, now.as_microsecond());
+    let (card, instant) = (job.card, now.as_microsecond());
     let noted =
         ArchivedItem { at: instant, name: item.name.clone(), sequence_id: item.sequence_id, parent: item.parent };
     job.runner.store.mark_archived(card.workspace_id, card.id, id, Some(&noted)).await?;

@@ -11,11 +11,12 @@
 
 use crate::plan::WriteKind;
 use crate::refusal::{FieldError, Refusal};
+use crate::run::find_out;
+use crate::run::in_project::InProject;
 use crate::run::items::fields::Begun;
 use crate::run::items::{expansions, names, workflow};
 use crate::run::members::{Members, id_of, members};
 use crate::run::write::created_but;
-use crate::run::{Job, find_out};
 use crate::translate::work_items;
 use crate::translate::work_items_write;
 use crate::v1::Doubt;
@@ -28,7 +29,7 @@ use uuid::Uuid;
 /// How far v1's clock may be from ours, in microseconds, for its answer to be taken for the new item's.
 const CLOCKS: Micros = 3_600_000_000;
 
-pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
+pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let given = job.given()?;
     let (body, own) = names::resolve(job, &given, None).await?;
     work_items_write::check_dates(&given, None)?;
@@ -49,12 +50,12 @@ pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let stored = settle(job, &given, (id, began), &body, stored).await?;
     let item = job.item_from(&stored).map_err(created_but(id))?;
     job.item_changed(&item);
-    let recorded = job.runner.store.project_items(job.card()?.id).await.map_err(Refusal::from);
+    let recorded = job.runner.store.project_items(job.card.id).await.map_err(Refusal::from);
     let reply = async { expansions::reply(job, &item, &recorded?).await };
     reply.await.map_err(created_but(id))
 }
 
-async fn post(job: &Job, given: &Given, body: &Members) -> Result<Uuid, Refusal> {
+async fn post(job: &InProject<'_>, given: &Given, body: &Members) -> Result<Uuid, Refusal> {
     let resource = job.resource();
     let answer = job.post_raw(resource, body).await?;
     if !answer.is_success() {
@@ -65,7 +66,7 @@ async fn post(job: &Job, given: &Given, body: &Members) -> Result<Uuid, Refusal>
 }
 
 /// The new item as v1 shows it, with all that was sent but what v1 may drop of sets.
-async fn make(job: &Job, given: &Given, body: &Members) -> Result<(Uuid, Members), Refusal> {
+async fn make(job: &InProject<'_>, given: &Given, body: &Members) -> Result<(Uuid, Members), Refusal> {
     let resource = job.resource();
     let id = post(job, given, body).await?;
     let stored = job.read_record_fields(resource, id, work_items::WHOLE).await.map_err(|refusal| {
@@ -83,7 +84,7 @@ async fn make(job: &Job, given: &Given, body: &Members) -> Result<(Uuid, Members
 /// Compares what is stored with what was sent and mends, takes back or reports the difference.
 /// What was not made by this caller since `began` is another item, and is left alone.
 async fn settle(
-    job: &Job,
+    job: &InProject<'_>,
     given: &Given,
     (id, began): (Uuid, Micros),
     body: &Members,
@@ -106,15 +107,15 @@ async fn settle(
 }
 
 /// What was stored for the item has no use any more; left behind, it is a record of an item v1 does not show.
-async fn forget(job: &Job, id: Uuid) {
-    let Ok(card) = job.card() else { return };
+async fn forget(job: &InProject<'_>, id: Uuid) {
+    let card = job.card;
     if let Err(fault) = job.runner.store.purge_item(card.id, id).await {
         tracing::warn!(item = %id, %fault, "values of an item that was taken back could not be removed");
     }
 }
 
 /// Deletes the new item and refuses the request, so that nothing is left of it.
-async fn take_back(job: &Job, id: Uuid, errors: Vec<FieldError>) -> Refusal {
+async fn take_back(job: &InProject<'_>, id: Uuid, errors: Vec<FieldError>) -> Refusal {
     match job.delete(job.resource(), id, true).await {
         Ok(()) => {
             job.item_gone(id);

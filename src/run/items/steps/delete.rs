@@ -9,7 +9,7 @@
 
 use crate::access::Role;
 use crate::refusal::Refusal;
-use crate::run::Job;
+use crate::run::in_project::InProject;
 use crate::run::items::fields::{Begun, Looking, recorded};
 use crate::run::write::partly_done;
 use crate::translate::work_items::Item;
@@ -17,12 +17,12 @@ use crate::v2::Reply;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
+pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let id = job.pk()?;
     // The children first: looking for them makes the index fresh, which then vouches for the item.
     let children = job.children_of(id).await?;
     let item = job.live_item(id).await?;
-    let archived = job.runner.store.archived_below(job.card()?.id, id).await?;
+    let archived = job.runner.store.archived_below(job.card.id, id).await?;
     // v1 loads and saves the children as well, so nobody else writes them meanwhile.
     job.wait_for_records(children.iter().chain(&archived).copied()).await?;
     let is_parent = !children.is_empty() || !archived.is_empty();
@@ -58,8 +58,8 @@ pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
 }
 
 /// v1's rule (`items_delete_by_member_not_creator`, `perm_project_admin_deletes_others_item`).
-fn may_delete(job: &Job, item: &Item) -> Result<bool, Refusal> {
-    let role = job.card()?.require_member()?;
+fn may_delete(job: &InProject<'_>, item: &Item) -> Result<bool, Refusal> {
+    let role = job.card.require_member()?;
     Ok(role >= Role::ADMIN || item.created_by == Some(job.call.caller.user.id))
 }
 
@@ -69,7 +69,7 @@ fn half_done(detached: usize) -> impl Fn(Refusal) -> Refusal {
     move |refusal| if detached == 0 || refusal.status() < 429 { refusal } else { told(refusal) }
 }
 
-async fn detach(job: &Job, child: Uuid) -> Result<(), Refusal> {
+async fn detach(job: &InProject<'_>, child: Uuid) -> Result<(), Refusal> {
     let body = Map::from_iter([("parent".to_owned(), Value::Null)]);
     match job.patch(job.resource(), child, &body).await {
         Ok(answer) => {

@@ -8,8 +8,9 @@
 use crate::context::Note;
 use crate::heavy::Input;
 use crate::index::{Columns, Index, Lookups, Memberships, Needs, Selection, SetNeeds};
+use crate::plan::Known;
 use crate::refusal::Refusal;
-use crate::run::Job;
+use crate::run::in_project::InProject;
 use crate::run::items::expansions;
 use crate::run::items::fields::{Looking, compare, recorded, settle_all, unsettled};
 use crate::run::items::lookup::{self, Direct, Found};
@@ -30,7 +31,7 @@ use uuid::Uuid;
 /// Items from which on looking through the index of a project is heavy work.
 const LARGE: usize = 20_000;
 
-pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
+pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let strict = job.runner.settings.strict_query;
     let call = query::read_list(job.operation(), job.resource(), &job.call.parameters, strict)?;
     let scope = job.index_scope()?;
@@ -50,7 +51,7 @@ pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
 }
 
 /// The answer to a look-up: the one item, if it passes everything else that was asked.
-async fn one(job: &Job, call: &ListCall, direct: &Direct, found: Option<Item>) -> Result<Reply, Refusal> {
+async fn one(job: &InProject<'_>, call: &ListCall, direct: &Direct, found: Option<Item>) -> Result<Reply, Refusal> {
     let Some(item) = found else { return Ok(Reply::json(200, page::answer(std::iter::empty(), call))) };
     let needs = Needs::of(call, &columns(job));
     if needs != Needs::default() {
@@ -97,7 +98,7 @@ fn cell(field: &str, item: &Item, direct: &Direct) -> Cell {
 }
 
 /// A page straight from v1.
-async fn direct(job: &Job, call: &ListCall, found: DirectPage) -> Result<Reply, Refusal> {
+async fn direct(job: &InProject<'_>, call: &ListCall, found: DirectPage) -> Result<Reply, Refusal> {
     let next = match &call.page {
         PageCall::Cursor { keys, .. } if found.total > found.items.len() => {
             found.items.last().map(|last| cursor(last, keys))
@@ -119,7 +120,7 @@ fn cursor(last: &Item, keys: &[(String, usize)]) -> Cursor {
 }
 
 /// A page from the index.
-async fn indexed(job: &Job, call: &ListCall) -> Result<Reply, Refusal> {
+async fn indexed(job: &InProject<'_>, call: &ListCall) -> Result<Reply, Refusal> {
     let columns = columns(job);
     let needs = Needs::of(call, &columns);
     let scope = job.index_scope()?;
@@ -138,7 +139,7 @@ async fn indexed(job: &Job, call: &ListCall) -> Result<Reply, Refusal> {
 
 /// The page, looked for on the pool for heavy work when the project is large.
 async fn select(
-    job: &Job,
+    job: &InProject<'_>,
     index: Arc<Index>,
     call: ListCall,
     columns: Columns,
@@ -154,12 +155,12 @@ fn note(index: &Index) -> Note {
     if index.is_scan() { Note::Scan } else { Note::Index }
 }
 
-fn columns(job: &Job) -> Columns {
+fn columns(job: &InProject<'_>) -> Columns {
     let resource = job.resource();
     Columns::of(resource.cells.iter().map(|&field| resource.fields[field].name.as_str()))
 }
 
-async fn lookups(job: &Job, needs: &Needs) -> Result<Lookups, Refusal> {
+async fn lookups(job: &InProject<'_>, needs: &Needs) -> Result<Lookups, Refusal> {
     let labels = async {
         match needs.labels {
             true => job.live_labels().await.map(Some),
@@ -178,22 +179,22 @@ async fn lookups(job: &Job, needs: &Needs) -> Result<Lookups, Refusal> {
 }
 
 /// Types to filter by; a write that is not settled could change what passes.
-async fn types(job: &Job, needed: bool) -> Result<Arc<HashMap<Uuid, Uuid>>, Refusal> {
+async fn types(job: &InProject<'_>, needed: bool) -> Result<Arc<HashMap<Uuid, Uuid>>, Refusal> {
     if !needed {
         return Ok(Arc::default());
     }
-    let project = job.card()?.id;
+    let project = job.card.id;
     if job.runner.store.open_intents(project).await?.is_empty() || !settle_all(job).await? {
         return Ok(job.runner.store.types_of(project).await?);
     }
     Err(unsettled())
 }
 
-async fn groups(job: &Job, needed: bool) -> Result<HashMap<Uuid, u8>, Refusal> {
+async fn groups(job: &InProject<'_>, needed: bool) -> Result<HashMap<Uuid, u8>, Refusal> {
     if !needed {
         return Ok(HashMap::new());
     }
-    let states = job.load(job.resource_named("states")?).await?.thing;
+    let states = job.load(job.resource_named(Known::States)?).await?.thing;
     let group = |v1: &Map<String, Value>| {
         let name = v1.get("group")?.as_str()?;
         GROUPS.iter().position(|known| *known == name).map(|position| position as u8)
@@ -201,7 +202,7 @@ async fn groups(job: &Job, needed: bool) -> Result<HashMap<Uuid, u8>, Refusal> {
     Ok(states.rows().iter().filter_map(|held| Some((held.record.id, group(&held.v1_members())?))).collect())
 }
 
-async fn memberships(job: &Job, kind: SetKind, needs: &SetNeeds) -> Result<Memberships, Refusal> {
+async fn memberships(job: &InProject<'_>, kind: SetKind, needs: &SetNeeds) -> Result<Memberships, Refusal> {
     let mut memberships = Memberships::default();
     for id in &needs.named {
         memberships.named.insert(*id, job.members_of(kind, *id).await?);
@@ -213,12 +214,12 @@ async fn memberships(job: &Job, kind: SetKind, needs: &SetNeeds) -> Result<Membe
 }
 
 async fn shapes(
-    job: &Job,
+    job: &InProject<'_>,
     items: &[Item],
     recorded: &ProjectItems,
     expand: &[usize],
 ) -> Result<Vec<Map<String, Value>>, Refusal> {
-    let project = &job.card()?.identifier;
+    let project = &job.card.identifier;
     let added = expansions::expand(job, items, recorded, expand).await?;
     let shape = |(item, added): (&Item, Map<String, Value>)| {
         let mut shape =
@@ -230,7 +231,7 @@ async fn shapes(
 }
 
 async fn envelope(
-    job: &Job,
+    job: &InProject<'_>,
     call: &ListCall,
     items: &[Item],
     recorded: &ProjectItems,

@@ -4,9 +4,11 @@
 //! same 404, never 403. v1's answer names the project; the caller's own card of it decides whether it may be
 //! shown, and an archived project is not there (trap 58).
 
+use crate::access::Standing;
 use crate::index::Index;
 use crate::refusal::Refusal;
 use crate::run::Job;
+use crate::run::in_project::{InProject, Inside};
 use crate::run::items::expansions;
 use crate::run::items::fields::{Looking, recorded};
 use crate::run::job::Call;
@@ -22,7 +24,7 @@ pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
     if job.is_short()
         && let Some((item, within)) = in_index(job, &key, Because::Short).await?
     {
-        return shown(&within, &item).await;
+        return shown(&within.here(), &item).await;
     }
     let (item, within) = match live(job, &key).await {
         Err(refusal) if refusal.is_trouble() && job.call.ctx.tolerant => {
@@ -30,38 +32,38 @@ pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
         }
         outcome => outcome?,
     };
-    shown(&within, &item).await
+    shown(&within.here(), &item).await
 }
 
 /// The item as v1 shows it, or where v1 cannot tell as the index does.
-async fn live(job: &Job, key: &HumanKey) -> Result<(Item, Job), Refusal> {
+async fn live(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
     let Some((item, project)) = job.item_by_key(key).await? else { return by_index(job, key).await };
     let within = in_project(job, project).await?;
-    job.runner.learn_identifier(job.slug(), within.card()?);
+    job.runner.learn_identifier(job.slug(), within.here().card);
     Ok((item, within))
 }
 
 /// The answer of the index where v1 fails, as it does for a number that two live items have (trap 18,
 /// `items_key_of_shared_number`): the one created first is shown. The caller's own card and the caller's own list of projects say what may be shown.
-async fn by_index(job: &Job, key: &HumanKey) -> Result<(Item, Job), Refusal> {
+async fn by_index(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
     let runner = &job.runner;
     let mut within = match runner.project_with(job.slug(), &key.project) {
         Some(known) => in_project(job, known).await.ok(),
         None => None,
     };
-    if within.as_ref().is_none_or(|within| within.card().is_ok_and(|card| card.identifier != key.project)) {
+    if within.as_ref().is_none_or(|within| within.here().card.identifier != key.project) {
         let visible = runner.access.visible_projects(&job.call.caller, job.slug(), &job.call.ctx).await?;
         let project = visible.with_identifier(&key.project).ok_or_else(Refusal::not_found)?;
         within = Some(in_project(job, project).await?);
     }
     let within = within.ok_or_else(Refusal::not_found)?;
-    let first = within.items_by_number(key).await?.into_iter().next().ok_or_else(Refusal::not_found)?;
-    let item = within.with_live_labels(first).await?;
+    let first = within.here().items_by_number(key).await?.into_iter().next().ok_or_else(Refusal::not_found)?;
+    let item = within.here().with_live_labels(first).await?;
     Ok((item, within))
 }
 
 /// The item with what is recorded on it.
-async fn shown(within: &Job, item: &Item) -> Result<Reply, Refusal> {
+async fn shown(within: &InProject<'_>, item: &Item) -> Result<Reply, Refusal> {
     let recorded = recorded(within, std::slice::from_ref(item), Looking::Read).await?;
     expansions::reply(within, item, &recorded).await
 }
@@ -76,10 +78,11 @@ enum Because {
 }
 
 /// The item in the index of the project that had this identifier when it was last seen, if its card still says so.
-async fn in_index(job: &Job, key: &HumanKey, because: Because) -> Result<Option<(Item, Job)>, Refusal> {
+async fn in_index(job: &Job, key: &HumanKey, because: Because) -> Result<Option<(Item, Inside)>, Refusal> {
     let Some(project) = job.runner.project_with(job.slug(), &key.project) else { return Ok(None) };
-    let within = in_project(job, project).await?;
-    if within.card()?.identifier != key.project {
+    let inside = in_project(job, project).await?;
+    let within = inside.here();
+    if within.card.identifier != key.project {
         return Ok(None);
     }
     let find = |index: &Index| {
@@ -90,11 +93,11 @@ async fn in_index(job: &Job, key: &HumanKey, because: Because) -> Result<Option<
         Because::Short => within.item_in_shortage(find).await?,
         Because::Trouble => within.item_in_outage(find).await?,
     };
-    Ok(item.map(|item| (item, within)))
+    Ok(item.map(|item| (item, inside)))
 }
 
 /// The same call, as one on the project the item turned out to be in.
-async fn in_project(job: &Job, project: Uuid) -> Result<Job, Refusal> {
+async fn in_project(job: &Job, project: Uuid) -> Result<Inside, Refusal> {
     let call = &job.call;
     let card = job.runner.access.project(&call.caller, job.slug(), project, &call.ctx).await?;
     card.require_member().map_err(|_| Refusal::not_found())?;
@@ -106,11 +109,11 @@ async fn in_project(job: &Job, project: Uuid) -> Result<Job, Refusal> {
         variables,
         parameters: call.parameters.clone(),
         caller: call.caller.clone(),
-        card: Some(card),
+        standing: Standing::Person,
         content_type: None,
         body: Ok(Bytes::new()),
         origin: call.origin.clone(),
         ctx: call.ctx.clone(),
     };
-    Ok(Job::new(Arc::clone(&job.runner), call))
+    Ok(Inside::new(Arc::clone(&job.runner), call, card))
 }

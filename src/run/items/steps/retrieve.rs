@@ -1,12 +1,12 @@
 //! One live work item. v1 hides archived, draft and triage items itself (trap 53, `archived_get`).
 
 use crate::refusal::Refusal;
-use crate::run::Job;
+use crate::run::in_project::InProject;
 use crate::run::items::expansions;
 use crate::run::items::fields::{Looking, recorded};
 use crate::v2::Reply;
 
-pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
+pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let id = job.pk()?;
     let item = match job.item_in_shortage(|index| index.get(id)).await? {
         Some(item) => item,

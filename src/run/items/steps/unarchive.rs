@@ -4,15 +4,17 @@
 //! PATCH would reach drafts and triage items as well, changing nothing about them; its answer tells, and they
 //! are not there for v2.
 
+use crate::plan::Known;
 use crate::refusal::Refusal;
+use crate::run::in_project::InProject;
 use crate::run::items::expansions;
 use crate::run::items::fields::{Looking, recorded};
-use crate::run::{Job, list};
+use crate::run::list;
 use crate::translate::work_items::Item;
 use crate::v2::Reply;
 use serde_json::{Map, Value};
 
-pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
+pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let id = job.pk()?;
     let (item, _room) = match job.read_item(id).await {
         Ok(live) => (live, None),
@@ -25,18 +27,18 @@ pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
     };
     let recorded = recorded(job, std::slice::from_ref(&item), Looking::Read).await?;
     if recorded.archived.contains(&item.id) {
-        let card = job.card()?;
+        let card = job.card;
         job.runner.store.mark_archived(card.workspace_id, card.id, item.id, None).await?;
     }
     expansions::reply_without_values(job, &item, &recorded).await
 }
 
-async fn bring_back(job: &Job) -> Result<Item, Refusal> {
+async fn bring_back(job: &InProject<'_>) -> Result<Item, Refusal> {
     let body = Map::from_iter([("archived_at".to_owned(), Value::Null)]);
     let answer = job.patch(job.resource(), job.pk()?, &body).await?;
     let item = job.item_after(job.pk()?, &answer).await?;
     // v1 lists no triage state (trap 37), so an item in an unlisted state is in triage.
-    let listed = list::find(job, job.resource_named("states")?, item.state).await?.is_some();
+    let listed = list::find(job, job.resource_named(Known::States)?, item.state).await?.is_some();
     if item.is_draft || !listed {
         return Err(Refusal::not_found());
     }

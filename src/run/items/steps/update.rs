@@ -9,7 +9,7 @@
 
 use crate::plan::WriteKind;
 use crate::refusal::Refusal;
-use crate::run::Job;
+use crate::run::in_project::InProject;
 use crate::run::items::fields::{Begun, Looking, recorded};
 use crate::run::items::{expansions, names, workflow};
 use crate::run::members::Members;
@@ -21,7 +21,7 @@ use crate::v2::body::Given;
 use serde_json::Value;
 use uuid::Uuid;
 
-pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
+pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let id = job.pk()?;
     let vouched = job.vouched(id);
     let mut read_now = vouched.is_none();
@@ -65,7 +65,7 @@ pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
         stored = patch(job, &given, &stored, &body, begun).await?;
     }
     job.item_changed(&stored);
-    let recorded = job.runner.store.project_items(job.card()?.id).await?;
+    let recorded = job.runner.store.project_items(job.card.id).await?;
     expansions::reply(job, &stored, &recorded).await
 }
 
@@ -75,13 +75,19 @@ fn decides(given: &Given) -> bool {
 }
 
 /// Whether a stored value decides about what was sent.
-fn needs_truth(job: &Job, given: &Given, body: &Members) -> Result<bool, Refusal> {
+fn needs_truth(job: &InProject<'_>, given: &Given, body: &Members) -> Result<bool, Refusal> {
     let one_date = given.contains_key("start_date") != given.contains_key("target_date");
     let guarded = body.contains_key("state") && workflow::guards_moves(job)?;
     Ok(one_date || guarded || given.contains_key("external_source"))
 }
 
-async fn patch(job: &Job, given: &Given, stored: &Item, body: &Members, begun: Begun) -> Result<Item, Refusal> {
+async fn patch(
+    job: &InProject<'_>,
+    given: &Given,
+    stored: &Item,
+    body: &Members,
+    begun: Begun,
+) -> Result<Item, Refusal> {
     let (resource, id) = (job.resource(), stored.id);
     let answer = match job.patch_raw(resource, id, body).await {
         Ok(answer) if answer.is_success() => answer,
@@ -120,7 +126,13 @@ async fn patch(job: &Job, given: &Given, stored: &Item, body: &Members, begun: B
 /// When v1 dropped somebody or a label without a word (trap 15: a guest of the project, a membership that ended), the
 /// update is undone and refused; v1 tells neither beforehand. None when nothing was dropped, or when the value
 /// before is not known of everything that was sent.
-async fn put_back(job: &Job, given: &Given, before: &Item, sent: &Members, shown: &Members) -> Option<Refusal> {
+async fn put_back(
+    job: &InProject<'_>,
+    given: &Given,
+    before: &Item,
+    sent: &Members,
+    shown: &Members,
+) -> Option<Refusal> {
     let resource = job.resource();
     let compared = work_items_write::compare(resource, sent, shown);
     let errors = work_items_write::dropped_sets(given, sent, shown, &compared.lost)?;
@@ -136,7 +148,7 @@ async fn put_back(job: &Job, given: &Given, before: &Item, sent: &Members, shown
             Refusal::fields(errors)
         }
         Err(cause) => {
-            job.runner.project_touched(job.card().map_or_else(|_| Uuid::nil(), |card| card.id));
+            job.runner.project_touched(job.card.id);
             let what: Vec<String> =
                 errors.iter().map(|error| format!("{} {}", error.field, error.message)).collect();
             let detail = format!("v1 did not store all of it ({}), and it could not be undone.", what.join("; "));
@@ -152,7 +164,7 @@ async fn put_back(job: &Job, given: &Given, before: &Item, sent: &Members, shown
 /// v1 does not look for a taken pair when `external_id` stays as it is (trap 38,
 /// `items_patch_source_to_duplicate_pair_accepted`), so it is looked for here; two items sharing a pair would
 /// break its look-up (`items_find_by_shared_external_pair`).
-async fn check_pair(job: &Job, stored: &Item, given: &Given) -> Result<(), Refusal> {
+async fn check_pair(job: &InProject<'_>, stored: &Item, given: &Given) -> Result<(), Refusal> {
     let text = |name: &str| given.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let Some(source) = text("external_source").filter(|source| stored.external_source.as_deref() != Some(source))
     else {
@@ -181,7 +193,7 @@ async fn check_pair(job: &Job, stored: &Item, given: &Given) -> Result<(), Refus
 }
 
 /// Whether a live item has this pair, by the index.
-async fn has_pair(job: &Job, id: &str, source: &str) -> Result<bool, Refusal> {
+async fn has_pair(job: &InProject<'_>, id: &str, source: &str) -> Result<bool, Refusal> {
     let scope = job.index_scope()?;
     let index = job.runner.indexes.newest(&scope, job.key(), &job.call.ctx).await?;
     let is = |text: &Option<String>, wanted: &str| text.as_deref().is_some_and(|text| text.trim() == wanted.trim());

@@ -45,6 +45,8 @@ fn input(
         trim: changes.trim.or(declared.trim).unwrap_or(trimmed),
         references: changes.references.clone().or_else(|| declared.references.clone()),
         acyclic: changes.acyclic.or(declared.acyclic).unwrap_or(false),
+        max_slug: changes.max_slug.or(declared.max_slug),
+        refused: changes.refused.as_ref().or(declared.refused.as_ref()).cloned().into_iter().flatten().collect(),
         field,
         notes: changes.notes.clone().or_else(|| declared.notes.clone()).unwrap_or_default(),
     }

@@ -8,6 +8,7 @@ pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     for case in draft.cases() {
         costs_are_declared(case, faults);
         calls_are_declared(case, faults);
+        place_fits(case, faults);
         if let Some(needs) = Needs::of(&case.operation.step) {
             step_fits(case, &needs, faults);
             match case.resource.source {
@@ -24,6 +25,21 @@ fn costs_are_declared(case: Case, faults: &mut Faults) {
         (Some(_), false) => faults.add(&case.trail().then("calls"), "a pending operation costs nothing yet"),
         (Some(calls), true) if calls.warm > calls.cold => {
             faults.add(&case.trail().then("calls"), "warm must not cost more than cold");
+        }
+        _ => {}
+    }
+}
+
+/// What works inside a project has one in its path, and what is kept for many is no person's own.
+fn place_fits(case: Case, faults: &mut Faults) {
+    let trail = case.trail().then("step");
+    match case.operation.step {
+        Step::Special(special) if special.is_of_projects() && case.operation.surface != Surface::Project => {
+            faults.add(&trail, "works inside a project only, and the surface is another");
+        }
+        Step::Special(_) | Step::Pending => {}
+        _ if case.operation.surface == Surface::User => {
+            faults.add(&trail, "records are kept for projects and workspaces, not for the surface `user`");
         }
         _ => {}
     }

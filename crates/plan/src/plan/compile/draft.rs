@@ -1,7 +1,7 @@
 //! What the stages of the compiler work on: the plan in the making, and one operation of it under a rule or while it is
 //! built.
 
-use crate::mapping::{Common, Files, OperationSpec, ResourceFile, Trail};
+use crate::mapping::{Files, OperationSpec, ResourceFile, Trail};
 use crate::plan::{Field, Operation, Resource, Source};
 
 /// The plan in the making, with what each part was made of.
@@ -77,7 +77,7 @@ impl Case<'_> {
 
 /// What one operation is made of.
 pub(super) struct Builder<'f> {
-    pub(super) common: &'f Common,
+    pub(super) files: &'f Files,
     pub(super) file: &'f ResourceFile,
     pub(super) fields: &'f [Field],
     pub(super) spec: &'f OperationSpec,

@@ -1,10 +1,10 @@
 //! Stage 2: operations.
 
 use super::draft::{Builder, Draft, Origin};
-use super::{bodies, params, planned, turns};
+use super::{bodies, params, planned, rules, turns};
 use crate::mapping::{AnswerWord, ErrorSpec, Faults, MethodWord, ModeWord, StepWord, SurfaceWord, Trail};
 use crate::plan::{
-    Answer, Calls, ErrorCase, Method, Operation, Order, PathTemplate, Step, Surface, TypeMode, V1Source,
+    Answer, Calls, ErrorCase, Method, Operation, Order, PathTemplate, Resource, Step, Surface, TypeMode,
 };
 
 /// Stands where a path could not be read; the operation is not sound then.
@@ -20,9 +20,8 @@ pub(super) fn build(draft: &mut Draft, faults: &mut Faults) {
             let step = word.map_or(Some(Step::Pending), |word| step(word, &trail.then("step"), faults));
             let sound = spec.head.sound && path.is_some() && file.head.sound && step.is_some();
             let built = &draft.resources[resource];
-            let builder = Builder { common: &draft.files.common, file, fields: &built.fields, spec, trail };
-            let operation =
-                builder.operation(resource, path, step.unwrap_or(Step::Pending), built.v1.as_ref(), faults);
+            let builder = Builder { files: draft.files, file, fields: &built.fields, spec, trail };
+            let operation = builder.operation((resource, built), path, step.unwrap_or(Step::Pending), faults);
             draft.operations.push(operation);
             draft.origins.push(Origin { file, spec, sound });
         }
@@ -39,16 +38,15 @@ fn path(text: &str, trail: &Trail, faults: &mut Faults) -> Option<PathTemplate> 
 impl Builder<'_> {
     fn operation(
         &self,
-        resource: usize,
+        (index, resource): (usize, &Resource),
         path: Option<PathTemplate>,
         step: Step,
-        v1: Option<&V1Source>,
         faults: &mut Faults,
     ) -> Operation {
         let head = &self.spec.head.value;
         Operation {
             id: head.id.clone(),
-            resource,
+            resource: index,
             method: method(head.method),
             turns: turns::build(self, method(head.method), path.as_ref()),
             path: path.unwrap_or_else(|| PathTemplate::parse(NO_PATH).expect("a valid template")),
@@ -68,7 +66,10 @@ impl Builder<'_> {
             errors: self.errors(),
             step,
             calls: self.calls(),
-            v1: planned::build(self, v1, faults),
+            v1: planned::build(self, resource, faults),
+            needs_feature: head.needs_feature.map(rules::feature),
+            detach_children: rules::field(self, head.detach_children.as_deref(), "detach_children", faults),
+            may: rules::may(self, faults),
             line: self.spec.line,
         }
     }
@@ -88,11 +89,11 @@ impl Builder<'_> {
         };
         let mut errors: Vec<ErrorCase> = self.spec.errors.iter().map(case).collect();
         let needs = |mode: &str| self.spec.head.value.mode.is_some_and(|needed| needed.as_str() == mode);
-        for (_, error) in self.common.modes.iter().filter(|(mode, _)| needs(mode)) {
+        for (_, error) in self.files.common.modes.iter().filter(|(mode, _)| needs(mode)) {
             let position = errors.iter().position(|known| known.status >= error.0).unwrap_or(errors.len());
             errors.insert(position, case(error));
         }
-        for error in self.common.every_operation.iter().map(case) {
+        for error in self.files.common.every_operation.iter().map(case) {
             let position = errors.iter().position(|known| known.status > error.status).unwrap_or(errors.len());
             errors.insert(position, error);
         }

@@ -28,7 +28,7 @@ pub(super) fn build(builder: &Builder, faults: &mut Faults) -> Vec<Param> {
     params.extend(expand(builder));
     if builder.spec.head.value.paging {
         let trail = Trail::file("common.toml").then("paging");
-        for (name, spec) in &builder.common.paging {
+        for (name, spec) in &builder.files.common.paging {
             params.push(param(name, &spec.value, ParamRole::Paging, &trail.then(name.as_str()), faults));
         }
     }
@@ -74,7 +74,7 @@ fn order_by(builder: &Builder) -> Option<Param> {
         allowed: order.allowed.iter().flat_map(|field| [field.clone(), format!("-{field}")]).collect(),
         default: Some(order.default.clone().into()),
         max: None,
-        notes: builder.common.order_by.notes.clone(),
+        notes: builder.files.common.order_by.notes.clone(),
         role: ParamRole::OrderBy,
     })
 }
@@ -87,7 +87,7 @@ fn expand(builder: &Builder) -> Option<Param> {
         allowed: allowed.clone(),
         default: None,
         max: None,
-        notes: builder.common.expand.notes.clone(),
+        notes: builder.files.common.expand.notes.clone(),
         role: ParamRole::Expand,
     })
 }

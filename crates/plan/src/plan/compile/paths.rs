@@ -11,10 +11,28 @@ const USUAL: [&str; 7] = ["slug", "project_id", "pk", "work_item_id", "property_
 pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     for case in draft.cases() {
         prefix(case, faults);
+        surface(case, faults);
         variables_are_known(case, faults);
         v1_paths_fit(case, faults);
     }
     shapes_are_unique(draft, faults);
+}
+
+/// Where a path lies is what its surface says.
+fn surface(case: Case, faults: &mut Faults) {
+    let operation = case.operation;
+    let has = |name: &str| operation.path.variables().any(|known| known == name);
+    let right = match operation.surface {
+        Surface::User => Surface::User,
+        _ if has("project_id") => Surface::Project,
+        _ => Surface::Workspace,
+    };
+    if operation.surface != right || operation.surface != Surface::User && !has("slug") {
+        faults.add(
+            &case.trail().then("path"),
+            "does not lie where its surface says: `{slug}` is a workspace, `{project_id}` a project in it",
+        );
+    }
 }
 
 fn prefix(case: Case, faults: &mut Faults) {
@@ -75,7 +93,7 @@ fn v1_paths_fit(case: Case, faults: &mut Faults) {
     let own: Vec<&str> = case.operation.path.variables().collect();
     let below_record = own.contains(&"pk");
     let v1_trail = case.file.trail().then("v1");
-    for (name, template) in [("collection", &v1.collection), ("record", &v1.record)] {
+    for (name, template) in [("collection", &v1.collection), ("record", &v1.record), ("also_in", &v1.also_in)] {
         for variable in template.iter().flat_map(|template| template.variables()) {
             // A list or create knows no record yet.
             let later = name == "record" && variable == "pk" && !below_record;

@@ -5,18 +5,18 @@
 
 use super::draft::Builder;
 use crate::mapping::{Faults, SourceWord, StepWord, Trail};
-use crate::plan::{Method, PathTemplate, PlannedCall, Rows, V1Source};
+use crate::plan::{Method, PathTemplate, PlannedCall, ReadOneBy, Resource, Rows, V1Source};
 
 /// Ends a declared call that a warm operation does not make.
 const UNLESS_KEPT: &str = " unless kept";
 /// What asks v1 for a whole list, page by page.
 const WHOLE_LIST: &str = "per_page=1000";
 
-pub(super) fn build(builder: &Builder, v1: Option<&V1Source>, faults: &mut Faults) -> Vec<PlannedCall> {
+pub(super) fn build(builder: &Builder, resource: &Resource, faults: &mut Faults) -> Vec<PlannedCall> {
     let head = &builder.spec.head.value;
     let trail = builder.trail.then("v1");
     let own = builder.file.head.value.source == Some(SourceWord::Own);
-    let Some(calls) = head.step.as_ref().filter(|_| !own).and_then(|step| of_step(step, v1)) else {
+    let Some(calls) = head.step.as_ref().filter(|_| !own).and_then(|step| of_step(step, resource, builder)) else {
         return head.v1.iter().filter_map(|text| declared(text, &trail, faults)).collect();
     };
     if !head.v1.is_empty() {
@@ -26,18 +26,38 @@ pub(super) fn build(builder: &Builder, v1: Option<&V1Source>, faults: &mut Fault
 }
 
 /// The calls of a step of the language; none for steps that are functions.
-fn of_step(step: &StepWord, v1: Option<&V1Source>) -> Option<Vec<PlannedCall>> {
+fn of_step(step: &StepWord, resource: &Resource, builder: &Builder) -> Option<Vec<PlannedCall>> {
+    let (v1, head) = (resource.v1.as_ref(), &builder.spec.head.value);
+    // Where one record is read by itself, nothing else keeps the list.
+    let kept = v1.is_none_or(|v1| v1.one == ReadOneBy::Collection);
     let list = |unless_kept| read_list(v1?, unless_kept);
     let record = |method| call(method, v1?.record.as_ref()?, String::new(), false);
     let create = || call(Method::Post, v1?.collection.as_ref()?, String::new(), false);
     let calls = match step {
-        StepWord::ReadCollection | StepWord::ReadOne => [list(true), None],
-        StepWord::Create => [create(), record(Method::Get)],
-        StepWord::Update => [list(true), record(Method::Patch)],
-        StepWord::Delete => [record(Method::Delete), None],
+        StepWord::ReadOne if !kept => [record(Method::Get), None, None],
+        StepWord::ReadCollection | StepWord::ReadOne => [list(kept), None, None],
+        StepWord::Create => [resource.unique.as_ref().and_then(|_| list(false)), create(), record(Method::Get)],
+        StepWord::Update => [list(true), record(Method::Patch), None],
+        StepWord::Delete => {
+            let before = match (&head.detach_children, &head.may) {
+                (Some(_), _) => list(false),
+                (None, Some(_)) if kept => list(true),
+                (None, Some(_)) => record(Method::Get),
+                (None, None) => None,
+            };
+            [before, record(Method::Delete), None]
+        }
         StepWord::Special(_) | StepWord::Pending => return None,
     };
-    Some(calls.into_iter().flatten().collect())
+    Some([required(resource, builder)].into_iter().chain(calls).flatten().collect())
+}
+
+/// The look at the record that must be there, which a fresh row of the index can take the place of.
+fn required(resource: &Resource, builder: &Builder) -> Option<PlannedCall> {
+    let (known, id) = resource.requires?.place();
+    let file = builder.files.resources.iter().find(|file| file.head.value.resource == known.name())?;
+    let path = file.v1.as_ref()?.value.record.as_ref()?.replace("{pk}", &format!("{{{id}}}"));
+    call(Method::Get, &PathTemplate::parse(&path).ok()?, String::new(), true)
 }
 
 fn read_list(v1: &V1Source, unless_kept: bool) -> Option<PlannedCall> {

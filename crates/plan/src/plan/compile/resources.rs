@@ -1,14 +1,14 @@
 //! Stage 1: resources, their fields, and where v1 keeps their records.
 
 use super::draft::Draft;
-use super::kinds;
+use super::{kinds, rules};
 use crate::mapping::{
-    Faults, FieldSpec, KeepWord, OnCreateWord, Read, RecordsWord, RefusalSpec, ResourceFile, RowsWord, SourceWord,
-    Trail, V1Spec, WriteWord,
+    Faults, FieldSpec, KeepWord, OnCreateWord, OneWord, Read, RecordsWord, RefusalSpec, ResourceFile, RowsWord,
+    SourceWord, Trail, V1Spec, WriteWord,
 };
 use crate::plan::{
-    Field, Keep, OnCreate, OwnRecords, ParamRole, PathTemplate, Resource, Rows, Source, V1Refusal, V1Source,
-    WriteKind,
+    Field, Keep, OnCreate, OwnRecords, ParamRole, PathTemplate, ReadOneBy, Resource, Rows, Source, V1Refusal,
+    V1Source, WriteKind,
 };
 
 /// Makes a resource of every file.
@@ -25,6 +25,7 @@ fn resource(file: &ResourceFile, faults: &mut Faults) -> Resource {
     let fields = fields(file, &trail.then("fields"), faults);
     Resource {
         name: head.resource.clone(),
+        known: head.resource.parse().ok(),
         file: file.file.clone(),
         about: head.about.clone(),
         source: match head.source {
@@ -35,6 +36,9 @@ fn resource(file: &ResourceFile, faults: &mut Faults) -> Resource {
         shape: head.shape.clone(),
         gaps: head.gaps.clone(),
         v1: file.v1.as_ref().map(|v1| v1_source(&v1.value, file, &fields, &trail.then("v1"), faults)),
+        unique: rules::of_all(head.unique.as_ref(), &fields, &trail.then("unique"), faults),
+        exclusive: rules::of_all(head.exclusive.as_ref(), &fields, &trail.then("exclusive"), faults),
+        requires: rules::required(head.requires.as_ref(), &trail.then("requires"), faults),
         fields,
         cells: Vec::new(),
     }
@@ -89,6 +93,7 @@ fn field(name: &str, spec: &FieldSpec, not_before: Option<usize>, trail: &Trail,
         on_create: match spec.on_create {
             None => OnCreate::Send,
             Some(OnCreateWord::Patch) => OnCreate::Patch,
+            Some(OnCreateWord::IfFirst) => OnCreate::IfFirst,
         },
         trim: spec.trim,
         not_before,
@@ -104,6 +109,11 @@ fn v1_source(spec: &V1Spec, file: &ResourceFile, fields: &[Field], trail: &Trail
             RowsWord::Paged => Rows::Paged,
             RowsWord::Array => Rows::Array,
         },
+        one: match spec.one {
+            OneWord::Collection => ReadOneBy::Collection,
+            OneWord::Record => ReadOneBy::Record,
+        },
+        also_in: template(spec.also_in.as_deref(), &trail.then("also_in"), faults),
         list_query: if spec.select { list_query(fields) } else { String::new() },
         refusals: file.refusals.iter().filter_map(|refusal| self::refusal(&refusal.value)).collect(),
     }

@@ -17,7 +17,10 @@ fn resources_are_named_like_their_files(draft: &Draft, faults: &mut Faults) {
     for (_, resource, file) in draft.resources_with_files().filter(|(_, _, file)| file.head.sound) {
         let trail = file.trail().then("resource");
         if file.file != file.right_name() {
-            faults.add(&trail, format!("the file declares `{}`, so its name must be {}", resource.name, file.right_name()));
+            faults.add(
+                &trail,
+                format!("the file declares `{}`, so its name must be {}", resource.name, file.right_name()),
+            );
         }
         if file.operations.is_empty() {
             faults.add(&trail, "declares no operation");

@@ -1,0 +1,125 @@
+//! Creates and updates where one record of a collection has a flag, such as the default state of a project.
+//!
+//! v1 handles it badly (trap 23): `true` in a create clears it everywhere even if the create is refused
+//! (`states_list_defaults_after_failed_create`), `true` in an update clears nothing (`states_list_two_defaults`). So the
+//! flag is never part of a create, and the order is: set the new one, clear every other, so that there is never none.
+//!
+//! May use: what `run` may use.
+
+use super::collection::Collection;
+use super::job::Job;
+use super::members::id_of;
+use super::shelf::Write;
+use super::write::{created_but, partly_done};
+use super::{checks, create, rules, update};
+use crate::plan::{OneOfAll, Resource};
+use crate::refusal::Refusal;
+use crate::translate::{Held, intent, outgoing};
+use crate::v2::Reply;
+use crate::v2::body::Given;
+use serde_json::{Map, Value};
+use std::time::Instant;
+use uuid::Uuid;
+
+/// Calls of a create that moves the flag: the create, the flag set, the list, the flag cleared. Where v1 holds it on two
+/// records it is cleared twice.
+const CALLS: usize = 5;
+
+/// Creates a record, and gives it the flag afterwards when it is to have it.
+pub(super) async fn create(job: &Job, rule: &OneOfAll) -> Result<Reply, Refusal> {
+    let (mut write, mut given) = create::begin(job).await?;
+    let resource = job.resource();
+    if taken(resource, rule, &mut given) != Some(true) {
+        return create::create_given(job, write, given).await;
+    }
+    let mut outgoing = outgoing::create(resource, &given);
+    let _room = job.room_for(CALLS + create::repeats(resource, &outgoing.body)).await?;
+    let id = id_of(&create::post(job, resource, &mut outgoing).await?)?;
+    let failed = created_but(id);
+    let mut promotion = outgoing.after_create.clone();
+    promotion.extend(flag(resource, rule, true));
+    job.patch(resource, id, &promotion).await.map_err(&failed)?;
+    // The list as it is now shows every record that still has the flag, whoever set it.
+    let all = job.load_since(resource, Instant::now()).await.map_err(&failed)?;
+    write.found(&all);
+    let v1 = all.thing.get(id).ok_or_else(|| failed(Refusal::not_found()))?.v1_members();
+    let cleared = clear(job, rule, &others(resource, rule, &write, id)).await.map_err(&failed)?;
+    intent::compare(resource, &outgoing.body, &v1).confirm(resource).map_err(&failed)?;
+    job.keep(resource, id, &outgoing, &v1).await.map_err(&failed)?;
+    write.carry(|before| before.with(&cleared));
+    create::finish(job, write, &v1).await.map_err(failed)
+}
+
+/// Updates a record; giving it the flag takes it from the others, and it cannot be taken without being given to another.
+pub(super) async fn update(job: &Job, rule: &OneOfAll) -> Result<Reply, Refusal> {
+    let (write, stored, mut given) = update::begin_valid(job).await?;
+    let resource = job.resource();
+    let (flag, had) = (taken(resource, rule, &mut given), has(resource, rule, &stored));
+    if flag == Some(false) && had {
+        return Err(Refusal::field(&resource.fields[rule.field].name, rule.detail.as_str()));
+    }
+    if flag == Some(true) {
+        // v1 can hold two (`states_list_two_defaults`); asking for one of them leaves it alone.
+        let others = others(resource, rule, &write, stored.record.id);
+        if !had || !others.is_empty() {
+            checks::order_of_dates(resource, &given, Some(&stored.v2_members()))?;
+            return promote(job, write, &stored, given, rule, &others).await;
+        }
+    }
+    update::update_given(job, write, &stored, &given).await
+}
+
+async fn promote(
+    job: &Job,
+    mut write: Write<'_, Collection>,
+    stored: &Held,
+    given: Given,
+    rule: &OneOfAll,
+    others: &[Uuid],
+) -> Result<Reply, Refusal> {
+    let (resource, id) = (job.resource(), stored.record.id);
+    let mut outgoing = outgoing::update(resource, &given);
+    outgoing.body.extend(flag(resource, rule, true));
+    let _room = job.room_for(1 + others.len() + create::repeats(resource, &outgoing.body)).await?;
+    let answer = update::patch(job, resource, id, &mut outgoing).await?;
+    let v1 = job.merged(resource, id, &stored.v1_members(), &outgoing.body, &answer).await?;
+    let name = &resource.fields[rule.field].name;
+    let half_done = partly_done(format!("The record was updated, but another one still has {name}:"));
+    let cleared = clear(job, rule, others).await.map_err(half_done)?;
+    job.keep(resource, id, &outgoing, &v1).await?;
+    write.carry(|before| before.with(&cleared));
+    create::finish(job, write, &v1).await
+}
+
+/// Takes the flag out of a body.
+fn taken(resource: &Resource, rule: &OneOfAll, given: &mut Given) -> Option<bool> {
+    given.shift_remove(&resource.fields[rule.field].name)?.as_bool()
+}
+
+/// The flag as a v1 body.
+fn flag(resource: &Resource, rule: &OneOfAll, value: bool) -> Map<String, Value> {
+    let key = resource.fields[rule.field].v1.clone();
+    key.into_iter().map(|key| (key, Value::Bool(value))).collect()
+}
+
+fn has(resource: &Resource, rule: &OneOfAll, held: &Held) -> bool {
+    rules::value_of(resource, rule.field, held) == Some(Value::Bool(true))
+}
+
+/// Ids of the other records that have the flag, as the list in hand shows them.
+fn others(resource: &Resource, rule: &OneOfAll, write: &Write<'_, Collection>, id: Uuid) -> Vec<Uuid> {
+    let Some(all) = write.before() else { return Vec::new() };
+    let flagged = all.thing.rows().iter().filter(|held| has(resource, rule, held));
+    flagged.map(|held| held.record.id).filter(|other| *other != id).collect()
+}
+
+/// Clears the flag on `ids`; the records afterwards.
+async fn clear(job: &Job, rule: &OneOfAll, ids: &[Uuid]) -> Result<Vec<Held>, Refusal> {
+    let resource = job.resource();
+    let mut cleared = Vec::with_capacity(ids.len());
+    for id in ids {
+        let answer = job.patch(resource, *id, &flag(resource, rule, false)).await?;
+        cleared.push(job.held(resource, &answer).await?);
+    }
+    Ok(cleared)
+}
