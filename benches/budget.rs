@@ -55,7 +55,12 @@ async fn read_for(time: Duration, reader: &Reader, gateway: &Gateway, round: &mu
 #[tokio::main]
 async fn main() {
     let seconds = std::env::args().find_map(|argument| argument.parse().ok()).unwrap_or(75);
-    let sandbox = Sandbox::new(Config { seed: Seed::Demo, quota_per_minute: Some(QUOTA), work_items: ITEMS });
+    let sandbox = Sandbox::new(Config {
+        seed: Seed::Demo,
+        quota_per_minute: Some(QUOTA),
+        work_items: ITEMS,
+        ..Config::default()
+    });
     let base = serve_sandbox(&sandbox).await;
     let quota = QUOTA.to_string();
     let gateway = Gateway::with(&base, &[("upstream.quota", &quota), ("log.filter", "off")]).await;

@@ -178,7 +178,7 @@ async fn free() -> SocketAddr {
 
 /// Prints the figures; whether they are within what `--check` accepts.
 async fn measure() -> bool {
-    let sandbox = Sandbox::new(Config { seed: Seed::Demo, quota_per_minute: None, work_items: 0 });
+    let sandbox = Sandbox::new(Config { seed: Seed::Demo, ..Config::default() });
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let v1 = listener.local_addr().expect("an address").to_string();
     tokio::spawn(sandbox.clone().serve(listener, std::future::pending()));

@@ -95,7 +95,7 @@ impl Drop for Gateway {
 }
 
 async fn measure(engine: &str, store: &str) {
-    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let v1 = format!("http://{}", listener.local_addr().expect("an address"));
     tokio::spawn(sandbox.serve(listener, std::future::pending()));

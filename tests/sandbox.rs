@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 
 fn sandbox(seed: Seed, work_items: usize) -> Sandbox {
-    Sandbox::new(Config { seed, quota_per_minute: None, work_items })
+    Sandbox::new(Config { seed, work_items, ..Config::default() })
 }
 
 fn send(sandbox: &Sandbox, key: &str, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
@@ -137,7 +137,7 @@ fn the_demo_keeps_what_it_prints() {
 
 #[test]
 fn a_quota_opens_again_after_a_minute() {
-    let sandbox = Sandbox::new(Config { seed: Seed::Empty, quota_per_minute: Some(2), work_items: 0 });
+    let sandbox = Sandbox::new(Config { seed: Seed::Empty, quota_per_minute: Some(2), ..Config::default() });
     let status = || send(&sandbox, "demo-admin-key", "GET", "/api/v1/users/me/", None).0;
     assert_eq!([status(), status(), status()], [200, 200, 429]);
     sandbox.advance(Duration::from_secs(61));

@@ -12,7 +12,7 @@ const LEAST: f64 = 0.95;
 fn differences(area: &str) -> (usize, Vec<(String, String)>) {
     let recording = load(area);
     let config =
-        Config { seed: Seed::Recorded, quota_per_minute: (area == "throttle").then_some(5), work_items: 0 };
+        Config { seed: Seed::Recorded, quota_per_minute: (area == "throttle").then_some(5), ..Config::default() };
     let sandbox = Sandbox::starting_at(config, recording.recorded_at);
     let mut replay = Replay::new(&recording);
     let mut differing = Vec::new();
@@ -115,10 +115,7 @@ fn overall() {
 #[test]
 fn changes_are_noticed() {
     let mut recording = load("users");
-    let sandbox = Sandbox::starting_at(
-        Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 },
-        recording.recorded_at,
-    );
+    let sandbox = Sandbox::starting_at(Config { seed: Seed::Recorded, ..Config::default() }, recording.recorded_at);
     let mut replay = Replay::new(&recording);
     let exchange = &mut recording.exchanges[0];
     let response = sandbox.handle(replay.request(exchange));

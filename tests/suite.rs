@@ -16,6 +16,7 @@ mod operations;
 mod plan;
 mod properties;
 mod sandbox;
+mod sandbox_costs;
 mod sandbox_replay;
 mod store;
 mod together;

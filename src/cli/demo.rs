@@ -1,6 +1,7 @@
 //! `causeway demo`: the embedded v1 with sample data, and the gateway in front of it.
 
 use super::arguments::{Outcome, block_on, stop_signal};
+use super::sandbox::CostsArg;
 use crate::app::App;
 use crate::oauth::Keyring;
 use crate::oauth::protocol::registration::Registrable;
@@ -22,6 +23,9 @@ pub struct DemoArgs {
     /// Requests a minute that the embedded v1 allows each key; 0 for no limit
     #[arg(long, value_name = "N", default_value_t = 0)]
     quota: u32,
+    /// The time that calls of the embedded v1 take
+    #[arg(long, value_enum, default_value_t = CostsArg::None)]
+    costs: CostsArg,
 }
 
 /// Where the demo app is answered; nobody listens there, but the address bar shows the code.
@@ -32,6 +36,7 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
         seed: Seed::Demo,
         quota_per_minute: (args.quota > 0).then_some(args.quota),
         work_items: args.work_items,
+        costs: args.costs.into(),
     });
     let (listen, quota) = (args.listen, args.quota);
     block_on(async move {

@@ -1,7 +1,7 @@
 //! `causeway sandbox`: the embedded v1 alone.
 
 use super::arguments::{Outcome, block_on, stop_signal};
-use crate::sandbox::{Config, Sandbox, Seed};
+use crate::sandbox::{Config, Costs, Sandbox, Seed};
 use clap::Args;
 use std::net::SocketAddr;
 use tokio::net::TcpListener;
@@ -21,6 +21,18 @@ pub struct SandboxArgs {
     /// Requests a minute allowed to each key; 0 for no limit
     #[arg(long, value_name = "N", default_value_t = 60)]
     quota: u32,
+    /// The time that calls take
+    #[arg(long, value_enum, default_value_t = CostsArg::None)]
+    costs: CostsArg,
+}
+
+/// The time that calls of the embedded v1 take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum CostsArg {
+    /// As little as possible
+    None,
+    /// As much as at a real v1 with two workers: lists of work items take seconds, other calls wait for them
+    Real,
 }
 
 /// What a sandbox holds at the start.
@@ -39,6 +51,7 @@ pub(super) fn run(args: &SandboxArgs) -> Outcome {
         seed: args.seed.into(),
         quota_per_minute: (args.quota > 0).then_some(args.quota),
         work_items: args.work_items,
+        costs: args.costs.into(),
     });
     block_on(async move {
         let listener = TcpListener::bind(args.listen)
@@ -55,6 +68,15 @@ impl From<SeedArg> for Seed {
             SeedArg::Demo => Self::Demo,
             SeedArg::Recorded => Self::Recorded,
             SeedArg::Empty => Self::Empty,
+        }
+    }
+}
+
+impl From<CostsArg> for Costs {
+    fn from(costs: CostsArg) -> Self {
+        match costs {
+            CostsArg::None => Self::None,
+            CostsArg::Real => Self::Real,
         }
     }
 }

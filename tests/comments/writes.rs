@@ -130,8 +130,7 @@ async fn outsiders_see_nothing_and_may_nothing() {
 async fn what_the_overlay_holds_survives_a_restart_and_masks_no_change_made_on_v1() {
     let sandbox = causeway::sandbox::Sandbox::new(causeway::sandbox::Config {
         seed: Seed::Recorded,
-        quota_per_minute: None,
-        work_items: 0,
+        ..causeway::sandbox::Config::default()
     });
     let v1 = crate::support::gateway::serve_sandbox(&sandbox).await;
     let folder = tempfile::tempdir().expect("a folder");

@@ -217,7 +217,7 @@ async fn an_index_and_labels_that_are_old_together_cost_one_call_where_no_label_
 }
 
 async fn generated(how_many: usize, settings: &[(&str, &str)]) -> (Sandbox, Gateway) {
-    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: how_many });
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, work_items: how_many, ..Config::default() });
     let base_url = serve_sandbox(&sandbox).await;
     let gateway = Gateway::with(&base_url, settings).await;
     gateway.get("ada", &format!("{WEB}/labels/")).await.expect(200);

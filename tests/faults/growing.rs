@@ -72,7 +72,7 @@ fn id_of(made: &Value) -> String {
 
 /// A sandbox with so many labels in `WEB`; their ids, the oldest first.
 fn with_labels(count: usize) -> (Sandbox, Vec<String>) {
-    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
     let make = |n| id_of(&at_v1(&sandbox, "POST", "labels/", json!({"name": format!("label {n}")})));
     let ids = (0..count).map(make).collect();
     sandbox.clear_journal();
@@ -289,7 +289,7 @@ async fn a_list_that_keeps_changing_is_not_read_for_everybody_who_asks() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn work_items_that_keep_changing_are_listed_as_they_were_last() {
-    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
     let make = |n| id_of(&at_v1(&sandbox, "POST", "work-items/", json!({"name": format!("item {n}")})));
     let mut oldest: VecDeque<String> = (0..1_100).map(make).collect();
     let begun = Arc::<AtomicBool>::default();
@@ -317,7 +317,7 @@ async fn work_items_that_keep_changing_are_listed_as_they_were_last() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_item_is_deleted_although_others_come_meanwhile() {
-    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
     let make = |v1: &Sandbox, name: &str| id_of(&at_v1(v1, "POST", "work-items/", json!({"name": name})));
     let parent = make(&sandbox, "parent");
     let child = make(&sandbox, "child");

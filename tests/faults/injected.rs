@@ -232,7 +232,7 @@ pub fn is_told(answer: &Answer) -> bool {
 async fn nothing_is_doubled_lost_or_wrong_whatever_fails_between_the_gateway_and_v1() {
     let seed = std::env::var("FAULT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(11);
     let (writes, reads) = size();
-    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
     let proxy = Proxy::before(&sandbox, seed).await;
     let settings = [
         ("limits.deadline", "2s"),

@@ -33,7 +33,7 @@ struct Stage {
 
 impl Stage {
     async fn with(settings: &[(&str, &str)]) -> Self {
-        let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+        let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
         let switch = Switch::before(&serve_sandbox(&sandbox).await).await;
         let mut all = SHORT.to_vec();
         all.extend_from_slice(settings);
@@ -415,7 +415,7 @@ async fn recovery_reads_each_thing_once() {
 /// A store that can only be read, as on a read-only file system: what a writer makes beside it is in the way.
 #[tokio::test]
 async fn readiness_tells_that_the_store_can_only_be_read_and_fails_when_it_is_asked_to() {
-    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
     let v1 = serve_sandbox(&sandbox).await;
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("store.db").display().to_string();

@@ -138,7 +138,7 @@ async fn v1_stopped_under_load() {
         return;
     }
     let (scale, parts) = (Scale::new(), 15);
-    let sandbox = Sandbox::new(Config { seed: Seed::Demo, quota_per_minute: None, work_items: 0 });
+    let sandbox = Sandbox::new(Config { seed: Seed::Demo, ..Config::default() });
     let switch = Switch::before(&serve_sandbox(&sandbox).await).await;
     let graces = [300.0, 900.0];
     let began: Arc<Mutex<Option<Instant>>> = Arc::default();

@@ -223,7 +223,7 @@ pub struct Watched {
 impl Watched {
     /// In front of the recorded situation.
     pub async fn start() -> Self {
-        let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+        let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
         let base = serve_sandbox(&sandbox).await;
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");

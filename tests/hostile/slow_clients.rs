@@ -112,7 +112,7 @@ fn asked(request: usize) -> String {
 }
 
 async fn started(size: &Size) -> (Child, SocketAddr) {
-    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 500 });
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, work_items: 500, ..Config::default() });
     let v1 = serve_sandbox(&sandbox).await;
     let child = Child::start_with(&v1, "sqlite::memory:", &size.settings).await;
     let gateway = child.base().trim_start_matches("http://").parse().expect("an address");

@@ -63,7 +63,7 @@ struct World {
 
 impl World {
     async fn with(seed: Seed, work_items: usize) -> Self {
-        let sandbox = Sandbox::new(Config { seed, quota_per_minute: None, work_items });
+        let sandbox = Sandbox::new(Config { seed, work_items, ..Config::default() });
         let facts = sandbox.demo_facts();
         let client = client_of(&serve_sandbox(&sandbox).await);
         let project: Uuid = facts.project_id.parse().expect("an id");

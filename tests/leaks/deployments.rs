@@ -9,7 +9,7 @@ use causeway::settings::{LoadArgs, Settings};
 async fn a_store_of_another_deployment_is_refused_before_anything_is_served() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = format!("sqlite:{}", folder.path().join("store.db").display());
-    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
     let (first, second) = (serve_sandbox(&sandbox).await, serve_sandbox(&sandbox).await);
     let gateway = Gateway::with(&first, &[("store.url", &store)]).await;
     gateway.get("ada", "/api/v2/users/me/").await.expect(200);

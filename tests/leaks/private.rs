@@ -210,7 +210,7 @@ async fn a_reference_to_a_private_record_is_one_to_nothing() {
 async fn a_restart_with_the_same_store_opens_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = format!("sqlite:{}", folder.path().join("store.db").display());
-    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
     let base_url = serve_sandbox(&sandbox).await;
     let settings = [("store.url", store.as_str())];
     let before = Gateway::with(&base_url, &settings).await;

@@ -17,7 +17,7 @@ struct Kept {
 
 impl Kept {
     async fn new() -> Self {
-        let sandbox = Sandbox::new(Config { seed: Seed::Demo, quota_per_minute: None, work_items: 0 });
+        let sandbox = Sandbox::new(Config { seed: Seed::Demo, ..Config::default() });
         Self { folder: tempfile::tempdir().expect("a folder"), behind: serve_sandbox(&sandbox).await }
     }
 

@@ -77,7 +77,7 @@ impl Shared {
 }
 
 fn config() -> Config {
-    Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 }
+    Config { seed: Seed::Recorded, ..Config::default() }
 }
 
 fn pairs(answers: &[Answer]) -> Vec<Tokens> {

@@ -26,7 +26,7 @@ fn json(text: &str) -> Value {
 }
 
 async fn gateway() -> Child {
-    let sandbox = Sandbox::new(Config { seed: Seed::Demo, quota_per_minute: None, work_items: 0 });
+    let sandbox = Sandbox::new(Config { seed: Seed::Demo, ..Config::default() });
     Child::start(&serve_sandbox(&sandbox).await, "sqlite::memory:").await
 }
 
@@ -102,7 +102,7 @@ async fn verify_tells_by_its_exit_code_whether_all_is_well() {
     let (code, _, err) = run(&["verify", "--against", nobody, "--key", KEY]).await;
     assert!(code == 1 && err.contains(nobody), "{err}");
     // v1 itself is no gateway: it does not know v2.
-    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
     let v1 = serve_sandbox(&sandbox).await;
     let (code, _, err) = run(&["verify", "--against", &v1, "--key", KEY, "--workspace", "acme"]).await;
     assert!(code == 1 && !err.is_empty(), "{err}");

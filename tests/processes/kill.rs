@@ -39,7 +39,7 @@ async fn nothing_acknowledged_is_lost_on_postgres() {
 }
 
 async fn survive(store_url: &str) {
-    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
     let v1 = serve_sandbox(&sandbox).await;
     let ledger = Arc::new(Mutex::new(Ledger::default()));
     let mut kind = String::new();

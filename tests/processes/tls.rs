@@ -65,7 +65,7 @@ async fn me(gateway: &Child) -> [(u16, String); 2] {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn v1_behind_tls_is_reached_where_its_certificate_is_good_and_nowhere_else() {
-    let sandbox = Sandbox::new(Config { seed: Seed::Demo, quota_per_minute: None, work_items: 0 });
+    let sandbox = Sandbox::new(Config { seed: Seed::Demo, ..Config::default() });
     let folder = tempfile::tempdir().expect("a folder");
     let issuer = folder.path().join("issuer.pem");
     let port = behind_tls(&serve_sandbox(&sandbox).await, &issuer).await;

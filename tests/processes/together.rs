@@ -24,7 +24,7 @@ struct Pair {
 
 impl Pair {
     async fn new() -> Self {
-        let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+        let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
         let v1 = serve_sandbox(&sandbox).await;
         let database = support::postgres::Database::create().await;
         let children = [Child::start(&v1, &database.url()).await, Child::start(&v1, &database.url()).await];

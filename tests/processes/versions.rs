@@ -36,7 +36,7 @@ struct Two {
 
 impl Two {
     async fn on(stores: [&str; 2]) -> Self {
-        let config = Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 };
+        let config = Config { seed: Seed::Recorded, ..Config::default() };
         let v1 = serve_sandbox(&Sandbox::new(config).saving_whole_rows(5, LONGEST)).await;
         let children = [Child::start(&v1, stores[0]).await, Child::start(&v1, stores[1]).await];
         Self { children, v1, client: client() }

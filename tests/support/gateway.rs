@@ -147,7 +147,7 @@ impl Gateway {
 
     /// In front of a sandbox of its own, with further settings.
     pub async fn sandboxed_with(seed: Seed, settings: &[(&str, &str)]) -> Self {
-        let sandbox = Sandbox::new(Config { seed, quota_per_minute: None, work_items: 0 });
+        let sandbox = Sandbox::new(Config { seed, ..Config::default() });
         let base_url = serve_sandbox(&sandbox).await;
         Self { sandbox: Some(sandbox), ..Self::with(&base_url, settings).await }
     }

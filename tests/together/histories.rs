@@ -421,7 +421,7 @@ async fn every_history_through_one_gateway_has_an_order() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_history_through_two_gateways_on_one_store_has_an_order() {
     let database = Database::create().await;
-    let config = Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 };
+    let config = Config { seed: Seed::Recorded, ..Config::default() };
     let sandbox = Sandbox::new(config).saving_whole_rows(3, Duration::from_millis(3));
     let v1 = serve_sandbox(&sandbox).await;
     let url = database.url();

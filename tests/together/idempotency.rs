@@ -51,7 +51,7 @@ impl Stage {
     async fn new(settings: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let url = format!("sqlite:{}", folder.path().join("store.db").display());
-        let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+        let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
         let losing = Losing::before(&serve_sandbox(&sandbox).await).await;
         let settings = [&[("store.url", url.as_str())], settings].concat();
         let gateway = Gateway::with(losing.base_url(), &settings).await;

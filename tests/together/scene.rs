@@ -25,7 +25,7 @@ impl Scene {
 
     /// With times up to `longest` and further settings of the gateway.
     pub async fn with(seed: u64, longest: Duration, settings: &[(&str, &str)]) -> Self {
-        let config = Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 };
+        let config = Config { seed: Seed::Recorded, ..Config::default() };
         let sandbox = Sandbox::new(config).saving_whole_rows(seed, longest);
         let v1 = serve_sandbox(&sandbox).await;
         Self { gateway: Arc::new(Gateway::with(&v1, settings).await), v1 }

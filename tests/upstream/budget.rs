@@ -153,7 +153,12 @@ async fn the_reserve_is_for_writes_and_reads_are_not_held_up_by_the_index() {
 
 /// A gateway before a sandbox, both of which know the same quota.
 async fn gateway(quota: u32, work_items: usize, settings: &[(&str, &str)]) -> (Sandbox, Gateway) {
-    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: Some(quota), work_items });
+    let sandbox = Sandbox::new(Config {
+        seed: Seed::Recorded,
+        quota_per_minute: Some(quota),
+        work_items,
+        ..Config::default()
+    });
     let base = serve_sandbox(&sandbox).await;
     let text = quota.to_string();
     let mut all = vec![("upstream.quota", text.as_str())];
@@ -165,7 +170,7 @@ async fn gateway(quota: u32, work_items: usize, settings: &[(&str, &str)]) -> (S
 /// An operator who has raised v1's limit need not tell the gateway: an empty setting is as good as none.
 #[tokio::test]
 async fn without_a_setting_v1s_own_figures_say_how_much_it_takes() {
-    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
     let base = serve_sandbox(&sandbox).await;
     let labels = format!("{WEB}/labels/");
     let unset = Gateway::with(&base, &[("upstream.quota", "")]).await;
@@ -222,7 +227,7 @@ async fn a_write_of_several_calls_is_begun_only_when_it_can_be_ended() {
 #[tokio::test]
 async fn the_service_key_builds_the_index_for_readers_who_could_not() {
     let service = [("upstream.service_key", "service"), ("upstream.service_quota", "60")];
-    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 6_000 });
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, work_items: 6_000, ..Config::default() });
     let base = serve_sandbox(&sandbox).await;
     let gateway = Gateway::with(&base, &[("upstream.quota", "5"), service[0], service[1]]).await;
     let list = format!("{WEB}/work-items/?priority=high");
@@ -356,7 +361,8 @@ async fn once_a_minute_the_log_says_who_spent_the_quota_the_pass_through_include
 /// The short form of the bench `budget`: no clock, only counts.
 #[tokio::test]
 async fn hundreds_of_mixed_reads_stay_within_the_quota_without_one_429() {
-    let sandbox = Sandbox::new(Config { seed: Seed::Demo, quota_per_minute: Some(60), work_items: 300 });
+    let sandbox =
+        Sandbox::new(Config { seed: Seed::Demo, quota_per_minute: Some(60), work_items: 300, ..Config::default() });
     let base = serve_sandbox(&sandbox).await;
     let gateway = Gateway::with(&base, &[("upstream.quota", "60")]).await;
     let reader = Reader::of(&sandbox, &gateway).await;

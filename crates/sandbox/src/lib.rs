@@ -14,5 +14,6 @@ mod lists;
 mod records;
 mod views;
 
+pub use door::costs::Costs;
 pub use door::service::{Config, DemoFacts, DemoKey, Sandbox, Seed};
 pub use door::shared::JournalEntry;

@@ -38,7 +38,7 @@ impl Place {
     async fn with(settings: &[(&'static str, &'static str)]) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let url = format!("sqlite:{}", directory.path().join("store.db").display());
-        let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+        let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
         let wire = Losing::before(&serve_sandbox(&sandbox).await).await;
         let gateway = serve(&wire, &url, settings).await;
         let store = Store::open(&url, wire.base_url()).await.expect("the store");

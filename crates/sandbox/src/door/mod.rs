@@ -3,6 +3,7 @@
 pub(crate) mod auth;
 pub(crate) mod body;
 pub(crate) mod call;
+pub(crate) mod costs;
 pub(crate) mod gzip;
 pub(crate) mod http;
 pub(crate) mod pipeline;

@@ -3,6 +3,7 @@
 //! the sandbox.
 
 use std::cell::Cell;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue};
@@ -37,26 +38,46 @@ struct Finished {
     cookie: bool,
     /// What is saved later, if writes take their time.
     held: Option<Box<dyn Held>>,
+    /// The time a real v1 takes.
+    takes: Duration,
+}
+
+/// An answer with what comes before it is sent.
+pub(crate) struct Answered {
+    pub(crate) response: Response<Bytes>,
+    /// What is to be saved.
+    pub(crate) held: Option<Box<dyn Held>>,
+    /// The time a real v1 takes for the call.
+    pub(crate) takes: Duration,
 }
 
 impl From<Reply> for Finished {
     fn from(reply: Reply) -> Self {
-        Self { reply, allow: None, rate: None, retry_after: None, location: None, cookie: true, held: None }
+        Self {
+            reply,
+            allow: None,
+            rate: None,
+            retry_after: None,
+            location: None,
+            cookie: true,
+            held: None,
+            takes: Duration::ZERO,
+        }
     }
 }
 
-/// Answers one request; with what is to be saved before the answer is sent.
-pub(crate) fn answer(inner: &Inner, request: &Request<Bytes>) -> (Response<Bytes>, Option<Box<dyn Held>>) {
+/// Answers one request.
+pub(crate) fn answer(inner: &Inner, request: &Request<Bytes>) -> Answered {
     let headers = request.headers();
     if request.method() == Method::OPTIONS
         && headers.contains_key(header::ORIGIN)
         && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
     {
-        return (preflight(headers), None);
+        return Answered { response: preflight(headers), held: None, takes: Duration::ZERO };
     }
     let mut finished = finish(inner, request);
-    let held = finished.held.take();
-    (respond(finished, request), held)
+    let (held, takes) = (finished.held.take(), finished.takes);
+    Answered { response: respond(finished, request), held, takes }
 }
 
 /// The checks and the view.
@@ -76,8 +97,11 @@ fn finish(inner: &Inner, request: &Request<Bytes>) -> Finished {
         }
         return Reply::no_page().into();
     };
-    let query = Query::parse(raw_query.unwrap_or_default());
-    let mut finished = routed(inner, request, route, place, query);
+    let query = || Query::parse(raw_query.unwrap_or_default());
+    let mut finished = routed(inner, request, route, place, query());
+    if inner.workers.is_some() {
+        finished.takes = route.routes.cost.time(request.method().as_str(), &query(), &finished.reply);
+    }
     finished.allow = match finished.reply.body {
         Payload::Html(_) => None,
         _ => Some(route.allow()),

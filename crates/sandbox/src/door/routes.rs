@@ -1,5 +1,5 @@
-//! The table of routes: which path is which view, the methods each path has, who may use them, and which rows a write
-//! saves. Uses the views.
+//! The table of routes: which path is which view, the methods each path has, who may use them, what they cost, and which
+//! rows a write saves. Uses the views.
 
 use percent_encoding::percent_decode_str;
 
@@ -7,6 +7,7 @@ use crate::door::auth::{
     EVERYBODY, KEY_HOLDERS, LABELS, MEMBERS_AND_GUESTS, May, PROJECTS, RECORDS, ROSTERS, WORKSPACE_MEMBERS,
 };
 use crate::door::call::Call;
+use crate::door::costs::{self, Cost};
 use crate::door::http::Answer;
 use crate::door::route::Place;
 use crate::lists::{item_lists, search};
@@ -49,6 +50,8 @@ const fn delete(view: fn(&Call<'_>, &mut World) -> Answer) -> Method {
 pub(crate) struct Routes {
     /// Who may.
     pub(crate) may: May,
+    /// What calls take at a real v1.
+    pub(crate) cost: Cost,
     /// The rows that writes load and save whole, when they take their time.
     pub(crate) saved: Option<Saved>,
     /// What all the paths begin with.
@@ -96,9 +99,10 @@ const ITEM: &str = "workspaces/:slug/projects/:project/work-items|issues/:parent
 
 /// All paths of v1. The first that fits counts.
 const ROUTES: &[Routes] = &[
-    Routes { may: EVERYBODY, saved: None, base: "", paths: &[("users/me", &[get(users::me)])] },
+    Routes { may: EVERYBODY, cost: costs::ME, saved: None, base: "", paths: &[("users/me", &[get(users::me)])] },
     Routes {
         may: PROJECTS,
+        cost: costs::PROJECTS,
         saved: None,
         base: WORKSPACE,
         paths: &[
@@ -109,6 +113,7 @@ const ROUTES: &[Routes] = &[
     },
     Routes {
         may: WORKSPACE_MEMBERS,
+        cost: costs::WORKSPACE,
         saved: None,
         base: WORKSPACE,
         paths: &[
@@ -118,6 +123,7 @@ const ROUTES: &[Routes] = &[
     },
     Routes {
         may: ROSTERS,
+        cost: costs::ROSTERS,
         saved: None,
         base: PROJECT,
         paths: &[
@@ -127,6 +133,7 @@ const ROUTES: &[Routes] = &[
     },
     Routes {
         may: RECORDS,
+        cost: costs::OTHERS,
         saved: Some(saving::states),
         base: PROJECT,
         paths: &[
@@ -136,6 +143,7 @@ const ROUTES: &[Routes] = &[
     },
     Routes {
         may: LABELS,
+        cost: costs::LABELS,
         saved: Some(saving::labels),
         base: PROJECT,
         paths: &[
@@ -145,6 +153,7 @@ const ROUTES: &[Routes] = &[
     },
     Routes {
         may: RECORDS,
+        cost: costs::OTHERS,
         saved: Some(saving::cycles),
         base: PROJECT,
         paths: &[
@@ -157,6 +166,7 @@ const ROUTES: &[Routes] = &[
     },
     Routes {
         may: RECORDS,
+        cost: costs::ITEMS_WITHIN,
         saved: None,
         base: PROJECT,
         paths: &[
@@ -167,6 +177,7 @@ const ROUTES: &[Routes] = &[
     },
     Routes {
         may: RECORDS,
+        cost: costs::OTHERS,
         saved: Some(saving::modules),
         base: PROJECT,
         paths: &[
@@ -179,6 +190,7 @@ const ROUTES: &[Routes] = &[
     },
     Routes {
         may: RECORDS,
+        cost: costs::ITEMS_WITHIN,
         saved: None,
         base: PROJECT,
         paths: &[
@@ -188,6 +200,7 @@ const ROUTES: &[Routes] = &[
     },
     Routes {
         may: RECORDS,
+        cost: costs::ITEMS,
         saved: Some(saving::items),
         base: PROJECT,
         paths: &[
@@ -197,18 +210,21 @@ const ROUTES: &[Routes] = &[
     },
     Routes {
         may: EVERYBODY,
+        cost: costs::OTHERS,
         saved: None,
         base: WORKSPACE,
         paths: &[("work-items|issues/search", &[get(search::search)])],
     },
     Routes {
         may: KEY_HOLDERS,
+        cost: costs::OTHERS,
         saved: None,
         base: WORKSPACE,
         paths: &[("work-items|issues/:key", &[get(item_lists::by_key)])],
     },
     Routes {
         may: MEMBERS_AND_GUESTS,
+        cost: costs::COMMENTS,
         saved: Some(saving::comments),
         base: ITEM,
         paths: &[
@@ -218,6 +234,7 @@ const ROUTES: &[Routes] = &[
     },
     Routes {
         may: RECORDS,
+        cost: costs::OTHERS,
         saved: None,
         base: ITEM,
         paths: &[
@@ -231,12 +248,14 @@ const ROUTES: &[Routes] = &[
     // (`attachments_list_issues_path`).
     Routes {
         may: RECORDS,
+        cost: costs::OTHERS,
         saved: None,
         base: PROJECT,
         paths: &[("work-items/:parent/relations", &[get(relations::list), post(relations::create)])],
     },
     Routes {
         may: EVERYBODY,
+        cost: costs::OTHERS,
         saved: None,
         base: PROJECT,
         paths: &[
@@ -248,6 +267,7 @@ const ROUTES: &[Routes] = &[
     },
     Routes {
         may: MEMBERS_AND_GUESTS,
+        cost: costs::OTHERS,
         saved: None,
         base: PROJECT,
         paths: &[

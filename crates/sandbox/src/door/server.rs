@@ -89,6 +89,6 @@ async fn answer(sandbox: Sandbox, request: Request<Incoming>) -> Result<Response
             return Ok(response);
         }
     };
-    let response = sandbox.handle_served(Request::from_parts(head, body.to_bytes())).await;
+    let response = sandbox.handle_in_time(Request::from_parts(head, body.to_bytes())).await;
     Ok(response.map(Full::new))
 }

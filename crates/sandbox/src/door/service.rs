@@ -1,7 +1,8 @@
 //! The front door of the sandbox: what it starts with, and one request after another.
 
 use crate::door::auth;
-use crate::door::pipeline;
+use crate::door::costs::{Costs, WORKERS};
+use crate::door::pipeline::{self, Answered};
 use crate::door::shared::{Inner, JournalEntry};
 use crate::door::throttle::Throttle;
 use crate::records::clock::Clock;
@@ -10,12 +11,13 @@ use crate::records::generate;
 use crate::records::saving::{Held, Pace};
 use crate::records::seed;
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use jiff::Timestamp;
 use parking_lot::{Mutex, RwLock};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use tokio::sync::Semaphore;
 
 /// How many answered requests the journal keeps; older ones are forgotten.
 const JOURNAL: usize = 100_000;
@@ -30,6 +32,15 @@ pub struct Config {
     pub quota_per_minute: Option<u32>,
     /// Work items to generate in the first project, besides those of the seed.
     pub work_items: usize,
+    /// What calls take that come over the network or through [`Sandbox::handle_in_time`].
+    pub costs: Costs,
+}
+
+impl Default for Config {
+    /// Nearly nothing, without limits and costs.
+    fn default() -> Self {
+        Self { seed: Seed::Empty, quota_per_minute: None, work_items: 0, costs: Costs::None }
+    }
 }
 
 /// A situation to start from.
@@ -101,6 +112,7 @@ impl Sandbox {
                 throttle: Throttle::new(config.quota_per_minute),
                 journal: Mutex::new(VecDeque::new()),
                 pace: OnceLock::new(),
+                workers: (config.costs == Costs::Real).then(|| Semaphore::new(WORKERS)),
             }),
         }
     }
@@ -114,10 +126,10 @@ impl Sandbox {
         self
     }
 
-    /// Answers one request, in memory, without a network.
+    /// Answers one request, in memory, without a network, and as quickly as it can whatever calls cost.
     #[must_use]
     pub fn handle(&self, request: Request<Bytes>) -> Response<Bytes> {
-        let (response, held) = pipeline::answer(&self.inner, &request);
+        let Answered { response, held, .. } = pipeline::answer(&self.inner, &request);
         if let Some(held) = held {
             std::thread::sleep(self.time_of_a_write());
             self.save(held);
@@ -126,16 +138,35 @@ impl Sandbox {
         response
     }
 
-    /// As [`Sandbox::handle`], without holding up a thread. A write goes on when nobody waits for its answer any more.
-    pub(crate) async fn handle_served(&self, request: Request<Bytes>) -> Response<Bytes> {
-        let (response, held) = pipeline::answer(&self.inner, &request);
+    /// As [`Sandbox::handle`], without holding up a thread, and in the time that the call costs. A real v1 goes on when
+    /// nobody waits for its answer any more, so a call that costs something and a write that takes its time do so too.
+    pub async fn handle_in_time(&self, request: Request<Bytes>) -> Response<Bytes> {
+        if self.inner.workers.is_none() && self.inner.pace.get().is_none() {
+            return self.handle(request);
+        }
+        let sandbox = self.clone();
+        let answer = tokio::spawn(async move { sandbox.at_work(request).await });
+        answer.await.unwrap_or_else(|_| {
+            let mut response = Response::new(Bytes::new());
+            *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+            response
+        })
+    }
+
+    /// Waits for a worker, when they are counted, and keeps it until the answer is there.
+    async fn at_work(&self, request: Request<Bytes>) -> Response<Bytes> {
+        let workers = self.inner.workers.as_ref();
+        let _worker = match workers {
+            Some(workers) => workers.acquire().await.ok(),
+            None => None,
+        };
+        let Answered { response, held, takes } = pipeline::answer(&self.inner, &request);
+        let writing = if held.is_some() { self.time_of_a_write() } else { Duration::ZERO };
+        if !(takes + writing).is_zero() {
+            tokio::time::sleep(takes + writing).await;
+        }
         if let Some(held) = held {
-            let (sandbox, time) = (self.clone(), self.time_of_a_write());
-            let saved = tokio::spawn(async move {
-                tokio::time::sleep(time).await;
-                sandbox.save(held);
-            });
-            let _ = saved.await;
+            self.save(held);
         }
         self.note(&request, response.status().as_u16());
         response

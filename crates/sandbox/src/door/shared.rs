@@ -7,6 +7,7 @@ use crate::records::store::World;
 use parking_lot::{Mutex, RwLock};
 use std::collections::VecDeque;
 use std::sync::OnceLock;
+use tokio::sync::Semaphore;
 
 /// A request the sandbox answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,4 +31,6 @@ pub(crate) struct Inner {
     pub(crate) journal: Mutex<VecDeque<JournalEntry>>,
     /// How long writes take, when they save whole rows; none when they change a row at once.
     pub(crate) pace: OnceLock<Pace>,
+    /// The places of the calls that are carried out, when calls take the time of a real v1.
+    pub(crate) workers: Option<Semaphore>,
 }

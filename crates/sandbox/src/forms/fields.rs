@@ -39,6 +39,11 @@ impl<'q> Shape<'q> {
         self.fields.as_ref().is_none_or(|fields| fields.contains(&name))
     }
 
+    /// Whether nothing is left out.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.fields.is_none()
+    }
+
     /// Whether a key is to be expanded.
     pub(crate) fn expands(&self, name: &str) -> bool {
         self.expand.contains(&name)
