@@ -5,7 +5,7 @@
 //! by whom stays. Entries of the workspace may name projects too (what a context covers): those the reader does
 //! not see are left out one by one. May use: this folder.
 
-use super::audit_reads::AuditRecord;
+use super::audit_record::AuditRecord;
 use super::error::StoreError;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};

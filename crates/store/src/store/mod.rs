@@ -10,6 +10,7 @@
 mod archived;
 mod audit;
 mod audit_reads;
+mod audit_record;
 mod audit_search;
 mod audit_sight;
 mod definitions;
@@ -42,9 +43,8 @@ mod writable;
 
 pub use archived::{ArchivedItem, ArchivedNames};
 pub use audit::{AuditActor, AuditEntry};
-pub use audit_reads::{
-    AuditColumn, AuditFilter, AuditOrder, AuditPage, AuditQuery, AuditRecord, AuditRows, AuditStart,
-};
+pub use audit_reads::{AuditColumn, AuditFilter, AuditOrder, AuditPage, AuditQuery, AuditRows, AuditStart};
+pub use audit_record::AuditRecord;
 pub use dump::DumpError;
 pub use engine::{Engine, Kind, Writing};
 pub use error::StoreError;
