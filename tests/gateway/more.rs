@@ -38,7 +38,7 @@ struct Inner {
 impl MoreV1 {
     /// With collections at `…/NAME/`.
     pub async fn with(name: &'static str) -> Self {
-        let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: None, work_items: 0 });
+        let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
         let sandbox = serve_sandbox(&sandbox).await;
         let client = Client::builder(TokioExecutor::new()).build_http();
         let (modules_off, made) = (AtomicBool::new(false), AtomicUsize::new(0));
