@@ -109,6 +109,7 @@ impl Inner {
             "id": format!("00000000-0000-4000-f000-{number:012}"),
             "created_at": format!("2026-01-01T00:00:{number:02}.000000Z"),
             "default": false,
+            "created_by": null,
         });
         let record = record.as_object_mut().expect("an object");
         record.extend(body.as_object().cloned().unwrap_or_default());

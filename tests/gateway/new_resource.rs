@@ -1,5 +1,5 @@
 //! A new plain resource from a mapping file alone: on two surfaces, with a name that occurs once, a default of which there
-//! is one, and a feature of the project that must be switched on.
+//! is one, a feature of the project that must be switched on, and a say in who may change a record.
 
 use super::more::MoreV1;
 use crate::support::gateway::{Gateway, WEB};
@@ -27,6 +27,7 @@ id = { v1 = "id", type = "uuid", read_only = true }
 name = { v1 = "name", type = "string", trim = true }
 is_default = { v1 = "default", type = "boolean" }
 created_at = { v1 = "created_at", type = "date-time", read_only = true }
+created_by_id = { v1 = "created_by", type = "uuid", nullable = true, read_only = true }
 
 [inputs]
 name = { type = "string", max_length = 255 }
@@ -85,6 +86,7 @@ status = 200
 response = "Shelf"
 answer = "record"
 step = "update"
+may.project = { who = "author_or_admin", author = "created_by_id", detail = "The shelf is another's." }
 calls = { cold = 2, warm = 1 }
 [operations.body]
 name = {}
@@ -198,4 +200,22 @@ async fn none_is_made_while_the_feature_is_switched_off() {
     gateway.post("ada", workspace, json!({"name": "after"})).await.expect(201);
     let names: Vec<String> = v1.held("name").into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["after", "before"], "needed in projects only");
+}
+
+#[tokio::test]
+async fn only_its_author_and_admins_change_a_record() {
+    let (gateway, v1) = place(&[]).await;
+    let [(project, _), (workspace, _)] = &surfaces();
+    v1.make(IN_PROJECT, json!({"name": "adas", "created_by": "00000000-0000-4000-a000-000000000001"}));
+    v1.make(IN_PROJECT, json!({"name": "bobs", "created_by": "00000000-0000-4000-a000-000000000002"}));
+    let listed = gateway.get("bob", project).await.expect(200);
+    let one = |at: usize| format!("{project}{}/", listed.data()[at]["id"].as_str().expect("an id"));
+    let refused = gateway.patch("bob", &one(0), json!({"name": "taken"})).await.expect_problem(403, "forbidden");
+    assert_eq!(refused.text("detail"), "The shelf is another's.");
+    gateway.patch("bob", &one(1), json!({"name": "bob's"})).await.expect(200);
+    gateway.patch("ada", &one(1), json!({"name": "anybody's"})).await.expect(200);
+    v1.make(IN_WORKSPACE, json!({"name": "adas", "created_by": "00000000-0000-4000-a000-000000000001"}));
+    let listed = gateway.get("bob", workspace).await.expect(200);
+    let free = format!("{workspace}{}/", listed.data()[0]["id"].as_str().expect("an id"));
+    gateway.patch("bob", &free, json!({"name": "free"})).await.expect(200);
 }

@@ -29,7 +29,7 @@ pub use operation::{
 };
 pub use path::{PathTemplate, Segment};
 pub use resource::{Field, Keep, OnCreate, OwnRecords, Resource, Rows, Source, V1Refusal, V1Source, WriteKind};
-pub use rules::{Feature, May, OneOfAll, ReadOneBy, Required};
+pub use rules::{Feature, May, OneOfAll, ReadOneBy, Required, Rule};
 pub use service::Plan;
 pub use shape::Shape;
 pub use step::{Special, Step};

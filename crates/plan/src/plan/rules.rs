@@ -1,6 +1,42 @@
 //! Rules of resources and operations that the plain steps hold, and named functions too.
 
 use super::known::Known;
+use super::step::{Special, Step};
+use strum::IntoStaticStr;
+
+/// The rules by their keys in the mappings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+#[expect(missing_docs, reason = "each is described in the reference of the mapping language")]
+pub enum Rule {
+    Unique,
+    Exclusive,
+    Requires,
+    NeedsFeature,
+    DetachChildren,
+    May,
+}
+
+impl Rule {
+    /// Whether operations with this step hold the rule. One that nobody holds would be declared in vain.
+    pub fn is_held_by(self, step: Step) -> bool {
+        match (self, step) {
+            (Self::Requires, Step::Special(special)) => {
+                matches!(special, Special::CommentCreate | Special::CommentUpdate)
+            }
+            (Self::Requires, _) => true,
+            (Self::Unique, Step::Special(special)) => {
+                matches!(special, Special::CycleCreate | Special::CycleUpdate)
+            }
+            (Self::Unique | Self::Exclusive, step) => matches!(step, Step::Create | Step::Update),
+            (Self::NeedsFeature, step) => matches!(step, Step::Create | Step::Special(Special::CycleCreate)),
+            (Self::DetachChildren, step) => step == Step::Delete,
+            (Self::May, step) => {
+                matches!(step, Step::Update | Step::Delete | Step::Special(Special::CommentUpdate))
+            }
+        }
+    }
+}
 
 /// A part of a project that can be switched off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,13 +1,14 @@
 //! Stages 1 and 2, rules that files declare (`unique`, `exclusive`, `requires`, `needs_feature`, `detach_children`, `may`,
 //! `also_in`), and what each of them needs.
 //!
-//! The plain steps behind v1 hold them all. The own store has rules of its own, so there they are refused. A named function
-//! is trusted with what its operation declares; a rule that no step could hold is refused.
+//! The own store has rules of its own, so there they are refused; and so is a rule that the step of an operation does not
+//! hold ([`Rule::is_held_by`]), because it would be declared in vain.
 
 use super::draft::{Builder, Case, Draft};
 use crate::mapping::{Faults, FeatureWord, MaySpec, OneOfAllSpec, RequiresSpec, Trail, WhoWord};
 use crate::plan::{
-    Feature, Field, Kind, May, Method, OnCreate, OneOfAll, ReadOneBy, Required, Source, Step, Surface, ValueType,
+    BodyRule, Feature, Field, Kind, May, OnCreate, OneOfAll, ReadOneBy, Required, Rule, Source, Step, Surface,
+    ValueType,
 };
 
 const NO_FIELD: &str = "there is no field of this name";
@@ -74,18 +75,9 @@ pub(super) fn check(draft: &Draft, faults: &mut Faults) {
         if let Some(rule) = &resource.exclusive {
             field_fits(&resource.fields[rule.field], Kind::Boolean, &trail.then("exclusive"), faults);
         }
-        let declared = [
-            ("unique", resource.unique.is_some()),
-            ("exclusive", resource.exclusive.is_some()),
-            ("requires", resource.requires.is_some()),
-        ];
-        for (key, _) in declared.into_iter().filter(|(_, given)| *given && resource.source == Source::Own) {
-            faults.add(&trail.then(key), "the own store has rules of its own");
-        }
-        if let Some(required) = resource.requires {
-            let (_, id) = required.place();
-            for case in draft.cases_of(index).filter(|case| !case.operation.path.variables().any(|name| name == id))
-            {
+        if let Some((_, id)) = resource.requires.map(Required::place) {
+            let lacks = |case: &Case| !case.operation.path.variables().any(|name| name == id);
+            for case in draft.cases_of(index).filter(lacks) {
                 faults.add(&case.trail().then("path"), format!("lacks {{{id}}}, which the resource requires"));
             }
         }
@@ -103,7 +95,10 @@ pub(super) fn check(draft: &Draft, faults: &mut Faults) {
             faults.add(&trail, "no operation has the step `create`");
         }
     }
-    draft.cases().for_each(|case| operation_fits(case, faults));
+    for case in draft.cases() {
+        rules_are_held(case, faults);
+        children_fit(case, faults);
+    }
 }
 
 /// What the rule is about is a value of this kind that v1 holds.
@@ -113,33 +108,45 @@ fn field_fits(field: &Field, kind: Kind, trail: &Trail, faults: &mut Faults) {
     }
 }
 
-fn operation_fits(case: Case, faults: &mut Faults) {
-    let operation = case.operation;
-    let declared = [
-        ("needs_feature", operation.needs_feature.is_some()),
-        ("detach_children", operation.detach_children.is_some()),
-        ("may", operation.may.is_some()),
+/// Every rule that an operation falls under is held by its step.
+fn rules_are_held(case: Case, faults: &mut Faults) {
+    let (operation, resource) = (case.operation, case.resource);
+    let takes = |rule: &Option<OneOfAll>| match (rule, &operation.body) {
+        (Some(rule), BodyRule::Members(inputs)) => inputs.iter().any(|input| input.field == Some(rule.field)),
+        _ => false,
+    };
+    let own = [
+        (Rule::NeedsFeature, operation.needs_feature.is_some()),
+        (Rule::DetachChildren, operation.detach_children.is_some()),
+        (Rule::May, operation.may.is_some()),
     ];
-    for (key, _) in declared.into_iter().filter(|(_, given)| *given && case.resource.source == Source::Own) {
-        faults.add(&case.trail().then(key), "the own store has rules of its own");
-    }
-    let special = matches!(operation.step, Step::Special(_));
-    if operation.needs_feature.is_some()
-        && (operation.surface, operation.method) != (Surface::Project, Method::Post)
-    {
-        faults.add(&case.trail().then("needs_feature"), "only what is made in a project can need a feature of it");
-    }
-    if let Some(field) = operation.detach_children {
-        let by = &case.resource.fields[field];
-        let refers = by.nullable && by.v1.is_some() && by.value == ValueType::One(Kind::Uuid);
-        if operation.step != Step::Delete || !refers {
-            let message =
-                format!("only a `delete` can have it, by a field that names a record or none; `{}`", by.name);
-            faults.add(&case.trail().then("detach_children"), message);
+    let inherited = [
+        (Rule::Unique, takes(&resource.unique)),
+        (Rule::Exclusive, takes(&resource.exclusive)),
+        (Rule::Requires, resource.requires.is_some()),
+    ];
+    for (rule, _) in own.into_iter().chain(inherited).filter(|(_, given)| *given) {
+        let trail = if own.iter().any(|(known, _)| *known == rule) { case.trail() } else { case.file.trail() };
+        let trail = trail.then(<&str>::from(rule));
+        let of_projects = matches!(rule, Rule::NeedsFeature | Rule::May | Rule::Requires);
+        if resource.source == Source::Own {
+            faults.add(&trail, "the own store has rules of its own");
+        } else if operation.works() && !rule.is_held_by(operation.step) {
+            faults.add(
+                &trail,
+                format!("`{}`, the step of `{}`, does not hold it", operation.step.word(), operation.id),
+            );
+        } else if of_projects && operation.surface != Surface::Project {
+            faults.add(&trail, format!("only projects have it, and `{}` is not in one", operation.id));
         }
     }
-    let project = operation.surface == Surface::Project;
-    if operation.may.is_some() && !(project && (special || operation.step == Step::Delete)) {
-        faults.add(&case.trail().then("may"), "only a `delete` or a function of a project can hold it");
+}
+
+/// Children hang on a record by a field that names it, or nothing.
+fn children_fit(case: Case, faults: &mut Faults) {
+    let Some(by) = case.operation.detach_children.map(|field| &case.resource.fields[field]) else { return };
+    if !by.nullable || by.v1.is_none() || by.value != ValueType::One(Kind::Uuid) {
+        let message = format!("`{}` is no id of v1 that may be null", by.name);
+        faults.add(&case.trail().then("detach_children"), message);
     }
 }
