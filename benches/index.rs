@@ -3,7 +3,8 @@
 //!
 //! `cargo bench --bench index`; no figures of other runs are compared, because machines differ.
 
-use causeway::index::{Columns, Index, Lookups};
+use causeway::index::{Index, Lookups};
+use causeway::plan::Column;
 use causeway::translate::work_items::{GROUPS, Item, Priority};
 use causeway::v2::query::{Condition, ListCall, OrderBy, PageCall, Search, Test};
 use causeway::v2::record::Cell;
@@ -14,7 +15,15 @@ use uuid::Uuid;
 
 const ITEMS: usize = 100_000;
 const ROUNDS: usize = 101;
-const CELLS: [&str; 7] = ["id", "priority", "state_group", "assignee_id", "label_id", "created_at", "name"];
+const COLUMNS: [Column; 7] = [
+    Column::Id,
+    Column::Priority,
+    Column::StateGroup,
+    Column::AssigneeId,
+    Column::LabelId,
+    Column::CreatedAt,
+    Column::Name,
+];
 
 /// Even numbers in the sense of chance (splitmix64).
 struct Chance(u64);
@@ -74,16 +83,16 @@ fn items() -> impl Iterator<Item = Item> {
 
 /// Three filters, search and a semantic order.
 fn call() -> ListCall {
-    let cell = |name: &str| CELLS.iter().position(|known| *known == name).expect("a cell");
-    let any_of = |name: &str, cells: Vec<Cell>| Condition { cell: cell(name), test: Test::AnyOf(cells) };
+    let cell = |column| COLUMNS.iter().position(|known| *known == column).expect("a cell");
+    let any_of = |column, cells: Vec<Cell>| Condition { cell: cell(column), test: Test::AnyOf(cells) };
     ListCall {
         conditions: vec![
-            any_of("state_group", GROUPS[..3].iter().map(|group| Cell::Text((*group).into())).collect()),
-            any_of("priority", ["urgent", "high", "medium"].map(|word| Cell::Text(word.into())).to_vec()),
-            Condition { cell: cell("assignee_id"), test: Test::Unset(false) },
+            any_of(Column::StateGroup, GROUPS[..3].iter().map(|group| Cell::Text((*group).into())).collect()),
+            any_of(Column::Priority, ["urgent", "high", "medium"].map(|word| Cell::Text(word.into())).to_vec()),
+            Condition { cell: cell(Column::AssigneeId), test: Test::Unset(false) },
         ],
-        search: Some(Search { cells: vec![cell("name")], needle: "größe".into() }),
-        order: OrderBy { field: "priority".into(), cell: cell("priority"), descending: false },
+        search: Some(Search { cells: vec![cell(Column::Name)], needle: "größe".into() }),
+        order: OrderBy { field: "priority".into(), cell: cell(Column::Priority), descending: false },
         page: PageCall::Offset { offset: 0, per_page: 50, count: true },
         expand: Vec::new(),
     }
@@ -127,7 +136,7 @@ fn resident() -> usize {
 }
 
 fn main() {
-    let (call, columns, lookups) = (call(), Columns::of(CELLS), lookups());
+    let (call, lookups) = (call(), lookups());
     let before = resident();
     let begun = Instant::now();
     let index = Index::of(items());
@@ -139,11 +148,11 @@ fn main() {
     println!("index by its own account                 {:.1} MiB", mib(index.bytes()));
     println!("resident, building included              {:.1} MiB", mib(held));
     let items: Vec<Item> = index.items().collect();
-    let selected = index.select(&call, &columns, &lookups);
+    let selected = index.select(&call, &COLUMNS, &lookups);
     let (total, rows) = plain_scan(&items, &lookups);
     assert_eq!((selected.total, &selected.rows), (total, &rows), "the scan and the index agree");
     println!("rows that match                          {total}");
-    let own = median(|| drop(black_box(index.select(&call, &columns, &lookups))));
+    let own = median(|| drop(black_box(index.select(&call, &COLUMNS, &lookups))));
     let scan = median(|| drop(black_box(plain_scan(&items, &lookups))));
     println!("page of 50, median of {ROUNDS}                {:.3} ms", own.as_secs_f64() * 1e3);
     println!("the same by a plain scan                 {:.3} ms", scan.as_secs_f64() * 1e3);

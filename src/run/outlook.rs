@@ -2,7 +2,7 @@
 //!
 //! May use: what `run` may use.
 
-use crate::index::{Columns, Needs};
+use crate::index::Needs;
 use crate::plan::{Known, Operation, Plan, Resource};
 use crate::run::items::{lookup, page};
 use crate::v2::query::ListCall;
@@ -28,7 +28,7 @@ pub fn items_from(resource: &Resource, call: &ListCall) -> ItemsFrom {
 
 /// What the index needs beside the items to answer `call`.
 pub fn item_needs(resource: &Resource, call: &ListCall) -> Needs {
-    Needs::of(call, &Columns::of(resource.cells.iter().map(|&field| resource.fields[field].name.as_str())))
+    Needs::of(call, &resource.columns)
 }
 
 /// The operation that declares what another can expand: the archive verbs of work items declare nothing but

@@ -45,7 +45,7 @@ const RULES: [(&str, Rule); 31] = [
     ("v2", Only(&["plan", "refusal"])),
     ("store", Only(&["catalogue", "refusal", "v1", "v2"])),
     ("translate", Only(&["plan", "refusal", "store", "v1", "v2"])),
-    ("index", Only(&["coalesce", "context", "refusal", "translate", "v1", "v2"])),
+    ("index", Only(&["coalesce", "context", "plan", "refusal", "translate", "v1", "v2"])),
     // What serves requests.
     ("access", Only(&["coalesce", "context", "plan", "pruned", "refusal", "settings", "v1"])),
     ("run", AllBut(&["app", "cli", "edge", "limits", "mapping", "oauth", "request", "sandbox"])),

@@ -1,7 +1,8 @@
 //! Whatever happens to items on v1, the index comes to show what v1 shows.
 
 use crate::index::{World, always, items, settings};
-use causeway::index::{Columns, Lookups};
+use causeway::index::Lookups;
+use causeway::plan::Column;
 use causeway::sandbox::Seed;
 use causeway::v1::Method;
 use causeway::v2::query::{ListCall, OrderBy, PageCall};
@@ -70,7 +71,7 @@ async fn a_deleted_label_is_not_shown_although_no_item_has_changed() {
     };
     let live: HashSet<_> = index.items().flat_map(|item| item.labels).filter(|label| *label != deleted).collect();
     let lookups = Lookups { live_labels: Some(live), ..Lookups::default() };
-    let shown = index.select(&everything, &Columns::of(["id"]), &lookups);
+    let shown = index.select(&everything, &[Column::Id], &lookups);
     assert_eq!(shown.total, index.len());
     let row = shown.rows.iter().find(|row| row.id == labelled.id).unwrap();
     assert_eq!(row.labels, labelled.labels[1..]);

@@ -13,3 +13,4 @@ mod resolved;
 mod routing;
 mod support;
 mod tables;
+mod work_items;

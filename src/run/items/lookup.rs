@@ -3,13 +3,13 @@
 //!
 //! May use: what `run` may use.
 
-use crate::plan::{Known, Resource};
+use crate::plan::{Column, Known, Resource};
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::items::key::another;
 use crate::translate::work_items::Item;
 use crate::v1::V1Request;
-use crate::v2::query::{ListCall, Test};
+use crate::v2::query::{Condition, ListCall, Test};
 use crate::v2::record::Cell;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -24,19 +24,17 @@ pub(in crate::run) enum Direct {
 
 /// The look-up that answers `call`, when it names one.
 pub(in crate::run) fn wanted(resource: &Resource, call: &ListCall) -> Option<Direct> {
-    let equal = |field: &str| -> Option<&Cell> {
-        let cell = resource.cell_index(field)?;
-        call.conditions.iter().filter(|condition| condition.cell == cell).find_map(|condition| {
-            match &condition.test {
-                Test::AnyOf(cells) if cells.len() == 1 => cells.first(),
-                _ => None,
-            }
+    let equal = |column: Column| {
+        let mut conditions = call.conditions.iter();
+        conditions.find_map(|Condition { cell, test }| match test {
+            Test::AnyOf(cells) if cells.len() == 1 && resource.columns[*cell] == column => cells.first(),
+            _ => None,
         })
     };
-    if let Some(Cell::Number(number)) = equal("sequence_id") {
+    if let Some(Cell::Number(number)) = equal(Column::SequenceId) {
         return (*number >= 0.0 && number.fract() == 0.0).then_some(Direct::Number(*number as u64));
     }
-    match (equal("external_id"), equal("external_source")) {
+    match (equal(Column::ExternalId), equal(Column::ExternalSource)) {
         (Some(Cell::Text(id)), Some(Cell::Text(source))) => Some(Direct::Pair(id.to_string(), source.to_string())),
         _ => None,
     }

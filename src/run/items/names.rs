@@ -20,6 +20,7 @@ use crate::translate::work_items_write;
 use crate::v2::body::Given;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// A member that was looked up: its v1 value, or what is wrong with it.
@@ -36,8 +37,10 @@ pub(in crate::run) async fn resolve(
     stored: Option<(&Item, Option<Uuid>)>,
 ) -> Result<(Members, OwnWrite), Refusal> {
     let (stored, type_id) = (stored.map(|(item, _)| item), stored.map(|(_, type_id)| type_id));
-    let sent = given.clone();
-    let mut body = job.heavily(job.body_size(), move || work_items_write::plain(&sent)).await??;
+    let (sent, runner) = (given.clone(), Arc::clone(&job.runner));
+    let (resource, size) = (job.operation().resource, job.body_size());
+    let plain = move || work_items_write::plain(&runner.plan.resources[resource], &sent);
+    let mut body = job.heavily(size, plain).await??;
     let looked_up = [
         ("state", state(job, given).await?),
         ("parent", parents::resolve(job, given, stored).await?),
@@ -125,9 +128,9 @@ async fn roster_for<T>(
     job: &InProject<'_>,
     wanted: &[T],
     complete: impl Fn(&[Person]) -> bool,
-) -> Result<std::sync::Arc<Vec<Person>>, Refusal> {
+) -> Result<Arc<Vec<Person>>, Refusal> {
     if wanted.is_empty() {
-        return Ok(std::sync::Arc::default());
+        return Ok(Arc::default());
     }
     job.project_people_with(complete).await
 }

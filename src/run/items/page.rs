@@ -5,6 +5,7 @@
 //! more on each side is read: where the boundary ties on the sort key, v1's tie-break decides what falls on
 //! the page (trap 45, `lists_ties_priority_page_1`), which is not v2's, so such a page is not used.
 
+use crate::index::{Index, Lookups, Selection};
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::v1_faults::bad_data;
@@ -13,20 +14,12 @@ use crate::translate::{Fault, incoming};
 use crate::v1::V1Request;
 use crate::v2::query::{ListCall, OrderBy, PageCall};
 use serde::Deserialize;
-use std::cmp::Ordering;
+use uuid::Uuid;
 
 /// Orders v1 sorts as v2 means them, apart from ties.
 const SORTED_BY_V1: [&str; 4] = ["id", "sequence_id", "created_at", "updated_at"];
 /// Largest page v1 gives.
 const LARGEST: usize = 1000;
-
-/// A page as v1 gave it, in v2's order.
-pub(in crate::run) struct DirectPage {
-    /// The rows asked for.
-    pub items: Vec<Item>,
-    /// Rows of the whole list.
-    pub total: usize,
-}
 
 /// Rows to read, seen from the start of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +40,7 @@ pub(in crate::run) fn is_possible(call: &ListCall) -> bool {
 }
 
 /// Reads the page; none when a boundary ties or the list moved, so that only the index can answer.
-pub(in crate::run) async fn read(job: &InProject<'_>, call: &ListCall) -> Result<Option<DirectPage>, Refusal> {
+pub(in crate::run) async fn read(job: &InProject<'_>, call: &ListCall) -> Result<Option<Selection>, Refusal> {
     let window = window(call);
     let Some((size, number)) = fit(window) else { return Ok(None) };
     let resource = job.work_items()?;
@@ -55,10 +48,7 @@ pub(in crate::run) async fn read(job: &InProject<'_>, call: &ListCall) -> Result
     let answer = job.ask_project(request, None).await;
     let answer = answer.map_err(|refusal| job.after_refused_read(refusal))?;
     match answer.status {
-        200 => Ok(cut(&answer.body, window, (size, size * number), &call.order)?.map(|page| DirectPage {
-            items: page.items.into_iter().map(|item| job.without_deleted_labels(item)).collect(),
-            ..page
-        })),
+        200 => cut(job, &answer.body, window, (size, size * number), call),
         403 | 404 => Err(job.after_refused_read(Refusal::not_found())),
         status => Err(Refusal::upstream("The work items could not be listed.", format!("status {status}"))),
     }
@@ -85,46 +75,43 @@ fn query(order: &OrderBy, size: usize, number: usize) -> String {
     if number == 0 { page } else { format!("cursor={size}:{number}:0&{page}") }
 }
 
-/// The window of a page of `size` rows before which `skipped` are.
+/// The window of a page of `size` rows before which `skipped` are, in v2's order.
 fn cut(
+    job: &InProject<'_'>,
     body: &[u8],
     window: Window,
     (size, skipped): (usize, usize),
-    order: &OrderBy,
-) -> Result<Option<DirectPage>, Refusal> {
+    call: &ListCall,
+) -> Result<Option<Selection>, Refusal> {
     #[derive(Deserialize)]
     struct Envelope {
         total_count: usize,
     }
     let envelope: Envelope = serde_json::from_slice(body).map_err(|fault| bad_data(&Fault(fault.to_string())))?;
     let rows = incoming::rows(crate::plan::Rows::Paged, body).map_err(|fault| bad_data(&fault))?;
-    let items: Result<Vec<Item>, Fault> = rows.iter().map(|row| work_items::read(row.get())).collect();
-    let items = items.map_err(|fault| bad_data(&fault))?;
     if rows.len() != envelope.total_count.saturating_sub(skipped).min(size) {
         // Rows came or went while v1 answered, or some are missing.
         return Ok(None);
     }
-    let start = (window.start - skipped).min(items.len());
-    let end = (start + window.rows).min(items.len());
-    let ties = |at: usize| at > 0 && at < items.len() && key_order(&items[at - 1], &items[at], order).is_eq();
-    if ties(start) || ties(end) {
+    let items: Result<Vec<Item>, Fault> = rows.iter().map(|row| work_items::read(row.get())).collect();
+    let items = items.map_err(|fault| bad_data(&fault))?;
+    let ids: Vec<Uuid> = items.iter().map(|item| item.id).collect();
+    let (columns, start) = (&job.resource().columns, window.start - skipped);
+    let index = Index::of(items.into_iter().map(|item| job.without_deleted_labels(item)));
+    if index.len() != ids.len() {
         return Ok(None);
     }
-    let mut page = items[start..end].to_vec();
-    page.sort_by(|a, b| {
-        let ascending = key_order(a, b, order).then_with(|| a.id.cmp(&b.id));
-        if order.descending { ascending.reverse() } else { ascending }
-    });
-    Ok(Some(DirectPage { items: page, total: envelope.total_count }))
-}
-
-fn key_order(a: &Item, b: &Item, order: &OrderBy) -> Ordering {
-    match order.field.as_str() {
-        "sequence_id" => a.sequence_id.cmp(&b.sequence_id),
-        "created_at" => a.created_at.cmp(&b.created_at),
-        "updated_at" => a.updated_at.cmp(&b.updated_at),
-        _ => a.id.cmp(&b.id),
+    let key = |at: usize| ids.get(at).and_then(|id| index.value(*id, columns[call.order.cell]));
+    let ties = |at: usize| at > 0 && at < ids.len() && key(at - 1) == key(at);
+    if ties(start) || ties(start + window.rows) {
+        return Ok(None);
     }
+    let page = match call.page {
+        PageCall::Offset { per_page, count, .. } => PageCall::Offset { offset: start, per_page, count },
+        PageCall::Cursor { .. } => call.page.clone(),
+    };
+    let selection = index.select(&ListCall { page, ..call.clone() }, columns, &Lookups::default());
+    Ok(Some(Selection { total: envelope.total_count, ..selection }))
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! Conditions made ready for many rows: what can be decided once for a state, a set or a word is.
 //!
-//! The meaning is that of `v2::page`: all conditions hold. May use: `translate`, `v2` (calls and cells), this folder.
+//! The meaning is that of `v2::page`: all conditions hold. May use: `plan` (columns), `translate`,
+//! `v2` (calls and cells), this folder.
 
-use super::columns::{Column, Columns, Memberships};
+use super::lookups::Memberships;
 use super::row::{NONE, Row, read_day};
 use super::rows::{Chunk, Rows};
 use super::view::View;
+use crate::plan::Column;
 use crate::v2::query::{Condition, ListCall, Test};
 use crate::v2::record::Cell;
 use crate::v2::time::Micros;
@@ -23,8 +25,6 @@ pub(super) struct Filter<'f> {
 
 /// One condition.
 enum Check<'f> {
-    /// No row passes.
-    Never,
     /// Passing priorities, by their place.
     Priority(u8),
     /// Passing states, by their number.
@@ -55,19 +55,13 @@ enum Check<'f> {
 
 impl<'f> Filter<'f> {
     /// The filter of `call` over `rows`.
-    pub fn of(call: &'f ListCall, columns: &Columns, rows: &'f Rows, view: View<'f>) -> Self {
-        let check = |condition: &'f Condition| match columns.get(condition.cell) {
-            Some(column) => Check::of(column, &condition.test, rows, view),
-            None => Check::Never,
-        };
+    pub fn of(call: &'f ListCall, columns: &[Column], rows: &'f Rows, view: View<'f>) -> Self {
+        let check = |condition: &'f Condition| Check::of(columns[condition.cell], &condition.test, rows, view);
         let mut checks: Vec<Check> = call.conditions.iter().map(check).collect();
         checks.sort_by_key(Check::cost);
-        let search = call.search.as_ref();
-        let looks_at_names = |cells: &[usize]| cells.iter().any(|cell| columns.get(*cell) == Some(Column::Name));
-        if search.is_some_and(|search| !looks_at_names(&search.cells)) {
-            checks.insert(0, Check::Never);
-        }
-        Self { view, checks, needle: search.map(|search| Finder::new(search.needle.as_bytes())) }
+        // The plan lets lists search in names alone.
+        let needle = call.search.as_ref().map(|search| Finder::new(search.needle.as_bytes()));
+        Self { view, checks, needle }
     }
 
     /// Whether the row at `position` passes.
@@ -126,7 +120,6 @@ impl<'f> Check<'f> {
     /// Cheap and sharp checks first.
     fn cost(&self) -> u8 {
         match self {
-            Self::Never => 0,
             Self::Positions(_) => 1,
             Self::Priority(_) | Self::States(_) | Self::Assignees(_) | Self::Labels(_) => 2,
             Self::Parents(_) | Self::Types(_) | Self::Outside(_) => 3,
@@ -139,7 +132,6 @@ impl<'f> Check<'f> {
         let has = |passing: &[bool], number: u32| passing.get(number as usize).copied().unwrap_or(false);
         let bit = |bits: &[u64]| bits.get(position / 64).is_some_and(|word| word >> (position % 64) & 1 == 1);
         match self {
-            Self::Never => false,
             Self::Priority(mask) => mask >> (row.priority as u8) & 1 == 1,
             Self::States(passing) => has(passing, row.state),
             Self::Assignees(passing) => has(passing, row.assignees),

@@ -5,12 +5,12 @@
 //! (`rows`) and on disk (`snapshot`), and list calls are answered from them (`select`). Whoever asks has
 //! proven before that v1 shows them these rows; the [`Scope`] says which audience they belong to.
 //!
-//! May use: `context`, `refusal`, `coalesce`, `v1`, `v2` (list calls), `translate::work_items`.
+//! May use: `context`, `refusal`, `coalesce`, `v1`, `plan` (columns), `v2` (list calls), `translate::work_items`.
 
 mod build;
-mod columns;
 mod entry;
 mod filter;
+mod lookups;
 mod order;
 mod own;
 mod pool;
@@ -25,7 +25,7 @@ mod snapshot;
 mod source;
 mod view;
 
-pub use columns::{Column, Columns, Lookups, Memberships, Needs, SetNeeds};
+pub use lookups::{Lookups, Memberships, Needs, SetNeeds};
 pub use project_index::Index;
 pub use select::Selection;
 pub use service::{IndexSettings, Indexes, Scope};

@@ -1,11 +1,11 @@
 //! Orders as numbers: the key of a row in 64 bits, ties by position, which is the order of ids.
 //!
-//! May use: `v2` (cells), this folder.
+//! May use: `plan` (columns), `v2` (cells), this folder.
 
-use super::columns::Column;
 use super::row::Row;
 use super::rows::Rows;
 use super::view::View;
+use crate::plan::Column;
 use crate::v2::cursor::Cursor;
 use crate::v2::record::Cell;
 use std::cmp::Ordering;
@@ -18,16 +18,16 @@ pub(super) type Place = (u64, u32);
 
 /// The order of a call.
 pub(super) struct Order {
-    column: Option<Column>,
+    column: Column,
     /// Key of each state, by its number; for orders by group only.
     groups: Vec<u64>,
 }
 
 impl Order {
     /// The order by a column.
-    pub fn of(column: Option<Column>, view: View<'_>) -> Self {
+    pub fn of(column: Column, view: View<'_>) -> Self {
         let groups = match column {
-            Some(Column::StateGroup) => {
+            Column::StateGroup => {
                 let key = |state| view.group(state).map_or(UNSET, u64::from);
                 view.pools.ids().iter().map(|state| key(*state)).collect()
             }
@@ -39,25 +39,16 @@ impl Order {
     /// The key of a row.
     pub fn key(&self, row: &Row) -> u64 {
         match self.column {
-            Some(Column::CreatedAt) => whole(row.created),
-            Some(Column::UpdatedAt) => whole(row.updated),
-            Some(Column::SequenceId) => float(row.sequence as f64),
-            Some(Column::SortOrder) => float(row.sort_order),
-            Some(Column::Priority) => row.priority as u64,
-            Some(Column::StateGroup) => self.groups.get(row.state as usize).copied().unwrap_or(UNSET),
-            // By id, which the position tells; nothing else can be ordered by.
-            _ => 0,
-        }
-    }
-
-    /// A column of a row as cursors keep it.
-    pub fn cursor_cell(column: Option<Column>, row: &Row) -> Cell {
-        match column {
-            Some(Column::CreatedAt) => Cell::Instant(row.created),
-            Some(Column::UpdatedAt) => Cell::Instant(row.updated),
-            Some(Column::SequenceId) => Cell::Number(row.sequence as f64),
-            Some(Column::SortOrder) => Cell::Number(row.sort_order),
-            _ => Cell::Null,
+            Column::CreatedAt => whole(row.created),
+            Column::UpdatedAt => whole(row.updated),
+            Column::SequenceId => float(row.sequence as f64),
+            Column::SortOrder => float(row.sort_order),
+            Column::Priority => row.priority as u64,
+            Column::StateGroup => self.groups.get(row.state as usize).copied().unwrap_or(UNSET),
+            // By id, which the position tells; the plan lets lists be ordered by no other column.
+            Column::Id | Column::StateId | Column::AssigneeId | Column::LabelId | Column::TypeId => 0,
+            Column::ParentId | Column::CycleId | Column::ModuleId | Column::IsDraft | Column::ExternalId => 0,
+            Column::ExternalSource | Column::StartDate | Column::TargetDate | Column::Name => 0,
         }
     }
 }

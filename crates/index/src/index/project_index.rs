@@ -1,12 +1,15 @@
 //! The index of one project, and what lists ask of it.
 
 use super::build;
-use super::columns::{Columns, Lookups};
+use super::lookups::Lookups;
 use super::refresh::Verified;
 use super::row;
 use super::select::{self, Selection};
+use super::view::View;
+use crate::plan::Column;
 use crate::translate::work_items::Item;
 use crate::v2::query::ListCall;
+use crate::v2::record::Cell;
 use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
@@ -28,7 +31,7 @@ impl Index {
         Self { scan: true, ..self }
     }
 
-    /// An index of these items that nothing keeps fresh, taken in page by page; for measuring and tests.
+    /// An index of these items that nothing keeps fresh, taken in page by page.
     pub fn of(items: impl IntoIterator<Item = Item>) -> Self {
         let (mut verified, mut items) = (Verified::default(), items.into_iter().peekable());
         while items.peek().is_some() {
@@ -87,9 +90,16 @@ impl Index {
         self.matching(|_| true)
     }
 
-    /// The page that `call` asks for.
-    pub fn select(&self, call: &ListCall, columns: &Columns, lookups: &Lookups) -> Selection {
+    /// The page that `call` asks for; `columns` are those of its cells.
+    pub fn select(&self, call: &ListCall, columns: &[Column], lookups: &Lookups) -> Selection {
         select::select(&self.verified.rows, call, columns, lookups)
+    }
+
+    /// What an item has in a column that needs no look-up.
+    pub fn value(&self, id: Uuid, column: Column) -> Option<Cell> {
+        let rows = &self.verified.rows;
+        let view = View { pools: rows.pools(), lookups: &Lookups::default() };
+        rows.find(id).map(|(chunk, row)| view.cell(column, chunk, row))
     }
 
     fn matching(&self, wanted: impl Fn(&row::Row) -> bool) -> impl Iterator<Item = Item> {

@@ -1,13 +1,15 @@
 //! From all rows to the page a list call asks for.
 //!
 //! One pass finds the matching rows and their keys, a partial selection finds the page among them, and only
-//! its rows become items. The meaning is that of `v2::page`. May use: `translate`, `v2` (calls), this folder.
+//! its rows become items. The meaning is that of `v2::page`. May use: `plan` (columns), `translate`,
+//! `v2` (calls), this folder.
 
-use super::columns::{Columns, Lookups};
 use super::filter::Filter;
+use super::lookups::Lookups;
 use super::order::{After, Order, Place};
 use super::rows::Rows;
 use super::view::View;
+use crate::plan::Column;
 use crate::translate::work_items::Item;
 use crate::v2::cursor::Cursor;
 use crate::v2::query::{ListCall, PageCall};
@@ -30,10 +32,10 @@ pub struct Selection {
 }
 
 /// Selects the page of `call`.
-pub(super) fn select(rows: &Rows, call: &ListCall, columns: &Columns, lookups: &Lookups) -> Selection {
+pub(super) fn select(rows: &Rows, call: &ListCall, columns: &[Column], lookups: &Lookups) -> Selection {
     let view = View { pools: rows.pools(), lookups };
     let filter = Filter::of(call, columns, rows, view);
-    let order = Order::of(columns.get(call.order.cell), view);
+    let order = Order::of(columns[call.order.cell], view);
     let (after, start, per_page) = match &call.page {
         PageCall::Offset { offset, per_page, .. } => (None, *offset, *per_page),
         PageCall::Cursor { after, per_page, .. } => {
@@ -54,7 +56,7 @@ pub(super) fn select(rows: &Rows, call: &ListCall, columns: &Columns, lookups: &
     let end = start.saturating_add(per_page).min(places.len());
     let has_more = places.len() > end;
     let page = page(&mut places, start.min(end)..end, call.order.descending);
-    let next = page.last().filter(|_| has_more).and_then(|last| position_of(rows, *last, call, columns));
+    let next = page.last().filter(|_| has_more).and_then(|last| position_of(rows, *last, call, columns, view));
     let items = page.iter().map(|place| live(rows.item_at(place.1 as usize), view)).collect();
     Selection { rows: items, total, start, has_more, next }
 }
@@ -80,10 +82,10 @@ fn part<K: Ord>(places: &mut [Place], range: Range<usize>, key: impl Fn(&Place) 
     places
 }
 
-fn position_of(rows: &Rows, place: Place, call: &ListCall, columns: &Columns) -> Option<Cursor> {
+fn position_of(rows: &Rows, place: Place, call: &ListCall, columns: &[Column], view: View<'_>) -> Option<Cursor> {
     let PageCall::Cursor { keys, .. } = &call.page else { return None };
-    let (_, row) = rows.at(place.1 as usize);
-    let keys = keys.iter().map(|(name, cell)| (name.clone(), Order::cursor_cell(columns.get(*cell), row)));
+    let (chunk, row) = rows.at(place.1 as usize);
+    let keys = keys.iter().map(|(name, cell)| (name.clone(), view.cell(columns[*cell], chunk, row)));
     Some(Cursor { id: row.id, keys: keys.collect() })
 }
 

@@ -1,12 +1,13 @@
 //! Rows seen as list calls see them: any column as a cell, and the search over names.
 //!
 //! This is the plain meaning of each column; `filter` and `order` have faster ways for the common ones. May
-//! use: `v2` (cells), `translate` (words), this folder.
+//! use: `plan` (columns), `v2` (cells), `translate` (words), this folder.
 
-use super::columns::{Column, Lookups, Memberships};
+use super::lookups::{Lookups, Memberships};
 use super::pool::Pools;
 use super::row::Row;
 use super::rows::Chunk;
+use crate::plan::Column;
 use crate::translate::work_items::GROUPS;
 use crate::v2::record::Cell;
 use std::borrow::Cow;
@@ -35,7 +36,7 @@ impl View<'_> {
         self.lookups.group_of_state.get(&state).copied()
     }
 
-    /// A column of a row as filters see it.
+    /// A column of a row as filters and cursors see it.
     pub fn cell(&self, column: Column, chunk: &Chunk, row: &Row) -> Cell {
         let text = |text: Option<&str>| text.map_or(Cell::Null, |text| Cell::Text(text.into()));
         let id = |id: Option<Uuid>| id.map_or(Cell::Null, Cell::Id);

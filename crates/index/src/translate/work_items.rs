@@ -12,70 +12,87 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-/// What is asked of v1 for an [`Item`]: everything v2 shows, filters or orders by, and no `description_html`.
-pub const FIELDS: &str = "fields=id,name,sequence_id,priority,state,parent,assignees,labels,start_date,target_date,\
-                          is_draft,archived_at,created_at,updated_at,created_by,sort_order,external_id,external_source";
+/// Declares [`Item`] with its members as v1 names them, and what v1 is asked for.
+macro_rules! item {
+    (id: $($(#[$about:meta])* $name:ident: $kind:ty,)*) => {
+        /// A work item as v1 shows it, instants in UTC.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        pub struct Item {
+            /// Id.
+            pub id: Uuid,
+            $($(#[$about])* pub $name: $kind,)*
+            /// SHA-256 of the description; none in rows that were read without it, which have no version.
+            #[serde(default, rename = "description_html", deserialize_with = "digest", skip_serializing)]
+            pub description: Option<[u8; 32]>,
+            /// Estimate, where the description is there.
+            #[serde(default, skip_serializing)]
+            pub estimate_point: Option<Uuid>,
+        }
 
-/// What is asked of v1 for one whole [`Item`], from which its version can be told: v2 shows no description, but its
-/// change makes another version.
-pub const WHOLE: &str = "fields=id,name,sequence_id,priority,state,parent,assignees,labels,start_date,target_date,\
-                         is_draft,archived_at,created_at,updated_at,created_by,sort_order,external_id,external_source,\
-                         description_html,estimate_point";
+        /// What is asked of v1 for an [`Item`]: everything v2 shows, filters or orders by, and no `description_html`.
+        pub const FIELDS: &str = concat!("fields=id" $(, ",", stringify!($name))*);
 
-/// A work item as v1 shows it, instants in UTC.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Item {
-    /// Id.
-    pub id: Uuid,
+        /// What is asked of v1 for one whole [`Item`], from which its version can be told: v2 shows no description,
+        /// but its change makes another version.
+        pub const WHOLE: &str = concat!("fields=id" $(, ",", stringify!($name))*, ",description_html,estimate_point");
+    };
+}
+
+item! {
+    id:
     /// Title.
-    pub name: String,
+    name: String,
     /// Number within the project.
-    pub sequence_id: i64,
+    sequence_id: i64,
     /// Priority.
-    pub priority: Priority,
+    priority: Priority,
     /// State.
-    pub state: Uuid,
+    state: Uuid,
     /// Parent, if any.
     #[serde(deserialize_with = "present")]
-    pub parent: Option<Uuid>,
+    parent: Option<Uuid>,
     /// Assigned people.
-    pub assignees: Vec<Uuid>,
+    assignees: Vec<Uuid>,
     /// Applied labels.
-    pub labels: Vec<Uuid>,
+    labels: Vec<Uuid>,
     /// Planned start, `YYYY-MM-DD`.
     #[serde(deserialize_with = "present")]
-    pub start_date: Option<String>,
+    start_date: Option<String>,
     /// Planned end, `YYYY-MM-DD`.
     #[serde(deserialize_with = "present")]
-    pub target_date: Option<String>,
+    target_date: Option<String>,
     /// Always false in what v1 shows (trap 53).
-    pub is_draft: bool,
+    is_draft: bool,
     /// A day; always null in reads (trap 53), set in the answer to an archiving PATCH.
     #[serde(deserialize_with = "present")]
-    pub archived_at: Option<String>,
+    archived_at: Option<String>,
     /// Creation.
     #[serde(deserialize_with = "instant")]
-    pub created_at: Micros,
+    created_at: Micros,
     /// Last change.
     #[serde(deserialize_with = "instant")]
-    pub updated_at: Micros,
+    updated_at: Micros,
     /// Creator.
     #[serde(deserialize_with = "present")]
-    pub created_by: Option<Uuid>,
+    created_by: Option<Uuid>,
     /// Ordering weight.
-    pub sort_order: f64,
+    sort_order: f64,
     /// Correlation value.
     #[serde(deserialize_with = "present")]
-    pub external_id: Option<String>,
+    external_id: Option<String>,
     /// Origin of the correlation value.
     #[serde(deserialize_with = "present")]
-    pub external_source: Option<String>,
-    /// SHA-256 of the description; none in rows that were read without it, which have no version.
-    #[serde(default, rename = "description_html", deserialize_with = "digest")]
-    pub description: Option<[u8; 32]>,
-    /// Estimate, where the description is there.
-    #[serde(default)]
-    pub estimate_point: Option<Uuid>,
+    external_source: Option<String>,
+}
+
+impl Item {
+    /// Its members in v1 names, but those that are read for its version alone.
+    pub fn members(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(members)) => members,
+            _ => Map::new(),
+        }
+    }
 }
 
 /// Priorities, in their semantic order.
@@ -137,33 +154,10 @@ fn digest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<[u8; 32]>
 /// (trap 56). `identifier` is that of the project. None when the item was read without its description.
 pub fn version_text(item: &Item, project: &str) -> Option<Value> {
     let description = item.description?;
-    let sorted = |ids: &[Uuid]| {
-        let mut ids = ids.to_vec();
-        ids.sort_unstable();
-        ids
-    };
-    Some(json!([
-        item.id,
-        item.name,
-        project,
-        item.sequence_id,
-        item.priority.as_str(),
-        item.state,
-        item.parent,
-        sorted(&item.assignees),
-        sorted(&item.labels),
-        item.start_date,
-        item.target_date,
-        item.is_draft,
-        item.archived_at,
-        item.created_at,
-        item.created_by,
-        item.sort_order,
-        item.external_id,
-        item.external_source,
-        description,
-        item.estimate_point,
-    ]))
+    let mut item = Item { updated_at: 0, ..item.clone() };
+    item.assignees.sort_unstable();
+    item.labels.sort_unstable();
+    Some(json!([project, item.members(), description, item.estimate_point]))
 }
 
 /// Reads one v1 record.
@@ -233,33 +227,4 @@ fn archived_instant(day: &str) -> String {
     let micros =
         time::read_date(day).and_then(|day| time::day_begins(day, "UTC")).or_else(|| time::read_instant(day));
     micros.map_or_else(|| day.to_owned(), time::write)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_read_shape_has_the_contracts_keys_in_order() {
-        let row = json!({
-            "id": Uuid::nil(), "name": "First", "sequence_id": 7, "priority": "high", "state": Uuid::nil(),
-            "parent": null, "assignees": [], "labels": [], "start_date": null, "target_date": "2026-01-20",
-            "is_draft": false, "archived_at": "2026-11-21", "created_at": "2026-11-21T16:06:23.792659+05:30",
-            "updated_at": "2026-11-21T10:36:23Z", "created_by": null, "sort_order": 65535.0,
-            "external_id": null, "external_source": null, "description_html": "<p></p>",
-        });
-        let item = read(&row.to_string()).unwrap();
-        let none = Map::new();
-        let shape = write(&item, "WEB", None, CustomFields::Shown(&none));
-        let keys: Vec<&str> = shape.keys().map(String::as_str).collect();
-        assert_eq!(
-            keys.join(" "),
-            "id name identifier sequence_id priority state_id type_id assignee_ids label_ids parent_id start_date \
-             target_date is_draft archived_at created_at created_by_id custom_fields"
-        );
-        assert_eq!(shape["identifier"], "WEB-7");
-        assert_eq!(shape["created_at"], "2026-11-21T10:36:23.792659Z");
-        assert_eq!(shape["archived_at"], "2026-11-21T00:00:00.000000Z");
-        assert_eq!(shape["created_by_id"], json!(Uuid::nil()));
-    }
 }

@@ -6,11 +6,10 @@
 
 use super::work_items::Item;
 use super::{html, intent};
-use crate::plan::Resource;
+use crate::plan::{Field, Resource, ValueType};
 use crate::refusal::{FieldError, Refusal};
 use crate::v2::body::Given;
 use serde_json::{Map, Value};
-use uuid::Uuid;
 
 /// Members that can be given by name or by id, never both.
 const PAIRS: [(&str, &str); 6] = [
@@ -21,10 +20,6 @@ const PAIRS: [(&str, &str); 6] = [
     ("labels", "label_ids"),
     ("estimate", "estimate_point_id"),
 ];
-/// Members that go to v1 under their own name as they are.
-const PLAIN: [&str; 6] = ["name", "priority", "start_date", "target_date", "external_id", "external_source"];
-/// Members that are sets, with their v1 names.
-const SETS: [(&str, &str); 2] = [("assignee_ids", "assignees"), ("label_ids", "labels")];
 /// What v1 takes for "nothing written"; it refuses empty and blank texts (trap 32, `items_create_html_empty`).
 const NO_TEXT: &str = "<p></p>";
 /// v1's sentences about the whole body, and the member each is about (`items_create_start_after_target`,
@@ -42,17 +37,31 @@ const SENTENCES: [(&str, &str); 5] = [
 ///
 /// # Errors
 /// `validation_error` with every fault.
-pub fn plain(given: &Given) -> Result<Map<String, Value>, Refusal> {
+pub fn plain(resource: &Resource, given: &Given) -> Result<Map<String, Value>, Refusal> {
     let mut errors = both_of_a_pair(given);
     errors.extend(names_that_are_no_texts(given));
-    let own = PLAIN.iter().filter_map(|name| Some(((*name).to_owned(), given.get(*name)?.clone())));
-    let mut body: Map<String, Value> = own.collect();
+    // Where both sides have one name, they have one meaning.
+    let plain = written(resource).filter(|(field, v1)| field.name == *v1);
+    let mut body: Map<String, Value> =
+        plain.filter_map(|(_, v1)| Some((v1.to_owned(), given.get(v1)?.clone()))).collect();
     match given.get("description_html").and_then(Value::as_str).map(description) {
         Some(Ok(text)) => drop(body.insert("description_html".into(), text.into())),
         Some(Err(message)) => errors.push(FieldError::new("description_html", message)),
         None => {}
     }
     if errors.is_empty() { Ok(body) } else { Err(Refusal::fields(errors)) }
+}
+
+/// Fields that are written, with their v1 names.
+fn written(resource: &Resource) -> impl Iterator<Item = (&Field, &str)> {
+    let written = resource.fields.iter().filter(|field| !field.read_only);
+    written.filter_map(|field| Some((field, field.v1.as_deref()?)))
+}
+
+/// Fields that are sets, with their v1 names.
+fn sets(resource: &Resource) -> impl Iterator<Item = (&str, &str)> {
+    let sets = written(resource).filter(|(field, _)| matches!(field.value, ValueType::Array(_)));
+    sets.map(|(field, v1)| (field.name.as_str(), v1))
 }
 
 fn both_of_a_pair(given: &Given) -> Vec<FieldError> {
@@ -74,52 +83,14 @@ fn description(text: &str) -> Result<String, String> {
     Ok(if kept.trim().is_empty() { NO_TEXT.to_owned() } else { kept })
 }
 
-/// Dates in order, judged against the stored value when only one is sent, which v1 does not do (trap 28,
-/// `items_patch_dates_start_after_stored_target_accepted`).
-///
-/// # Errors
-/// `validation_error` on the later field (O28).
-pub fn check_dates(given: &Given, stored: Option<&Item>) -> Result<(), Refusal> {
-    if !given.contains_key("start_date") && !given.contains_key("target_date") {
-        return Ok(());
-    }
-    let day = |name: &str, stored: Option<&String>| match given.get(name) {
-        Some(value) => value.as_str().map(str::to_owned),
-        None => stored.cloned(),
-    };
-    let start = day("start_date", stored.and_then(|item| item.start_date.as_ref()));
-    let target = day("target_date", stored.and_then(|item| item.target_date.as_ref()));
-    match (start, target) {
-        (Some(start), Some(target)) if target < start => {
-            Err(Refusal::field("target_date", "must not be before start_date"))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Takes out what the item has already; `description_html` and the estimate point are not part of an [`Item`]
 /// and stay.
 pub fn keep_changes(body: &mut Map<String, Value>, item: &Item) {
-    let present = present(item);
+    let present = item.members();
     body.retain(|key, wanted| match present.get(key) {
         Some(actual) => !same(wanted, actual),
         None => true,
     });
-}
-
-fn present(item: &Item) -> Map<String, Value> {
-    Map::from_iter([
-        ("name".to_owned(), item.name.as_str().into()),
-        ("priority".to_owned(), item.priority.as_str().into()),
-        ("state".to_owned(), id(item.state)),
-        ("parent".to_owned(), item.parent.map_or(Value::Null, id)),
-        ("assignees".to_owned(), item.assignees.iter().copied().map(id).collect()),
-        ("labels".to_owned(), item.labels.iter().copied().map(id).collect()),
-        ("start_date".to_owned(), item.start_date.clone().into()),
-        ("target_date".to_owned(), item.target_date.clone().into()),
-        ("external_id".to_owned(), item.external_id.clone().into()),
-        ("external_source".to_owned(), item.external_source.clone().into()),
-    ])
 }
 
 fn same(wanted: &Value, actual: &Value) -> bool {
@@ -127,10 +98,6 @@ fn same(wanted: &Value, actual: &Value) -> bool {
         (Value::Array(a), Value::Array(b)) => intent::is_same_set(a, b),
         (a, b) => a == b,
     }
-}
-
-fn id(id: Uuid) -> Value {
-    id.to_string().into()
 }
 
 /// Fields (v2 names) that v1 does not show as they were sent, and those it does.
@@ -171,17 +138,17 @@ pub fn as_sent(given: &Given, field: &str) -> String {
 
 /// The sets of which v1 dropped elements (trap 15), an entry each; none when nothing or something else was lost.
 pub fn dropped_sets(
+    resource: &Resource,
     given: &Given,
     sent: &Map<String, Value>,
     shown: &Map<String, Value>,
     lost: &[&str],
 ) -> Option<Vec<FieldError>> {
-    if lost.is_empty() || !lost.iter().all(|field| SETS.iter().any(|(set, _)| set == field)) {
+    if !lost.iter().all(|field| sets(resource).any(|(set, _)| set == *field)) {
         return None;
     }
     let value = |of: &Map<String, Value>, key: &str| of.get(key).cloned().unwrap_or_default();
-    let errors: Vec<FieldError> = SETS
-        .iter()
+    let errors: Vec<FieldError> = sets(resource)
         .filter(|(set, key)| lost.contains(set) && value(sent, key).as_array().is_some_and(|sent| !sent.is_empty()))
         .map(|(set, key)| dropped(given, set, &value(sent, key), &value(shown, key)))
         .collect();
@@ -189,13 +156,13 @@ pub fn dropped_sets(
 }
 
 /// Whether `sent` holds a set of which v1 may drop something without a word (trap 15).
-pub fn may_drop(sent: &Map<String, Value>) -> bool {
-    SETS.iter().any(|(_, key)| sent.contains_key(*key))
+pub fn may_drop(resource: &Resource, sent: &Map<String, Value>) -> bool {
+    sets(resource).any(|(_, key)| sent.contains_key(key))
 }
 
 /// The body that puts back what `sent` changed; none when it holds something an [`Item`] does not know.
 pub fn undoing(sent: &Map<String, Value>, before: &Item) -> Option<Map<String, Value>> {
-    let present = present(before);
+    let present = before.members();
     sent.keys().map(|key| Some((key.clone(), present.get(key)?.clone()))).collect()
 }
 
@@ -217,25 +184,6 @@ mod tests {
 
     fn given(value: Value) -> Given {
         value.as_object().unwrap().clone()
-    }
-
-    fn fields(outcome: Result<Map<String, Value>, Refusal>) -> Vec<String> {
-        let Err(Refusal::Validation { errors, .. }) = outcome else { panic!("{outcome:?}") };
-        errors.into_iter().map(|error| error.field).collect()
-    }
-
-    #[test]
-    fn only_known_keys_leave() {
-        let body = plain(&given(json!({
-            "name": "n", "description_html": " <!-- x --> ", "custom_fields": {}, "type_id": null, "id": "x",
-        })));
-        assert_eq!(Value::Object(body.unwrap()), json!({"name": "n", "description_html": "<p></p>"}));
-    }
-
-    #[test]
-    fn all_faults_are_told_at_once() {
-        let both = given(json!({"state": "a", "state_id": "b", "labels": [1], "type": "Bug", "type_id": null}));
-        assert_eq!(fields(plain(&both)), ["state", "state_id", "type", "type_id", "labels.0"]);
     }
 
     #[test]

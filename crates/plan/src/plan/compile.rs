@@ -9,6 +9,7 @@
 //! as unreadable. The result is a plan without any fault, or every fault of every file.
 
 mod bodies;
+mod columns;
 mod costs;
 mod draft;
 mod fields;
@@ -40,6 +41,7 @@ pub fn compile(files: &Files, named: impl IntoIterator<Item = Special>) -> Resul
     resources::build(&mut draft, &mut faults);
     operations::build(&mut draft, &mut faults);
     resources::choose_cells(&mut draft);
+    columns::choose(&mut draft, &mut faults);
     let shapes = shapes::build(&draft, &mut faults);
     for rule in RULES {
         rule(&draft, &mut faults);

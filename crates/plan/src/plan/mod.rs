@@ -6,6 +6,7 @@
 //! May use: `mapping`. May not use: any folder that serves requests.
 
 pub mod codes;
+mod column;
 mod compile;
 mod kind;
 mod known;
@@ -20,6 +21,7 @@ mod shape;
 mod step;
 mod turn;
 
+pub use column::Column;
 pub use compile::compile;
 pub use kind::{Constant, Kind, Method, ValueType};
 pub use known::Known;

@@ -1,10 +1,12 @@
 //! One resource: its fields, and where v1 keeps its records.
 
+use super::column::Column;
 use super::kind::{Constant, ValueType};
 use super::known::Known;
 use super::path::PathTemplate;
 use super::rules::{OneOfAll, ReadOneBy, Required};
 use super::step::Step;
+use std::sync::Arc;
 
 /// Where records live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +76,8 @@ pub struct Resource {
     pub exclusive: Option<OneOfAll>,
     /// A record that must be there for every operation.
     pub requires: Option<Required>,
+    /// The column of each cell; empty for resources whose lists do not come from the index.
+    pub columns: Arc<[Column]>,
 }
 
 impl Resource {

@@ -17,6 +17,7 @@ use crate::run::items::fields::Begun;
 use crate::run::items::{expansions, names, workflow};
 use crate::run::members::{Members, id_of, members};
 use crate::run::write::created_but;
+use crate::run::{checks, find_out};
 use crate::translate::work_items;
 use crate::translate::work_items_write;
 use crate::v1::Doubt;
@@ -32,7 +33,7 @@ const CLOCKS: Micros = 3_600_000_000;
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let given = job.given()?;
     let (body, own) = names::resolve(job, &given, None).await?;
-    work_items_write::check_dates(&given, None)?;
+    checks::order_of_dates(job.resource(), &given, None)?;
     let state = body.get("state").and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok());
     workflow::check_create(job, state).await?;
     // The create, reading back, mending or taking back; and what the answer shows.
@@ -97,7 +98,7 @@ async fn settle(
         let body = Map::from_iter([("assignees".to_owned(), Value::Array(Vec::new()))]);
         return job.patch(resource, id, &body).await.map_err(created_but(id));
     }
-    if let Some(errors) = work_items_write::dropped_sets(given, body, &stored, &compared.lost)
+    if let Some(errors) = work_items_write::dropped_sets(resource, given, body, &stored, &compared.lost)
         && job.is_made_since(&stored, began - CLOCKS)
     {
         return Err(take_back(job, id, errors).await);

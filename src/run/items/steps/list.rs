@@ -7,22 +7,20 @@
 
 use crate::context::Note;
 use crate::heavy::Input;
-use crate::index::{Columns, Index, Lookups, Memberships, Needs, Selection, SetNeeds};
+use crate::index::{Index, Lookups, Memberships, Needs, Selection, SetNeeds};
 use crate::plan::Known;
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::items::expansions;
 use crate::run::items::fields::{Looking, compare, recorded, settle_all, unsettled};
 use crate::run::items::lookup::{self, Direct, Found};
-use crate::run::items::page::{self as direct_page, DirectPage};
+use crate::run::items::page as direct_page;
 use crate::run::items::sets::SetKind;
 use crate::store::ProjectItems;
 use crate::translate::work_items::{self, CustomFields, GROUPS, Item};
 use crate::v2::Reply;
-use crate::v2::cursor::Cursor;
 use crate::v2::page::{self, OffsetWindow};
 use crate::v2::query::{self, ListCall, PageCall};
-use crate::v2::record::{Cell, Record};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -45,119 +43,57 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         && direct_page::is_possible(&call)
         && let Some(page) = direct_page::read(job, &call).await?
     {
-        return direct(job, &call, page).await;
+        let recorded = recorded(job, &page.rows, Looking::Read).await?;
+        return envelope(job, &call, &page, &recorded).await;
     }
     indexed(job, &call).await
 }
 
 /// The answer to a look-up: the one item, if it passes everything else that was asked.
 async fn one(job: &InProject<'_>, call: &ListCall, direct: &Direct, found: Option<Item>) -> Result<Reply, Refusal> {
-    let Some(item) = found else { return Ok(Reply::json(200, page::answer(std::iter::empty(), call))) };
-    let needs = Needs::of(call, &columns(job));
-    if needs != Needs::default() {
+    let Some(mut item) = found else { return Ok(Reply::json(200, page::answer(std::iter::empty(), call))) };
+    let columns = &job.resource().columns;
+    if Needs::of(call, columns) != Needs::default() {
         // A condition on sets, groups or labels beside the look-up: the index knows them all.
         return indexed(job, call).await;
     }
     let recorded = recorded(job, std::slice::from_ref(&item), Looking::Read).await?;
-    let shape = shapes(job, std::slice::from_ref(&item), &recorded, &call.expand).await?.remove(0);
-    let cells = job.resource().cells.iter().map(|&field| cell(&job.resource().fields[field].name, &item, direct));
-    let json = serde_json::to_vec(&shape).map_err(Refusal::internal)?;
-    let record = Record { id: item.id, json: json.into(), cells: cells.collect(), expansions: Box::default() };
-    let plain = ListCall { expand: Vec::new(), ..call.clone() };
-    Ok(Reply::json(200, page::answer(std::iter::once(&record), &plain)))
-}
-
-/// What lists look at, of one item.
-fn cell(field: &str, item: &Item, direct: &Direct) -> Cell {
-    let text = |text: &Option<String>| text.as_deref().map_or(Cell::Null, |text| Cell::Text(text.into()));
-    match field {
-        "id" => Cell::Id(item.id),
-        "name" => Cell::Text(item.name.as_str().into()),
-        "sequence_id" => Cell::Number(item.sequence_id as f64),
-        "priority" => Cell::Text(item.priority.as_str().into()),
-        "state_id" => Cell::Id(item.state),
-        "assignee_id" => Cell::Ids(item.assignees.clone().into()),
-        "parent_id" => item.parent.map_or(Cell::Null, Cell::Id),
-        "is_draft" => Cell::Bool(item.is_draft),
-        "created_at" => Cell::Instant(item.created_at),
-        "updated_at" => Cell::Instant(item.updated_at),
-        "start_date" => text(&item.start_date),
-        "target_date" => text(&item.target_date),
-        "sort_order" => Cell::Number(item.sort_order),
+    if let Direct::Pair(id, source) = direct {
         // v1 compares the pair as text; it found the item by it.
-        "external_id" | "external_source" => match direct {
-            Direct::Pair(id, source) => {
-                Cell::Text(if field == "external_id" { id } else { source }.as_str().into())
-            }
-            Direct::Number(_) => {
-                text(if field == "external_id" { &item.external_id } else { &item.external_source })
-            }
-        },
-        _ => Cell::Null,
+        (item.external_id, item.external_source) = (Some(id.clone()), Some(source.clone()));
     }
-}
-
-/// A page straight from v1.
-async fn direct(job: &InProject<'_>, call: &ListCall, found: DirectPage) -> Result<Reply, Refusal> {
-    let next = match &call.page {
-        PageCall::Cursor { keys, .. } if found.total > found.items.len() => {
-            found.items.last().map(|last| cursor(last, keys))
-        }
-        _ => None,
-    };
-    let recorded = recorded(job, &found.items, Looking::Read).await?;
-    envelope(job, call, &found.items, &recorded, found.total, next).await
-}
-
-fn cursor(last: &Item, keys: &[(String, usize)]) -> Cursor {
-    let key = |name: &str| match name {
-        "created_at" => Cell::Instant(last.created_at),
-        "updated_at" => Cell::Instant(last.updated_at),
-        "sequence_id" => Cell::Number(last.sequence_id as f64),
-        _ => Cell::Null,
-    };
-    Cursor { id: last.id, keys: keys.iter().map(|(name, _)| (name.clone(), key(name))).collect() }
+    let selection = Index::of([item]).select(call, columns, &Lookups::default());
+    envelope(job, call, &selection, &recorded).await
 }
 
 /// A page from the index.
 async fn indexed(job: &InProject<'_>, call: &ListCall) -> Result<Reply, Refusal> {
-    let columns = columns(job);
-    let needs = Needs::of(call, &columns);
+    let needs = Needs::of(call, &job.resource().columns);
     let scope = job.index_scope()?;
     let (index, lookups) =
         tokio::try_join!(job.index(&scope), lookups(job, &needs)).map_err(|gone| job.after_refused_read(gone))?;
     job.call.ctx.meter.note(note(&index));
     compare(job, &index);
-    let mut selection = select(job, index, call.clone(), columns, lookups).await?;
+    let mut selection = select(job, index, call.clone(), lookups).await?;
     let recorded = recorded(job, &selection.rows, Looking::Indexed).await?;
     if !needs.labels && selection.rows.iter().any(|item| !item.labels.is_empty()) {
         let live = job.live_labels().await.map_err(|gone| job.after_refused_read(gone))?;
         selection.rows.iter_mut().for_each(|item| item.labels.retain(|id| live.contains(id)));
     }
-    envelope(job, call, &selection.rows, &recorded, selection.total, selection.next).await
+    envelope(job, call, &selection, &recorded).await
 }
 
 /// The page, looked for on the pool for heavy work when the project is large.
-async fn select(
-    job: &InProject<'_>,
-    index: Arc<Index>,
-    call: ListCall,
-    columns: Columns,
-    lookups: Lookups,
-) -> Result<Selection, Refusal> {
+async fn select(job: &InProject<'_>, index: Arc<Index>, call: ListCall, lookups: Lookups) -> Result<Selection, Refusal> {
     // A row and what is compared with it are about 16 bytes.
     let size = if index.len() < LARGE { 0 } else { index.len() * 16 };
+    let columns = Arc::clone(&job.resource().columns);
     let select = move || index.select(&call, &columns, &lookups);
     job.runner.heavy.run(Input::Own, size, &job.call.ctx, select).await
 }
 
 fn note(index: &Index) -> Note {
     if index.is_scan() { Note::Scan } else { Note::Index }
-}
-
-fn columns(job: &InProject<'_>) -> Columns {
-    let resource = job.resource();
-    Columns::of(resource.cells.iter().map(|&field| resource.fields[field].name.as_str()))
 }
 
 async fn lookups(job: &InProject<'_>, needs: &Needs) -> Result<Lookups, Refusal> {
@@ -233,12 +169,10 @@ async fn shapes(
 async fn envelope(
     job: &InProject<'_>,
     call: &ListCall,
-    items: &[Item],
+    selection: &Selection,
     recorded: &ProjectItems,
-    total: usize,
-    next: Option<Cursor>,
 ) -> Result<Reply, Refusal> {
-    let shapes = shapes(job, items, recorded, &call.expand).await?;
+    let shapes = shapes(job, &selection.rows, recorded, &call.expand).await?;
     let rows = shapes.iter().map(serde_json::to_vec).collect::<Result<Vec<_>, _>>().map_err(Refusal::internal)?;
     let size = rows.iter().map(|row| row.len() + 1).sum();
     let data = page::rows(size, rows.iter().map(|row| move |out: &mut Vec<u8>| out.extend_from_slice(row)));
@@ -246,10 +180,11 @@ async fn envelope(
         200,
         match &call.page {
             PageCall::Offset { offset, per_page, count } => {
-                let window = OffsetWindow { offset: *offset, per_page: *per_page, total, count: *count };
+                let window =
+                    OffsetWindow { offset: *offset, per_page: *per_page, total: selection.total, count: *count };
                 page::offset_envelope(data, &window)
             }
-            PageCall::Cursor { .. } => page::cursor_envelope(data, next.as_ref()),
+            PageCall::Cursor { .. } => page::cursor_envelope(data, selection.next.as_ref()),
         },
     ))
 }

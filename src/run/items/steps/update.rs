@@ -9,10 +9,12 @@
 
 use crate::plan::WriteKind;
 use crate::refusal::Refusal;
+use crate::run::checks;
 use crate::run::in_project::InProject;
 use crate::run::items::fields::{Begun, Looking, recorded};
 use crate::run::items::{expansions, names, workflow};
 use crate::run::members::Members;
+use crate::run::{Job, checks};
 use crate::translate::work_items::Item;
 use crate::translate::work_items_write;
 use crate::v1::{V1Request, refusal_of_status};
@@ -42,7 +44,8 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         stored = job.read_item(id).await?;
         read_now = true;
     }
-    work_items_write::check_dates(&given, Some(&stored))?;
+    // v1 gives these fields the names they have here.
+    checks::order_of_dates(job.resource(), &given, Some(&stored.members()))?;
     if let Some(state) = body.get("state").and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok()) {
         workflow::check_move(job, stored.state, state).await?;
     }
@@ -59,7 +62,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         }
     } else {
         // Undoing looks at the labels and writes again.
-        let undoing = if work_items_write::may_drop(&body) { 2 } else { 0 };
+        let undoing = if work_items_write::may_drop(job.resource(), &body) { 2 } else { 0 };
         let _room = job.room_for(1 + undoing + expanding).await?;
         let begun = Begun::update(job, &stored, &body, own).await?;
         stored = patch(job, &given, &stored, &body, begun).await?;
@@ -76,7 +79,7 @@ fn decides(given: &Given) -> bool {
 
 /// Whether a stored value decides about what was sent.
 fn needs_truth(job: &InProject<'_>, given: &Given, body: &Members) -> Result<bool, Refusal> {
-    let one_date = given.contains_key("start_date") != given.contains_key("target_date");
+    let one_date = checks::needs_stored_dates(job.resource(), given);
     let guarded = body.contains_key("state") && workflow::guards_moves(job)?;
     Ok(one_date || guarded || given.contains_key("external_source"))
 }
@@ -135,7 +138,7 @@ async fn put_back(
 ) -> Option<Refusal> {
     let resource = job.resource();
     let compared = work_items_write::compare(resource, sent, shown);
-    let errors = work_items_write::dropped_sets(given, sent, shown, &compared.lost)?;
+    let errors = work_items_write::dropped_sets(resource, given, sent, shown, &compared.lost)?;
     let before = job.with_live_labels(before.clone()).await.ok()?;
     let body = work_items_write::undoing(sent, &before)?;
     let undone = match job.patch(resource, before.id, &body).await {

@@ -1,7 +1,8 @@
 //! Selections equal what `v2::page` makes of the same items; cursors keep their promise.
 
 use super::{NAMES, any_item, any_items, cases, few};
-use crate::index::{Columns, Index, Lookups, Memberships, Needs};
+use crate::index::{Index, Lookups, Memberships, Needs};
+use crate::plan::Column;
 use crate::translate::work_items::{GROUPS, Item};
 use crate::v2::cursor::Cursor;
 use crate::v2::page;
@@ -14,43 +15,26 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// The cells of the calls made here, by position.
-const CELLS: [&str; 20] = [
-    "id",
-    "sequence_id",
-    "priority",
-    "state_id",
-    "state_group",
-    "assignee_id",
-    "label_id",
-    "type_id",
-    "parent_id",
-    "cycle_id",
-    "module_id",
-    "is_draft",
-    "external_id",
-    "external_source",
-    "created_at",
-    "updated_at",
-    "start_date",
-    "target_date",
-    "sort_order",
-    "name",
-];
-const ORDERS: [&str; 7] =
-    ["created_at", "updated_at", "sequence_id", "id", "sort_order", "priority", "state_group"];
-const WALKS: [&str; 3] = ["created_at", "sequence_id", "id"];
-
-fn cell(name: &str) -> usize {
-    CELLS.iter().position(|known| *known == name).unwrap()
+/// The cells of the calls made here: every column.
+fn columns() -> Vec<Column> {
+    Column::all().collect()
 }
 
-fn order(name: &str, descending: bool) -> OrderBy {
-    OrderBy { field: name.into(), cell: cell(name), descending }
+/// Columns that lists are ordered by.
+fn orders() -> Vec<Column> {
+    Column::all().filter(|column| column.is_ordered()).collect()
+}
+
+fn cell(column: Column) -> usize {
+    Column::all().position(|known| known == column).unwrap()
+}
+
+fn order(column: Column, descending: bool) -> OrderBy {
+    OrderBy { field: column.name().into(), cell: cell(column), descending }
 }
 
 fn keys() -> Vec<(String, usize)> {
-    ["created_at", "updated_at", "sequence_id"].map(|name| (name.to_owned(), cell(name))).to_vec()
+    [Column::CreatedAt, Column::UpdatedAt, Column::SequenceId].map(|it| (it.name().to_owned(), cell(it))).to_vec()
 }
 
 /// An item as a record; priority and group as words for filters, as numbers for orders.
@@ -62,31 +46,31 @@ fn record(item: &Item, lookups: &Lookups, ordering: bool) -> Record {
     let sets = |of: &Memberships| {
         of.named.iter().filter(|(_, items)| items.contains(&item.id)).map(|(set, _)| *set).collect::<Box<[_]>>()
     };
-    let cells = CELLS.map(|name| match name {
-        "id" => Cell::Id(item.id),
-        "sequence_id" => Cell::Number(item.sequence_id as f64),
-        "priority" if ordering => Cell::Number(f64::from(item.priority as u8)),
-        "priority" => text(Some(item.priority.as_str())),
-        "state_id" => Cell::Id(item.state),
-        "state_group" if ordering => group.map_or(Cell::Null, |group| Cell::Number(f64::from(group))),
-        "state_group" => text(group.map(|group| GROUPS[usize::from(group)])),
-        "assignee_id" => Cell::Ids(item.assignees.clone().into()),
-        "label_id" => Cell::Ids(item.labels.iter().filter(live).copied().collect()),
-        "type_id" => id(lookups.type_of.get(&item.id).copied()),
-        "parent_id" => id(item.parent),
-        "cycle_id" => Cell::Ids(sets(&lookups.cycles)),
-        "module_id" => Cell::Ids(sets(&lookups.modules)),
-        "is_draft" => Cell::Bool(item.is_draft),
-        "external_id" => text(item.external_id.as_deref()),
-        "external_source" => text(item.external_source.as_deref()),
-        "created_at" => Cell::Instant(item.created_at),
-        "updated_at" => Cell::Instant(item.updated_at),
-        "start_date" => text(item.start_date.as_deref()),
-        "target_date" => text(item.target_date.as_deref()),
-        "sort_order" => Cell::Number(item.sort_order),
-        _ => text(Some(&item.name)),
-    });
-    Record { id: item.id, json: Bytes::new(), cells: cells.into(), expansions: Box::default() }
+    let cell = |column: Column| match column {
+        Column::Id => Cell::Id(item.id),
+        Column::SequenceId => Cell::Number(item.sequence_id as f64),
+        Column::Priority if ordering => Cell::Number(f64::from(item.priority as u8)),
+        Column::Priority => text(Some(item.priority.as_str())),
+        Column::StateId => Cell::Id(item.state),
+        Column::StateGroup if ordering => group.map_or(Cell::Null, |group| Cell::Number(f64::from(group))),
+        Column::StateGroup => text(group.map(|group| GROUPS[usize::from(group)])),
+        Column::AssigneeId => Cell::Ids(item.assignees.clone().into()),
+        Column::LabelId => Cell::Ids(item.labels.iter().filter(live).copied().collect()),
+        Column::TypeId => id(lookups.type_of.get(&item.id).copied()),
+        Column::ParentId => id(item.parent),
+        Column::CycleId => Cell::Ids(sets(&lookups.cycles)),
+        Column::ModuleId => Cell::Ids(sets(&lookups.modules)),
+        Column::IsDraft => Cell::Bool(item.is_draft),
+        Column::ExternalId => text(item.external_id.as_deref()),
+        Column::ExternalSource => text(item.external_source.as_deref()),
+        Column::CreatedAt => Cell::Instant(item.created_at),
+        Column::UpdatedAt => Cell::Instant(item.updated_at),
+        Column::StartDate => text(item.start_date.as_deref()),
+        Column::TargetDate => text(item.target_date.as_deref()),
+        Column::SortOrder => Cell::Number(item.sort_order),
+        Column::Name => text(Some(&item.name)),
+    };
+    Record { id: item.id, json: Bytes::new(), cells: Column::all().map(cell).collect(), expansions: Box::default() }
 }
 
 /// All matching items in order, by the plain meaning.
@@ -100,46 +84,48 @@ fn brute_force<'i>(items: &'i [Item], call: &ListCall, lookups: &Lookups) -> Vec
     rows.into_iter().map(|(item, _)| item).collect()
 }
 
-fn value(name: &'static str) -> BoxedStrategy<Cell> {
+fn value(column: Column) -> BoxedStrategy<Cell> {
     let ids = |kind| select(few(kind)).prop_map(Cell::Id).boxed();
     let words = |words: Vec<&'static str>| select(words).prop_map(|word| Cell::Text(word.into())).boxed();
-    match name {
-        "id" => any::<u128>().prop_map(|id| Cell::Id(Uuid::from_u128(id))).boxed(),
-        "assignee_id" => ids(1),
-        "label_id" => ids(2),
-        "state_id" => ids(3),
-        "parent_id" => ids(4),
-        "cycle_id" | "module_id" | "type_id" => ids(5),
-        "priority" => words(vec!["urgent", "high", "medium", "low", "none", "other"]),
-        "state_group" => words(GROUPS.to_vec()),
-        "is_draft" => any::<bool>().prop_map(Cell::Bool).boxed(),
-        "external_id" | "external_source" => words(vec!["a", "b", "A", ""]),
-        "created_at" | "updated_at" => (-1..7_i64).prop_map(Cell::Instant).boxed(),
-        "start_date" | "target_date" => words(vec!["2026-01-05", "2026-01-06", "2025-12-31", "0001-01-01"]),
-        "sequence_id" => (0..6_i32).prop_map(|number| Cell::Number(f64::from(number))).boxed(),
-        "sort_order" => select(vec![-1.5, 0.0, 65_535.0]).prop_map(Cell::Number).boxed(),
-        _ => select(&NAMES[..]).prop_map(|name| Cell::Text(name.into())).boxed(),
+    match column {
+        Column::Id => any::<u128>().prop_map(|id| Cell::Id(Uuid::from_u128(id))).boxed(),
+        Column::AssigneeId => ids(1),
+        Column::LabelId => ids(2),
+        Column::StateId => ids(3),
+        Column::ParentId => ids(4),
+        Column::CycleId | Column::ModuleId | Column::TypeId => ids(5),
+        Column::Priority => words(vec!["urgent", "high", "medium", "low", "none", "other"]),
+        Column::StateGroup => words(GROUPS.to_vec()),
+        Column::IsDraft => any::<bool>().prop_map(Cell::Bool).boxed(),
+        Column::ExternalId | Column::ExternalSource => words(vec!["a", "b", "A", ""]),
+        Column::CreatedAt | Column::UpdatedAt => (-1..7_i64).prop_map(Cell::Instant).boxed(),
+        Column::StartDate | Column::TargetDate => {
+            words(vec!["2026-01-05", "2026-01-06", "2025-12-31", "0001-01-01"])
+        }
+        Column::SequenceId => (0..6_i32).prop_map(|number| Cell::Number(f64::from(number))).boxed(),
+        Column::SortOrder => select(vec![-1.5, 0.0, 65_535.0]).prop_map(Cell::Number).boxed(),
+        Column::Name => select(&NAMES[..]).prop_map(|name| Cell::Text(name.into())).boxed(),
     }
 }
 
 fn condition() -> impl Strategy<Value = Condition> {
-    select(&CELLS[..]).prop_flat_map(|name| {
+    select(columns()).prop_flat_map(|column| {
         let test = prop_oneof![
-            4 => proptest::collection::vec(value(name), 1..3).prop_map(Test::AnyOf),
+            4 => proptest::collection::vec(value(column), 1..3).prop_map(Test::AnyOf),
             2 => any::<bool>().prop_map(Test::Unset),
-            1 => value(name).prop_map(Test::AtLeast),
-            1 => value(name).prop_map(Test::AtMost),
+            1 => value(column).prop_map(Test::AtLeast),
+            1 => value(column).prop_map(Test::AtMost),
         ];
         // Ranges over sets have no meaning.
-        let sets = ["cycle_id", "module_id"].contains(&name);
+        let sets = [Column::CycleId, Column::ModuleId].contains(&column);
         test.prop_filter("ranges over sets", move |test| !sets || matches!(test, Test::AnyOf(_)))
-            .prop_map(move |test| Condition { cell: cell(name), test })
+            .prop_map(move |test| Condition { cell: cell(column), test })
     })
 }
 
 fn search() -> impl Strategy<Value = Option<Search>> {
     let needles = ["LOGIN", "i", "ß", "ss", "ς", "σ", "İ", "K", "fi", "%", "本", "ö", "größe"];
-    let search = |needle: &str| Search { cells: vec![cell("name")], needle: needle.to_lowercase() };
+    let search = |needle: &str| Search { cells: vec![cell(Column::Name)], needle: needle.to_lowercase() };
     proptest::option::weighted(0.3, select(needles.to_vec()).prop_map(search))
 }
 
@@ -170,10 +156,10 @@ fn page_call() -> impl Strategy<Value = PageCall> {
 
 fn call() -> impl Strategy<Value = ListCall> {
     let conditions = proptest::collection::vec(condition(), 0..3);
-    (conditions, search(), select(&ORDERS[..]), any::<bool>(), page_call()).prop_map(
+    (conditions, search(), select(orders()), any::<bool>(), page_call()).prop_map(
         |(conditions, search, field, descending, page)| {
-            let eligible = WALKS.contains(&field) || field == "updated_at";
-            let field = if eligible || matches!(page, PageCall::Offset { .. }) { field } else { "id" };
+            let eligible = field.is_resumed() && field != Column::SortOrder;
+            let field = if eligible || matches!(page, PageCall::Offset { .. }) { field } else { Column::Id };
             ListCall { conditions, search, order: order(field, descending), page, expand: Vec::new() }
         },
     )
@@ -220,7 +206,7 @@ proptest! {
     #[test]
     fn a_selection_equals_brute_force((items, lookups, call) in situation()) {
         let index = Index::of(items.clone());
-        let found = index.select(&call, &Columns::of(CELLS), &lookups);
+        let found = index.select(&call, &columns(), &lookups);
         let all = brute_force(&items, &call, &lookups);
         prop_assert_eq!(found.total, all.len());
         let (rest, per_page): (Vec<&Item>, usize) = match &call.page {
@@ -245,14 +231,14 @@ proptest! {
 
     #[test]
     fn offset_pages_of_a_still_set_hold_every_row_once(
-        items in any_items(40), field in select(&ORDERS[..]), descending: bool, per_page in 1..9_usize
+        items in any_items(40), field in select(orders()), descending: bool, per_page in 1..9_usize
     ) {
         let index = Index::of(items.clone());
         let mut seen = Vec::new();
         for offset in (0..items.len().max(1)).step_by(per_page) {
             let page = PageCall::Offset { offset, per_page, count: true };
             let call = ListCall { conditions: vec![], search: None, order: order(field, descending), page, expand: vec![] };
-            let found = index.select(&call, &Columns::of(CELLS), &Lookups::default());
+            let found = index.select(&call, &columns(), &Lookups::default());
             prop_assert_eq!((found.total, found.has_more), (items.len(), offset + per_page < items.len()));
             seen.extend(found.rows.into_iter().map(|item| item.id));
         }
@@ -265,7 +251,7 @@ proptest! {
     /// least once when walking upwards.
     #[test]
     fn a_cursor_walk_keeps_its_promise(
-        items in any_items(30), field in select(vec!["created_at", "sequence_id", "id", "updated_at"]),
+        items in any_items(30), field in select(vec![Column::CreatedAt, Column::SequenceId, Column::Id, Column::UpdatedAt]),
         descending: bool, per_page in 1..6_usize,
         changes in proptest::collection::vec((any::<u128>(), any::<usize>(), 0..3_u8), 0..30),
         spare in any_item(Uuid::nil()),
@@ -275,7 +261,7 @@ proptest! {
         for _ in 0..200 {
             let page = PageCall::Cursor { after: after.take(), per_page, keys: keys() };
             let call = ListCall { conditions: vec![], search: None, order: order(field, descending), page, expand: vec![] };
-            let found = Index::of(now.clone()).select(&call, &Columns::of(CELLS), &Lookups::default());
+            let found = Index::of(now.clone()).select(&call, &columns(), &Lookups::default());
             seen.extend(found.rows.iter().map(|item| item.id));
             let Some(next) = found.next else { break };
             after = Cursor::decode(&next.encode());
@@ -297,7 +283,7 @@ proptest! {
         }
         for item in items.iter().filter(|item| !gone.contains(&item.id)) {
             let times = seen.iter().filter(|id| **id == item.id).count();
-            let moved = field == "updated_at" && touched.contains(&item.id);
+            let moved = field == Column::UpdatedAt && touched.contains(&item.id);
             prop_assert!(if !moved { times == 1 } else { descending || times >= 1 }, "{} came {times} times", item.id);
         }
     }
@@ -305,20 +291,20 @@ proptest! {
 
 #[test]
 fn needs_name_what_a_call_looks_at() {
-    let condition = |name: &str, test| Condition { cell: cell(name), test };
+    let condition = |column, test| Condition { cell: cell(column), test };
     let (a, b) = (few(5)[0], few(5)[1]);
     let call = ListCall {
         conditions: vec![
-            condition("cycle_id", Test::AnyOf(vec![Cell::Id(a), Cell::Id(b), Cell::Id(a)])),
-            condition("module_id", Test::Unset(true)),
-            condition("label_id", Test::Unset(true)),
+            condition(Column::CycleId, Test::AnyOf(vec![Cell::Id(a), Cell::Id(b), Cell::Id(a)])),
+            condition(Column::ModuleId, Test::Unset(true)),
+            condition(Column::LabelId, Test::Unset(true)),
         ],
         search: None,
-        order: order("state_group", false),
+        order: order(Column::StateGroup, false),
         page: PageCall::Offset { offset: 0, per_page: 1, count: true },
         expand: vec![],
     };
-    let needs = Needs::of(&call, &Columns::of(CELLS));
+    let needs = Needs::of(&call, &columns());
     assert_eq!((needs.cycles.named, needs.cycles.any), (vec![a, b], false));
     assert_eq!((needs.modules.named, needs.modules.any), (vec![], true));
     assert!(needs.groups && needs.labels && !needs.types);

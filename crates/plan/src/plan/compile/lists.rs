@@ -93,6 +93,7 @@ fn params_fit(draft: &Draft, case: Case, faults: &mut Faults) {
         if let ParamRole::Filter(filter) = &param.role {
             has_field(case, &filter.field, &trail, faults);
             test_fits(param, filter, &trail, faults);
+            kind_fits(case, param, filter, &trail, faults);
             enum_fits(case, param, filter, &trail, faults);
         }
         default_is_allowed(param, &trail, faults);
@@ -106,6 +107,19 @@ fn test_fits(param: &Param, filter: &Filter, trail: &Trail, faults: &mut Faults)
     }
     if filter.test == FilterTest::IsNull && param.value != ValueType::One(Kind::Boolean) {
         faults.add(trail, "__isnull takes a boolean");
+    }
+}
+
+/// A filter is compared with values of its own kind; no other could ever be equal.
+fn kind_fits(case: Case, param: &Param, filter: &Filter, trail: &Trail, faults: &mut Faults) {
+    let (ValueType::One(asked) | ValueType::Csv(asked)) = param.value else { return };
+    let held = case.resource.field(&filter.field).and_then(|field| match field.value {
+        ValueType::One(kind) => Some(kind),
+        ValueType::Array(kind) => kind,
+        ValueType::Csv(_) => None,
+    });
+    if filter.test != FilterTest::IsNull && held.is_some_and(|held| held != asked) {
+        faults.add(trail, format!("is of another kind than the values of `{}`", filter.field));
     }
 }
 

@@ -10,6 +10,7 @@ use crate::plan::{
     Field, Keep, OnCreate, OwnRecords, ParamRole, PathTemplate, ReadOneBy, Resource, Rows, Source, V1Refusal,
     V1Source, WriteKind,
 };
+use std::sync::Arc;
 
 /// Makes a resource of every file.
 pub(super) fn build(draft: &mut Draft, faults: &mut Faults) {
@@ -41,6 +42,7 @@ fn resource(file: &ResourceFile, faults: &mut Faults) -> Resource {
         requires: rules::required(head.requires.as_ref(), &trail.then("requires"), faults),
         fields,
         cells: Vec::new(),
+        columns: Arc::default(),
     }
 }
 

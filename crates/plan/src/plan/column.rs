@@ -1,0 +1,92 @@
+//! The columns of work items: the fields that their lists filter, order or search by.
+//!
+//! The mapping of work items declares each with its names, its kind, its filters, its order and its cursor. This file
+//! names them for the program, where every use is a `match` over all of them. A field that such a list looks at and that
+//! is no column, or holds other values, keeps the gateway from starting.
+
+use super::kind::{Kind, ValueType};
+use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
+
+/// A value of a work item that lists look at, called as the field of the mapping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Column {
+    /// Id.
+    Id,
+    /// Number within the project.
+    SequenceId,
+    /// Priority: a word to filters, semantic to orders.
+    Priority,
+    /// State.
+    StateId,
+    /// Group of the state: a word to filters, semantic to orders.
+    StateGroup,
+    /// Assigned people.
+    AssigneeId,
+    /// Applied labels that live.
+    LabelId,
+    /// Type.
+    TypeId,
+    /// Parent.
+    ParentId,
+    /// Cycles the item is in.
+    CycleId,
+    /// Modules the item is in.
+    ModuleId,
+    /// Draft or not.
+    IsDraft,
+    /// Correlation value.
+    ExternalId,
+    /// Origin of the correlation value.
+    ExternalSource,
+    /// Creation.
+    CreatedAt,
+    /// Last change.
+    UpdatedAt,
+    /// Planned start.
+    StartDate,
+    /// Planned end.
+    TargetDate,
+    /// Ordering weight.
+    SortOrder,
+    /// Title.
+    Name,
+}
+
+impl Column {
+    /// Each of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::iter()
+    }
+
+    /// The field of the mapping.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// What the field holds.
+    pub fn value(self) -> ValueType {
+        ValueType::One(match self {
+            Self::AssigneeId | Self::LabelId => return ValueType::Array(Some(Kind::Uuid)),
+            Self::Id | Self::StateId | Self::TypeId | Self::ParentId | Self::CycleId | Self::ModuleId => Kind::Uuid,
+            Self::Priority | Self::StateGroup | Self::ExternalId | Self::ExternalSource | Self::Name => {
+                Kind::String
+            }
+            Self::SequenceId => Kind::Integer,
+            Self::SortOrder => Kind::Number,
+            Self::IsDraft => Kind::Boolean,
+            Self::CreatedAt | Self::UpdatedAt => Kind::DateTime,
+            Self::StartDate | Self::TargetDate => Kind::Date,
+        })
+    }
+
+    /// Whether lists can be ordered by it.
+    pub fn is_ordered(self) -> bool {
+        self.is_resumed() || matches!(self, Self::Priority | Self::StateGroup)
+    }
+
+    /// Whether a cursor can keep a position in the order by it.
+    pub fn is_resumed(self) -> bool {
+        matches!(self, Self::Id | Self::SequenceId | Self::CreatedAt | Self::UpdatedAt | Self::SortOrder)
+    }
+}
