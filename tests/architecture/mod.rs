@@ -65,12 +65,14 @@ const RULES: [(&str, Rule); 31] = [
 ];
 
 /// Where a folder may be used, but only these names of it.
-const NAMES: [(&str, &str, &[&str]); 9] = [
+const NAMES: [(&str, &str, &[&str]); 10] = [
     // Messages are values; the client is not.
     ("translate", "v1", &["Method", "V1Request", "V1Response"]),
     ("translate", "store", &["OverlayValue", "overlay_wins"]),
     // The typed item; the index translates nothing.
     ("index", "translate", &["work_items"]),
+    // Which columns its lists have.
+    ("index", "plan", &["Column"]),
     // Tokens lead to v1 keys; v1 itself is asked by `access` alone.
     ("oauth", "v1", &["V1Key"]),
     ("oauth", "plan", &["scopes"]),
