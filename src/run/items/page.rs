@@ -77,7 +77,7 @@ fn query(order: &OrderBy, size: usize, number: usize) -> String {
 
 /// The window of a page of `size` rows before which `skipped` are, in v2's order.
 fn cut(
-    job: &InProject<'_'>,
+    job: &InProject<'_>,
     body: &[u8],
     window: Window,
     (size, skipped): (usize, usize),

@@ -11,7 +11,6 @@
 
 use crate::plan::WriteKind;
 use crate::refusal::{FieldError, Refusal};
-use crate::run::find_out;
 use crate::run::in_project::InProject;
 use crate::run::items::fields::Begun;
 use crate::run::items::{expansions, names, workflow};

@@ -84,7 +84,12 @@ async fn indexed(job: &InProject<'_>, call: &ListCall) -> Result<Reply, Refusal>
 }
 
 /// The page, looked for on the pool for heavy work when the project is large.
-async fn select(job: &InProject<'_>, index: Arc<Index>, call: ListCall, lookups: Lookups) -> Result<Selection, Refusal> {
+async fn select(
+    job: &InProject<'_>,
+    index: Arc<Index>,
+    call: ListCall,
+    lookups: Lookups,
+) -> Result<Selection, Refusal> {
     // A row and what is compared with it are about 16 bytes.
     let size = if index.len() < LARGE { 0 } else { index.len() * 16 };
     let columns = Arc::clone(&job.resource().columns);

@@ -14,7 +14,7 @@ use crate::run::in_project::InProject;
 use crate::run::items::fields::{Begun, Looking, recorded};
 use crate::run::items::{expansions, names, workflow};
 use crate::run::members::Members;
-use crate::run::{Job, checks};
+
 use crate::translate::work_items::Item;
 use crate::translate::work_items_write;
 use crate::v1::{V1Request, refusal_of_status};

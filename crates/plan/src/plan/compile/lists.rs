@@ -110,7 +110,7 @@ fn test_fits(param: &Param, filter: &Filter, trail: &Trail, faults: &mut Faults)
     }
 }
 
-/// A filter is compared with values of its own kind; no other could ever be equal.
+/// Behind v1 a filter is compared with values of its own kind; no other could ever be equal.
 fn kind_fits(case: Case, param: &Param, filter: &Filter, trail: &Trail, faults: &mut Faults) {
     let (ValueType::One(asked) | ValueType::Csv(asked)) = param.value else { return };
     let held = case.resource.field(&filter.field).and_then(|field| match field.value {
@@ -118,7 +118,8 @@ fn kind_fits(case: Case, param: &Param, filter: &Filter, trail: &Trail, faults: 
         ValueType::Array(kind) => kind,
         ValueType::Csv(_) => None,
     });
-    if filter.test != FilterTest::IsNull && held.is_some_and(|held| held != asked) {
+    let compared = case.translates() && filter.test != FilterTest::IsNull;
+    if compared && held.is_some_and(|held| held != asked) {
         faults.add(trail, format!("is of another kind than the values of `{}`", filter.field));
     }
 }
