@@ -3,7 +3,7 @@
 use super::query::Reading;
 use crate::access::paths;
 use crate::index::SetNeeds;
-use crate::plan::{Known, Method, Operation, PathTemplate, Plan, PlannedCall, Source, Surface};
+use crate::plan::{Known, Made, Method, Operation, PathTemplate, Plan, PlannedCall, Source, Surface};
 use crate::run::outlook::{self, ItemsFrom};
 use serde::Serialize;
 
@@ -32,7 +32,9 @@ impl Paths<'_> {
     pub(super) fn planned(&self, reading: &Reading) -> (Vec<ToldCall>, Vec<ToldCall>) {
         let calls = &self.operation.v1;
         let told = |call: &PlannedCall| self.tell(call, reading);
-        (calls.iter().map(told).collect(), calls.iter().filter(|call| !call.unless_kept).map(told).collect())
+        let usual = calls.iter().filter(|call| !matches!(call.made, Made::ForEach(_)));
+        let always = calls.iter().filter(|call| call.made == Made::Always);
+        (usual.map(told).collect(), always.map(told).collect())
     }
 
     fn tell(&self, call: &PlannedCall, reading: &Reading) -> ToldCall {
@@ -72,7 +74,7 @@ impl Paths<'_> {
     /// Calls that the query needs beside the planned ones.
     pub(super) fn further(&self, reading: &Reading) -> Vec<ToldCall> {
         let resource = self.plan.resource_of(self.operation);
-        let mut further = Vec::new();
+        let mut further: Vec<ToldCall> = self.operation.v1.iter().filter_map(|call| self.extra(call)).collect();
         if let Some(list) = reading.list.as_ref().filter(|_| resource.is(Known::WorkItems)) {
             let needs = outlook::item_needs(resource, list);
             if needs.groups {
@@ -88,20 +90,26 @@ impl Paths<'_> {
             }
         }
         for name in &reading.expand {
-            let (of, when) = match name.as_str() {
-                "state" => (Known::States, "unless kept, to expand the state"),
-                "labels" => (Known::Labels, "unless kept, to expand labels when there are any"),
-                "assignees" => (Known::ProjectMembers, "unless kept, to expand assignees when there are any"),
-                "parent" => (Known::WorkItems, "to expand parents that the index does not know"),
-                _ => continue,
+            let Some(of) = outlook::expanded_from(name) else { continue };
+            let when = match name.as_str() {
+                "parent" => "to expand parents that the index does not know".to_owned(),
+                "state" => "unless kept, to expand the state".to_owned(),
+                several => format!("unless kept, to expand {several} when there are any"),
             };
-            further.extend(self.list_of(of, when));
+            further.extend(self.list_of(of, &when));
         }
         for (_, word) in &reading.options {
             let of = if word == "members" { Known::ProjectMembers } else { Known::Labels };
             further.extend(self.list_of(of, &format!("unless kept, to include {word}")));
         }
         further
+    }
+
+    /// A call beyond the usual ones.
+    fn extra(&self, call: &PlannedCall) -> Option<ToldCall> {
+        let Made::ForEach(extra) = call.made else { return None };
+        let when = format!("for each {}", <&str>::from(extra).replace('_', " "));
+        Some(self.call(call.method, &call.path, call.query.clone(), Some(when)))
     }
 
     fn members(&self, sets: &SetNeeds, kind: Known, further: &mut Vec<ToldCall>) {

@@ -5,7 +5,7 @@ use super::members::{Members, id_of};
 use super::shelf::Write;
 use super::write::{created_but, refusable};
 use super::{Collection, checks, rules};
-use crate::plan::{Resource, WriteKind};
+use crate::plan::{Extra, Resource, WriteKind};
 use crate::refusal::Refusal;
 use crate::translate::{intent, outgoing, refusal};
 use crate::v2::Reply;
@@ -35,7 +35,7 @@ pub(super) async fn begin(job: &Job) -> Result<(Write<'_, Collection>, Given), R
 pub(super) async fn create_given(job: &Job, write: Write<'_, Collection>, given: Given) -> Result<Reply, Refusal> {
     let resource = job.resource();
     let mut outgoing = outgoing::create(resource, &given);
-    let _room = job.room_for(2 + repeats(resource, &outgoing.body)).await?;
+    let _room = job.room_for(&[(Extra::RefusedValue, repeats(resource, &outgoing.body))], 0).await?;
     let answer = post(job, resource, &mut outgoing).await?;
     let id = id_of(&answer)?;
     let failed = created_but(id);

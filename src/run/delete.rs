@@ -7,6 +7,7 @@ use super::job::Job;
 use super::shelf::Write;
 use super::write::partly_done;
 use super::{list, rules, update};
+use crate::plan::Extra;
 use crate::refusal::Refusal;
 use crate::translate::Held;
 use crate::v2::Reply;
@@ -40,7 +41,7 @@ async fn delete_alone(job: &Job, mut write: Write<'_, Collection>, field: usize)
     let all = write.before().ok_or_else(|| Refusal::internal("no list in hand"))?;
     let above = |held: &Held| Uuid::try_parse(rules::value_of(resource, field, held)?.as_str()?).ok();
     let children: Vec<&Arc<Held>> = all.thing.rows().iter().filter(|held| above(held) == Some(id)).collect();
-    let _room = job.room_for(children.len() + 1).await?;
+    let _room = job.room_for(&[(Extra::Child, children.len())], 0).await?;
     let key = resource.fields[field].v1.clone();
     let body: Map<String, Value> = key.into_iter().map(|key| (key, Value::Null)).collect();
     let mut detached = Vec::new();

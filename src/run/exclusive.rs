@@ -12,7 +12,7 @@ use super::members::id_of;
 use super::shelf::Write;
 use super::write::{created_but, partly_done};
 use super::{checks, create, rules, update};
-use crate::plan::{OneOfAll, Resource};
+use crate::plan::{Extra, OneOfAll, Resource};
 use crate::refusal::Refusal;
 use crate::translate::{Held, intent, outgoing};
 use crate::v2::Reply;
@@ -21,9 +21,8 @@ use serde_json::{Map, Value};
 use std::time::Instant;
 use uuid::Uuid;
 
-/// Calls of a create that moves the flag: the create, the flag set, the list, the flag cleared. Where v1 holds it on two
-/// records it is cleared twice.
-const CALLS: usize = 5;
+/// Records that a create writes when it moves the flag: the new one, and the old; v1 may hold it on two.
+const FLAGGED: usize = 3;
 
 /// Creates a record, and gives it the flag afterwards when it is to have it.
 pub(super) async fn create(job: &Job, rule: &OneOfAll) -> Result<Reply, Refusal> {
@@ -33,7 +32,8 @@ pub(super) async fn create(job: &Job, rule: &OneOfAll) -> Result<Reply, Refusal>
         return create::create_given(job, write, given).await;
     }
     let mut outgoing = outgoing::create(resource, &given);
-    let _room = job.room_for(CALLS + create::repeats(resource, &outgoing.body)).await?;
+    let again = create::repeats(resource, &outgoing.body);
+    let _room = job.room_for(&[(Extra::Default, FLAGGED), (Extra::RefusedValue, again)], 0).await?;
     let id = id_of(&create::post(job, resource, &mut outgoing).await?)?;
     let failed = created_but(id);
     let mut promotion = outgoing.after_create.clone();
@@ -80,7 +80,8 @@ async fn promote(
     let (resource, id) = (job.resource(), stored.record.id);
     let mut outgoing = outgoing::update(resource, &given);
     outgoing.body.extend(flag(resource, rule, true));
-    let _room = job.room_for(1 + others.len() + create::repeats(resource, &outgoing.body)).await?;
+    let again = create::repeats(resource, &outgoing.body);
+    let _room = job.room_for(&[(Extra::Default, others.len()), (Extra::RefusedValue, again)], 0).await?;
     let answer = update::patch(job, resource, id, &mut outgoing).await?;
     let v1 = job.merged(resource, id, &stored.v1_members(), &outgoing.body, &answer).await?;
     let name = &resource.fields[rule.field].name;

@@ -31,6 +31,17 @@ pub fn item_needs(resource: &Resource, call: &ListCall) -> Needs {
     Needs::of(call, &resource.columns)
 }
 
+/// The resource whose list tells an expansion of work items; none for what the gateway has itself.
+pub fn expanded_from(name: &str) -> Option<Known> {
+    match name {
+        "state" => Some(Known::States),
+        "labels" => Some(Known::Labels),
+        "assignees" => Some(Known::ProjectMembers),
+        "parent" => Some(Known::WorkItems),
+        _ => None,
+    }
+}
+
 /// The operation that declares what another can expand: the archive verbs of work items declare nothing but
 /// honour what a retrieve does (O25).
 pub fn expanding<'p>(plan: &'p Plan, operation: &'p Operation) -> &'p Operation {

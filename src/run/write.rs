@@ -125,9 +125,11 @@ impl Job {
         Ok(record)
     }
 
-    /// Waits until v1's quota has room for so many calls, and keeps it: a write that takes several calls is begun
+    /// Waits until v1's quota has room for the calls that the mapping declares from the first write on, with `extras`
+    /// that many each, and for as many that the answer `shows`, and keeps it: a write that takes several calls is begun
     /// only when it can be ended.
-    pub(super) async fn room_for(&self, calls: usize) -> Result<Room, Refusal> {
+    pub(super) async fn room_for(&self, extras: &[(Extra, usize)], shows: usize) -> Result<Room, Refusal> {
+        let calls = self.operation().calls_of_the_write(extras) + shows;
         let (budget, ctx) = (self.runner.client.budget(), &self.call.ctx);
         let kept = budget.keep_room(self.key().id(), calls, ctx).await;
         kept.map_err(|wait| V1Error::Limited(wait).refusal())

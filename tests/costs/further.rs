@@ -19,25 +19,10 @@ async fn costs(place: &Place, id: &str, body: Value, calls: u32, because: &str) 
 }
 
 #[tokio::test]
-async fn dates_of_cycles_cost_a_patch_each() {
-    let place = Place::new().await;
-    let (start, end) = ("2027-01-04T08:00:00Z", "2027-01-15T17:30:00.5Z");
-    costs(&place, "cycles_create", json!({"name": "a"}), 3, "").await;
-    costs(&place, "cycles_create", json!({"name": "b", "start_date": start}), 4, "each date").await;
-    costs(&place, "cycles_create", json!({"name": "c", "start_date": start, "end_date": end}), 5, "each date")
-        .await;
-    costs(&place, "cycles_create", json!({"name": "d", "start_date": null, "end_date": null}), 3, "").await;
-    costs(&place, "cycles_update", json!({"start_date": start}), 2, "").await;
-    costs(&place, "cycles_update", json!({"start_date": start, "end_date": end}), 3, "both dates").await;
-    costs(&place, "cycles_update", json!({"sort_order": 3.5, "logo_props": {"a": 1}}), 1, "").await;
-}
-
-#[tokio::test]
 async fn the_default_flag_of_states_costs_the_list_and_the_others() {
     let place = Place::new().await;
     costs(&place, "states_create", json!({"name": "a", "color": "#1"}), 2, "").await;
     costs(&place, "states_create", json!({"name": "b", "color": "#1", "sequence": 5}), 2, "").await;
-    costs(&place, "states_create", json!({"name": "c", "color": "#1", "is_default": true}), 4, "is_default").await;
     costs(&place, "states_update", json!({"is_default": true}), 3, "is_default").await;
     costs(&place, "states_update", json!({"sequence": 3, "color": "#2"}), 1, "").await;
     let path = format!("{}?is_default=true", place.path(operation("states_list")));

@@ -4,6 +4,7 @@
 
 mod crowd;
 mod declared;
+mod extras;
 mod freshness;
 mod further;
 mod items;

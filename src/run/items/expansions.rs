@@ -23,8 +23,6 @@ use uuid::Uuid;
 
 /// Unknown parents that are read one by one; more of them are found by one walk through the list.
 const SINGLE_READS: usize = 3;
-/// Calls for the people of a project, with nothing kept (trap 52).
-const ROSTER_CALLS: usize = 2;
 const ROWS: &str = "fields=id,name,sequence_id,parent&expand=parent";
 const CHILD: &str = "fields=id,parent&expand=parent";
 
@@ -80,13 +78,9 @@ pub(in crate::run) fn wanted(job: &InProject<'_>) -> Result<Vec<usize>, Refusal>
 /// # Errors
 /// As [`wanted`].
 pub(in crate::run) fn calls(job: &InProject<'_>) -> Result<usize, Refusal> {
-    let names = &declaring(job).expand;
-    let of = |name: &String| match name.as_str() {
-        "type" => 0,
-        "assignees" => ROSTER_CALLS,
-        _ => 1,
-    };
-    Ok(wanted(job)?.into_iter().filter_map(|index| names.get(index)).map(of).sum())
+    let (plan, names) = (job.runner.plan(), &declaring(job).expand);
+    let list = |index: usize| plan.list_of(outlook::expanded_from(names.get(index)?)?);
+    Ok(wanted(job)?.into_iter().filter_map(list).map(|list| list.v1.len()).sum())
 }
 
 /// The operation that declares what can be expanded.

@@ -4,7 +4,7 @@
 //! that another comment of the project has is refused by v1 before anything is stored (trap 34), so the
 //! comment is posted again without it and the overlay keeps the pair. The answer is read back (trap 20).
 
-use crate::plan::WriteKind;
+use crate::plan::{Extra, WriteKind};
 use crate::refusal::Refusal;
 use crate::run::create;
 use crate::run::in_project::InProject;
@@ -21,8 +21,8 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let resource = job.resource();
     let write = job.begin_write().await?;
     let mut outgoing = outgoing::create(resource, &given);
-    // The post, once more without a pair that v1 refuses, and reading back.
-    let _room = job.room_for(3).await?;
+    // A pair that v1 refuses makes it a second post.
+    let _room = job.room_for(&[(Extra::RefusedValue, 1)], 0).await?;
     let id = id_of(&post(job, &mut outgoing).await?)?;
     let failed = created_but(id);
     let v1 = job.read_record(resource, id).await.map_err(&failed)?;

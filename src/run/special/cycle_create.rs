@@ -5,6 +5,7 @@
 //! the create without dates, each date in a PATCH of its own, and the record read back. When v1 refuses a date then,
 //! the new cycle is deleted again.
 
+use crate::plan::Extra;
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::members::id_of;
@@ -27,7 +28,8 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let mut outgoing = outgoing::create(resource, &given);
     let dates = cycles::take_dates(&mut outgoing.body);
     outgoing.body.insert("project_id".to_owned(), job.card.id.to_string().into());
-    let _room = job.room_for(2 + dates.len() + create::repeats(resource, &outgoing.body)).await?;
+    let again = create::repeats(resource, &outgoing.body);
+    let _room = job.room_for(&[(Extra::Date, dates.len()), (Extra::RefusedValue, again)], 0).await?;
     let answer = create::post(job, resource, &mut outgoing).await?;
     let id = id_of(&answer)?;
     let failed = created_but(id);

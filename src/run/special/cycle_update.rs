@@ -4,6 +4,7 @@
 //! every update must carry (traps 26, 27). When both dates change, `start_date` goes with everything else and
 //! `end_date` in a write of its own, because together they lose their time of day (trap 25).
 
+use crate::plan::Extra;
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::members::Members;
@@ -33,7 +34,8 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         outgoing.body.extend(first);
         dates.remove(0);
     }
-    let _room = job.room_for(1 + dates.len() + create::repeats(resource, &outgoing.body)).await?;
+    let again = create::repeats(resource, &outgoing.body);
+    let _room = job.room_for(&[(Extra::Date, dates.len()), (Extra::RefusedValue, again)], 0).await?;
     if !outgoing.body.is_empty() {
         cycles::carry(&mut outgoing.body, &v1);
         let answer = update::patch(job, resource, id, &mut outgoing).await?;

@@ -188,12 +188,11 @@ impl Reader<'_> {
 
     fn operation(&mut self, mut table: Table, line: usize) -> OperationSpec {
         let order = table.remove("order").map(|value| self.section(Some(value), "order"));
-        let calls = table.remove("calls").map(|value| self.section(Some(value), "calls"));
         let errors = self.errors(table.remove("errors"), "errors");
         let query = self.items(table.remove("query"), "query");
         let body = table.remove("body").map(|value| self.items(Some(value), "body"));
-        let head = self.item(table, &["order", "calls", "errors", "query", "body"]);
-        OperationSpec { line, head, order, calls, errors, query, body }
+        let head = self.item(table, &["order", "errors", "query", "body"]);
+        OperationSpec { line, head, order, errors, query, body }
     }
 
     fn item<T: Item>(&mut self, table: Table, parts: &[&str]) -> Read<T> {
@@ -301,7 +300,6 @@ pub fn known_keys() -> Vec<&'static str> {
         item::keys_of::<ParamSpec>(),
         item::keys_of::<OperationHead>(),
         item::keys_of::<OrderSpec>(),
-        item::keys_of::<CallsSpec>(),
     ];
     let mut keys: Vec<&str> = structs.concat();
     keys.extend([
@@ -312,7 +310,6 @@ pub fn known_keys() -> Vec<&'static str> {
         "inputs",
         "operations",
         "errors",
-        "calls",
         "order",
         "query",
         "body",

@@ -246,8 +246,6 @@ pub struct OperationSpec {
     pub head: Read<OperationHead>,
     /// Orders of a list.
     pub order: Option<Read<OrderSpec>>,
-    /// Cost at v1.
-    pub calls: Option<Read<CallsSpec>>,
     /// Errors in order.
     pub errors: Vec<ErrorSpec>,
     /// Query parameters in order.
@@ -291,7 +289,9 @@ pub struct OperationHead {
     /// A POST whose body is ignored.
     pub body_ignored: bool,
     /// Calls of v1 that only the function of the step knows.
-    pub v1: Vec<String>,
+    pub v1: Option<Vec<String>>,
+    /// Why it makes these calls, and when it makes more.
+    pub why: Option<String>,
     /// What a write must have to itself.
     pub turns: Vec<String>,
     /// What must be switched on in the project.
@@ -312,18 +312,6 @@ pub struct OrderSpec {
     pub default: String,
     /// Fields that can anchor a cursor.
     pub cursor: Vec<String>,
-}
-
-/// `calls = { … }`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CallsSpec {
-    /// With nothing cached.
-    pub cold: u32,
-    /// With everything cached.
-    pub warm: u32,
-    /// Why.
-    pub why: Option<String>,
 }
 
 /// `[status, code, when]`.
@@ -367,6 +355,3 @@ impl Item for OrderSpec {
     const REQUIRED: &'static [&'static str] = &["allowed", "default", "cursor"];
 }
 
-impl Item for CallsSpec {
-    const REQUIRED: &'static [&'static str] = &["cold", "warm"];
-}

@@ -26,7 +26,7 @@ pub use compile::compile;
 pub use kind::{Constant, Kind, Method, ValueType};
 pub use known::Known;
 pub use operation::{
-    Answer, BodyRule, Calls, ErrorCase, Filter, FilterTest, Input, Operation, Order, Param, ParamRole, PlannedCall,
+    Answer, BodyRule, Calls, ErrorCase, Extra, Filter, FilterTest, Input, Made, Operation, Order, Param, ParamRole, PlannedCall,
     Surface, TypeMode,
 };
 pub use path::{PathTemplate, Segment};

@@ -5,6 +5,7 @@ use super::path::PathTemplate;
 use super::rules::{Feature, May};
 use super::step::Step;
 use super::turn::Turn;
+use strum::{EnumString, IntoStaticStr};
 
 /// What part of the service a path belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +38,7 @@ pub enum TypeMode {
     Workspace,
 }
 
-/// v1 calls an operation costs, proofs of access excluded.
+/// How many v1 calls an operation usually costs, proofs of access excluded; follows from the calls it makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Calls {
     /// With nothing cached.
@@ -46,6 +47,15 @@ pub struct Calls {
     pub warm: u32,
     /// Why it is what it is, and when it is more.
     pub why: Option<String>,
+}
+
+impl Calls {
+    /// The cost of `calls`.
+    pub fn of(calls: &[PlannedCall], why: Option<String>) -> Self {
+        let count = |made| calls.iter().filter(|call| call.made == made).count() as u32;
+        let warm = count(Made::Always);
+        Self { cold: warm + count(Made::UnlessKept), warm, why }
+    }
 }
 
 /// A call of v1 that an operation makes.
@@ -57,8 +67,37 @@ pub struct PlannedCall {
     pub path: PathTemplate,
     /// Its query, as far as the mappings know it.
     pub query: String,
-    /// Not made when the gateway has at hand what it would tell.
-    pub unless_kept: bool,
+    /// When it is made.
+    pub made: Made,
+}
+
+/// When an operation makes a call of v1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Made {
+    /// Always.
+    Always,
+    /// When the gateway has not at hand what it would tell.
+    UnlessKept,
+    /// Once for each of these, beyond the usual calls.
+    ForEach(Extra),
+}
+
+/// What makes an operation take more calls than usual.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Extra {
+    /// A record below the one that is deleted, which is detached from it first (trap 39).
+    Child,
+    /// The same, archived.
+    ArchivedChild,
+    /// A date that is written by itself (trap 25).
+    Date,
+    /// A state whose default flag is written by itself (trap 23).
+    Default,
+    /// A set of which v1 stored a part, so that the write is mended or undone (traps 15, 16).
+    DroppedSet,
+    /// A value that v1 refuses, so that the write is sent again without it (trap 34).
+    RefusedValue,
 }
 
 /// Order of a list.
@@ -232,8 +271,8 @@ pub struct Operation {
     pub step: Step,
     /// What it costs at v1; none while pending.
     pub calls: Option<Calls>,
-    /// The calls behind the cost with nothing kept: those of the plain steps follow from the step, those of
-    /// functions are declared.
+    /// The calls it makes, in their order: those of the plain steps follow from the step, those of functions are
+    /// declared.
     pub v1: Vec<PlannedCall>,
     /// What it must have to itself while it runs, when it writes.
     pub turns: Vec<Turn>,
@@ -251,6 +290,15 @@ impl Operation {
     /// Whether the operation works in this version.
     pub fn works(&self) -> bool {
         self.step != Step::Pending
+    }
+
+    /// How many calls it makes at most from its first write on, when `extras` are that many each.
+    pub fn calls_of_the_write(&self, extras: &[(Extra, usize)]) -> usize {
+        let times = |call: &PlannedCall| match call.made {
+            Made::Always | Made::UnlessKept => 1,
+            Made::ForEach(extra) => extras.iter().filter(|(of, _)| *of == extra).map(|(_, count)| count).sum(),
+        };
+        self.v1.iter().skip_while(|call| !call.method.writes()).map(times).sum()
     }
 
     /// Whether it is a list.

@@ -48,6 +48,11 @@ impl Plan {
         self.operations.iter().position(shows)
     }
 
+    /// The list of a resource that the program knows by name.
+    pub fn list_of(&self, known: Known) -> Option<&Operation> {
+        self.operations.iter().find(|operation| operation.is_list() && self.resource_of(operation).is(known))
+    }
+
     /// A resource that the program knows by name.
     pub fn known(&self, known: Known) -> Option<&Resource> {
         self.resources.iter().find(|resource| resource.is(known))

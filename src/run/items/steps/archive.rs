@@ -17,7 +17,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let id = job.pk()?;
     let live = job.live_item(id).await?;
     let recorded = recorded(job, std::slice::from_ref(&live), Looking::Indexed).await?;
-    let _room = job.room_for(1 + expansions::calls(job)?).await?;
+    let _room = job.room_for(&[], expansions::calls(job)?).await?;
     let now = Timestamp::now();
     let today = now.to_zoned(TimeZone::UTC).date().to_string();
     let body = Map::from_iter([("archived_at".to_owned(), Value::String(today))]);

@@ -9,7 +9,7 @@
 //! Type and values are noted before v1 is asked, and stored when v1 shows the item under the id it told. The id alone
 //! is not enough: stored under a wrong one, they would be lost for the item that was made.
 
-use crate::plan::WriteKind;
+use crate::plan::{Extra, WriteKind};
 use crate::refusal::{FieldError, Refusal};
 use crate::run::in_project::InProject;
 use crate::run::items::fields::Begun;
@@ -35,8 +35,8 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     checks::order_of_dates(job.resource(), &given, None)?;
     let state = body.get("state").and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok());
     workflow::check_create(job, state).await?;
-    // The create, reading back, mending or taking back; and what the answer shows.
-    let _room = job.room_for(3 + expansions::calls(job)?).await?;
+    // Mended or taken back when v1 drops somebody.
+    let _room = job.room_for(&[(Extra::DroppedSet, 1)], expansions::calls(job)?).await?;
     let begun = Begun::create(job, &body, own).await?;
     let began = find_out::now();
     let (id, stored) = match make(job, &given, &body).await {

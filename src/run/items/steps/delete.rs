@@ -8,6 +8,7 @@
 //! the delete a noted one, so that a lost answer leaves nothing behind.
 
 use crate::access::Role;
+use crate::plan::Extra;
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::items::fields::{Begun, Looking, recorded};
@@ -30,8 +31,8 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         return Err(Refusal::Forbidden { detail: "Only admin or creator can delete the work item.".into() });
     }
     let recorded = recorded(job, std::slice::from_ref(&item), Looking::Indexed).await?;
-    // An archived child is looked at first.
-    let _room = job.room_for(children.len() + 2 * archived.len() + 1).await?;
+    let below = [(Extra::Child, children.len()), (Extra::ArchivedChild, archived.len())];
+    let _room = job.room_for(&below, 0).await?;
     let mut detached = 0;
     for child in children.into_iter().filter(|child| *child != id) {
         detach(job, child).await.map_err(half_done(detached))?;

@@ -19,8 +19,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let (item, _room) = match job.read_item(id).await {
         Ok(live) => (live, None),
         Err(Refusal::NotFound { .. }) => {
-            // The write, the states, and what the answer shows.
-            let room = job.room_for(2 + expansions::calls(job)?).await?;
+            let room = job.room_for(&[], expansions::calls(job)?).await?;
             (bring_back(job).await?, Some(room))
         }
         Err(refusal) => return Err(refusal),

@@ -7,7 +7,7 @@
 //! undone. Type and values alone need no write to v1;
 //! beside one they are noted before it and stored after it.
 
-use crate::plan::WriteKind;
+use crate::plan::{Extra, WriteKind};
 use crate::refusal::Refusal;
 use crate::run::checks;
 use crate::run::in_project::InProject;
@@ -61,9 +61,8 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
             stored = job.with_live_labels(stored).await?;
         }
     } else {
-        // Undoing looks at the labels and writes again.
-        let undoing = if work_items_write::may_drop(job.resource(), &body) { 2 } else { 0 };
-        let _room = job.room_for(1 + undoing + expanding).await?;
+        let undone = usize::from(work_items_write::may_drop(job.resource(), &body));
+        let _room = job.room_for(&[(Extra::DroppedSet, undone)], expanding).await?;
         let begun = Begun::update(job, &stored, &body, own).await?;
         stored = patch(job, &given, &stored, &body, begun).await?;
     }

@@ -1,12 +1,11 @@
-//! Rules of steps: they fit the method, v1 has the paths they need, and what they cost is declared.
+//! Rules of steps: they fit the method, v1 has the paths they need, and their calls are declared.
 
 use super::draft::{Case, Draft};
 use crate::mapping::Faults;
-use crate::plan::{Answer, Method, Operation, Source, Step, Surface};
+use crate::plan::{Answer, Made, Method, Operation, Source, Step, Surface};
 
 pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     for case in draft.cases() {
-        costs_are_declared(case, faults);
         calls_are_declared(case, faults);
         place_fits(case, faults);
         if let Some(needs) = Needs::of(&case.operation.step) {
@@ -19,14 +18,23 @@ pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     }
 }
 
-fn costs_are_declared(case: Case, faults: &mut Faults) {
-    match (&case.operation.calls, case.operation.works()) {
-        (None, true) => faults.add(&case.trail(), "lacks `calls`: what it costs at v1 must be declared"),
-        (Some(_), false) => faults.add(&case.trail().then("calls"), "a pending operation costs nothing yet"),
-        (Some(calls), true) if calls.warm > calls.cold => {
-            faults.add(&case.trail().then("calls"), "warm must not cost more than cold");
+fn calls_are_declared(case: Case, faults: &mut Faults) {
+    let (operation, head) = (case.operation, &case.spec.head.value);
+    let trail = case.trail().then("v1");
+    match operation.step {
+        Step::Special(_) if head.v1.is_none() => {
+            faults.add(&case.trail(), "lacks `v1`: the calls of its function, `[]` when it makes none");
         }
+        Step::Pending if head.v1.is_some() => faults.add(&trail, "a pending operation makes no calls yet"),
         _ => {}
+    }
+    for call in &operation.v1 {
+        let other = |name: &str| name == "other" && matches!(call.made, Made::ForEach(_));
+        for name in call.path.variables().filter(|name| !other(name) && !is_known(operation, name)) {
+            let message =
+                format!("{{{name}}} of `{} {}` is not in the path of the operation", call.method, call.path);
+            faults.add(&trail, message);
+        }
     }
 }
 
@@ -42,39 +50,6 @@ fn place_fits(case: Case, faults: &mut Faults) {
             faults.add(&trail, "records are kept for projects and workspaces, not for the surface `user`");
         }
         _ => {}
-    }
-}
-
-/// The declared calls are those the cost counts, and their paths can be filled.
-fn calls_are_declared(case: Case, faults: &mut Faults) {
-    let operation = case.operation;
-    let trail = case.trail().then("v1");
-    // A path that could not be read was reported as such; counting would only repeat it.
-    let readable = case.spec.head.value.v1.len() == operation.v1.len();
-    let says = case.resource.source == Source::V1 && Needs::of(&operation.step).is_some();
-    if !says && readable {
-        match &operation.calls {
-            Some(calls) => {
-                let kept = operation.v1.iter().filter(|call| call.unless_kept).count();
-                let (cold, warm) = (operation.v1.len(), operation.v1.len() - kept);
-                if (cold, warm) != (calls.cold as usize, calls.warm as usize) {
-                    let message = format!(
-                        "names {cold} calls, {warm} of them even when everything is kept; `calls` says {} and {}",
-                        calls.cold, calls.warm
-                    );
-                    faults.add(&trail, message);
-                }
-            }
-            None if !operation.v1.is_empty() => faults.add(&trail, "makes calls, but has no `calls`"),
-            None => {}
-        }
-    }
-    for call in &operation.v1 {
-        for name in call.path.variables().filter(|name| !is_known(operation, name)) {
-            let message =
-                format!("{{{name}}} of `{} {}` is not in the path of the operation", call.method, call.path);
-            faults.add(&trail, message);
-        }
     }
 }
 

@@ -44,6 +44,7 @@ impl Builder<'_> {
         faults: &mut Faults,
     ) -> Operation {
         let head = &self.spec.head.value;
+        let v1 = planned::build(self, resource, faults);
         Operation {
             id: head.id.clone(),
             resource: index,
@@ -65,8 +66,8 @@ impl Builder<'_> {
             body: bodies::build(self, faults),
             errors: self.errors(),
             step,
-            calls: self.calls(),
-            v1: planned::build(self, resource, faults),
+            calls: (step != Step::Pending).then(|| Calls::of(&v1, head.why.clone())),
+            v1,
             needs_feature: head.needs_feature.map(rules::feature),
             detach_children: rules::field(self, head.detach_children.as_deref(), "detach_children", faults),
             may: rules::may(self, faults),
@@ -98,11 +99,6 @@ impl Builder<'_> {
             errors.insert(position, error);
         }
         errors
-    }
-
-    fn calls(&self) -> Option<Calls> {
-        let calls = &self.spec.calls.as_ref()?.value;
-        Some(Calls { cold: calls.cold, warm: calls.warm, why: calls.why.clone() })
     }
 }
 

@@ -1,14 +1,17 @@
 //! Stage 2, calls of v1: what an operation asks of v1 with nothing kept, and what of it even then.
 //!
 //! The plain steps of resources behind v1 say it by themselves; other calls are declared, as `METHOD path`, with `unless kept`
-//! behind those that are not made when the gateway has the answer at hand.
+//! behind those that are not made when the gateway has the answer at hand, and `for each NAME` behind those that come
+//! beyond the usual ones. Everything that speaks of the cost reads it off these calls.
 
 use super::draft::Builder;
 use crate::mapping::{Faults, SourceWord, StepWord, Trail};
-use crate::plan::{Method, PathTemplate, PlannedCall, ReadOneBy, Resource, Rows, V1Source};
+use crate::plan::{Extra, Keep, Made, Method, PathTemplate, PlannedCall, ReadOneBy, Resource, Rows, V1Source};
 
 /// Ends a declared call that a warm operation does not make.
 const UNLESS_KEPT: &str = " unless kept";
+/// Stands before what a declared call beyond the usual ones is made for.
+const FOR_EACH: &str = " for each ";
 /// What asks v1 for a whole list, page by page.
 const WHOLE_LIST: &str = "per_page=1000";
 
@@ -17,9 +20,9 @@ pub(super) fn build(builder: &Builder, resource: &Resource, faults: &mut Faults)
     let trail = builder.trail.then("v1");
     let own = builder.file.head.value.source == Some(SourceWord::Own);
     let Some(calls) = head.step.as_ref().filter(|_| !own).and_then(|step| of_step(step, resource, builder)) else {
-        return head.v1.iter().filter_map(|text| declared(text, &trail, faults)).collect();
+        return head.v1.iter().flatten().filter_map(|text| declared(text, &trail, faults)).collect();
     };
-    if !head.v1.is_empty() {
+    if head.v1.is_some() {
         faults.add(&trail, "the step says which calls it makes");
     }
     calls
@@ -30,22 +33,43 @@ fn of_step(step: &StepWord, resource: &Resource, builder: &Builder) -> Option<Ve
     let (v1, head) = (resource.v1.as_ref(), &builder.spec.head.value);
     // Where one record is read by itself, nothing else keeps the list.
     let kept = v1.is_none_or(|v1| v1.one == ReadOneBy::Collection);
-    let list = |unless_kept| read_list(v1?, unless_kept);
-    let record = |method| call(method, v1?.record.as_ref()?, String::new(), false);
-    let create = || call(Method::Post, v1?.collection.as_ref()?, String::new(), false);
+    let list = |made| read_list(v1?, made);
+    let record = |method, made| call(method, v1?.record.as_ref()?, String::new(), made);
+    let create = |made| call(Method::Post, v1?.collection.as_ref()?, String::new(), made);
+    let other = |extra| {
+        let path = v1?.record.as_ref()?.as_str().replace("{pk}", "{other}");
+        call(Method::Patch, &PathTemplate::parse(&path).ok()?, String::new(), Made::ForEach(extra))
+    };
+    let refused = resource.fields.iter().any(|field| field.keep == Keep::OverlayIfRefused);
+    let again = Made::ForEach(Extra::RefusedValue);
+    let flagged = || resource.exclusive.as_ref().and_then(|_| other(Extra::Default));
     let calls = match step {
-        StepWord::ReadOne if !kept => [record(Method::Get), None, None],
-        StepWord::ReadCollection | StepWord::ReadOne => [list(kept), None, None],
-        StepWord::Create => [resource.unique.as_ref().and_then(|_| list(false)), create(), record(Method::Get)],
-        StepWord::Update => [list(true), record(Method::Patch), None],
+        StepWord::ReadOne if !kept => vec![record(Method::Get, Made::Always)],
+        StepWord::ReadCollection | StepWord::ReadOne => {
+            vec![list(if kept { Made::UnlessKept } else { Made::Always })]
+        }
+        StepWord::Create => vec![
+            resource.unique.as_ref().and_then(|_| list(Made::Always)),
+            create(Made::Always),
+            create(again).filter(|_| refused),
+            record(Method::Get, Made::Always),
+            flagged(),
+        ],
+        StepWord::Update => vec![
+            list(Made::UnlessKept),
+            record(Method::Patch, Made::Always),
+            record(Method::Patch, again).filter(|_| refused),
+            flagged(),
+        ],
         StepWord::Delete => {
             let before = match (&head.detach_children, &head.may) {
-                (Some(_), _) => list(false),
-                (None, Some(_)) if kept => list(true),
-                (None, Some(_)) => record(Method::Get),
+                (Some(_), _) => list(Made::Always),
+                (None, Some(_)) if kept => list(Made::UnlessKept),
+                (None, Some(_)) => record(Method::Get, Made::Always),
                 (None, None) => None,
             };
-            [before, record(Method::Delete), None]
+            let children = head.detach_children.as_ref().and_then(|_| other(Extra::Child));
+            vec![before, children, record(Method::Delete, Made::Always)]
         }
         StepWord::Special(_) | StepWord::Pending => return None,
     };
@@ -57,35 +81,42 @@ fn required(resource: &Resource, builder: &Builder) -> Option<PlannedCall> {
     let (known, id) = resource.requires?.place();
     let file = builder.files.resources.iter().find(|file| file.head.value.resource == known.name())?;
     let path = file.v1.as_ref()?.value.record.as_ref()?.replace("{pk}", &format!("{{{id}}}"));
-    call(Method::Get, &PathTemplate::parse(&path).ok()?, String::new(), true)
+    call(Method::Get, &PathTemplate::parse(&path).ok()?, String::new(), Made::UnlessKept)
 }
 
-fn read_list(v1: &V1Source, unless_kept: bool) -> Option<PlannedCall> {
+fn read_list(v1: &V1Source, made: Made) -> Option<PlannedCall> {
     let mut query = if v1.rows == Rows::Paged { WHOLE_LIST.to_owned() } else { String::new() };
     if !v1.list_query.is_empty() {
         query.push_str(if query.is_empty() { "" } else { "&" });
         query.push_str(&v1.list_query);
     }
-    call(Method::Get, v1.collection.as_ref()?, query, unless_kept)
+    call(Method::Get, v1.collection.as_ref()?, query, made)
 }
 
-fn call(method: Method, path: &PathTemplate, query: String, unless_kept: bool) -> Option<PlannedCall> {
-    Some(PlannedCall { method, path: path.clone(), query, unless_kept })
+fn call(method: Method, path: &PathTemplate, query: String, made: Made) -> Option<PlannedCall> {
+    Some(PlannedCall { method, path: path.clone(), query, made })
 }
 
 fn declared(text: &str, trail: &Trail, faults: &mut Faults) -> Option<PlannedCall> {
-    let (made, unless_kept) = match text.strip_suffix(UNLESS_KEPT) {
-        Some(made) => (made, true),
-        None => (text, false),
+    let (call, made) = match (text.strip_suffix(UNLESS_KEPT), text.split_once(FOR_EACH)) {
+        (Some(call), _) => (call, Made::UnlessKept),
+        (None, None) => (text, Made::Always),
+        (None, Some((call, name))) => {
+            let Ok(extra) = name.parse() else {
+                faults.add(trail, format!("nothing is called `{name}`, for which more calls are made"));
+                return None;
+            };
+            (call, Made::ForEach(extra))
+        }
     };
-    let (word, path) = made.split_once(' ').unwrap_or((made, ""));
+    let (word, path) = call.split_once(' ').unwrap_or((call, ""));
     let methods = [Method::Get, Method::Post, Method::Patch, Method::Delete];
     let Some(method) = methods.into_iter().find(|method| method.as_str() == word) else {
         faults.add(trail, format!("`{text}` does not begin with a method: GET, POST, PATCH or DELETE"));
         return None;
     };
     match PathTemplate::parse(path) {
-        Ok(path) => Some(PlannedCall { method, path, query: String::new(), unless_kept }),
+        Ok(path) => Some(PlannedCall { method, path, query: String::new(), made }),
         Err(message) => {
             faults.add(trail, format!("the path of `{text}` {message}"));
             None
