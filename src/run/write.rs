@@ -4,7 +4,7 @@ use super::find_out;
 use super::job::Job;
 use super::members::{Members, answer_of, id_of, json, members};
 use super::writing::Sending;
-use crate::plan::{Keep, Known, Resource, WriteKind};
+use crate::plan::{Extra, Keep, Known, Resource, WriteKind};
 use crate::refusal::Refusal;
 use crate::store::OverlayValue;
 use crate::translate::outgoing::Outgoing;

@@ -107,7 +107,8 @@ async fn archived_children_are_looked_at_and_detached() {
 #[test]
 fn every_extra_of_the_mappings_is_shown_here() {
     let all = PLAN.operations.iter().flat_map(|operation| {
-        let extra = |made| if let Made::ForEach(extra) = made { Some((operation.id.as_str(), extra)) } else { None };
+        let extra =
+            |made| if let Made::ForEach(extra) = made { Some((operation.id.as_str(), extra)) } else { None };
         operation.v1.iter().filter_map(move |call| extra(call.made))
     });
     let mut shown: HashSet<_> = cases().iter().map(|case| (case.id, case.extra)).collect();

@@ -3,8 +3,8 @@
 use super::fault::{Faults, Trail};
 use super::item::{self, Item};
 use super::model::{
-    CallsSpec, Common, ErrorSpec, FieldSpec, Head, InputSpec, OperationHead, OperationSpec, OrderSpec, ParamSpec,
-    Read, RefusalSpec, ResourceFile, V1Spec,
+    Common, ErrorSpec, FieldSpec, Head, InputSpec, OperationHead, OperationSpec, OrderSpec, ParamSpec, Read,
+    RefusalSpec, ResourceFile, V1Spec,
 };
 use super::shapes::{self, ShapeSpec};
 use super::surfaces;

@@ -21,8 +21,8 @@ mod words;
 pub use fault::{Fault, Faults, Trail};
 pub use load::{Files, known_keys};
 pub use model::{
-    CallsSpec, Common, ErrorSpec, FieldSpec, Head, InputSpec, Notes, OperationHead, OperationSpec, OrderSpec,
-    ParamSpec, Read, RefusalSpec, ResourceFile, V1Spec,
+    Common, ErrorSpec, FieldSpec, Head, InputSpec, Notes, OperationHead, OperationSpec, OrderSpec, ParamSpec, Read,
+    RefusalSpec, ResourceFile, V1Spec,
 };
 pub use rules::{MaySpec, OneOfAllSpec, RequiresSpec};
 pub use shapes::ShapeSpec;

@@ -354,4 +354,3 @@ impl Item for OperationHead {
 impl Item for OrderSpec {
     const REQUIRED: &'static [&'static str] = &["allowed", "default", "cursor"];
 }
-

@@ -26,8 +26,8 @@ pub use compile::compile;
 pub use kind::{Constant, Kind, Method, ValueType};
 pub use known::Known;
 pub use operation::{
-    Answer, BodyRule, Calls, ErrorCase, Extra, Filter, FilterTest, Input, Made, Operation, Order, Param, ParamRole, PlannedCall,
-    Surface, TypeMode,
+    Answer, BodyRule, Calls, ErrorCase, Extra, Filter, FilterTest, Input, Made, Operation, Order, Param, ParamRole,
+    PlannedCall, Surface, TypeMode,
 };
 pub use path::{PathTemplate, Segment};
 pub use resource::{Field, Keep, OnCreate, OwnRecords, Resource, Rows, Source, V1Refusal, V1Source, WriteKind};
