@@ -35,7 +35,7 @@ pub fn item_needs(resource: &Resource, call: &ListCall) -> Needs {
 pub fn expanded_from(name: &str) -> Option<Known> {
     match name {
         "state" => Some(Known::States),
-        "labels" => Some(Known::Labels),
+        _ if name == Known::Labels.name() => Some(Known::Labels),
         "assignees" => Some(Known::ProjectMembers),
         "parent" => Some(Known::WorkItems),
         _ => None,

@@ -84,7 +84,9 @@ async fn each_costs_the_calls_that_are_declared_for_it() {
         assert_eq!(answer.status, status, "{id} with {body:?}");
         // Making a state the default looks at the states as they are now.
         let fresh = usize::from(id == "states_update");
-        let declared = declared(operation, extra, count) + fresh;
+        // An item without labels is put back without a look at them.
+        let spared = usize::from(id == "work_items_update");
+        let declared = declared(operation, extra, count) + fresh - spared;
         assert_eq!(answer.calls() as usize, declared, "{id} with {body:?}");
     }
 }
