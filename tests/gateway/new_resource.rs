@@ -45,7 +45,6 @@ answer = "page"
 order = { allowed = ["name", "created_at"], default = "name", cursor = ["created_at"] }
 paging = true
 step = "read_collection"
-calls = { cold = 1, warm = 0 }
 
 [[operations]]
 id = "{surface}_shelves_create"
@@ -58,7 +57,7 @@ response = "Shelf"
 answer = "record"
 needs_feature.project = "modules"
 step = "create"
-calls = { cold = 3, warm = 3, why = "a fresh list guards the name, the create is read back" }
+why = "a fresh list guards the name, the create is read back"
 errors = [[409, "conflict", { project = "name taken, or modules are switched off", workspace = "name taken" }]]
 [operations.body]
 name = { required = true }
@@ -74,7 +73,6 @@ status = 200
 response = "Shelf"
 answer = "record"
 step = "read_one"
-calls = { cold = 1, warm = 0 }
 
 [[operations]]
 id = "{surface}_shelves_update"
@@ -87,7 +85,6 @@ response = "Shelf"
 answer = "record"
 step = "update"
 may.project = { who = "author_or_admin", author = "created_by_id", detail = "The shelf is another's." }
-calls = { cold = 2, warm = 1 }
 [operations.body]
 name = {}
 is_default = {}
@@ -101,7 +98,6 @@ scopes = ["{surface}s.work_item_types:write", "write"]
 status = 204
 answer = "empty"
 step = "delete"
-calls = { cold = 1, warm = 1 }
 "#;
 
 /// The gateway with the mapping laid over its own, before a v1 that has such records.
