@@ -2,6 +2,7 @@
 //!
 //! May use: everything but `cli` and `sandbox`.
 
+mod foreign_writes;
 mod trouble;
 
 use crate::access::credential::presents_own;
@@ -9,9 +10,8 @@ use crate::access::{Access, AccessSettings};
 use crate::context::Context;
 use crate::describe::openapi::Document;
 use crate::docs::DocsPage;
-use crate::edge::{
-    Admission, Body, PassThrough, Stack, Surface, V2Service, WriteObserver, read_body, serve, stack,
-};
+use crate::edge::{Admission, Body, PassThrough, Stack, Surface, V2Service, read_body, serve, stack};
+use crate::fresh::Changes;
 use crate::idempotency::Idempotency;
 use crate::index::{IndexSettings, Indexes};
 use crate::limits::Limits;
@@ -26,9 +26,9 @@ use crate::settings::{HttpAddress, Settings};
 use crate::store::Store;
 use crate::v1::{Budget, BudgetSettings, Client, ClientSettings, ConcurrencySettings, Quota, V1Key};
 use crate::v2::Reply;
+use foreign_writes::ForeignWrites;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, Request};
-use percent_encoding::percent_decode_str;
 use std::future::Future;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use trouble::{ForeignCalls, Ready};
-use uuid::Uuid;
 
 /// Longest random wait before a read is repeated.
 const RETRY_JITTER: Duration = Duration::from_millis(150);
@@ -52,10 +51,6 @@ const USUAL_SERVICE_QUOTA: usize = 300;
 const REPORT: Duration = Duration::from_secs(60);
 /// Pairs of operation and credential in such a line.
 const MOST_REPORTED: usize = 10;
-/// When what a pass-through write may have changed is dropped a second time: v1 cascades deletes and moves
-/// `updated_at` in the background (traps 39, 56).
-const BACKGROUND: Duration = Duration::from_secs(2);
-
 /// Why the gateway cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -136,7 +131,7 @@ impl App {
         let breaker = client.breaker().clone();
         let (oauth, access, store) = authorization(settings, &client, upstream.as_str()).await?;
         let idempotency = idempotency(settings, &store)?;
-        let indexes = Indexes::new(client.clone(), index_settings(settings));
+        let indexes = Indexes::new(client.clone(), index_settings(settings), access.changes());
         let document = Arc::new(Document::new(Arc::clone(&plan)));
         let (kept, how) = (store.clone(), runner_settings(settings));
         let runner = Arc::new(Runner::new(plan, client, access.clone(), kept, indexes.clone(), how));
@@ -151,14 +146,14 @@ impl App {
                 keep_ahead(runner, key).await;
             })));
         }
-        let observer = Arc::new(ForeignWrites { runner: Arc::clone(&runner), access: access.clone() });
+        let observer = Arc::new(ForeignWrites { runner: Arc::clone(&runner), changes: access.changes().clone() });
         let pass_through = PassThrough::new(&upstream, &settings.upstream, settings.public.clone())
             .map_err(StartError::PassThrough)?
             .observed_by(observer)
             .counted_by(Arc::new(ForeignCalls {
                 budget: budget.clone(),
                 breaker: breaker.clone(),
-                access: access.clone(),
+                changes: access.changes().clone(),
             }))
             .admitting(Arc::new(KeysOfV1));
         let limits = Limits::new(&settings.limits.rate);
@@ -233,7 +228,7 @@ async fn authorization(
     upstream: &str,
 ) -> Result<(OAuth, Access, Store), StartError> {
     let keyring = Keyring::open(&settings.secrets)?;
-    let access = Access::new(client.clone(), access_settings(settings));
+    let access = Access::new(client.clone(), access_settings(settings), &Changes::default());
     let store = Store::open(&settings.store.url, upstream).await?;
     let events = Arc::new(Audited::new(store.clone(), access.clone()));
     let (oauth, access) = OAuth::new(&store, access, keyring, settings.oauth.clone(), events);
@@ -370,101 +365,6 @@ impl Admission for KeysOfV1 {
     }
 }
 
-/// Writes that pass through to v1 drop what they may have changed.
-struct ForeignWrites {
-    runner: Arc<Runner>,
-    access: Access,
-}
-
-impl ForeignWrites {
-    fn drop_all(runner: &Runner, access: &Access, path: &str) {
-        let Some(touched) = Touched::by(path) else { return };
-        if let Some(project) = touched.project {
-            runner.project_touched(project);
-            access.forget_project(project);
-        }
-        if touched.beyond_project {
-            runner.workspace_touched(&touched.workspace);
-            access.forget_workspace(&touched.workspace);
-        }
-    }
-}
-
-impl WriteObserver for ForeignWrites {
-    fn before_write(&self, path: &str) {
-        Self::drop_all(&self.runner, &self.access, path);
-    }
-
-    fn after_write(&self, path: &str) {
-        Self::drop_all(&self.runner, &self.access, path);
-        let (runner, access, path) = (Arc::clone(&self.runner), self.access.clone(), path.to_owned());
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        runtime.spawn(async move {
-            tokio::time::sleep(BACKGROUND).await;
-            Self::drop_all(&runner, &access, &path);
-            if let Some(project) = Touched::by(&path).and_then(|touched| touched.project) {
-                runner.announce(project).await;
-            }
-        });
-    }
-
-    fn announce(&self, path: &str) -> BoxFuture<'static, ()> {
-        let project = Touched::by(path).and_then(|touched| touched.project);
-        let runner = Arc::clone(&self.runner);
-        Box::pin(async move {
-            if let Some(project) = project {
-                runner.announce(project).await;
-            }
-        })
-    }
-
-    fn deleted(&self, path: &str) -> BoxFuture<'static, ()> {
-        let project = Touched::by(path).filter(|touched| touched.is_project).and_then(|touched| touched.project);
-        let runner = Arc::clone(&self.runner);
-        // A task of its own: v1 will not say it again to a client that comes back.
-        let noted = project.map(|project| {
-            tokio::spawn(async move {
-                if let Err(refusal) = runner.project_deleted(project).await {
-                    tracing::error!(%project, code = refusal.code(), "the end of a project could not be noted");
-                }
-            })
-        });
-        Box::pin(async move {
-            if let Some(noted) = noted {
-                let _ = noted.await;
-            }
-        })
-    }
-}
-
-/// What a v1 path can change.
-#[derive(Debug, PartialEq, Eq)]
-struct Touched {
-    workspace: String,
-    project: Option<Uuid>,
-    /// Whether the write can be seen outside of the project: it is about the project itself or its members,
-    /// or about the workspace.
-    beyond_project: bool,
-    /// Whether it is about the project itself and nothing in it.
-    is_project: bool,
-}
-
-impl Touched {
-    /// The path is the client's own, so it is decoded before it is compared, as v1 decodes it.
-    fn by(path: &str) -> Option<Self> {
-        let path = percent_decode_str(path).decode_utf8_lossy();
-        let mut parts = path.strip_prefix("/api/v1/workspaces/")?.split('/').filter(|part| !part.is_empty());
-        let workspace = parts.next()?.to_owned();
-        let within = (parts.next() == Some("projects")).then(|| parts.next()).flatten();
-        let project = within.and_then(|id| Uuid::try_parse(id).ok());
-        let inner = parts.next();
-        let beyond_project =
-            project.is_none() || matches!(inner, None | Some("archive" | "members" | "project-members"));
-        let is_project = project.is_some() && inner.is_none();
-        Some(Self { workspace, project, beyond_project, is_project })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -475,18 +375,5 @@ mod tests {
         assert_eq!(index_directory("sqlite://c.db?mode=rwc"), Some(PathBuf::from("c.db.index")));
         assert_eq!(index_directory("sqlite::memory:"), None);
         assert_eq!(index_directory("postgres://causeway@db/causeway"), None);
-    }
-
-    #[test]
-    fn a_write_is_known_by_its_path() {
-        let project = Uuid::from_u128(7);
-        let base = format!("/api/v1/workspaces/ac%20me/projects/{project}/");
-        let touched = |path: &str| Touched::by(path).map(|t| (t.workspace, t.project, t.beyond_project));
-        assert_eq!(touched(&format!("{base}states/")), Some(("ac me".into(), Some(project), false)));
-        assert_eq!(touched(&base), Some(("ac me".into(), Some(project), true)));
-        assert_eq!(touched(&format!("{base}members/")), Some(("ac me".into(), Some(project), true)));
-        assert_eq!(touched("/api/v1/workspaces/acme/projects/"), Some(("acme".into(), None, true)));
-        assert_eq!(touched("/api/v1/%77orkspaces/acme/x/"), Some(("acme".into(), None, true)));
-        assert_eq!(touched("/api/v1/users/me/"), None);
     }
 }

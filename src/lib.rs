@@ -28,7 +28,7 @@ pub mod run;
 pub mod telemetry;
 pub mod verify;
 
-pub use causeway_core::{coalesce, context, heavy, load, pruned, refusal, settings};
+pub use causeway_core::{context, fresh, heavy, load, refusal, settings};
 pub use causeway_index::{index, translate};
 pub use causeway_plan::{describe, mapping, plan, v2};
 pub use causeway_sandbox as sandbox;

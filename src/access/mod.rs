@@ -6,11 +6,10 @@
 //! credential is served to another unless that other credential's own card, at most its maximum age old,
 //! says member and role.
 //!
-//! May use: `coalesce`, `context`, `plan`, `pruned`, `refusal`, `settings`, `v1`. May not use: `v2`, `translate`, `run`, `edge`.
+//! May use: `context`, `fresh`, `plan`, `refusal`, `settings`, `v1`. May not use: `v2`, `translate`, `run`, `edge`.
 
 mod acquaintances;
 mod caller;
-mod clock;
 pub mod credential;
 pub mod gate;
 mod identity;
@@ -25,7 +24,6 @@ mod workspace_id;
 
 pub use acquaintances::Acquaintance;
 pub use caller::{Caller, PrincipalKind, User};
-pub use clock::Clock;
 pub use credential::{Acting, Credentials, Presented, presented_id};
 pub use gate::Standing;
 pub use project_card::ProjectCard;

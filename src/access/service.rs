@@ -1,16 +1,16 @@
 //! The one door to access: identities, project cards, workspace cards and workspace ids.
 //!
 //! Everything here is remembered under the SHA-256 of the key it was obtained with, and never given to
-//! another. May use: `context`, `refusal`, `v1`, this folder.
+//! another. May use: `context`, `fresh`, `refusal`, `v1`, this folder.
 
 use super::acquaintances::{Acquaintance, Acquaintances};
-use super::clock::Clock;
 use super::credential::{Credentials, Presented, presented};
-use super::remembered::{Ages, Answer, Forgotten, Mark, Remembered};
+use super::remembered::{Ages, Remembered, Verdict};
 use super::workspace_id::ProjectsPage;
 use super::{Caller, PrincipalKind, ProjectCard, User, WorkspaceCard};
 use super::{VisibleProjects, identity, paths, project_card, visible_projects, workspace_card, workspace_id};
 use crate::context::Context;
+use crate::fresh::{Changed, Changes, Kept};
 use crate::refusal::Refusal;
 use crate::v1::{Client, KeyId, V1Key};
 use http::HeaderMap;
@@ -64,10 +64,9 @@ pub struct Access {
 
 struct Inner {
     client: Client,
-    clock: Clock,
+    changes: Changes,
     card_ttl: Duration,
     identity_ttl: Duration,
-    forgotten: Arc<Forgotten>,
     identities: Remembered<KeyId, Arc<User>>,
     projects: Remembered<ProjectKey, Arc<ProjectCard>>,
     workspaces: Remembered<WorkspaceKey, workspace_card::Seen>,
@@ -77,33 +76,25 @@ struct Inner {
 }
 
 impl Access {
-    /// With the real clock.
-    pub fn new(client: Client, settings: AccessSettings) -> Self {
-        Self::with_clock(client, settings, Clock::default())
-    }
-
-    /// With a clock of the caller's, which tests stop and push on.
-    pub fn with_clock(client: Client, settings: AccessSettings, clock: Clock) -> Self {
+    /// What is remembered here is void after `changes`, by whose clock it ages.
+    pub fn new(client: Client, settings: AccessSettings, changes: &Changes) -> Self {
         let card_ttl = settings.card_ttl.min(CARD_LIMIT);
         let grace = settings.outage_grace;
-        let horizon = ID_TTL.max(settings.identity_ttl).max(settings.refused_identity_ttl) + grace;
-        let forgotten = Arc::new(Forgotten::new(clock.clone(), horizon));
         let identity_ages = Ages { value: settings.identity_ttl, refusal: settings.refused_identity_ttl, grace };
         let card_ages = Ages { value: card_ttl, refusal: REFUSED_CARD.min(card_ttl), grace };
         let id_ages = Ages { value: ID_TTL, refusal: REFUSED_CARD, grace };
-        let (capacity, marks) = (settings.capacity, || Arc::clone(&forgotten));
+        let capacity = settings.capacity;
         let inner = Inner {
-            identities: Remembered::new(capacity, |_| 1, identity_ages, marks(), clock.clone()),
-            projects: Remembered::new(capacity, |_| 1, card_ages, marks(), clock.clone()),
-            workspaces: Remembered::new(ROSTER_BYTES, workspace_card::weight, card_ages, marks(), clock.clone()),
-            visible: Remembered::new(LIST_BYTES, visible_projects::weight, card_ages, marks(), clock.clone()),
-            ids: Remembered::new(capacity, |_| 1, id_ages, marks(), clock.clone()),
+            identities: Remembered::new(capacity, |_| 1, identity_ages, changes),
+            projects: Remembered::new(capacity, |_| 1, card_ages, changes),
+            workspaces: Remembered::new(ROSTER_BYTES, workspace_card::weight, card_ages, changes),
+            visible: Remembered::new(LIST_BYTES, visible_projects::weight, card_ages, changes),
+            ids: Remembered::new(capacity, |_| 1, id_ages, changes),
             acquaintances: Acquaintances::new(capacity),
             identity_ttl: settings.identity_ttl,
             card_ttl,
             client,
-            clock,
-            forgotten,
+            changes: changes.clone(),
         };
         Self { inner: Arc::new(inner), credentials: None }
     }
@@ -159,8 +150,8 @@ impl Access {
     pub async fn owner_of(&self, key: &V1Key, ctx: &Context) -> Result<Arc<User>, Refusal> {
         let inner = &self.inner;
         let ask = |ctx| identity::ask(inner.client.clone(), key.clone(), ctx);
-        let marks = [Mark::Identity(key.id())];
-        inner.identities.get(key.id(), &marks, inner.identity_ttl, ctx, ask).await?.verdict
+        let voids = [Changed::Identity(key.id().0)];
+        inner.identities.get(key.id(), &voids, inner.identity_ttl, ctx, ask).await?.value
     }
 
     /// What the caller is in a project, at most `card_ttl` old. A card is also given for a public project
@@ -179,23 +170,24 @@ impl Access {
         let (path, id) = (paths::project(slug, project)?, caller.key.id());
         let slug: Arc<str> = slug.into();
         let named = Arc::clone(&slug);
-        let marks = [Mark::Key(id), Mark::Project(project), Mark::Workspace(slug.to_string())];
+        let voids =
+            [Changed::KeyAccess(id.0), Changed::ProjectAccess(project), Changed::WorkspaceAccess((&*slug).into())];
         let ask = |ctx| {
             let (inner, key) = (Arc::clone(&self.inner), caller.key.clone());
             let (path, place) = (path.clone(), (id, Arc::clone(&slug)));
             async move {
-                let read_at = inner.clock.now();
+                let began = inner.changes.now();
                 let verdict = project_card::ask(inner.client.clone(), key, (project, path), ctx).await?;
                 if let Ok(card) = &verdict {
                     let known = KnownId { id: card.workspace_id, derived: false };
-                    inner.ids.learn(place, known, read_at).await;
+                    inner.ids.learn(&place, known, began);
                 }
                 Ok(verdict)
             }
         };
         let max_age = self.inner.card_ttl;
-        let answer = self.inner.projects.get((id, Arc::clone(&slug), project), &marks, max_age, ctx, ask).await;
-        let card = self.noting_lost_key(id, answer)?.verdict?;
+        let answer = self.inner.projects.get((id, Arc::clone(&slug), project), &voids, max_age, ctx, ask).await;
+        let card = self.noting_lost_key(id, answer)?.value?;
         self.inner.acquaintances.note(&caller.user, card.workspace_id, &named);
         Ok(card)
     }
@@ -228,26 +220,26 @@ impl Access {
     ) -> Result<Arc<WorkspaceCard>, Refusal> {
         paths::workspace(slug, paths::PROJECTS)?;
         let (id, slug) = (caller.key.id(), Arc::<str>::from(slug));
-        let marks = [Mark::Key(id), Mark::Workspace(slug.to_string())];
+        let voids = [Changed::KeyAccess(id.0), Changed::WorkspaceAccess((&*slug).into())];
         let ask = |ctx| {
             let (inner, key, user) = (Arc::clone(&self.inner), caller.key.clone(), caller.user.id);
             let place = (id, Arc::clone(&slug));
             async move {
-                let read_at = inner.clock.now();
+                let began = inner.changes.now();
                 let verdict =
                     workspace_card::ask(inner.client.clone(), key, user, place.1.to_string(), ctx).await?;
                 if let Ok(workspace_card::Seen { projects: Some(page), .. }) = &verdict {
                     let known = inner.known_id(*page, &place.1);
-                    inner.ids.learn(place, known, read_at).await;
+                    inner.ids.learn(&place, known, began);
                 }
                 Ok(verdict)
             }
         };
         let max_age = max_age.min(self.inner.card_ttl);
-        let answer = self.inner.workspaces.get((id, Arc::clone(&slug)), &marks, max_age, ctx, ask).await;
+        let answer = self.inner.workspaces.get((id, Arc::clone(&slug)), &voids, max_age, ctx, ask).await;
         let answer = self.noting_lost_key(id, answer)?;
-        let seen = answer.verdict?;
-        Ok(Arc::new(WorkspaceCard { role: seen.role, roster: seen.roster, read_at: answer.read_at }))
+        let seen = answer.value?;
+        Ok(Arc::new(WorkspaceCard { role: seen.role, roster: seen.roster, read_at: answer.began.at }))
     }
 
     /// The projects of a workspace that are not 404 for the caller, at most `card_ttl` old: one call per 1,000.
@@ -261,14 +253,15 @@ impl Access {
         ctx: &Context,
     ) -> Result<Arc<VisibleProjects>, Refusal> {
         let (id, slug) = (caller.key.id(), Arc::<str>::from(slug));
-        let marks = [Mark::Key(id), Mark::AnyProject, Mark::Workspace(slug.to_string())];
+        let voids =
+            [Changed::KeyAccess(id.0), Changed::AnyProjectAccess, Changed::WorkspaceAccess((&*slug).into())];
         let ask = |ctx| {
             let inner = &self.inner;
             visible_projects::ask(inner.client.clone(), caller.key.clone(), slug.to_string(), ctx)
         };
         let max_age = self.inner.card_ttl;
-        let answer = self.inner.visible.get((id, Arc::clone(&slug)), &marks, max_age, ctx, ask).await;
-        self.noting_lost_key(id, answer)?.verdict
+        let answer = self.inner.visible.get((id, Arc::clone(&slug)), &voids, max_age, ctx, ask).await;
+        self.noting_lost_key(id, answer)?.value
     }
 
     /// The id of a workspace, as learned from the caller's own cards in the last ten minutes, else asked
@@ -279,10 +272,10 @@ impl Access {
     /// As [`Access::workspace`].
     pub async fn workspace_id(&self, caller: &Caller, slug: &str, ctx: &Context) -> Result<Uuid, Refusal> {
         let known = self.known_id(caller, slug, ID_TTL, ctx).await?;
-        let age = self.inner.clock.now().saturating_duration_since(known.read_at);
-        let known = match known.verdict? {
-            KnownId { derived: true, .. } if age >= self.inner.card_ttl => {
-                self.known_id(caller, slug, self.inner.card_ttl, ctx).await?.verdict?
+        let is_old = !self.inner.changes.need(&[], self.inner.card_ttl).is_met(known.began);
+        let known = match known.value? {
+            KnownId { derived: true, .. } if is_old => {
+                self.known_id(caller, slug, self.inner.card_ttl, ctx).await?.value?
             }
             known => known,
         };
@@ -304,10 +297,10 @@ impl Access {
         slug: &str,
         max_age: Duration,
         ctx: &Context,
-    ) -> Result<Answer<KnownId>, Refusal> {
+    ) -> Result<Kept<Verdict<KnownId>>, Refusal> {
         paths::workspace(slug, paths::PROJECTS)?;
         let (id, slug) = (caller.key.id(), Arc::<str>::from(slug));
-        let marks = [Mark::Key(id), Mark::Workspace(slug.to_string())];
+        let voids = [Changed::KeyAccess(id.0), Changed::WorkspaceAccess((&*slug).into())];
         let ask = |ctx| {
             let (inner, key, slug) = (Arc::clone(&self.inner), caller.key.clone(), Arc::clone(&slug));
             async move {
@@ -315,7 +308,7 @@ impl Access {
                 Ok(page.map(|page| inner.known_id(page, &slug)))
             }
         };
-        let answer = self.inner.ids.get((id, Arc::clone(&slug)), &marks, max_age, ctx, ask).await;
+        let answer = self.inner.ids.get((id, Arc::clone(&slug)), &voids, max_age, ctx, ask).await;
         self.noting_lost_key(id, answer)
     }
 
@@ -324,31 +317,14 @@ impl Access {
         self.inner.acquaintances.of(user)
     }
 
+    /// Where what is remembered here hears of changes.
+    pub fn changes(&self) -> &Changes {
+        &self.inner.changes
+    }
+
     /// Forgets who is behind a key and all its cards: a later v1 call said that it is no longer valid.
     pub fn forget_identity(&self, key: KeyId) {
-        self.inner.forgotten.forget(Mark::Identity(key));
-        self.forget_key(key);
-    }
-
-    /// Forgets all cards obtained with a key.
-    pub fn forget_key(&self, key: KeyId) {
-        self.inner.forgotten.forget(Mark::Key(key));
-    }
-
-    /// v1 has refused something asked with a key: what is remembered of it is used within its usual age only.
-    pub fn end_grace(&self, key: KeyId) {
-        self.inner.forgotten.forget(Mark::Grace(key));
-    }
-
-    /// Forgets everybody's card of a project, and who sees it.
-    pub fn forget_project(&self, project: Uuid) {
-        self.inner.forgotten.forget(Mark::AnyProject);
-        self.inner.forgotten.forget(Mark::Project(project));
-    }
-
-    /// Forgets everybody's cards of a workspace and of its projects, and its id.
-    pub fn forget_workspace(&self, slug: &str) {
-        self.inner.forgotten.forget(Mark::Workspace(slug.to_owned()));
+        self.inner.changes.tell(Changed::Identity(key.0));
     }
 
     fn noting_lost_key<T>(&self, key: KeyId, outcome: Result<T, Refusal>) -> Result<T, Refusal> {

@@ -1,9 +1,9 @@
 //! What is known of v1, told to `/readyz`, and learned from what passes through.
 //!
-//! May use: `access`, `edge`, `refusal`, `settings`, `store`, `v1`; it is composition.
+//! May use: `edge`, `fresh`, `refusal`, `settings`, `store`, `v1`; it is composition.
 
-use crate::access::Access;
 use crate::edge::{CallObserver, CallUnderWay, Condition, Readiness};
+use crate::fresh::{Changed, Changes};
 use crate::refusal::Refusal;
 use crate::settings::ReadySettings;
 use crate::store::Store;
@@ -45,7 +45,7 @@ impl Readiness for Ready {
 pub(super) struct ForeignCalls {
     pub budget: Budget,
     pub breaker: Breaker,
-    pub access: Access,
+    pub changes: Changes,
 }
 
 impl CallObserver for ForeignCalls {
@@ -53,7 +53,7 @@ impl CallObserver for ForeignCalls {
         // What v1 sees is the key in its own header; a bearer token is nothing to it.
         let key = headers.get("x-api-key").map(|key| KeyId::of(key.as_bytes().trim_ascii()));
         let permit = key.map(|key| self.budget.observe(key));
-        Box::new(ForeignCall { permit, pass: self.breaker.observe(), key, access: self.access.clone() })
+        Box::new(ForeignCall { permit, pass: self.breaker.observe(), key, changes: self.changes.clone() })
     }
 }
 
@@ -61,7 +61,7 @@ struct ForeignCall {
     permit: Option<v1::budget::Permit>,
     pass: v1::Pass,
     key: Option<KeyId>,
-    access: Access,
+    changes: Changes,
 }
 
 impl CallUnderWay for ForeignCall {
@@ -72,7 +72,7 @@ impl CallUnderWay for ForeignCall {
         self.pass.ended(v1::Ended::of_status(status));
         if let Some(key) = self.key.filter(|_| matches!(status, 401 | 403 | 404)) {
             // It may be about what the key was allowed to see.
-            self.access.end_grace(key);
+            self.changes.tell(Changed::Refused(key.0));
         }
     }
 

@@ -6,24 +6,20 @@
 //! or on the pass-through; nothing is carried into it. While v1 is in trouble those who ask for the same share a
 //! read, so that a v1 that comes back is asked once for each thing. Bounded by bytes.
 //!
-//! May use: `coalesce`, `refusal`, `v1` (answers), `shelf` (the audience).
+//! May use: `fresh`, `refusal`, `v1` (answers), `shelf` (the audience).
 
 use super::shelf::Audience;
-use crate::coalesce::Coalesce;
+use crate::fresh::{Changed, Changes, Fresh, Reading};
 use crate::refusal::Refusal;
 use crate::v1::{KeyId, V1Request, V1Response};
-use moka::sync::Cache;
 use std::future::Future;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use uuid::Uuid;
 
 /// Bytes kept of all answers together.
 const BYTES: u64 = 32 * 1024 * 1024;
 /// What an entry costs beside its body, about.
 const ENTRY: usize = 400;
-/// Reasons remembered.
-const REASONS: u64 = 100_000;
 
 /// Whom v1 shows the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,120 +44,69 @@ impl Question {
     }
 }
 
-/// What a write can change, and what an answer can show.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Matter {
-    /// Everything of a workspace.
-    Workspace(Box<str>),
-    /// Everything of a project.
-    Project(Uuid),
-    /// Pages of a project's work items.
-    Pages(Uuid),
-    /// One record.
-    Record(Uuid),
-}
-
-#[derive(Debug, Clone)]
-struct Kept {
-    answer: V1Response,
-    read: Moment,
-    about: Vec<Matter>,
-}
-
-/// A moment on the clock and in the order of events.
-#[derive(Debug, Clone, Copy)]
-struct Moment {
-    at: Instant,
-    tick: u64,
-}
+/// An answer and what voids it.
+type Answer = (V1Response, Arc<[Changed]>);
 
 /// All answers kept.
 pub(super) struct Answers {
-    kept: Cache<Question, Kept>,
-    written: Cache<Matter, Moment>,
-    reads: Coalesce<(Question, u64), (V1Response, Instant)>,
-    ticks: AtomicU64,
-    keeps: bool,
+    kept: Fresh<Question, Answer, Refusal>,
+    /// Reads that are shared; nothing is kept of them here.
+    reads: Fresh<Question, V1Response, Refusal>,
+    changes: Changes,
+    age: Duration,
 }
 
 impl Answers {
     /// Keeps answers for `age`; nothing when that is zero.
-    pub fn new(age: Duration) -> Self {
-        let weigh = |question: &Question, kept: &Kept| {
-            let bytes = question.path.len() + question.query.len() + kept.answer.body.len() + ENTRY;
-            u32::try_from(bytes).unwrap_or(u32::MAX)
+    pub fn new(age: Duration, changes: &Changes) -> Self {
+        let weigh = |question: &Question, (answer, _): &Answer| {
+            (question.path.len() + question.query.len() + answer.body.len() + ENTRY) as u64
         };
         Self {
-            kept: Cache::builder().max_capacity(BYTES).weigher(weigh).time_to_live(age).build(),
-            // What was read before is older than anything kept by then.
-            written: Cache::builder().max_capacity(REASONS).time_to_live(age + Duration::from_secs(3600)).build(),
-            reads: Coalesce::default(),
-            ticks: AtomicU64::new(1),
-            keeps: !age.is_zero(),
+            kept: Fresh::new(changes, BYTES).weighing(weigh).useless_after(age),
+            reads: Fresh::new(changes, 0),
+            changes: changes.clone(),
+            age,
         }
-    }
-
-    fn now(&self) -> Moment {
-        Moment { at: Instant::now(), tick: self.ticks.fetch_add(1, Ordering::SeqCst) }
-    }
-
-    /// Something was, or may have been, written that concerns `matter`.
-    pub fn written(&self, matter: Matter) {
-        if self.keeps {
-            self.written.insert(matter, self.now());
-        }
-    }
-
-    /// Whether something of `matter` was written after `read_at`.
-    pub fn is_void(&self, matter: &Matter, read_at: Instant) -> bool {
-        self.written.get(matter).is_some_and(|written| written.at >= read_at)
     }
 
     /// The answer to `question`, when one is kept that nothing has voided, and when it was asked for.
     pub fn kept(&self, question: &Question) -> Option<(V1Response, Instant)> {
-        let kept = self.kept.get(question)?;
-        let void = |matter| self.written.get(matter).is_some_and(|written| written.tick > kept.read.tick);
-        (!kept.about.iter().any(void)).then_some((kept.answer, kept.read.at))
+        let kept = self.kept.any(question)?;
+        let (answer, voids) = kept.value;
+        self.changes.need(&voids, self.age).is_met(kept.began).then_some((answer, kept.began.at))
     }
 
-    /// Reads with `read` and keeps a success; `about` tells what it shows. None when that is something else than was
-    /// asked for, which is not kept: it would take the place of the last true answer.
+    /// Reads with `read` and keeps a success; `voids` tells after which changes it does not count any more. None when it
+    /// is something else than was asked for, which is not kept: it would take the place of the last true answer.
     pub async fn read(
         &self,
         question: &Question,
         read: impl Future<Output = Result<V1Response, Refusal>>,
-        about: impl FnOnce(&V1Response) -> Option<Vec<Matter>>,
+        voids: impl FnOnce(&V1Response) -> Option<Vec<Changed>>,
     ) -> Result<V1Response, Refusal> {
-        let begun = self.now();
+        let began = self.changes.now();
         let answer = read.await?;
-        if self.keeps
+        if !self.age.is_zero()
             && answer.status == 200
-            && let Some(about) = about(&answer)
+            && let Some(voids) = voids(&answer)
         {
-            let kept = Kept { about, answer: answer.clone(), read: begun };
-            self.kept.insert(question.clone(), kept);
+            self.kept.put(question, (answer.clone(), voids.into()), began);
         }
         Ok(answer)
     }
 
-    /// Reads with `read`, together with all who ask now: at most two reads, the one under way, which began before
-    /// the caller asked and may be too old, and the next.
-    pub async fn share<F>(&self, question: &Question, read: impl Fn() -> F) -> Result<V1Response, Refusal>
+    /// Reads with `read`, together with all who ask now.
+    pub async fn share<F>(&self, question: &Question, read: impl FnOnce() -> F) -> Result<V1Response, Refusal>
     where
         F: Future<Output = Result<V1Response, Refusal>> + Send + 'static,
     {
-        let asked = Instant::now();
-        let once = || {
-            self.reads.run((question.clone(), 0), || {
-                let (begun, reading) = (Instant::now(), read());
-                async move { Ok((reading.await?, begun)) }
-            })
+        let read = |reading: Reading<Question, V1Response, Refusal>| {
+            let reads = read();
+            async move { reading.end(reads.await) }
         };
-        let (answer, begun) = once().await?;
-        if begun >= asked {
-            return Ok(answer);
-        }
-        Ok(once().await?.0)
+        let shared = self.reads.get(question, self.changes.need(&[], Duration::ZERO), read);
+        shared.await.map(|kept| kept.value)
     }
 }
 
@@ -169,7 +114,7 @@ impl Answers {
 mod tests {
     use super::*;
     use bytes::Bytes;
-    use std::sync::Arc;
+    use uuid::Uuid;
 
     fn question() -> Question {
         Question { shown: Shown::Class(Audience::Members), path: "x/".into(), query: String::new() }
@@ -180,7 +125,7 @@ mod tests {
     }
 
     async fn read(answers: &Answers, body: &str) {
-        let about = |_: &V1Response| Some(vec![Matter::Project(Uuid::nil()), Matter::Record(Uuid::nil())]);
+        let about = |_: &V1Response| Some(vec![Changed::Written(Uuid::nil()), Changed::Record(Uuid::nil())]);
         answers.read(&question(), async { Ok(answer(body)) }, about).await.unwrap();
     }
 
@@ -191,70 +136,41 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_is_void_when_something_it_shows_was_written() {
-        let answers = Answers::new(Duration::from_secs(60));
+        let answers = Answers::new(Duration::from_secs(60), &Changes::default());
         read(&answers, "1").await;
-        answers.written(Matter::Record(Uuid::from_u128(7)));
-        answers.written(Matter::Workspace("acme".into()));
+        answers.changes.tell(Changed::Record(Uuid::from_u128(7)));
+        answers.changes.tell(Changed::Workspace("acme".into()));
         assert_eq!(kept(&answers).as_deref(), Some("1"));
-        for matter in [Matter::Record(Uuid::nil()), Matter::Project(Uuid::nil())] {
-            answers.written(matter);
+        for matter in [Changed::Record(Uuid::nil()), Changed::Written(Uuid::nil())] {
+            answers.changes.tell(matter);
             assert_eq!(kept(&answers), None);
             read(&answers, "2").await;
             assert_eq!(kept(&answers).as_deref(), Some("2"));
         }
-        let before = Instant::now();
-        answers.written(Matter::Project(Uuid::nil()));
-        assert!(answers.is_void(&Matter::Project(Uuid::nil()), before));
-        assert!(!answers.is_void(&Matter::Project(Uuid::nil()), Instant::now()));
     }
 
     #[tokio::test]
     async fn what_was_written_during_a_read_voids_its_answer() {
-        let answers = Answers::new(Duration::from_secs(60));
+        let answers = Answers::new(Duration::from_secs(60), &Changes::default());
         let reading = async {
-            answers.written(Matter::Project(Uuid::nil()));
+            answers.changes.tell(Changed::Written(Uuid::nil()));
             Ok(answer("old"))
         };
-        answers.read(&question(), reading, |_| Some(vec![Matter::Project(Uuid::nil())])).await.unwrap();
+        answers.read(&question(), reading, |_| Some(vec![Changed::Written(Uuid::nil())])).await.unwrap();
         assert_eq!(kept(&answers), None);
     }
 
     #[tokio::test]
     async fn nothing_is_kept_of_a_refusal_nor_when_nothing_may_be_used() {
-        let answers = Answers::new(Duration::from_secs(60));
+        let answers = Answers::new(Duration::from_secs(60), &Changes::default());
         let missing = async { Ok(V1Response { status: 404, ..answer("{}") }) };
         answers.read(&question(), missing, |_| Some(Vec::new())).await.unwrap();
         assert_eq!(kept(&answers), None);
         read(&answers, "1").await;
         answers.read(&question(), async { Ok(answer("another record")) }, |_| None).await.unwrap();
         assert_eq!(kept(&answers).as_deref(), Some("1"), "the last answer to what was asked");
-        let answers = Answers::new(Duration::ZERO);
+        let answers = Answers::new(Duration::ZERO, &Changes::default());
         read(&answers, "1").await;
         assert_eq!(kept(&answers), None);
-    }
-
-    #[tokio::test]
-    async fn many_readers_share_two_reads_at_most() {
-        let (answers, reads) = (Arc::new(Answers::new(Duration::ZERO)), Arc::new(AtomicU64::new(0)));
-        let asking: Vec<_> = (0..100)
-            .map(|_| {
-                let (answers, reads) = (Arc::clone(&answers), Arc::clone(&reads));
-                tokio::spawn(async move {
-                    let slow = || {
-                        let reads = Arc::clone(&reads);
-                        async move {
-                            tokio::time::sleep(Duration::from_millis(20)).await;
-                            reads.fetch_add(1, Ordering::SeqCst);
-                            Ok(answer("1"))
-                        }
-                    };
-                    answers.share(&question(), slow).await.unwrap();
-                })
-            })
-            .collect();
-        for one in asking {
-            one.await.unwrap();
-        }
-        assert!(reads.load(Ordering::SeqCst) <= 2);
     }
 }

@@ -3,9 +3,10 @@
 //! Each write to v1 raises the project's epoch before and after it; each read compares. Before, so that nobody
 //! keeps for long what a process that died in the middle has changed; after, so that the next read of every
 //! other process sees what was acknowledged. With a store of its own (SQLite) a process has nobody to tell.
-//! May use: `store`.
+//! May use: `fresh`, `store`.
 
 use super::runner::Runner;
+use crate::fresh::Changed;
 use uuid::Uuid;
 
 impl Runner {
@@ -14,7 +15,9 @@ impl Runner {
         match self.store.epoch(project).await {
             Ok(epoch) => self.reached(project, epoch, 0),
             // Nobody can say what others did, so nothing kept counts; v1 itself still answers.
-            Err(_) => self.project_touched(project),
+            Err(_) => {
+                self.changes.tell(Changed::Project(project));
+            }
         }
     }
 
@@ -37,7 +40,7 @@ impl Runner {
             self.epochs.0.insert(project, epoch);
         }
         if known.unwrap_or(0) != epoch - own {
-            self.project_touched(project);
+            self.changes.tell(Changed::Project(project));
         }
     }
 }

@@ -52,7 +52,7 @@ async fn reference(
     };
     let Some(own) = own.filter(|_| input.acyclic) else { return Ok(None) };
     let all = job.load(resource).await?;
-    let loops = leads_back(resource, &input.name, &all.thing, &found, own);
+    let loops = leads_back(resource, &input.name, &all.value, &found, own);
     Ok(loops.then(|| "leads back to the record itself".to_owned()))
 }
 

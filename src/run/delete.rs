@@ -27,7 +27,7 @@ pub(super) async fn delete(job: &Job) -> Result<Reply, Refusal> {
         rules::may_write(job, &stored)?;
         return delete_now(job, write, true).await;
     }
-    let was_there = write.before().is_some_and(|kept| job.pk().is_ok_and(|id| kept.thing.get(id).is_some()));
+    let was_there = write.before().is_some_and(|kept| job.pk().is_ok_and(|id| kept.value.get(id).is_some()));
     delete_now(job, write, was_there).await
 }
 
@@ -40,7 +40,7 @@ async fn delete_alone(job: &Job, mut write: Write<'_, Collection>, field: usize)
     rules::may_write(job, &record)?;
     let all = write.before().ok_or_else(|| Refusal::internal("no list in hand"))?;
     let above = |held: &Held| Uuid::try_parse(rules::value_of(resource, field, held)?.as_str()?).ok();
-    let children: Vec<&Arc<Held>> = all.thing.rows().iter().filter(|held| above(held) == Some(id)).collect();
+    let children: Vec<&Arc<Held>> = all.value.rows().iter().filter(|held| above(held) == Some(id)).collect();
     let _room = job.room_for(&[(Extra::Child, children.len())], 0).await?;
     let key = resource.fields[field].v1.clone();
     let body: Map<String, Value> = key.into_iter().map(|key| (key, Value::Null)).collect();

@@ -42,7 +42,7 @@ pub(super) async fn create(job: &Job, rule: &OneOfAll) -> Result<Reply, Refusal>
     // The list as it is now shows every record that still has the flag, whoever set it.
     let all = job.load_since(resource, Instant::now()).await.map_err(&failed)?;
     write.found(&all);
-    let v1 = all.thing.get(id).ok_or_else(|| failed(Refusal::not_found()))?.v1_members();
+    let v1 = all.value.get(id).ok_or_else(|| failed(Refusal::not_found()))?.v1_members();
     let cleared = clear(job, rule, &others(resource, rule, &write, id)).await.map_err(&failed)?;
     intent::compare(resource, &outgoing.body, &v1).confirm(resource).map_err(&failed)?;
     job.keep(resource, id, &outgoing, &v1).await.map_err(&failed)?;
@@ -110,7 +110,7 @@ fn has(resource: &Resource, rule: &OneOfAll, held: &Held) -> bool {
 /// Ids of the other records that have the flag, as the list in hand shows them.
 fn others(resource: &Resource, rule: &OneOfAll, write: &Write<'_, Collection>, id: Uuid) -> Vec<Uuid> {
     let Some(all) = write.before() else { return Vec::new() };
-    let flagged = all.thing.rows().iter().filter(|held| has(resource, rule, held));
+    let flagged = all.value.rows().iter().filter(|held| has(resource, rule, held));
     flagged.map(|held| held.record.id).filter(|other| *other != id).collect()
 }
 

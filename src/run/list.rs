@@ -22,7 +22,7 @@ pub(super) async fn list(job: &Job) -> Result<Reply, Refusal> {
     };
     let (required, loaded) = tokio::join!(job.hold_required(), job.load(job.resource()));
     required?;
-    job.page_of(loaded?.thing, call).await
+    job.page_of(loaded?.value, call).await
 }
 
 /// Shows one record.
@@ -85,8 +85,8 @@ pub(super) async fn load_with(
 ) -> Result<Arc<Collection>, Refusal> {
     let asked = Instant::now();
     let loaded = job.load(resource).await?;
-    if loaded.is_newer_than(asked) || complete(&loaded.thing) {
-        return Ok(loaded.thing);
+    if loaded.began.at >= asked || complete(&loaded.value) {
+        return Ok(loaded.value);
     }
-    Ok(job.load_since(resource, asked).await?.thing)
+    Ok(job.load_since(resource, asked).await?.value)
 }

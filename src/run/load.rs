@@ -3,10 +3,10 @@
 use super::collection::Collection;
 use super::job::Job;
 use super::runner::Runner;
-use super::shelf::Loaded;
 use super::v1_faults::{bad_data, refused_read};
 use crate::access::Standing;
 use crate::context::Context;
+use crate::fresh::{Changed, Kept};
 use crate::heavy::Input;
 use crate::plan::{Resource, Rows};
 use crate::refusal::Refusal;
@@ -42,7 +42,7 @@ impl Job {
     }
 
     /// The collection of `resource` below this call's variables, kept or read.
-    pub(super) async fn load(&self, resource: &Resource) -> Result<Loaded<Collection>, Refusal> {
+    pub(super) async fn load(&self, resource: &Resource) -> Result<Kept<Arc<Collection>>, Refusal> {
         let place = self.place_of(resource)?;
         let read = || self.reading(resource);
         let loaded = self.load_from(&self.runner.collections, &place, read).await;
@@ -54,10 +54,10 @@ impl Job {
         &self,
         resource: &Resource,
         asked: Instant,
-    ) -> Result<Loaded<Collection>, Refusal> {
+    ) -> Result<Kept<Arc<Collection>>, Refusal> {
         let place = self.place_of(resource)?;
         let read = || self.reading(resource);
-        let loaded = self.runner.collections.load_since(&place, self.audience()?, asked, read).await;
+        let loaded = self.runner.collections.load(&place, self.audience()?, asked.elapsed(), read).await;
         loaded.map_err(|refusal| self.after_refused_read(refusal))
     }
 
@@ -124,7 +124,7 @@ impl Job {
         match (&refusal, self.call.card()) {
             (Refusal::Unauthorized { .. }, _) => self.runner.access.forget_identity(self.key().id()),
             (Refusal::NotFound { .. } | Refusal::Forbidden { .. }, Some(card)) => {
-                self.runner.access.forget_project(card.id);
+                self.runner.changes.tell(Changed::ProjectAccess(card.id));
             }
             _ => {}
         }

@@ -4,7 +4,7 @@
 //! mapping. What the mapping language cannot say is one named function each under `special`, with its v1
 //! calls declared in the mapping. What v1 does not have at all is under `own`.
 //!
-//! May use: `plan`, `access`, `v1`, `v2`, `translate`, `catalogue`, `store`, `coalesce`, `context`, `settings`,
+//! May use: `plan`, `access`, `v1`, `v2`, `translate`, `catalogue`, `store`, `context`, `fresh`, `settings`,
 //! `refusal`. May not use: `edge`, `cli`, `sandbox`.
 
 mod ahead;
@@ -50,4 +50,4 @@ pub use items::fields::settle_left_open;
 pub use job::{Call, Job, Origin};
 pub use look_up::Looked;
 pub use runner::{Runner, RunnerSettings};
-pub use shelf::{Audience, Changes, Loaded, Place, Shelf};
+pub use shelf::{Audience, Place, Shelf};

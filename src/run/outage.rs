@@ -6,16 +6,17 @@
 //! anything settled by it, and what a write has voided is not used. Proofs of access follow a rule of their own
 //! (`access::remembered`). Writes never look at older data. May use: what `run` may use.
 
-use super::answers::{Matter, Question, Shown};
+use super::answers::{Question, Shown};
 use super::in_project::InProject;
 use super::job::Job;
 use super::runner::Runner;
 use crate::context::Note;
+use crate::fresh::{Changed, or_older};
 use crate::index::{Index, Scope};
 use crate::plan::{Known, Source};
 use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
-use crate::v1::{V1Error, V1Request, V1Response};
+use crate::v1::{V1Request, V1Response};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::future::Future;
@@ -33,33 +34,7 @@ pub(super) enum Seen {
 }
 
 impl Job {
-    /// What `work` answers; when v1 is in trouble, or takes longer than a third of the time left, what `older` has.
-    pub(super) async fn or_older<T>(
-        &self,
-        older: impl Fn() -> Option<(T, Instant)>,
-        mut work: impl Future<Output = Result<T, Refusal>> + Unpin,
-    ) -> Result<T, Refusal> {
-        let ctx = &self.call.ctx;
-        if !ctx.tolerant {
-            return work.await;
-        }
-        let outcome = match tokio::time::timeout(ctx.patience(), &mut work).await {
-            Ok(outcome) => outcome,
-            Err(_) if older().is_some() => Err(no_answer()),
-            Err(_) => work.await,
-        };
-        match outcome {
-            Err(refusal) if refusal.is_trouble() => {
-                // Looked for again: it may have been voided meanwhile.
-                let (thing, read_at) = older().ok_or(refusal)?;
-                ctx.meter.outlasted(read_at);
-                Ok(thing)
-            }
-            outcome => outcome,
-        }
-    }
-
-    /// [`Job::or_older`] for the list at this v1 path: `older` is used also when the list kept changing while it was
+    /// [`or_older`] for the list at this v1 path: `older` is used also when the list kept changing while it was
     /// read, and then by all who ask in the time a collection is usually used again, so that v1 is not asked for it
     /// again and again in vain.
     pub(super) async fn list_or_older<T>(
@@ -75,7 +50,7 @@ impl Job {
         let list = (Arc::clone(path), self.audience()?);
         let failure = match restless.get(&list) {
             Some(failure) if older().is_some() => failure,
-            _ => match self.or_older(&older, work).await {
+            _ => match or_older(ctx, &older, work).await {
                 Err(failure @ Refusal::KeptChanging { .. }) => {
                     restless.insert(list, failure.clone());
                     failure
@@ -92,9 +67,9 @@ impl Job {
     /// The index as it is, for a time of trouble, and when it was read.
     pub(super) fn older_index(&self, scope: &Scope) -> Option<(Arc<Index>, Instant)> {
         let runner = &self.runner;
-        let (index, read_at) = runner.indexes.kept_within(scope, runner.settings.stale_if_error)?;
-        let void = runner.answers.is_void(&Matter::Project(scope.project), read_at);
-        (!void).then_some((index, read_at))
+        let kept = runner.indexes.kept_within(scope, runner.settings.stale_if_error)?;
+        let void = runner.changes.is_void(&[Changed::Written(scope.project)], kept.began);
+        (!void).then_some((kept.value, kept.began.at))
     }
 
     /// A read of v1 that is made anew for every request, with what it shows of this project: one record, or a page.
@@ -117,25 +92,26 @@ impl Job {
         &self,
         shown: Shown,
         request: V1Request,
-        about: impl FnOnce(&V1Response) -> Option<Vec<Matter>>,
+        about: impl FnOnce(&V1Response) -> Option<Vec<Changed>>,
     ) -> Result<V1Response, Refusal> {
         let question = Question::new(shown, &request);
         let older = || self.runner.answers.kept(&question);
-        self.or_older(older, Box::pin(self.ask_and_keep(&question, request, about))).await
+        or_older(&self.call.ctx, older, Box::pin(self.ask_and_keep(&question, request, about))).await
     }
 
-    fn about(&self, record: Option<Uuid>) -> Vec<Matter> {
+    fn about(&self, record: Option<Uuid>) -> Vec<Changed> {
         let project = self.call.card().map(|card| card.id);
-        let matter = record.map(Matter::Record).or(project.map(Matter::Pages));
-        let around = [project.map(Matter::Project), Some(Matter::Workspace(self.slug().into()))];
-        matter.into_iter().chain(around.into_iter().flatten()).collect()
+        let own = record.map(Changed::Record).or(project.map(Changed::Pages));
+        let workspace = Some(Changed::Workspace(self.slug().into()));
+        let around = [project.map(Changed::Written), project.map(Changed::Project), workspace];
+        own.into_iter().chain(around.into_iter().flatten()).collect()
     }
 
     async fn ask_and_keep(
         &self,
         question: &Question,
         request: V1Request,
-        about: impl FnOnce(&V1Response) -> Option<Vec<Matter>>,
+        about: impl FnOnce(&V1Response) -> Option<Vec<Changed>>,
     ) -> Result<V1Response, Refusal> {
         let (runner, ctx) = (&self.runner, &self.call.ctx);
         if !ctx.tolerant {
@@ -157,7 +133,7 @@ impl Job {
 
     /// What a write of this operation can change in what is kept for a time of trouble, beside what it carries
     /// over itself.
-    fn can_change(&self) -> Vec<Matter> {
+    fn can_change(&self) -> Vec<Changed> {
         let Some(project) = self.call.card().map(|card| card.id) else { return Vec::new() };
         let (resource, pk) = (self.resource(), self.pk().ok());
         if resource.source != Source::V1 {
@@ -166,27 +142,29 @@ impl Job {
         let item = resource.is(Known::WorkItems);
         match pk {
             // What is deleted may take others with it.
-            _ if self.operation().method == crate::plan::Method::Delete => vec![Matter::Project(project)],
-            Some(id) if item => vec![Matter::Pages(project), Matter::Record(id)],
-            None if item => vec![Matter::Pages(project)],
+            _ if self.operation().method == crate::plan::Method::Delete => vec![Changed::Written(project)],
+            Some(id) if item => vec![Changed::Pages(project), Changed::Record(id)],
+            None if item => vec![Changed::Pages(project)],
             // Nothing but itself shows a record that is read alone.
-            pk if resource.reads_alone() => pk.map(Matter::Record).into_iter().collect(),
-            _ => vec![Matter::Project(project)],
+            pk if resource.reads_alone() => pk.map(Changed::Record).into_iter().collect(),
+            _ => vec![Changed::Written(project)],
         }
     }
 
     /// To be called before the write is begun; what is returned is called with its outcome.
     pub(super) fn voiding<T>(&self) -> impl FnOnce(&Result<T, Refusal>) + use<T> {
-        let (runner, touched, matters) = (Arc::clone(&self.runner), Arc::clone(&self.touched), self.can_change());
+        let (runner, touched, changes) = (Arc::clone(&self.runner), Arc::clone(&self.touched), self.can_change());
         let project = self.call.card().map(|card| card.id);
         move |outcome| {
             if !touched.load(Ordering::SeqCst) {
                 return;
             }
-            matters.into_iter().for_each(|matter| runner.answers.written(matter));
+            for changed in changes {
+                runner.changes.tell(changed);
+            }
             // Nobody knows what v1 did, so nothing of the project is vouched for.
             if let (Err(_), Some(project)) = (outcome, project) {
-                runner.answers.written(Matter::Project(project));
+                runner.changes.tell(Changed::Written(project));
             }
         }
     }
@@ -212,7 +190,7 @@ impl InProject<'_> {
             .and_then(|(index, read_at)| Some((Seen::Row(Box::new(index.get(id)?)), read_at)))
         };
         let asking = self.ask_and_keep(&question, request, move |answer| is_of(Some(id), answer).then_some(about));
-        self.or_older(older, Box::pin(async { asking.await.map(Seen::Answer) })).await
+        or_older(&self.call.ctx, older, Box::pin(async { asking.await.map(Seen::Answer) })).await
     }
 
     /// The item that `find` finds in the index, for a time of trouble; none says nothing about v1.
@@ -229,18 +207,6 @@ impl InProject<'_> {
         self.call.ctx.meter.outlasted(read_at);
         self.call.ctx.meter.note(Note::Index);
         Ok(Some(item))
-    }
-}
-
-impl Runner {
-    /// Something in this project was written past the plan.
-    pub(super) fn void_project(&self, project: Uuid) {
-        self.answers.written(Matter::Project(project));
-    }
-
-    /// Something in this workspace was written past the plan.
-    pub(super) fn void_workspace(&self, workspace: &str) {
-        self.answers.written(Matter::Workspace(workspace.into()));
     }
 }
 
@@ -269,11 +235,6 @@ fn is_of(record: Option<Uuid>, answer: &V1Response) -> bool {
         Some(asked) => serde_json::from_slice(&answer.body).is_ok_and(|shown: Record| shown.id == asked),
         None => serde_json::from_slice::<Page>(&answer.body).is_ok(),
     }
-}
-
-/// v1 has not answered while something older was at hand.
-fn no_answer() -> Refusal {
-    V1Error::Timeout { maybe_done: false }.refusal()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Rosters: people as v1 lists them, kept like collections.
 
 use super::job::Job;
-use super::shelf::Loaded;
 use super::v1_faults::bad_data;
+use crate::fresh::Kept;
 use crate::plan::Known;
 use crate::refusal::Refusal;
 use crate::translate::Fault;
@@ -16,11 +16,11 @@ impl Job {
     /// People of the project, newest first. v1 answers this to anyone in any project of the workspace (trap 3,
     /// `members_private_project_by_outsider`); the project card has decided before.
     pub(super) async fn project_people(&self) -> Result<Arc<Vec<Person>>, Refusal> {
-        Ok(self.load_people(None).await?.thing)
+        Ok(self.load_people(None).await?.value)
     }
 
     /// The same, as a read shows it that began after `since`.
-    async fn load_people(&self, since: Option<Instant>) -> Result<Loaded<Vec<Person>>, Refusal> {
+    async fn load_people(&self, since: Option<Instant>) -> Result<Kept<Arc<Vec<Person>>>, Refusal> {
         let resource = self.resource_named(Known::ProjectMembers)?;
         let place = self.place_of(resource)?;
         let read = || {
@@ -37,7 +37,7 @@ impl Job {
         };
         let (rosters, audience) = (&self.runner.rosters, self.audience()?);
         let loaded = match since {
-            Some(since) => rosters.load_since(&place, audience, since, read).await,
+            Some(since) => rosters.load(&place, audience, since.elapsed(), read).await,
             None => self.load_from(rosters, &place, read).await,
         };
         loaded.map_err(|refusal| self.after_refused_read(refusal))
@@ -50,10 +50,10 @@ impl Job {
     ) -> Result<Arc<Vec<Person>>, Refusal> {
         let asked = Instant::now();
         let loaded = self.load_people(None).await?;
-        if loaded.is_newer_than(asked) || complete(&loaded.thing) {
-            return Ok(loaded.thing);
+        if loaded.began.at >= asked || complete(&loaded.value) {
+            return Ok(loaded.value);
         }
-        Ok(self.load_people(Some(asked)).await?.thing)
+        Ok(self.load_people(Some(asked)).await?.value)
     }
 
     /// Whether v1 lists the person in the project. A person missing from what is kept is looked for afresh.

@@ -88,8 +88,8 @@ pub(super) async fn against_others(
     }
     let all = job.load(resource).await?;
     write.found(&all);
-    is_unique(resource, &all.thing, given, None)?;
-    if !all.thing.rows().is_empty() {
+    is_unique(resource, &all.value, given, None)?;
+    if !all.value.rows().is_empty() {
         given.retain(|name, _| !first.contains(name));
     }
     Ok(())

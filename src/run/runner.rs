@@ -5,8 +5,9 @@ use super::collection::Collection;
 use super::epochs::Epochs;
 use super::losses::Losses;
 use super::own::KeptLists;
-use super::shelf::{Audience, Changes, Shelf};
+use super::shelf::{Audience, Shelf};
 use crate::access::{Access, ProjectCard};
+use crate::fresh::Changes;
 use crate::heavy::Heavy;
 use crate::index::Indexes;
 use crate::plan::Plan;
@@ -88,7 +89,7 @@ pub struct Runner {
     pub(super) compared: Cache<Uuid, ()>,
     /// Lists that kept changing while they were read lately, by v1 path and those v1 shows the same.
     pub(super) restless: Cache<(Arc<str>, Audience), Refusal>,
-    pub(super) changes: Arc<Changes>,
+    pub(super) changes: Changes,
     pub(super) epochs: Epochs,
     pub(super) losses: Losses,
     pub(super) settings: RunnerSettings,
@@ -106,13 +107,13 @@ impl Runner {
         indexes: Indexes,
         settings: RunnerSettings,
     ) -> Self {
-        let changes = Arc::<Changes>::default();
+        let changes = access.changes().clone();
         Self {
             shapes: plan.resources.iter().map(ReadShape::of).collect(),
-            collections: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
-            rosters: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
-            sets: Shelf::new(settings.collection_ttl, Arc::clone(&changes)),
-            answers: Answers::new(settings.stale_if_error),
+            collections: Shelf::new(settings.collection_ttl, &changes),
+            rosters: Shelf::new(settings.collection_ttl, &changes),
+            sets: Shelf::new(settings.collection_ttl, &changes),
+            answers: Answers::new(settings.stale_if_error, &changes),
             own_lists: KeptLists::default(),
             deleted_labels: Cache::builder().time_to_live(CLEANED_UP).max_capacity(DELETED).build(),
             made: Cache::builder().time_to_live(settings.late_write * 2 + REMEMBERED).max_capacity(MADE).build(),
@@ -153,20 +154,5 @@ impl Runner {
     /// The plan calls are carried out by.
     pub fn plan(&self) -> &Plan {
         &self.plan
-    }
-
-    /// Something in this project was written to v1 past the plan: what is kept of it is dropped, and its
-    /// index asks v1 before it answers again.
-    pub fn project_touched(&self, project: Uuid) {
-        self.changes.in_project(project);
-        self.indexes.touched(project);
-        self.void_project(project);
-    }
-
-    /// Something in this workspace was written to v1 past the plan.
-    pub fn workspace_touched(&self, workspace: &str) {
-        self.changes.in_workspace(workspace);
-        self.indexes.touched_workspace(workspace);
-        self.void_workspace(workspace);
     }
 }

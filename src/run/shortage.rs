@@ -6,8 +6,9 @@
 
 use super::in_project::InProject;
 use super::job::Job;
-use super::shelf::{Loaded, Place, Shelf};
+use super::shelf::{Place, Shelf};
 use crate::context::{Note, Priority};
+use crate::fresh::Kept;
 use crate::index::{Index, Scope};
 use crate::plan::Known;
 use crate::refusal::Refusal;
@@ -56,7 +57,7 @@ impl Job {
         shelf: &Shelf<T>,
         place: &Place,
         read: impl FnOnce() -> F,
-    ) -> Result<Loaded<T>, Refusal>
+    ) -> Result<Kept<Arc<T>>, Refusal>
     where
         T: Send + Sync + 'static,
         F: Future<Output = Result<T, Refusal>> + Send + 'static,
@@ -64,7 +65,7 @@ impl Job {
         let (audience, asked) = (self.audience()?, Instant::now());
         let settings = &self.runner.settings;
         if let Some(kept) = shelf.kept_within(place, audience, settings.collection_ttl) {
-            self.uses(kept.read_at, asked, settings.collection_ttl);
+            self.uses(kept.began.at, asked, settings.collection_ttl);
             return Ok(kept);
         }
         let kept = || shelf.kept_within(place, audience, settings.stretch);
@@ -73,16 +74,23 @@ impl Job {
             None => {
                 let older = || {
                     let kept = shelf.kept_within(place, audience, settings.stale_if_error)?;
-                    let read_at = kept.read_at;
+                    let read_at = kept.began.at;
                     Some((kept, read_at))
                 };
-                match self.list_or_older(&place.path, older, Box::pin(shelf.load(place, audience, read))).await {
+                match self
+                    .list_or_older(
+                        &place.path,
+                        older,
+                        Box::pin(shelf.load(place, audience, settings.collection_ttl, read)),
+                    )
+                    .await
+                {
                     Err(refusal @ Refusal::RateLimited { .. }) if self.may_stretch() => kept().ok_or(refusal)?,
                     outcome => outcome?,
                 }
             }
         };
-        self.uses(loaded.read_at, asked, settings.collection_ttl);
+        self.uses(loaded.began.at, asked, settings.collection_ttl);
         Ok(loaded)
     }
 }
@@ -112,8 +120,8 @@ impl InProject<'_> {
                 self.kept_index(scope).ok_or(refusal)
             }
             Ok(index) => {
-                if let Some((_, read_at)) = indexes.kept_within(scope, indexes.freshness()) {
-                    ctx.meter.used(read_at);
+                if let Some(kept) = indexes.kept_within(scope, indexes.freshness()) {
+                    ctx.meter.used(kept.began.at);
                 }
                 Ok(index)
             }
@@ -123,9 +131,9 @@ impl InProject<'_> {
 
     /// The index as it is, when it is not too old even for a time of shortage.
     fn kept_index(&self, scope: &Scope) -> Option<Arc<Index>> {
-        let (index, read_at) = self.runner.indexes.kept_within(scope, self.runner.settings.stretch)?;
-        self.uses(read_at, Instant::now(), self.runner.indexes.freshness());
-        Some(index)
+        let kept = self.runner.indexes.kept_within(scope, self.runner.settings.stretch)?;
+        self.uses(kept.began.at, Instant::now(), self.runner.indexes.freshness());
+        Some(kept.value)
     }
 
     /// The item that `find` finds in the index, while v1's quota is short; none says nothing about v1.
@@ -139,7 +147,7 @@ impl InProject<'_> {
         let scope = self.index_scope()?;
         let indexes = &self.runner.indexes;
         let kept = indexes.kept_within(&scope, self.runner.settings.stretch);
-        let Some((item, read_at)) = kept.and_then(|(index, read_at)| Some((find(&index)?, read_at))) else {
+        let Some((item, read_at)) = kept.and_then(|kept| Some((find(&kept.value)?, kept.began.at))) else {
             return Ok(None);
         };
         let item = self.with_live_labels(item).await?;
@@ -159,7 +167,7 @@ impl InProject<'_> {
 
     /// Labels that still exist: an item keeps the id of a deleted one until its next change (trap 56).
     pub(super) async fn live_labels(&self) -> Result<HashSet<Uuid>, Refusal> {
-        let labels = self.load(self.resource_named(Known::Labels)?).await?.thing;
+        let labels = self.load(self.resource_named(Known::Labels)?).await?.value;
         Ok(labels.rows().iter().map(|held| held.record.id).collect())
     }
 

@@ -3,7 +3,7 @@
 use super::create::{finish, refused_field};
 use super::job::Job;
 use super::members::Members;
-use super::shelf::{Loaded, Write};
+use super::shelf::Write;
 use super::{Collection, checks, rules};
 use crate::plan::{Resource, WriteKind};
 use crate::refusal::Refusal;
@@ -37,7 +37,7 @@ pub(super) async fn begin_valid(job: &Job) -> Result<(Write<'_, Collection>, Arc
         stored = refresh(job, &mut write, stored.record.id).await?;
     }
     if let Some(all) = write.before() {
-        rules::is_unique(resource, &all.thing, &given, Some(stored.record.id))?;
+        rules::is_unique(resource, &all.value, &given, Some(stored.record.id))?;
     }
     Ok((write, stored, given))
 }
@@ -64,7 +64,7 @@ pub(super) async fn update_given(
 /// Begins the write and finds the addressed record: in what is kept, or in a fresh read.
 pub(super) async fn begin(job: &Job) -> Result<(Write<'_, Collection>, Arc<Held>), Refusal> {
     let mut write = job.begin_write().await?;
-    let kept = write.before().and_then(|loaded: Loaded<Collection>| loaded.thing.get(job.pk().ok()?).cloned());
+    let kept = write.before().and_then(|kept| kept.value.get(job.pk().ok()?).cloned());
     let stored = match kept {
         Some(held) => held,
         None => refresh(job, &mut write, job.pk()?).await?,
@@ -76,7 +76,7 @@ pub(super) async fn begin(job: &Job) -> Result<(Write<'_, Collection>, Arc<Held>
 pub(super) async fn refresh(job: &Job, write: &mut Write<'_, Collection>, id: Uuid) -> Result<Arc<Held>, Refusal> {
     let loaded = job.load(job.resource()).await?;
     write.found(&loaded);
-    loaded.thing.get(id).cloned().ok_or_else(Refusal::not_found)
+    loaded.value.get(id).cloned().ok_or_else(Refusal::not_found)
 }
 
 /// The PATCH; as with a create, a value that v1 alone refuses goes to the overlay.

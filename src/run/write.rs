@@ -4,6 +4,7 @@ use super::find_out;
 use super::job::Job;
 use super::members::{Members, answer_of, id_of, json, members};
 use super::writing::Sending;
+use crate::fresh::Changed;
 use crate::plan::{Extra, Keep, Known, Resource, WriteKind};
 use crate::refusal::Refusal;
 use crate::store::OverlayValue;
@@ -188,7 +189,7 @@ impl Job {
         let refusal = refusal::of_write(resource, on, answer);
         let Refusal::Forbidden { .. } = refusal else { return refusal };
         let Some(card) = self.call.card() else { return refusal };
-        self.runner.access.forget_project(card.id);
+        self.runner.changes.tell(Changed::ProjectAccess(card.id));
         match self.runner.access.project(&self.call.caller, self.slug(), card.id, &self.call.ctx).await {
             Ok(card) => card.require_member().err().unwrap_or(refusal),
             Err(gone) => gone,

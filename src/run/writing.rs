@@ -5,6 +5,7 @@
 
 use super::job::Job;
 use super::runner::Runner;
+use crate::fresh::Changed;
 use crate::plan::Source;
 use crate::refusal::Refusal;
 use crate::store::Turn;
@@ -101,7 +102,9 @@ impl Job {
         outcome.map_err(|refusal| {
             if touched.load(Ordering::SeqCst) {
                 // Who looks the record up now must see what v1 shows now.
-                project.into_iter().for_each(|project| runner.project_touched(project));
+                if let Some(project) = project {
+                    runner.changes.tell(Changed::Project(project));
+                }
             }
             half_way(refusal, &touched)
         })
@@ -112,7 +115,7 @@ impl Runner {
     /// A write in this project ended in the middle, and nobody was told of it yet.
     async fn left_half_way(self: Arc<Self>, project: Uuid, touched: &AtomicBool) {
         if touched.load(Ordering::SeqCst) {
-            self.project_touched(project);
+            self.changes.tell(Changed::Project(project));
         }
         self.announce(project).await;
     }

@@ -24,13 +24,12 @@ enum Rule {
 use Rule::{AllBut, Only};
 
 /// What each folder or file below `src/` may import from the others.
-const RULES: [(&str, Rule); 31] = [
+const RULES: [(&str, Rule); 30] = [
     // Words everybody shares.
     ("refusal", Only(&[])),
     ("context", Only(&[])),
     ("settings", Only(&[])),
-    ("coalesce", Only(&["refusal"])),
-    ("pruned", Only(&[])),
+    ("fresh", Only(&["context", "refusal"])),
     ("heavy", Only(&["context", "refusal"])),
     ("telemetry", Only(&["settings"])),
     ("limits", Only(&["context", "refusal", "settings"])),
@@ -41,13 +40,13 @@ const RULES: [(&str, Rule); 31] = [
     ("describe", Only(&["plan", "settings"])),
     ("catalogue", Only(&["plan", "refusal", "v2"])),
     // The two sides, which never know each other, and what lies between.
-    ("v1", Only(&["context", "refusal", "coalesce", "load", "pruned", "settings"])),
+    ("v1", Only(&["context", "refusal", "load", "settings"])),
     ("v2", Only(&["plan", "refusal"])),
-    ("store", Only(&["catalogue", "refusal", "v1", "v2"])),
+    ("store", Only(&["catalogue", "fresh", "refusal", "v1", "v2"])),
     ("translate", Only(&["plan", "refusal", "store", "v1", "v2"])),
-    ("index", Only(&["coalesce", "context", "plan", "refusal", "translate", "v1", "v2"])),
+    ("index", Only(&["context", "fresh", "plan", "refusal", "translate", "v1", "v2"])),
     // What serves requests.
-    ("access", Only(&["coalesce", "context", "plan", "pruned", "refusal", "settings", "v1"])),
+    ("access", Only(&["context", "fresh", "plan", "refusal", "settings", "v1"])),
     ("run", AllBut(&["app", "cli", "edge", "limits", "mapping", "oauth", "request", "sandbox"])),
     ("edge", AllBut(&["access", "app", "cli", "mapping", "oauth", "run", "sandbox", "store", "translate", "v1"])),
     ("docs", Only(&["context", "describe", "edge", "refusal"])),

@@ -32,7 +32,7 @@ const NAMED: &[(&str, &str, usize, &str)] = &[
         1,
         "no path: the name from which an id is made where v1 tells none",
     ),
-    ("app.rs", "/api/v1/workspaces/", 1, "tells which project a write on the pass-through touches"),
+    ("app/foreign_writes.rs", "/api/v1/workspaces/", 1, "tells which project a write on the pass-through touches"),
     ("cli/demo.rs", "{base}/workspaces/{}/projects/{}", 1, "a path of v2 in the greeting of the demo"),
     ("mapping/surfaces.rs", "workspaces/{slug}/projects/{project_id}/", 1, "what `{surface}/` stands for"),
     ("mapping/surfaces.rs", "workspaces/{slug}/", 1, "the same"),

@@ -1,6 +1,7 @@
 //! What an index costs v1.
 
 use crate::index::{World, always, context, items, settings};
+use causeway::fresh::Changed;
 use causeway::index::IndexSettings;
 use causeway::sandbox::Seed;
 use std::time::Duration;
@@ -66,14 +67,14 @@ async fn what_touches_a_project_ends_the_freshness() {
     world.counted(&indexes).await;
     let id = world.create("Made past the gateway").await;
     assert_eq!(world.counted(&indexes).await.1, 0);
-    indexes.touched(uuid::Uuid::nil());
-    indexes.touched_workspace("elsewhere");
+    world.changes.tell(Changed::Project(uuid::Uuid::nil()));
+    world.changes.tell(Changed::Workspace("elsewhere".into()));
     assert_eq!(world.counted(&indexes).await.1, 0);
-    indexes.touched(world.scope.project);
+    world.changes.tell(Changed::Project(world.scope.project));
     assert!(indexes.peek(&world.scope).is_none());
     let (index, calls) = world.counted(&indexes).await;
     assert_eq!((index.get(id).is_some(), calls), (true, 1));
-    indexes.touched_workspace(&world.scope.workspace);
+    world.changes.tell(Changed::Workspace((&*world.scope.workspace).into()));
     assert_eq!(world.counted(&indexes).await.1, 1);
     assert_eq!(world.counted(&indexes).await.1, 0);
 }

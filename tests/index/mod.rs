@@ -9,6 +9,7 @@ mod waiting;
 
 use crate::support::gateway::serve_sandbox;
 use causeway::context::Context;
+use causeway::fresh::Changes;
 use causeway::index::{Index, IndexSettings, Indexes, Scope};
 use causeway::refusal::Refusal;
 use causeway::sandbox::{Config, Sandbox, Seed};
@@ -57,6 +58,7 @@ fn context() -> Context {
 struct World {
     sandbox: Sandbox,
     client: Client,
+    changes: Changes,
     scope: Scope,
     key: V1Key,
 }
@@ -69,11 +71,11 @@ impl World {
         let project: Uuid = facts.project_id.parse().expect("an id");
         let path = format!("workspaces/{}/projects/{project}/work-items/", facts.workspace);
         let scope = Scope { workspace: facts.workspace.as_str().into(), project, path: path.into(), members: true };
-        Self { sandbox, client, scope, key: V1Key::new(&facts.keys[0].key) }
+        Self { sandbox, client, changes: Changes::default(), scope, key: V1Key::new(&facts.keys[0].key) }
     }
 
     fn indexes(&self, settings: IndexSettings) -> Indexes {
-        Indexes::new(self.client.clone(), settings)
+        Indexes::new(self.client.clone(), settings, &self.changes)
     }
 
     async fn fresh(&self, indexes: &Indexes) -> Result<Arc<Index>, Refusal> {

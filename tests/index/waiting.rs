@@ -3,6 +3,7 @@
 use crate::index::{always, client_of, context, settings};
 use crate::support::scripted::{Exchange, Gate, ScriptedV1};
 use causeway::context::Context;
+use causeway::fresh::{Changed, Changes};
 use causeway::index::{Indexes, Scope};
 use causeway::refusal::Refusal;
 use causeway::translate::work_items::{FIELDS, Item, read};
@@ -54,7 +55,8 @@ async fn a_deadline_that_ends_first_is_told_the_progress_and_the_build_goes_on()
     v1.expect(build_page(0).reply(200, page(rows(1, 1000), 1500, true)));
     v1.expect(build_page(1).reply(200, page(rows(1001, 500), 1500, false)).held(&gate));
     v1.expect(delta().reply(200, page(rows(1, 100), 1500, true)));
-    let (indexes, key) = (Indexes::new(client_of(v1.base_url()), settings()), V1Key::new("ada"));
+    let (indexes, key) =
+        (Indexes::new(client_of(v1.base_url()), settings(), &Changes::default()), V1Key::new("ada"));
     let hasty = Context::new("req-1", Duration::from_millis(900));
     let refusal = indexes.fresh(&scope(), &key, &hasty).await.unwrap_err();
     let Refusal::IndexBuilding { detail, retry_after } = refusal else { panic!("{refusal:?}") };
@@ -76,7 +78,7 @@ async fn the_quota_holds_a_build_up_but_does_not_end_it() {
     v1.expect(build_page(1).reply(429, limited.clone()).header("retry-after", "1"));
     v1.expect(build_page(1).reply(200, page(rows(1001, 1), 1001, false)));
     v1.expect(delta().reply(200, page(rows(1, 100), 1001, true)));
-    let (indexes, key) = (Indexes::new(client_of(v1.base_url()), always()), V1Key::new("ada"));
+    let (indexes, key) = (Indexes::new(client_of(v1.base_url()), always(), &Changes::default()), V1Key::new("ada"));
     assert_eq!(indexes.fresh(&scope(), &key, &context()).await.unwrap().len(), 1001);
     v1.finish();
 }
@@ -86,7 +88,7 @@ async fn any_other_failure_is_the_answer_of_all_who_wait_and_the_next_begins_ane
     let v1 = ScriptedV1::start().await;
     let gate = Gate::default();
     v1.expect(build_page(0).reply(500, json!({"error": "x"})).held(&gate));
-    let indexes = Indexes::new(client_of(v1.base_url()), settings());
+    let indexes = Indexes::new(client_of(v1.base_url()), settings(), &Changes::default());
     let ask = || {
         let indexes = indexes.clone();
         tokio::spawn(async move { indexes.fresh(&scope(), &V1Key::new("ada"), &context()).await.map(|_| ()) })
@@ -120,7 +122,8 @@ async fn pages_that_do_not_agree_are_followed_by_a_sweep() {
     v1.expect(Exchange::get(&format!("{PATH}{gone}/?{FIELDS}")).reply(404, json!({"error": "x"})));
     v1.expect(Exchange::get(&format!("{PATH}{missed}/?{FIELDS}")).reply(200, row(1001, "missed", 0)));
     v1.expect(delta().reply(200, page(rows(2, 100), 1001, true)));
-    let (indexes, key) = (Indexes::new(client_of(v1.base_url()), settings()), V1Key::new("ada"));
+    let (indexes, key) =
+        (Indexes::new(client_of(v1.base_url()), settings(), &Changes::default()), V1Key::new("ada"));
     let index = indexes.fresh(&scope(), &key, &context()).await.unwrap();
     assert_eq!(
         (index.len(), index.get(Uuid::from_u128(1)), index.get(missed)),
@@ -135,7 +138,7 @@ async fn rows_read_before_an_own_write_do_not_undo_it() {
     let v1 = ScriptedV1::start().await;
     let gate = Gate::default();
     v1.expect(build_page(0).reply(200, page(vec![row(1, "a", 0), row(2, "b", 0)], 2, false)));
-    let (indexes, key) = (Indexes::new(client_of(v1.base_url()), always()), V1Key::new("ada"));
+    let (indexes, key) = (Indexes::new(client_of(v1.base_url()), always(), &Changes::default()), V1Key::new("ada"));
     indexes.fresh(&scope(), &key, &context()).await.unwrap();
     let old = vec![row(3, "made elsewhere", 60), row(1, "older", 30), row(2, "b", 0)];
     v1.expect(delta().reply(200, page(old, 3, false)).held(&gate));
@@ -160,14 +163,15 @@ async fn a_read_that_began_before_a_touch_is_followed_by_another() {
     let v1 = ScriptedV1::start().await;
     let gate = Gate::default();
     v1.expect(build_page(0).reply(200, page(rows(1, 1), 1, false)).held(&gate));
-    let indexes = Indexes::new(client_of(v1.base_url()), settings());
+    let changes = Changes::default();
+    let indexes = Indexes::new(client_of(v1.base_url()), settings(), &changes);
     let ask = || {
         let indexes = indexes.clone();
         tokio::spawn(async move { indexes.fresh(&scope(), &V1Key::new("ada"), &context()).await.unwrap().len() })
     };
     let before = ask();
     v1.until_called(1).await;
-    indexes.touched(scope().project);
+    changes.tell(Changed::Project(scope().project));
     v1.expect(delta().reply(200, page(rows(1, 2), 2, false)));
     let after = ask();
     tokio::time::sleep(Duration::from_millis(20)).await;

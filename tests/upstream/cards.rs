@@ -3,6 +3,7 @@
 use crate::support::scripted::{Exchange, Gate, ScriptedV1};
 use crate::upstream::{access_to, caller, card, card_target, context, project_id, workspace_id};
 use causeway::access::{Access, Caller, ProjectCard, Role};
+use causeway::fresh::Changed;
 use causeway::refusal::Refusal;
 use http::{HeaderMap, HeaderValue};
 use serde_json::{Value, json};
@@ -168,13 +169,13 @@ async fn forgetting_asks_v1_again() {
     let (ada, bob) = (caller("ada", 1), caller("bob", 2));
     let both = async || (code(&access, &ada).await, code(&access, &bob).await);
     assert_eq!(both().await, (None, None));
-    access.forget_project(project_id());
+    access.changes().tell(Changed::ProjectAccess(project_id()));
     assert_eq!(both().await, (None, None));
-    access.forget_workspace("acme");
+    access.changes().tell(Changed::WorkspaceAccess("acme".into()));
     assert_eq!(both().await, (None, None));
-    access.forget_key(ada.key.id());
+    access.changes().tell(Changed::KeyAccess(ada.key.id().0));
     assert_eq!(both().await, (None, None));
-    access.forget_workspace("other");
+    access.changes().tell(Changed::WorkspaceAccess("other".into()));
     assert_eq!(both().await, (None, None));
     v1.finish();
 }
@@ -189,7 +190,7 @@ async fn a_card_on_its_way_when_something_changed_is_not_used_afterwards() {
         async move { project(&access, &caller("ada", 1)).await }
     });
     v1.until_called(1).await;
-    access.forget_project(project_id());
+    access.changes().tell(Changed::ProjectAccess(project_id()));
     let late = tokio::spawn({
         let access = access.clone();
         async move { project(&access, &caller("ada", 1)).await }

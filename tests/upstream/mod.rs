@@ -13,8 +13,9 @@ mod paging;
 mod places;
 
 use crate::support::scripted::ScriptedV1;
-use causeway::access::{Access, AccessSettings, Caller, Clock, PrincipalKind, User};
+use causeway::access::{Access, AccessSettings, Caller, PrincipalKind, User};
 use causeway::context::Context;
+use causeway::fresh::{Changes, Clock};
 use causeway::v1::{Client, ClientSettings, ConcurrencySettings, V1Key};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -50,7 +51,7 @@ fn access_to(v1: &ScriptedV1) -> (Access, Clock) {
         outage_grace: Duration::ZERO,
         capacity: 1000,
     };
-    (Access::with_clock(client_of(v1.base_url()), settings, clock.clone()), clock)
+    (Access::new(client_of(v1.base_url()), settings, &Changes::new(clock.clone())), clock)
 }
 
 /// A seeded person: `number` is the last digit of the id.

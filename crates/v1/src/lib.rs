@@ -2,4 +2,4 @@
 
 pub mod v1;
 
-use causeway_core::{context, load, pruned, refusal};
+use causeway_core::{context, load, refusal};

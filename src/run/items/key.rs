@@ -6,9 +6,10 @@
 //! which items have it.
 
 use crate::context::Note;
+use crate::fresh::Changed;
 use crate::plan::PathTemplate;
 use crate::refusal::Refusal;
-use crate::run::answers::{Matter, Shown};
+use crate::run::answers::Shown;
 use crate::run::in_project::InProject;
 use crate::run::job::Job;
 use crate::run::v1_faults::bad_data;
@@ -58,9 +59,10 @@ impl Job {
     }
 
     /// What the answer to a look-up shows; none when it is not the item that `key` names.
-    fn about_key(&self, key: &HumanKey, answer: &V1Response) -> Option<Vec<Matter>> {
+    fn about_key(&self, key: &HumanKey, answer: &V1Response) -> Option<Vec<Changed>> {
         let (item, project) = self.owned_item(&answer.body).ok().filter(|(item, _)| is_named(item, key))?;
-        Some(vec![Matter::Workspace(self.slug().into()), Matter::Project(project), Matter::Record(item.id)])
+        let workspace = Changed::Workspace(self.slug().into());
+        Some(vec![workspace, Changed::Project(project), Changed::Written(project), Changed::Record(item.id)])
     }
 
     /// The call that looks `key` up in the workspace of this call.

@@ -102,9 +102,9 @@ impl InProject<'_> {
             return index.get(id);
         }
         let kept = self.is_short().then(|| indexes.kept_within(&scope, self.runner.settings.stretch));
-        let (index, read_at) = kept.flatten()?;
-        let item = index.get(id)?;
-        self.uses(read_at, Instant::now(), indexes.freshness());
+        let kept = kept.flatten()?;
+        let item = kept.value.get(id)?;
+        self.uses(kept.began.at, Instant::now(), indexes.freshness());
         Some(item)
     }
 

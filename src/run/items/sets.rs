@@ -7,14 +7,12 @@
 use crate::plan::{Known, Resource, Rows};
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
-use crate::run::shelf::Loaded;
 use crate::run::v1_faults::bad_data;
 use crate::translate::incoming;
 use bytes::Bytes;
 use serde::Deserialize;
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Instant;
 use uuid::Uuid;
 
 /// What groups work items.
@@ -58,7 +56,7 @@ impl InProject<'_> {
         let Some(kind) = SetKind::of(resource) else { return Ok(()) };
         let place = self.place_at(self.members_path(kind, id)?)?;
         let mut write = self.runner.sets.begin_write(&place, self.audience()?, Arc::default()).await;
-        write.found(&Loaded { thing: Arc::default(), read_at: Instant::now() });
+        write.known(HashSet::new());
         write.finish(HashSet::clone);
         Ok(())
     }
@@ -94,7 +92,7 @@ impl InProject<'_> {
             ids_of(&pages)
         };
         let loaded = self.load_from(&self.runner.sets, &place, read).await;
-        loaded.map(|loaded| loaded.thing).map_err(|refusal| self.after_refused_read(refusal))
+        loaded.map(|loaded| loaded.value).map_err(|refusal| self.after_refused_read(refusal))
     }
 }
 

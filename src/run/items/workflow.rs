@@ -63,7 +63,7 @@ fn rules<'j>(job: &'j InProject<'_>) -> Result<Option<&'j ProjectWorkflow>, Refu
 
 async fn states_of(job: &InProject<'_>) -> Result<Arc<Collection>, Refusal> {
     let states = job.resource_named(Known::States)?;
-    Ok(job.load(states).await?.thing)
+    Ok(job.load(states).await?.value)
 }
 
 /// The state v1 takes when none is sent: the first default in its order, else the first (trap 23,

@@ -40,7 +40,7 @@ pub(super) async fn retrieve(call: &OwnCall<'_>, job: &InProject<'_>) -> Result<
 
 /// These members of a project's records, in the order of `place`.
 async fn shown(job: &Job, resource: Known, place: &str, names: &[&str]) -> Result<Vec<Value>, Refusal> {
-    let kept = job.load(job.resource_named(resource)?).await?.thing;
+    let kept = job.load(job.resource_named(resource)?).await?.value;
     let mut records: Vec<Map<String, Value>> = kept.rows().iter().map(|held| held.v2_members()).collect();
     let at = |record: &Map<String, Value>| record.get(place).and_then(Value::as_f64).unwrap_or_default();
     records.sort_by(|a, b| at(a).total_cmp(&at(b)));

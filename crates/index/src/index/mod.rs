@@ -5,7 +5,7 @@
 //! (`rows`) and on disk (`snapshot`), and list calls are answered from them (`select`). Whoever asks has
 //! proven before that v1 shows them these rows; the [`Scope`] says which audience they belong to.
 //!
-//! May use: `context`, `refusal`, `coalesce`, `v1`, `plan` (columns), `v2` (list calls), `translate::work_items`.
+//! May use: `context`, `fresh`, `refusal`, `v1`, `plan` (columns), `v2` (list calls), `translate::work_items`.
 
 mod build;
 mod entry;

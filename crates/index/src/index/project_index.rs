@@ -2,6 +2,7 @@
 
 use super::build;
 use super::lookups::Lookups;
+use super::own::Own;
 use super::refresh::Verified;
 use super::row;
 use super::select::{self, Selection};
@@ -11,6 +12,7 @@ use crate::translate::work_items::Item;
 use crate::v2::query::ListCall;
 use crate::v2::record::Cell;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// The work items of one project as v1 showed them at one time. Never changes; newer ones replace it.
@@ -25,6 +27,16 @@ impl Index {
     pub(super) fn new(verified: Verified) -> Self {
         let bytes = verified.rows.bytes();
         Self { verified, bytes, scan: false }
+    }
+
+    /// Puts another in its place that shows an own write; tells whether that makes a difference.
+    pub(super) fn amend(this: &mut Arc<Self>, own: &Own) -> bool {
+        let mut verified = this.verified.clone();
+        let differs = own.clone().apply(&mut verified.rows);
+        if differs {
+            *this = Arc::new(Self { scan: this.scan, ..Self::new(verified) });
+        }
+        differs
     }
 
     pub(super) fn into_scan(self) -> Self {

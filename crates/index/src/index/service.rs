@@ -1,20 +1,19 @@
 //! All indices: who asks, who waits, what is kept.
 //!
-//! A request gets an index that was read from v1 at most the freshness window ago and after anything touched
-//! the project. Concurrent requests share one read, which is a task of its own and goes on when all who wait
-//! have left. Own writes are taken in at once, also while a read is under way.
+//! A request gets an index that was read from v1 at most the freshness window ago and after anything changed in
+//! the project, by the rules of `fresh`. Own writes are carried into it at once, also while a read is under way.
 //!
-//! May use: `v2`, `coalesce`, `context`, `refusal`, `v1`, `translate` (the typed item), this folder.
+//! May use: `v2`, `context`, `fresh`, `refusal`, `v1`, `translate` (the typed item), this folder.
 
 use super::build::{SIZES, build};
-use super::entry::{Entry, Found, Stamp};
+use super::entry::Entry;
 use super::own::Own;
 use super::project_index::Index;
 use super::refresh::{Refresh, Refreshed, Verified};
 use super::snapshot::Snapshot;
 use super::source::V1Source;
-use crate::coalesce::Coalesce;
 use crate::context::{Context, Priority};
+use crate::fresh::{Changed, Changes, Fresh, Kept, Landed, Lost, Moment, Reading};
 use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
 use crate::v1::{Client, KeyId, V1Key};
@@ -23,15 +22,13 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use uuid::Uuid;
 
 /// Time kept back of a deadline, to answer in.
 const RESERVE: Duration = Duration::from_millis(500);
-/// Reads a request waits for: one that began too early, the next one, and another for the refusal of a
-/// stranger's key.
-const READS: usize = 4;
+/// How often a request asks, because the read it waited for was refused for the sake of a stranger's key.
+const TIMES: usize = 3;
 /// Time from a change to the writing of the file.
 const DEBOUNCE: Duration = Duration::from_secs(30);
 /// How far v1's clock may be behind ours for a change during a build to be noticed.
@@ -65,6 +62,14 @@ pub struct Scope {
     pub members: bool,
 }
 
+impl Scope {
+    /// What may have changed when this list may have.
+    fn voids(&self) -> [Changed; 3] {
+        let workspace = Changed::Workspace((&*self.workspace).into());
+        [workspace, Changed::Project(self.project), Changed::WorkItems(self.project)]
+    }
+}
+
 /// The indices of all projects in use; cheap to clone, all clones are the same.
 #[derive(Clone)]
 pub struct Indexes {
@@ -75,23 +80,44 @@ struct Inner {
     client: Client,
     settings: IndexSettings,
     entries: Mutex<HashMap<Scope, Arc<Entry>>>,
-    reads: Coalesce<Scope, Outcome>,
-    ticks: AtomicU64,
+    indexes: Fresh<Scope, Arc<Index>, Trouble>,
+    changes: Changes,
 }
 
-/// What a read came to, and with whose key; a refusal may be about that key alone.
+/// Why a read has brought nothing, and with whose key; a refusal may be about that key alone.
 #[derive(Clone)]
-struct Outcome {
-    found: Result<Found, Refusal>,
-    key: KeyId,
+struct Trouble {
+    refusal: Refusal,
+    key: Option<KeyId>,
+}
+
+impl From<Lost> for Trouble {
+    fn from(lost: Lost) -> Self {
+        Self { refusal: lost.into(), key: None }
+    }
+}
+
+impl Trouble {
+    /// Whether the key used may be what is wrong, and another may fare better.
+    fn concerns_another_key(&self, own: KeyId) -> bool {
+        let of_a_key = matches!(
+            self.refusal,
+            Refusal::Unauthorized { .. }
+                | Refusal::Forbidden { .. }
+                | Refusal::NotFound { .. }
+                | Refusal::RateLimited { .. }
+        );
+        of_a_key && self.key.is_some_and(|key| key != own)
+    }
 }
 
 impl Indexes {
-    /// No index yet.
-    pub fn new(client: Client, settings: IndexSettings) -> Self {
-        let ticks = AtomicU64::new(1);
-        let inner = Inner { client, settings, entries: Mutex::default(), reads: Coalesce::default(), ticks };
-        Self { inner: Arc::new(inner) }
+    /// No index yet; what is read is void after `changes`.
+    pub fn new(client: Client, settings: IndexSettings, changes: &Changes) -> Self {
+        let weigh = |_: &Scope, index: &Arc<Index>| if index.is_scan() { u64::MAX } else { index.bytes() as u64 };
+        let indexes = Fresh::new(changes, settings.max_bytes as u64).weighing(weigh);
+        let changes = changes.clone();
+        Self { inner: Arc::new(Inner { client, settings, entries: Mutex::default(), indexes, changes }) }
     }
 
     /// The index of `scope`, at most the freshness window old: a warm one, or one built or refreshed now,
@@ -120,21 +146,16 @@ impl Indexes {
     ) -> Result<Arc<Index>, Refusal> {
         let entry = self.inner.entry(scope);
         entry.asked();
-        let need = entry.need(age);
         let mut last = None;
-        for _ in 0..READS {
-            if let Some(index) = entry.meeting(&need, self.inner.tick()) {
-                return Ok(index);
-            }
+        for _ in 0..TIMES {
+            let need = self.inner.need(scope, age);
             let wait = ctx.remaining().saturating_sub(RESERVE);
-            let read = self.inner.reads.run(scope.clone(), || self.read(scope, &entry, key, ctx));
-            let Ok(outcome) = tokio::time::timeout(wait, read).await else { return Err(entry.progress.refusal()) };
-            let outcome = outcome?;
-            match outcome.found {
-                Ok(found) if need.is_met(found.stamp) => return Ok(found.index),
-                Ok(_) => {}
-                Err(refusal) if outcome.key != key.id() && concerns_a_key(&refusal) => last = Some(refusal),
-                Err(refusal) => return Err(refusal),
+            let read = |reading| Arc::clone(&self.inner).read(reading, scope, &entry, key, ctx);
+            match tokio::time::timeout(wait, self.inner.indexes.get(scope, need, read)).await {
+                Ok(Ok(kept)) => return Ok(kept.value),
+                Ok(Err(trouble)) if trouble.concerns_another_key(key.id()) => last = Some(trouble.refusal),
+                Ok(Err(trouble)) => return Err(trouble.refusal),
+                Err(_) => break,
             }
         }
         Err(last.unwrap_or_else(|| entry.progress.refusal()))
@@ -143,7 +164,8 @@ impl Indexes {
     /// Scopes whose index requests asked for within `within`.
     pub fn in_use(&self, within: Duration) -> Vec<Scope> {
         let known = self.inner.entries_where(|_| true).into_iter();
-        known.filter(|(_, entry)| entry.is_in_use(within)).map(|(scope, _)| scope).collect()
+        let known = known.filter(|(scope, entry)| self.inner.any(scope).is_some() && entry.is_in_use(within));
+        known.map(|(scope, _)| scope).collect()
     }
 
     /// Brings an index up to date before requests have to wait for it: once it is older than half the
@@ -153,12 +175,10 @@ impl Indexes {
     /// What v1 refuses.
     pub async fn renew(&self, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<(), Refusal> {
         let entry = self.inner.entry(scope);
-        let need = entry.need(self.inner.settings.freshness / 2);
-        if entry.meeting(&need, self.inner.tick()).is_some() {
-            return Ok(());
-        }
-        let outcome = self.inner.reads.run(scope.clone(), || self.read(scope, &entry, key, ctx)).await?;
-        outcome.found.map(|_| ())
+        let need = self.inner.need(scope, self.inner.settings.freshness / 2);
+        let read = |reading| Arc::clone(&self.inner).read(reading, scope, &entry, key, ctx);
+        let renewed = self.inner.indexes.get(scope, need, read).await;
+        renewed.map(|_| ()).map_err(|trouble| trouble.refusal)
     }
 
     /// The freshness window.
@@ -166,49 +186,27 @@ impl Indexes {
         self.inner.settings.freshness
     }
 
-    fn read(
-        &self,
-        scope: &Scope,
-        entry: &Arc<Entry>,
-        key: &V1Key,
-        ctx: &Context,
-    ) -> impl Future<Output = Result<Outcome, Refusal>> + Send + 'static {
-        let (inner, entry, scope, key) = (Arc::clone(&self.inner), Arc::clone(entry), scope.clone(), key.clone());
-        let ctx = ctx.for_shared_work(inner.settings.shared_work);
-        async move {
-            let id = key.id();
-            let found = inner.carry_out(&scope, &entry, key, ctx).await;
-            Ok(Outcome { found, key: id })
-        }
-    }
-
     /// A warm index young enough to vouch, without asking v1.
     pub fn peek(&self, scope: &Scope) -> Option<Arc<Index>> {
-        let entry = self.inner.known(scope)?;
-        let need = entry.need(self.inner.settings.freshness);
-        entry.meeting(&need, self.inner.tick())
+        let need = self.inner.need(scope, self.inner.settings.freshness);
+        self.inner.indexes.kept(scope, &need).map(|kept| kept.value)
     }
 
-    /// The index as it is when it is younger than `age` and nothing touched the project since, and when it was
-    /// read. Counts as asked for.
-    pub fn kept_within(&self, scope: &Scope, age: Duration) -> Option<(Arc<Index>, Instant)> {
-        let entry = self.inner.known(scope)?;
-        entry.asked();
-        entry.aged(&entry.need(age))
+    /// The index as it is when it is younger than `age` and nothing changed in the project since. Counts as asked for.
+    pub fn kept_within(&self, scope: &Scope, age: Duration) -> Option<Kept<Arc<Index>>> {
+        self.inner.known(scope)?.asked();
+        self.inner.indexes.kept(scope, &self.inner.need(scope, age))
     }
 
     /// Whether an index exists, of any age, so that lists should prefer it to direct pages.
     pub fn is_built(&self, scope: &Scope) -> bool {
-        match self.inner.known(scope) {
-            Some(entry) => entry.is_built(),
-            None => self.inner.snapshot(scope).is_some_and(|snapshot| snapshot.exists()),
-        }
+        self.inner.any(scope).is_some() || self.inner.snapshot(scope).is_some_and(|snapshot| snapshot.exists())
     }
 
     /// Whether the kept index of a project shows an item, without asking v1; none when no index is kept.
     pub fn shows(&self, project: Uuid, id: Uuid) -> Option<bool> {
         let entries = self.inner.entries_where(|scope| scope.project == project && scope.members);
-        entries.iter().find_map(|(_, entry)| entry.any_age()).map(|index| index.get(id).is_some())
+        entries.iter().find_map(|(scope, _)| self.inner.any(scope)).map(|index| index.get(id).is_some())
     }
 
     /// Time from one comparison of all ids to the next.
@@ -218,72 +216,52 @@ impl Indexes {
 
     /// An own write has left this item: the next request sees it, whatever read is under way.
     pub fn changed(&self, project: Uuid, item: &Item) {
-        self.own(project, &Own::of(item));
+        self.own(project, Own::of(item));
     }
 
     /// An own write has taken this item out of the lists.
     pub fn gone(&self, project: Uuid, id: Uuid) {
-        self.own(project, &Own::Gone(id));
+        self.own(project, Own::Gone(id));
     }
 
-    fn own(&self, project: Uuid, own: &Own) {
-        for (_, entry) in self.inner.entries_where(|scope| scope.project == project) {
-            if entry.own(own) {
-                self.inner.save_soon(&entry);
+    fn own(&self, project: Uuid, own: Own) {
+        for (scope, entry) in self.inner.entries_where(|scope| scope.project == project) {
+            entry.own(&own);
+            let own = own.clone();
+            let carried = self.inner.indexes.amend(&scope, move |index| Index::amend(index, &own));
+            if carried {
+                entry.outdates_file();
+                self.inner.save_in(DEBOUNCE, &scope, &entry);
             }
         }
     }
 
-    /// Something of this project may have changed on v1: the next [`Indexes::fresh`] asks it.
-    pub fn touched(&self, project: Uuid) {
-        self.touch(|scope| scope.project == project);
-    }
-
-    /// Something of this workspace may have changed on v1.
-    pub fn touched_workspace(&self, workspace: &str) {
-        self.touch(|scope| &*scope.workspace == workspace);
-    }
-
-    fn touch(&self, wanted: impl Fn(&Scope) -> bool) {
-        let tick = self.inner.tick();
-        self.inner.entries_where(wanted).iter().for_each(|(_, entry)| entry.touch(tick));
-    }
-
     /// Writes what is not yet on disk.
     pub async fn close(&self) {
-        for (_, entry) in self.inner.entries_where(|_| true) {
-            let _ = tokio::task::spawn_blocking(move || entry.save()).await;
+        for (scope, entry) in self.inner.entries_where(|_| true) {
+            let inner = Arc::clone(&self.inner);
+            let _ = tokio::task::spawn_blocking(move || entry.save(|| inner.any(&scope))).await;
         }
     }
 }
 
-/// Whether a refusal may be about the key used, so that another key may fare better.
-fn concerns_a_key(refusal: &Refusal) -> bool {
-    matches!(
-        refusal,
-        Refusal::Unauthorized { .. }
-            | Refusal::Forbidden { .. }
-            | Refusal::NotFound { .. }
-            | Refusal::RateLimited { .. }
-    )
-}
-
 /// Ends the noting of own writes, however the read ends.
-struct Reading<'e>(&'e Entry);
+struct Noting<'e>(&'e Entry);
 
-impl Drop for Reading<'_> {
+impl Drop for Noting<'_> {
     fn drop(&mut self) {
-        self.0.abandon();
+        self.0.read_ended();
     }
 }
 
 impl Inner {
-    fn tick(&self) -> u64 {
-        self.ticks.fetch_add(1, Ordering::SeqCst)
+    fn need(&self, scope: &Scope, age: Duration) -> crate::fresh::Need {
+        self.changes.need(&scope.voids(), age)
     }
 
-    fn stamp(&self) -> Stamp {
-        Stamp { at: Instant::now(), tick: self.tick() }
+    /// The index as it is.
+    fn any(&self, scope: &Scope) -> Option<Arc<Index>> {
+        self.indexes.any(scope).map(|kept| kept.value)
     }
 
     fn entry(&self, scope: &Scope) -> Arc<Entry> {
@@ -310,24 +288,50 @@ impl Inner {
         Some(Snapshot::of(directory, identity))
     }
 
-    /// One read: a build, or a refresh of what is there or on disk.
+    /// One read, as work of its own.
+    fn read(
+        self: Arc<Self>,
+        reading: Reading<Scope, Arc<Index>, Trouble>,
+        scope: &Scope,
+        entry: &Arc<Entry>,
+        key: &V1Key,
+        ctx: &Context,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        let (entry, scope, key) = (Arc::clone(entry), scope.clone(), key.clone());
+        let ctx = ctx.for_shared_work(self.settings.shared_work);
+        async move {
+            let id = key.id();
+            match self.carry_out(&scope, &entry, key, ctx).await {
+                Ok((index, mark)) => {
+                    // Before those who wait hear of it, so that who closes the gateway then finds a file to write.
+                    let differs = |before: Arc<Index>| before.verified.differs(&index.verified);
+                    if !index.is_scan() && self.any(&scope).is_none_or(differs) {
+                        entry.outdates_file();
+                    }
+                    self.landed(&scope, &entry, reading.land(Arc::new(index), mark));
+                }
+                Err(refusal) => reading.fail(Trouble { refusal, key: Some(id) }),
+            }
+        }
+    }
+
+    /// A build, or a refresh of what is there or on disk.
     async fn carry_out(
-        self: &Arc<Self>,
+        &self,
         scope: &Scope,
         entry: &Arc<Entry>,
         key: V1Key,
         ctx: Context,
-    ) -> Result<Found, Refusal> {
-        let _reading = Reading(entry);
-        let (base, swept) = entry.begin();
+    ) -> Result<(Index, Moment), Refusal> {
+        let _noting = Noting(entry);
+        let swept = entry.read_begins();
         entry.progress.begin();
         let allowed = self.settings.shared_work;
         let source = V1Source { client: self.client.clone(), key, path: Arc::clone(&scope.path), ctx, allowed };
-        let base = match base {
+        let base = match self.any(scope) {
             Some(index) => Some((index.verified.clone(), swept)),
             None => load(entry).await.map(|verified| (verified, Some(Instant::now()))),
         };
-        let is_new = base.is_none();
         let refreshed = match base {
             Some((verified, swept)) => self.refresh(&source, entry, verified, swept).await?,
             None => {
@@ -337,18 +341,37 @@ impl Inner {
             }
         };
         let Refreshed { verified, mark, swept } = refreshed;
-        let found = entry.publish(verified, mark, swept, self.settings.max_bytes);
-        self.make_room(scope);
-        if is_new {
-            self.save_now(entry);
-        } else {
-            self.save_soon(entry);
+        if swept {
+            entry.was_swept(mark.at);
         }
-        Ok(found)
+        let index = Index::new(verified);
+        let fits = index.bytes() <= self.settings.max_bytes;
+        Ok((if fits { index } else { index.into_scan() }, mark))
     }
 
-    async fn build(&self, source: &V1Source, entry: &Entry) -> Result<Refreshed<Stamp>, Refusal> {
-        let (begun, wall) = (self.stamp(), SystemTime::now());
+    /// Sees to the files of a new index and of those that had to make room for it.
+    fn landed(self: Arc<Self>, scope: &Scope, entry: &Arc<Entry>, landed: Landed<Scope, Arc<Index>>) {
+        for (scope, index) in landed.evicted {
+            if let Some(entry) = self.known(&scope).filter(|entry| entry.takes_over_saving()) {
+                let inner = Arc::clone(&self);
+                drop(tokio::task::spawn_blocking(move || {
+                    entry.save_evicted(&index, || inner.any(&scope).is_some())
+                }));
+            }
+        }
+        if landed.now.value.is_scan() {
+            return;
+        }
+        let differs = |before: &Kept<Arc<Index>>| before.value.verified.differs(&landed.now.value.verified);
+        if landed.before.as_ref().is_none_or(differs) {
+            entry.outdates_file();
+        }
+        // What took long to build is written at once.
+        self.save_in(if landed.before.is_none() { Duration::ZERO } else { DEBOUNCE }, scope, entry);
+    }
+
+    async fn build(&self, source: &V1Source, entry: &Entry) -> Result<Refreshed<Moment>, Refusal> {
+        let (begun, wall) = (self.changes.now(), SystemTime::now());
         let built = build(source, SIZES, &entry.progress).await?;
         let verified = Verified::new(built.rows, built.watermark);
         if built.whole && !built.paged {
@@ -363,7 +386,7 @@ impl Inner {
             quiet_since: wall.checked_sub(SKEW).map(micros),
             clock: &Instant::now,
         };
-        let refreshed = refresh.run(verified, || self.stamp(), || entry.gone()).await?;
+        let refreshed = refresh.run(verified, || self.changes.now(), || entry.gone()).await?;
         Ok(Refreshed { swept: true, ..refreshed })
     }
 
@@ -373,7 +396,7 @@ impl Inner {
         entry: &Entry,
         base: Verified,
         swept: Option<Instant>,
-    ) -> Result<Refreshed<Stamp>, Refusal> {
+    ) -> Result<Refreshed<Moment>, Refusal> {
         let sweep = swept.is_none_or(|at| at.elapsed() >= self.settings.sweep);
         let progress = &entry.progress;
         let refresh = Refresh {
@@ -385,43 +408,20 @@ impl Inner {
             quiet_since: None,
             clock: &Instant::now,
         };
-        refresh.run(base, || self.stamp(), || entry.gone()).await
+        refresh.run(base, || self.changes.now(), || entry.gone()).await
     }
 
-    /// Drops the indices used longest ago until the rest fits; the one of `scope` stays.
-    fn make_room(&self, scope: &Scope) {
-        let mut others = self.entries_where(|other| other != scope);
-        let own = self.known(scope).map_or(0, |entry| entry.weight().0);
-        let mut total = own + others.iter().map(|(_, entry)| entry.weight().0).sum::<usize>();
-        others.sort_by_key(|(_, entry)| entry.weight().1);
-        for (_, entry) in others {
-            if total <= self.settings.max_bytes {
-                return;
-            }
-            total -= entry.weight().0;
-            if let Some(index) = entry.evict() {
-                drop(tokio::task::spawn_blocking(move || entry.save_evicted(&index)));
-            }
-        }
-    }
-
-    fn save_now(&self, entry: &Arc<Entry>) {
-        if entry.has_file() {
-            let entry = Arc::clone(entry);
-            drop(tokio::task::spawn_blocking(move || entry.save()));
-        }
-    }
-
-    fn save_soon(&self, entry: &Arc<Entry>) {
+    /// Sees to it that the file is written after some time.
+    fn save_in(self: &Arc<Self>, time: Duration, scope: &Scope, entry: &Arc<Entry>) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         if !entry.has_file() || !entry.schedule() {
             return;
         }
-        let entry = Arc::clone(entry);
+        let (inner, entry, scope) = (Arc::clone(self), Arc::clone(entry), scope.clone());
         drop(runtime.spawn(async move {
-            tokio::time::sleep(DEBOUNCE).await;
+            tokio::time::sleep(time).await;
             entry.unschedule();
-            let _ = tokio::task::spawn_blocking(move || entry.save()).await;
+            let _ = tokio::task::spawn_blocking(move || entry.save(|| inner.any(&scope))).await;
         }));
     }
 }

@@ -57,10 +57,11 @@ impl Store {
         .execute(&mut *writing)
         .await?;
         writing.commit().await?;
-        self.items.carry(project, version, |items| {
+        let is_archived = archived.is_some();
+        self.carry(project, version, move |items| {
             items.wrote(item, &OwnWrite::default());
             let set = Arc::make_mut(&mut items.archived);
-            if archived.is_some() {
+            if is_archived {
                 set.insert(item)
             } else {
                 set.remove(&item)

@@ -19,7 +19,7 @@ impl Store {
         if self.engine.kind() == Kind::Sqlite {
             return Ok(0);
         }
-        self.epochs.ask(project, || self.stored_epoch(project)).await
+        self.ask(&self.epochs, project, move |store| async move { store.stored_epoch(project).await }).await
     }
 
     async fn stored_epoch(&self, project: Uuid) -> Result<i64, StoreError> {

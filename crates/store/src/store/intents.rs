@@ -51,9 +51,8 @@ impl Store {
         .execute(&mut *writing)
         .await?;
         writing.commit().await?;
-        self.items.carry(intent.project, version, |items| {
-            Arc::make_mut(&mut items.open).push(intent.clone());
-        });
+        let open = intent.clone();
+        self.carry(intent.project, version, move |items| Arc::make_mut(&mut items.open).push(open.clone()));
         Ok(Some(running))
     }
 
@@ -114,8 +113,9 @@ impl Store {
             Settled::Dropped => {}
         }
         writing.commit().await?;
-        self.items.carry(intent.project, version, |items| {
-            Arc::make_mut(&mut items.open).retain(|open| open.id != intent.id);
+        let id = intent.id;
+        self.carry(intent.project, version, move |items| {
+            Arc::make_mut(&mut items.open).retain(|open| open.id != id);
             match settled {
                 Settled::Done(item) => items.wrote(item, &own),
                 Settled::Purged(item) => items.purged(item),
@@ -141,8 +141,9 @@ impl Store {
             .execute(&mut *writing)
             .await?;
         writing.commit().await?;
-        self.items.carry(intent.project, version, |items| {
-            let open = Arc::make_mut(&mut items.open).iter_mut().find(|open| open.id == intent.id);
+        let id = intent.id;
+        self.carry(intent.project, version, move |items| {
+            let open = Arc::make_mut(&mut items.open).iter_mut().find(|open| open.id == id);
             if let Some(open) = open {
                 open.state = state;
             }

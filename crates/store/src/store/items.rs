@@ -17,7 +17,6 @@ use crate::v2::time::Micros;
 use sqlx::{AnyConnection, Row};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Instant;
 use uuid::Uuid;
 
 impl Store {
@@ -42,33 +41,40 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     pub async fn project_items(&self, project: Uuid) -> Result<ProjectItems, StoreError> {
-        let (came, look) = (Instant::now(), self.items.look(project));
-        let mut last = look.lock().await;
-        if let Some((_, version)) = last.filter(|(began, _)| *began > came)
-            && let Some(kept) = self.items.at(project, version)
-        {
-            return Ok(kept);
-        }
-        let began = Instant::now();
-        let items = self.look_at_items(project).await?;
-        *last = Some((began, items.version));
-        Ok(items)
+        self.ask(&self.items, project, move |store| async move { store.look_at_items(project).await }).await
     }
 
-    async fn look_at_items(&self, project: Uuid) -> Result<ProjectItems, StoreError> {
+    async fn look_at_items(self, project: Uuid) -> Result<ProjectItems, StoreError> {
         let row = sqlx::query("SELECT items FROM project WHERE id = $1")
             .bind(project.to_string())
             .fetch_optional(self.engine.pool())
             .await?;
-        let Some(version) = row.map(|row| row.try_get::<i64, _>(0)).transpose()? else {
+        let version = row.map(|row| row.try_get::<i64, _>(0)).transpose()?.unwrap_or_default();
+        if version == 0 {
+            // Nothing was ever recorded.
             return Ok(ProjectItems::default());
-        };
-        if let Some(kept) = self.items.at(project, version) {
-            return Ok(kept);
         }
-        let loaded = self.load_items(project).await?;
-        self.items.put(project, loaded.clone());
-        Ok(loaded)
+        match self.items.any(&project).filter(|kept| kept.value.version == version) {
+            Some(kept) => Ok(kept.value),
+            None => self.load_items(project).await,
+        }
+    }
+
+    /// Carries an own write into what is kept, when it is the very next one; else the next read loads anew.
+    pub(super) fn carry(
+        &self,
+        project: Uuid,
+        version: i64,
+        change: impl Fn(&mut ProjectItems) + Send + Sync + 'static,
+    ) {
+        self.items.amend(&project, move |items| {
+            let is_next = items.version + 1 == version;
+            if is_next {
+                change(items);
+                items.version = version;
+            }
+            is_next
+        });
     }
 
     async fn load_items(&self, project: Uuid) -> Result<ProjectItems, StoreError> {
@@ -147,7 +153,8 @@ impl Store {
         let version = bump(&mut writing, project).await?;
         apply(&mut writing, &catalogue, project, item, own).await?;
         writing.commit().await?;
-        self.items.carry(project, version, |items| items.wrote(item, own));
+        let own = own.clone();
+        self.carry(project, version, move |items| items.wrote(item, &own));
         Ok(true)
     }
 
@@ -160,7 +167,7 @@ impl Store {
         let version = bump(&mut writing, project).await?;
         purge(&mut writing, item).await?;
         writing.commit().await?;
-        self.items.carry(project, version, |items| items.purged(item));
+        self.carry(project, version, move |items| items.purged(item));
         Ok(())
     }
 

@@ -1,17 +1,19 @@
 //! What is recorded about the work items of projects, in memory, beside the counter of each project.
 //!
-//! May use: this folder.
+//! May use: `fresh`, this folder.
 
+use super::asked::Answers;
 use super::intent::Intent;
 use super::recorded::{OwnWrite, TypeChange};
-use parking_lot::{Mutex, MutexGuard};
+use crate::fresh::{Changes, Fresh};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Instant;
 use uuid::Uuid;
 
 /// Projects kept in memory.
-const PROJECTS: usize = 1024;
+const PROJECTS: u64 = 1024;
+/// How many projects without anything recorded weigh as much as one with it.
+const FULL: u64 = 16;
 
 /// What is recorded about the work items of a project, as of one moment. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -29,60 +31,10 @@ pub struct ProjectItems {
     pub open: Arc<Vec<Intent>>,
 }
 
-/// What is kept in memory, by project.
-#[derive(Debug, Default)]
-pub(super) struct ItemsKept {
-    projects: Mutex<HashMap<Uuid, ProjectItems>>,
-    looks: Mutex<HashMap<Uuid, Look>>,
-}
-
-/// When the last look at a project in the database began, and the counter it found. A crowd that asks at once shares the first
-/// look that begins after it came, instead of each waiting for a connection.
-type Look = Arc<tokio::sync::Mutex<Option<(Instant, i64)>>>;
-
-impl ItemsKept {
-    fn all(&self) -> MutexGuard<'_, HashMap<Uuid, ProjectItems>> {
-        self.projects.lock()
-    }
-
-    pub(super) fn look(&self, project: Uuid) -> Look {
-        let mut looks = self.looks.lock();
-        if looks.len() >= PROJECTS && !looks.contains_key(&project) {
-            looks.retain(|_, look| Arc::strong_count(look) > 1);
-        }
-        Arc::clone(looks.entry(project).or_default())
-    }
-
-    pub(super) fn at(&self, project: Uuid, version: i64) -> Option<ProjectItems> {
-        if version == 0 {
-            // Nothing was ever recorded.
-            return Some(ProjectItems::default());
-        }
-        self.all().get(&project).filter(|kept| kept.version == version).cloned()
-    }
-
-    pub(super) fn put(&self, project: Uuid, items: ProjectItems) {
-        let mut all = self.all();
-        if all.get(&project).is_some_and(|kept| kept.version > items.version) {
-            return;
-        }
-        if all.len() >= PROJECTS && !all.contains_key(&project) {
-            all.clear();
-        }
-        all.insert(project, items);
-    }
-
-    /// Carries an own write into what is kept, when it is the very next one; else the next read loads anew.
-    pub(super) fn carry(&self, project: Uuid, version: i64, change: impl FnOnce(&mut ProjectItems)) {
-        let mut all = self.all();
-        match all.get_mut(&project) {
-            Some(kept) if kept.version + 1 == version => {
-                change(kept);
-                kept.version = version;
-            }
-            _ => {}
-        }
-    }
+/// Nothing in memory yet. A project of which nothing is recorded weighs next to nothing.
+pub(super) fn none(changes: &Changes) -> Answers<ProjectItems> {
+    Fresh::new(changes, PROJECTS * FULL)
+        .weighing(|_, items: &ProjectItems| if items.version == 0 { 1 } else { FULL })
 }
 
 impl ProjectItems {

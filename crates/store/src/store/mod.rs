@@ -5,9 +5,10 @@
 //! one v1 deployment and refuses any other. One interface and one SQL text whatever holds the data: a SQLite
 //! file or a PostgreSQL database; `engine` knows what differs.
 //!
-//! May use: `catalogue`, `refusal`, `v1` (the base URL), `v2` (times). May not use: `translate`, `run`, `edge`.
+//! May use: `catalogue`, `fresh`, `refusal`, `v1` (the base URL), `v2` (times). May not use: `translate`, `run`, `edge`.
 
 mod archived;
+mod asked;
 mod audit;
 mod audit_reads;
 mod audit_record;
@@ -19,7 +20,6 @@ mod engine;
 mod epochs;
 mod error;
 mod gone;
-mod grouped;
 mod intent;
 mod intents;
 mod items;

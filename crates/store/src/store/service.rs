@@ -1,20 +1,22 @@
 //! The store itself: its connections and what it keeps in memory.
 //!
-//! The other files of this folder add what can be asked of it. May use: `v1` (the base URL), this folder.
+//! The other files of this folder add what can be asked of it. May use: `fresh`, `v1` (the base URL), this folder.
 
+use super::asked::{Answers, Unanswered};
 use super::definitions::Memory;
 use super::engine::{self, Engine};
 use super::error::StoreError;
-use super::grouped::Grouped;
 use super::intent::Running;
-use super::items_kept::ItemsKept;
+use super::items_kept::ProjectItems;
 use super::overlay::OverlayValue;
 use super::repeated::Repeated;
 use super::turn_places::Turns;
+use crate::fresh::{Changes, Reading, Value};
 use crate::v1::BaseUrl;
 use sqlx::Row;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 use uuid::Uuid;
 
 /// Overlaid fields by the id of the v1 record.
@@ -24,13 +26,15 @@ pub type Overlays = HashMap<Uuid, Vec<OverlayValue>>;
 #[derive(Debug, Clone)]
 pub struct Store {
     pub(super) engine: Engine,
-    pub(super) items: Arc<ItemsKept>,
+    pub(super) changes: Changes,
+    /// What is recorded about work items, by project.
+    pub(super) items: Answers<ProjectItems>,
     pub(super) running: Arc<Running>,
     pub(super) memory: Memory,
     /// Versions of definitions, by workspace.
-    pub(super) versions: Grouped<Option<i64>>,
+    pub(super) versions: Answers<Option<i64>>,
     /// Writes of all processes, by project.
-    pub(super) epochs: Grouped<i64>,
+    pub(super) epochs: Answers<i64>,
     pub(super) turns: Turns,
     pub(super) repeated: Repeated,
 }
@@ -91,6 +95,32 @@ impl Store {
     /// Waits for work under way and closes the connections; the store cannot be used afterwards.
     pub async fn close(&self) {
         self.engine.close().await;
+    }
+}
+
+impl Store {
+    /// What `question` answers when it is sent now, together with all who ask it of `answers` now.
+    ///
+    /// # Errors
+    /// Those of `question`: a failure is nobody else's, so each then asks for itself.
+    pub(super) async fn ask<T, F>(
+        &self,
+        answers: &Answers<T>,
+        key: Uuid,
+        question: impl Fn(Self) -> F,
+    ) -> Result<T, StoreError>
+    where
+        T: Value,
+        F: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        let read = |reading: Reading<Uuid, T, Unanswered>| {
+            let asking = question(self.clone());
+            async move { reading.end(asking.await.map_err(|_| Unanswered)) }
+        };
+        match answers.get(&key, self.changes.need(&[], Duration::ZERO), read).await {
+            Ok(kept) => Ok(kept.value),
+            Err(Unanswered) => question(self.clone()).await,
+        }
     }
 }
 

@@ -1,16 +1,18 @@
 //! What an operator does with a store: open it apart from a gateway, bring its tables up to date, copy it, look
 //! it through, and purge what v1 has not shown for long.
 //!
-//! May use: this folder.
+//! May use: `fresh`, this folder.
 
+use super::asked;
 use super::definitions;
 use super::engine::{Engine, Kind, now};
 use super::error::StoreError;
-use super::grouped::Grouped;
+use super::items_kept;
 use super::repeated::Repeated;
 use super::rows::Cells;
 use super::service::Store;
 use super::turn_places::Turns;
+use crate::fresh::Changes;
 use sqlx::Row;
 use std::path::Path;
 use std::sync::Arc;
@@ -32,14 +34,15 @@ impl Store {
     /// # Errors
     /// [`StoreError`]: unknown kind or no access.
     pub async fn open_for_upkeep(url: &str) -> Result<Self, StoreError> {
-        let engine = Engine::open(url).await?;
+        let (engine, changes) = (Engine::open(url).await?, Changes::default());
         Ok(Self {
             engine,
             memory: definitions::Memory::new(),
-            versions: Grouped::new(),
-            epochs: Grouped::new(),
+            versions: asked::none(&changes),
+            epochs: asked::none(&changes),
             turns: Turns::new(),
-            items: Arc::default(),
+            items: items_kept::none(&changes),
+            changes,
             running: Arc::default(),
             repeated: Repeated::default(),
         })

@@ -1,5 +1,6 @@
 //! Writes that concern v1 and the store: noted first, ended by what v1 answered.
 
+use crate::fresh::Changed;
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::store::{Intent, IntentKind, IntentState, OwnWrite, RunningIntent, Settled};
@@ -99,7 +100,7 @@ impl Begun {
         let noted = if !matches!(refusal, Refusal::OutcomeUnknown { .. }) {
             store.settle_own(running, Settled::Dropped).await
         } else {
-            job.runner.indexes.touched(running.intent.project);
+            job.runner.changes.tell(Changed::WorkItems(running.intent.project));
             let intent = running.intent.clone();
             tracing::warn!(intent = %intent.id, code = refusal.code(), "what v1 did is not known; settled later");
             store.report_intent(&intent, IntentState::Lost).await

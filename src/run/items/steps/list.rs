@@ -135,7 +135,7 @@ async fn groups(job: &InProject<'_>, needed: bool) -> Result<HashMap<Uuid, u8>, 
     if !needed {
         return Ok(HashMap::new());
     }
-    let states = job.load(job.resource_named(Known::States)?).await?.thing;
+    let states = job.load(job.resource_named(Known::States)?).await?.value;
     let group = |v1: &Map<String, Value>| {
         let name = v1.get("group")?.as_str()?;
         GROUPS.iter().position(|known| *known == name).map(|position| position as u8)

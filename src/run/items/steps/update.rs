@@ -7,6 +7,7 @@
 //! undone. Type and values alone need no write to v1;
 //! beside one they are noted before it and stored after it.
 
+use crate::fresh::Changed;
 use crate::plan::{Extra, WriteKind};
 use crate::refusal::Refusal;
 use crate::run::checks;
@@ -150,7 +151,7 @@ async fn put_back(
             Refusal::fields(errors)
         }
         Err(cause) => {
-            job.runner.project_touched(job.card.id);
+            job.runner.changes.tell(Changed::Project(job.card.id));
             let what: Vec<String> =
                 errors.iter().map(|error| format!("{} {}", error.field, error.message)).collect();
             let detail = format!("v1 did not store all of it ({}), and it could not be undone.", what.join("; "));

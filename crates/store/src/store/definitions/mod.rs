@@ -35,8 +35,8 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     pub async fn catalogue(&self, workspace: Uuid) -> Result<Arc<Catalogue>, StoreError> {
-        let asked = self.versions.ask(workspace, || load::version(self.engine.pool(), workspace));
-        let version = asked.await?.unwrap_or_default();
+        let version = move |store: Self| async move { load::version(store.engine.pool(), workspace).await };
+        let version = self.ask(&self.versions, workspace, version).await?.unwrap_or_default();
         if let Some(kept) = self.memory.get(workspace, version) {
             return Ok(kept);
         }

@@ -5,9 +5,10 @@
 //! client spends of the same key is counted as far as it goes through this gateway; the rest is seen in v1's
 //! own figures.
 //!
-//! May use: `context`, `pruned`, the key.
+//! May use: `context`, the key.
 
 mod lane;
+mod pruned;
 mod quota;
 mod spent;
 mod window;
@@ -18,9 +19,9 @@ pub use window::Told;
 
 use super::key::KeyId;
 use crate::context::{Context, Priority};
-use crate::pruned::PrunedMap;
 use lane::{Lane, Permit as LanePermit, Room as LaneRoom};
 use parking_lot::Mutex;
+use pruned::PrunedMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;

@@ -1,6 +1,6 @@
-//! The clock by which the age of cards is judged.
+//! The clock by which the age of what is kept is judged.
 //!
-//! Real time in the program. Tests stop it and push it on by hand, so that none has to wait for a card to
+//! Real time in the program. Tests stop it and push it on by hand, so that none has to wait for something to
 //! expire and none fails on a slow machine. May use: nothing of this crate.
 
 use std::sync::Arc;

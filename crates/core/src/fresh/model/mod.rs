@@ -1,0 +1,71 @@
+//! The rules of `fresh` under permuted schedules: which of the threads and tasks goes on is chosen anew at each step,
+//! at random, by priorities, or, for small worlds, one schedule after the other.
+//!
+//! The files are those of the gateway, compiled a second time with a lock and tasks of the scheduler's in place of the
+//! real ones. What is checked: nobody who asks after a change was told gets a value whose read began before; no value is
+//! older than was allowed; there is one read at a time for each key; whoever waits gets an outcome, whoever else leaves;
+//! what the gateway itself has written is not undone by a read that was under way.
+
+mod scenes;
+mod world;
+
+/// What the gateway's files use in place of `sync.rs`.
+mod sync {
+    use shuttle::future::AbortHandle;
+    use std::cell::RefCell;
+
+    /// The scheduler may let another thread go on wherever this is locked.
+    #[derive(Debug, Default)]
+    pub struct Mutex<T>(shuttle::sync::Mutex<T>);
+
+    impl<T> Mutex<T> {
+        pub fn new(value: T) -> Self {
+            Self(shuttle::sync::Mutex::new(value))
+        }
+
+        pub fn lock(&self) -> shuttle::sync::MutexGuard<'_, T> {
+            self.0.lock().expect("nobody panics while holding it")
+        }
+    }
+
+    thread_local! {
+        // All threads and tasks of a schedule run on one thread of the machine.
+        static TASKS: RefCell<Vec<AbortHandle>> = const { RefCell::new(Vec::new()) };
+    }
+
+    pub fn spawn(work: impl Future<Output = ()> + Send + 'static) {
+        let task = shuttle::future::spawn(work);
+        TASKS.with_borrow_mut(|tasks| tasks.push(task.abort_handle()));
+    }
+
+    /// Drops the last task that was begun, wherever it is.
+    pub fn drop_last_task() {
+        let last = TASKS.with_borrow_mut(Vec::pop);
+        last.iter().for_each(AbortHandle::abort);
+    }
+
+    /// Before a schedule: the tasks of the one before are gone.
+    pub fn forget_tasks() {
+        TASKS.with_borrow_mut(Vec::clear);
+    }
+}
+
+#[path = "../changed.rs"]
+#[allow(dead_code, clippy::duplicate_mod)]
+mod changed;
+#[path = "../changes.rs"]
+#[allow(dead_code, clippy::duplicate_mod)]
+mod changes;
+#[path = "../clock.rs"]
+#[allow(clippy::duplicate_mod)]
+mod clock;
+#[path = "../shared.rs"]
+#[allow(dead_code, clippy::duplicate_mod)]
+mod shared;
+#[path = "../table.rs"]
+#[allow(dead_code, clippy::duplicate_mod)]
+mod table;
+
+/// The name by which the files link to one another.
+#[allow(unused_imports)]
+use shared::Fresh;

@@ -1,0 +1,190 @@
+//! Values by key that are read once for all who ask; the rules are at the top of the folder.
+//!
+//! May use: this folder.
+
+use super::changes::{Changes, Moment, Need};
+use super::sync::{Mutex, spawn};
+use super::table::{Bounds, Kept, Key, Landed, Table, Value};
+use futures_util::FutureExt;
+use futures_util::future::Shared;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// The read ended without telling what it found: it panicked, or the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lost;
+
+type Outcome<V, E> = Result<Kept<V>, E>;
+type Waiting<V, E> = Shared<oneshot::Receiver<Outcome<V, E>>>;
+type Entries<K, V, E> = Table<K, V, Waiting<V, E>>;
+
+/// Values by key, and the reads under way; cheap to clone, all clones are the same.
+pub struct Fresh<K, V, E> {
+    changes: Changes,
+    table: Arc<Mutex<Entries<K, V, E>>>,
+}
+
+impl<K, V, E> Clone for Fresh<K, V, E> {
+    fn clone(&self) -> Self {
+        Self { changes: self.changes.clone(), table: Arc::clone(&self.table) }
+    }
+}
+
+impl<K, V, E> fmt::Debug for Fresh<K, V, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fresh").finish_non_exhaustive()
+    }
+}
+
+/// A read under way. Dropped before it has landed or failed, it is [`Lost`].
+pub struct Reading<K: Key, V: Value, E: Value + From<Lost>> {
+    of: Fresh<K, V, E>,
+    key: K,
+    began: Moment,
+    tell: Option<oneshot::Sender<Outcome<V, E>>>,
+    fault: Option<E>,
+}
+
+enum Asked<K: Key, V: Value, E: Value + From<Lost>> {
+    Kept(Kept<V>),
+    UnderWay(Moment, Waiting<V, E>),
+    Begun(Reading<K, V, E>, Waiting<V, E>),
+}
+
+impl<K: Key, V: Value, E: Value + From<Lost>> Fresh<K, V, E> {
+    /// Keeps `capacity` values at most, in the order of events of `changes`.
+    pub fn new(changes: &Changes, capacity: u64) -> Self {
+        let bounds = Bounds {
+            capacity,
+            weigh: Box::new(|_, _| 1),
+            lasting: Box::new(|_| Duration::MAX),
+            useless: Duration::MAX,
+        };
+        Self { changes: changes.clone(), table: Arc::new(Mutex::new(Table::new(bounds))) }
+    }
+
+    /// The same with a capacity in units of `weigh`; a value heavier than all may be is not kept.
+    #[must_use]
+    pub fn weighing(self, weigh: impl Fn(&K, &V) -> u64 + Send + Sync + 'static) -> Self {
+        self.table.lock().bounds.weigh = Box::new(weigh);
+        self
+    }
+
+    /// The same with values that are good for so long at most, whatever age those who ask allow.
+    #[must_use]
+    pub fn lasting(self, lasting: impl Fn(&V) -> Duration + Send + Sync + 'static) -> Self {
+        self.table.lock().bounds.lasting = Box::new(lasting);
+        self
+    }
+
+    /// The same for values nobody can use once they are so old.
+    #[must_use]
+    pub fn useless_after(self, age: Duration) -> Self {
+        self.table.lock().bounds.useless = age;
+        self
+    }
+
+    /// The value kept, when it is good enough.
+    pub fn kept(&self, key: &K, need: &Need) -> Option<Kept<V>> {
+        self.table.lock().kept(key, need)
+    }
+
+    /// The value kept, whatever its age and whatever has changed since.
+    pub fn any(&self, key: &K) -> Option<Kept<V>> {
+        self.table.lock().any(key)
+    }
+
+    /// Keeps a value that was learned otherwise, from a read that began then. Whatever is kept of a later one stays.
+    pub fn put(&self, key: &K, value: V, began: Moment) {
+        let evicted = self.table.lock().put(key, Kept { value, began });
+        drop(evicted);
+    }
+
+    /// Carries a change into what is kept and into what a read under way will bring; it may be made twice. Tells
+    /// whether it made a difference to what is kept.
+    pub fn amend(&self, key: &K, change: impl Fn(&mut V) -> bool + Send + Sync + 'static) -> bool {
+        self.table.lock().amend(key, Arc::new(change))
+    }
+
+    /// The value under `key`, kept or read with `read`. It may be dropped at any time: the read goes on.
+    ///
+    /// # Errors
+    /// What the read failed with, or [`Lost`].
+    pub async fn get<F>(&self, key: &K, need: Need, read: impl FnOnce(Reading<K, V, E>) -> F) -> Outcome<V, E>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let (reading, waiting) = loop {
+            match self.ask(key, &need) {
+                Asked::Kept(kept) => return Ok(kept),
+                Asked::UnderWay(began, waiting) => match outcome_of(waiting).await {
+                    Ok(kept) if self.table.lock().meets(&need, &kept) => return Ok(kept),
+                    Err(fault) if need.is_met(began) => return Err(fault),
+                    _ => {}
+                },
+                Asked::Begun(reading, waiting) => break (reading, waiting),
+            }
+        };
+        spawn(read(reading));
+        outcome_of(waiting).await
+    }
+
+    fn ask(&self, key: &K, need: &Need) -> Asked<K, V, E> {
+        let mut table = self.table.lock();
+        if let Some(kept) = table.kept(key, need) {
+            return Asked::Kept(kept);
+        }
+        if let Some((began, waiting)) = table.under_way(key) {
+            return Asked::UnderWay(began, waiting);
+        }
+        let (tell, told) = oneshot::channel();
+        let (began, waiting) = (self.changes.now(), told.shared());
+        table.begin(key, began, waiting.clone());
+        Asked::Begun(Reading { of: self.clone(), key: key.clone(), began, tell: Some(tell), fault: None }, waiting)
+    }
+}
+
+async fn outcome_of<V: Value, E: Value + From<Lost>>(waiting: Waiting<V, E>) -> Outcome<V, E> {
+    waiting.await.unwrap_or_else(|_| Err(Lost.into()))
+}
+
+impl<K: Key, V: Value, E: Value + From<Lost>> Reading<K, V, E> {
+    /// When it began.
+    pub fn began(&self) -> Moment {
+        self.began
+    }
+
+    /// Ends the read.
+    pub fn end(self, outcome: Result<V, E>) {
+        let began = self.began;
+        match outcome {
+            Ok(value) => drop(self.land(value, began)),
+            Err(fault) => self.fail(fault),
+        }
+    }
+
+    /// Ends the read with a value that shows everything up to `began`, which is not before the read began.
+    pub fn land(mut self, value: V, began: Moment) -> Landed<K, V> {
+        let landed = self.of.table.lock().land(&self.key, value, began);
+        // Nobody may wait for it any more.
+        self.tell.take().map(|tell| tell.send(Ok(landed.now.clone())));
+        landed
+    }
+
+    /// Ends the read without a value.
+    pub fn fail(mut self, fault: E) {
+        self.fault = Some(fault);
+    }
+}
+
+impl<K: Key, V: Value, E: Value + From<Lost>> Drop for Reading<K, V, E> {
+    fn drop(&mut self) {
+        if let Some(tell) = self.tell.take() {
+            // Over first, so that whoever hears of it does not find it again.
+            self.of.table.lock().over(&self.key);
+            let _ = tell.send(Err(self.fault.take().unwrap_or_else(|| Lost.into())));
+        }
+    }
+}

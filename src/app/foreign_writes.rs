@@ -1,0 +1,131 @@
+//! Writes that pass through to v1: what they may have changed is told here and to other gateway processes.
+//!
+//! May use: `edge`, `fresh`, `run`; it is composition.
+
+use crate::edge::WriteObserver;
+use crate::fresh::{Changed, Changes};
+use crate::run::Runner;
+use futures_util::future::BoxFuture;
+use percent_encoding::percent_decode_str;
+use std::sync::Arc;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// When what a pass-through write may have changed is dropped a second time: v1 cascades deletes and moves
+/// `updated_at` in the background (traps 39, 56).
+const BACKGROUND: Duration = Duration::from_secs(2);
+
+/// Tells of what may have changed by writes that pass through to v1.
+pub(super) struct ForeignWrites {
+    pub runner: Arc<Runner>,
+    pub changes: Changes,
+}
+
+impl ForeignWrites {
+    fn tell(changes: &Changes, path: &str) {
+        for changed in Touched::by(path).iter().flat_map(Touched::changes) {
+            changes.tell(changed);
+        }
+    }
+}
+
+impl WriteObserver for ForeignWrites {
+    fn before_write(&self, path: &str) {
+        Self::tell(&self.changes, path);
+    }
+
+    fn after_write(&self, path: &str) {
+        Self::tell(&self.changes, path);
+        let (runner, changes, path) = (Arc::clone(&self.runner), self.changes.clone(), path.to_owned());
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(async move {
+            tokio::time::sleep(BACKGROUND).await;
+            Self::tell(&changes, &path);
+            if let Some(project) = Touched::by(&path).and_then(|touched| touched.project) {
+                runner.announce(project).await;
+            }
+        });
+    }
+
+    fn announce(&self, path: &str) -> BoxFuture<'static, ()> {
+        let project = Touched::by(path).and_then(|touched| touched.project);
+        let runner = Arc::clone(&self.runner);
+        Box::pin(async move {
+            if let Some(project) = project {
+                runner.announce(project).await;
+            }
+        })
+    }
+
+    fn deleted(&self, path: &str) -> BoxFuture<'static, ()> {
+        let project = Touched::by(path).filter(|touched| touched.is_project).and_then(|touched| touched.project);
+        let runner = Arc::clone(&self.runner);
+        // A task of its own: v1 will not say it again to a client that comes back.
+        let noted = project.map(|project| {
+            tokio::spawn(async move {
+                if let Err(refusal) = runner.project_deleted(project).await {
+                    tracing::error!(%project, code = refusal.code(), "the end of a project could not be noted");
+                }
+            })
+        });
+        Box::pin(async move {
+            if let Some(noted) = noted {
+                let _ = noted.await;
+            }
+        })
+    }
+}
+
+/// What a v1 path can change.
+#[derive(Debug, PartialEq, Eq)]
+struct Touched {
+    workspace: String,
+    project: Option<Uuid>,
+    /// Whether the write can be seen outside of the project: it is about the project itself or its members,
+    /// or about the workspace.
+    beyond_project: bool,
+    /// Whether it is about the project itself and nothing in it.
+    is_project: bool,
+}
+
+impl Touched {
+    /// The path is the client's own, so it is decoded before it is compared, as v1 decodes it.
+    fn by(path: &str) -> Option<Self> {
+        let path = percent_decode_str(path).decode_utf8_lossy();
+        let mut parts = path.strip_prefix("/api/v1/workspaces/")?.split('/').filter(|part| !part.is_empty());
+        let workspace = parts.next()?.to_owned();
+        let within = (parts.next() == Some("projects")).then(|| parts.next()).flatten();
+        let project = within.and_then(|id| Uuid::try_parse(id).ok());
+        let inner = parts.next();
+        let beyond_project =
+            project.is_none() || matches!(inner, None | Some("archive" | "members" | "project-members"));
+        let is_project = project.is_some() && inner.is_none();
+        Some(Self { workspace, project, beyond_project, is_project })
+    }
+
+    fn changes(&self) -> Vec<Changed> {
+        let project = self.project.map(|id| [Changed::Project(id), Changed::ProjectAccess(id)]);
+        let slug = self.workspace.as_str();
+        let workspace = [Changed::Workspace(slug.into()), Changed::WorkspaceAccess(slug.into())];
+        let workspace = self.beyond_project.then_some(workspace);
+        project.into_iter().flatten().chain(workspace.into_iter().flatten()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_is_known_by_its_path() {
+        let project = Uuid::from_u128(7);
+        let base = format!("/api/v1/workspaces/ac%20me/projects/{project}/");
+        let touched = |path: &str| Touched::by(path).map(|t| (t.workspace, t.project, t.beyond_project));
+        assert_eq!(touched(&format!("{base}states/")), Some(("ac me".into(), Some(project), false)));
+        assert_eq!(touched(&base), Some(("ac me".into(), Some(project), true)));
+        assert_eq!(touched(&format!("{base}members/")), Some(("ac me".into(), Some(project), true)));
+        assert_eq!(touched("/api/v1/workspaces/acme/projects/"), Some(("acme".into(), None, true)));
+        assert_eq!(touched("/api/v1/%77orkspaces/acme/x/"), Some(("acme".into(), None, true)));
+        assert_eq!(touched("/api/v1/users/me/"), None);
+    }
+}
