@@ -9,7 +9,7 @@
 //! May use: what `run` may use.
 
 use super::in_project::InProject;
-use super::items::fields::{Looking, recorded};
+use super::items::fields::{Looking, settle_open_writes};
 use super::job::{Call, Job};
 use crate::plan::{Known, Source, Special, Step};
 use crate::refusal::Refusal;
@@ -95,7 +95,7 @@ impl Job {
 impl InProject<'_> {
     async fn item_version_now(&self) -> Result<Option<String>, Refusal> {
         let item = self.read_item(self.pk()?).await?;
-        let recorded = recorded(self, std::slice::from_ref(&item), Looking::Read).await?;
+        let recorded = settle_open_writes(self, std::slice::from_ref(&item), Looking::Read).await?;
         let values = self.own_values(item.id, &recorded).await?;
         self.item_version(&item, &recorded, &values)
     }

@@ -75,7 +75,7 @@ impl InProject<'_> {
             }
             // The project is there, as its card said; the item is not (`items_get_random`, `archived_get`).
             404 => {
-                crate::run::items::fields::gone(self, id).await;
+                crate::run::items::fields::note_absence(self, id).await;
                 Err(Refusal::not_found())
             }
             403 => Err(self.after_refused_read(Refusal::not_found())),

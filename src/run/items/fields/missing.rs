@@ -15,7 +15,7 @@ const YOUNG: i64 = 60_000_000;
 
 /// Compares what is recorded with a complete index, at most once in the time from sweep to sweep. Runs beside
 /// the request that has read the index.
-pub(in crate::run) fn compare(job: &InProject<'_>, index: &Arc<Index>) {
+pub(in crate::run) fn mark_absences(job: &InProject<'_>, index: &Arc<Index>) {
     let card = job.card;
     let is_due = || job.runner.compared.get(&card.id).is_none();
     if job.audience() != Ok(Audience::Members) || job.call.ctx.meter.is_stale() || !is_due() {
@@ -24,13 +24,13 @@ pub(in crate::run) fn compare(job: &InProject<'_>, index: &Arc<Index>) {
     job.runner.compared.insert(card.id, ());
     let (job, index) = (job.aside(), Arc::clone(index));
     tokio::spawn(async move {
-        if let Err(refusal) = try_compare(&job.here(), &index).await {
+        if let Err(refusal) = try_mark_absences(&job.here(), &index).await {
             tracing::warn!(code = refusal.code(), "items that v1 does not show could not be marked");
         }
     });
 }
 
-async fn try_compare(job: &InProject<'_>, index: &Index) -> Result<(), Refusal> {
+async fn try_mark_absences(job: &InProject<'_>, index: &Index) -> Result<(), Refusal> {
     let (store, project) = (&job.runner.store, job.card.id);
     let recorded = store.project_items(project).await?;
     let is_gone = |id: &&Uuid| {

@@ -57,11 +57,11 @@ impl Newest {
     }
 }
 
-/// What is recorded about the project of the call, with nothing open about `items` any more.
+/// Settles what is open about `items`, and tells what is recorded about the project of the call then.
 ///
 /// # Errors
 /// `store_unavailable` while a write about one of them is not settled.
-pub(in crate::run) async fn recorded(
+pub(in crate::run) async fn settle_open_writes(
     job: &InProject<'_>,
     items: &[Item],
     looking: Looking,
@@ -77,7 +77,7 @@ pub(in crate::run) async fn recorded(
             return if open.is_empty() { Ok(recorded) } else { Err(unsettled()) };
         }
         if open.is_empty() {
-            returned(job, items, &recorded).await?;
+            unmark_missing(job, items, &recorded).await?;
             return Ok(recorded);
         }
         if open.iter().any(|intent| store.is_running(intent, late(job) + SKEW)) {
@@ -91,8 +91,8 @@ pub(in crate::run) async fn recorded(
         for intent in &open {
             let item = items.iter().find(|item| Some(item.id) == intent.item);
             let settled = match item {
-                Some(item) => shown(job, intent, item, looking == Looking::Indexed).await?,
-                None => created(job, intent, &recorded).await?,
+                Some(item) => settle_change(job, intent, item, looking == Looking::Indexed).await?,
+                None => settle_create(job, intent, &recorded).await?,
             };
             match (looking, intent.state) {
                 _ if settled => {}
@@ -123,12 +123,12 @@ pub(in crate::run) async fn settle_all(job: &InProject<'_>) -> Result<bool, Refu
         }
         left |= match intent.item {
             Some(id) => match Box::pin(job.read_item(id)).await {
-                Ok(item) => !shown(job, intent, &item, false).await?,
+                Ok(item) => !settle_change(job, intent, &item, false).await?,
                 // Its end was seen by the read itself.
                 Err(Refusal::NotFound { .. }) => false,
                 Err(refusal) => return Err(refusal),
             },
-            None => !created(job, intent, &recorded).await? && intent.state == IntentState::Ambiguous,
+            None => !settle_create(job, intent, &recorded).await? && intent.state == IntentState::Ambiguous,
         };
     }
     Ok(left)
@@ -136,13 +136,13 @@ pub(in crate::run) async fn settle_all(job: &InProject<'_>) -> Result<bool, Refu
 
 /// v1 shows no such live item to a single read: a delete that was under way has happened; anything else
 /// recorded about it is kept, because it may return.
-pub(in crate::run) async fn gone(job: &InProject<'_>, id: Uuid) {
-    if let Err(refusal) = try_gone(job, id).await {
+pub(in crate::run) async fn note_absence(job: &InProject<'_>, id: Uuid) {
+    if let Err(refusal) = try_note_absence(job, id).await {
         tracing::warn!(item = %id, code = refusal.code(), "the absence of an item could not be noted");
     }
 }
 
-async fn try_gone(job: &InProject<'_>, id: Uuid) -> Result<(), Refusal> {
+async fn try_note_absence(job: &InProject<'_>, id: Uuid) -> Result<(), Refusal> {
     let card = job.card;
     let store = &job.runner.store;
     let recorded = store.project_items(card.id).await?;
@@ -161,7 +161,7 @@ async fn try_gone(job: &InProject<'_>, id: Uuid) -> Result<(), Refusal> {
 }
 
 /// Items that are shown are not missing.
-async fn returned(job: &InProject<'_>, items: &[Item], recorded: &ProjectItems) -> Result<(), Refusal> {
+async fn unmark_missing(job: &InProject<'_>, items: &[Item], recorded: &ProjectItems) -> Result<(), Refusal> {
     if recorded.missing.is_empty() {
         return Ok(());
     }
@@ -189,7 +189,7 @@ fn matches(intent: &Intent, item: &Newest, late: Micros) -> bool {
 }
 
 /// Settles a change or an end of an item that v1 shows; `lagging` when it may be a little older than now.
-async fn shown(job: &InProject<'_>, intent: &Intent, item: &Item, lagging: bool) -> Result<bool, Refusal> {
+async fn settle_change(job: &InProject<'_>, intent: &Intent, item: &Item, lagging: bool) -> Result<bool, Refusal> {
     let store = &job.runner.store;
     let freshness = if lagging { micros(job.runner.indexes.freshness()) } else { 0 };
     let is_late = Timestamp::now().as_microsecond() - intent.began_at > late(job) + freshness;
@@ -238,7 +238,7 @@ fn of_update(intent: &Intent, item: &Item) -> Evidence {
 }
 
 /// Binds a create to the one item it can have made; false when there is none yet, or several.
-async fn created(job: &InProject<'_>, intent: &Intent, recorded: &ProjectItems) -> Result<bool, Refusal> {
+async fn settle_create(job: &InProject<'_>, intent: &Intent, recorded: &ProjectItems) -> Result<bool, Refusal> {
     let newest = newest(job, intent.began_at - SKEW).await?;
     bind(job, intent, recorded, &newest).await
 }

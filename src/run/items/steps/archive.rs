@@ -6,7 +6,7 @@
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::items::expansions;
-use crate::run::items::fields::{Looking, recorded};
+use crate::run::items::fields::{Looking, settle_open_writes};
 use crate::store::ArchivedItem;
 use crate::v2::{Reply, time};
 use jiff::Timestamp;
@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let id = job.pk()?;
     let live = job.live_item(id).await?;
-    let recorded = recorded(job, std::slice::from_ref(&live), Looking::Indexed).await?;
+    let recorded = settle_open_writes(job, std::slice::from_ref(&live), Looking::Indexed).await?;
     let _room = job.room_for(&[], expansions::calls(job)?).await?;
     let now = Timestamp::now();
     let today = now.to_zoned(TimeZone::UTC).date().to_string();

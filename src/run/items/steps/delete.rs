@@ -11,7 +11,7 @@ use crate::access::Role;
 use crate::plan::Extra;
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
-use crate::run::items::fields::{Begun, Looking, recorded};
+use crate::run::items::fields::{Begun, Looking, settle_open_writes};
 use crate::run::write::partly_done;
 use crate::translate::work_items::Item;
 use crate::v2::Reply;
@@ -30,7 +30,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     if is_parent && !may_delete(job, &item)? {
         return Err(Refusal::Forbidden { detail: "Only admin or creator can delete the work item.".into() });
     }
-    let recorded = recorded(job, std::slice::from_ref(&item), Looking::Indexed).await?;
+    let recorded = settle_open_writes(job, std::slice::from_ref(&item), Looking::Indexed).await?;
     let below = [(Extra::Child, children.len()), (Extra::ArchivedChild, archived.len())];
     let _room = job.room_for(&below, 0).await?;
     let mut detached = 0;

@@ -12,7 +12,7 @@ use crate::plan::Known;
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::items::expansions;
-use crate::run::items::fields::{Looking, compare, recorded, settle_all, unsettled};
+use crate::run::items::fields::{Looking, mark_absences, settle_all, settle_open_writes, unsettled};
 use crate::run::items::lookup::{self, Direct, Found};
 use crate::run::items::page as direct_page;
 use crate::run::items::sets::SetKind;
@@ -43,7 +43,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         && direct_page::is_possible(&call)
         && let Some(page) = direct_page::read(job, &call).await?
     {
-        let recorded = recorded(job, &page.rows, Looking::Read).await?;
+        let recorded = settle_open_writes(job, &page.rows, Looking::Read).await?;
         return envelope(job, &call, &page, &recorded).await;
     }
     indexed(job, &call).await
@@ -57,7 +57,7 @@ async fn one(job: &InProject<'_>, call: &ListCall, direct: &Direct, found: Optio
         // A condition on sets, groups or labels beside the look-up: the index knows them all.
         return indexed(job, call).await;
     }
-    let recorded = recorded(job, std::slice::from_ref(&item), Looking::Read).await?;
+    let recorded = settle_open_writes(job, std::slice::from_ref(&item), Looking::Read).await?;
     if let Direct::Pair(id, source) = direct {
         // v1 compares the pair as text; it found the item by it.
         (item.external_id, item.external_source) = (Some(id.clone()), Some(source.clone()));
@@ -73,9 +73,9 @@ async fn indexed(job: &InProject<'_>, call: &ListCall) -> Result<Reply, Refusal>
     let (index, lookups) =
         tokio::try_join!(job.index(&scope), lookups(job, &needs)).map_err(|gone| job.after_refused_read(gone))?;
     job.call.ctx.meter.note(note(&index));
-    compare(job, &index);
+    mark_absences(job, &index);
     let mut selection = select(job, index, call.clone(), lookups).await?;
-    let recorded = recorded(job, &selection.rows, Looking::Indexed).await?;
+    let recorded = settle_open_writes(job, &selection.rows, Looking::Indexed).await?;
     if !needs.labels && selection.rows.iter().any(|item| !item.labels.is_empty()) {
         let live = job.live_labels().await.map_err(|gone| job.after_refused_read(gone))?;
         selection.rows.iter_mut().for_each(|item| item.labels.retain(|id| live.contains(id)));

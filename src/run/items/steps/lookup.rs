@@ -10,7 +10,7 @@ use crate::refusal::Refusal;
 use crate::run::Job;
 use crate::run::in_project::{InProject, Inside};
 use crate::run::items::expansions;
-use crate::run::items::fields::{Looking, recorded};
+use crate::run::items::fields::{Looking, settle_open_writes};
 use crate::run::job::Call;
 use crate::translate::work_items::Item;
 use crate::translate::work_items_key::HumanKey;
@@ -64,7 +64,7 @@ async fn by_index(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> 
 
 /// The item with what is recorded on it.
 async fn shown(within: &InProject<'_>, item: &Item) -> Result<Reply, Refusal> {
-    let recorded = recorded(within, std::slice::from_ref(item), Looking::Read).await?;
+    let recorded = settle_open_writes(within, std::slice::from_ref(item), Looking::Read).await?;
     expansions::reply(within, item, &recorded).await
 }
 

@@ -3,7 +3,7 @@
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::items::expansions;
-use crate::run::items::fields::{Looking, recorded};
+use crate::run::items::fields::{Looking, settle_open_writes};
 use crate::v2::Reply;
 
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
@@ -12,6 +12,6 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         Some(item) => item,
         None => job.read_item(id).await?,
     };
-    let recorded = recorded(job, std::slice::from_ref(&item), Looking::Read).await?;
+    let recorded = settle_open_writes(job, std::slice::from_ref(&item), Looking::Read).await?;
     expansions::reply(job, &item, &recorded).await
 }

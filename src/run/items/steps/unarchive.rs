@@ -8,7 +8,7 @@ use crate::plan::Known;
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::items::expansions;
-use crate::run::items::fields::{Looking, recorded};
+use crate::run::items::fields::{Looking, settle_open_writes};
 use crate::run::list;
 use crate::translate::work_items::Item;
 use crate::v2::Reply;
@@ -24,7 +24,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         }
         Err(refusal) => return Err(refusal),
     };
-    let recorded = recorded(job, std::slice::from_ref(&item), Looking::Read).await?;
+    let recorded = settle_open_writes(job, std::slice::from_ref(&item), Looking::Read).await?;
     if recorded.archived.contains(&item.id) {
         let card = job.card;
         job.runner.store.mark_archived(card.workspace_id, card.id, item.id, None).await?;

@@ -12,7 +12,7 @@ use crate::plan::{Extra, WriteKind};
 use crate::refusal::Refusal;
 use crate::run::checks;
 use crate::run::in_project::InProject;
-use crate::run::items::fields::{Begun, Looking, recorded};
+use crate::run::items::fields::{Begun, Looking, settle_open_writes};
 use crate::run::items::{expansions, names, workflow};
 use crate::run::members::Members;
 
@@ -38,7 +38,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         (false, true) => Looking::Read,
         (false, false) => Looking::Indexed,
     };
-    let recorded = recorded(job, std::slice::from_ref(&stored), looking).await?;
+    let recorded = settle_open_writes(job, std::slice::from_ref(&stored), looking).await?;
     let type_id = recorded.types.get(&id).copied();
     let (mut body, own) = names::resolve(job, &given, Some((&stored, type_id))).await?;
     if !read_now && needs_truth(job, &given, &body)? {
