@@ -56,7 +56,7 @@ async fn read(job: &Job) -> Result<Arc<Held>, Refusal> {
 async fn read_alone(job: &Job, id: Uuid) -> Result<Held, Refusal> {
     let path = job.record_path(job.resource(), id)?;
     let answer = job.ask_project(V1Request::get(path, ""), Some(id)).await;
-    let answer = answer.map_err(|refusal| job.after_refused_read(refusal))?;
+    let answer = job.explained(answer).await?;
     match answer.status {
         200 => {
             let held = job.translate_record(job.resource(), &answer.body).await?;
@@ -65,7 +65,7 @@ async fn read_alone(job: &Job, id: Uuid) -> Result<Held, Refusal> {
         }
         // Also for a comment of another work item (`comments_get_through_other_item`).
         404 => Err(Refusal::not_found()),
-        403 => Err(job.after_refused_read(Refusal::not_found())),
+        403 => Err(job.after_refused_read(Refusal::not_found()).await),
         status => Err(Refusal::upstream("The record could not be read.", format!("status {status}"))),
     }
 }

@@ -46,7 +46,7 @@ impl Job {
         let place = self.place_of(resource)?;
         let read = || self.reading(resource);
         let loaded = self.load_from(&self.runner.collections, &place, read).await;
-        loaded.map_err(|refusal| self.after_refused_read(refusal))
+        self.explained(loaded).await
     }
 
     /// The collection as a read shows it that began after `asked`, whatever is kept.
@@ -58,7 +58,7 @@ impl Job {
         let place = self.place_of(resource)?;
         let read = || self.reading(resource);
         let loaded = self.runner.collections.load(&place, self.audience()?, asked.elapsed(), read).await;
-        loaded.map_err(|refusal| self.after_refused_read(refusal))
+        self.explained(loaded).await
     }
 
     /// A read that shares its work with others: owns everything it needs.
@@ -119,16 +119,38 @@ impl Job {
         index.ok_or_else(|| Refusal::internal("a resource that is not in the plan"))
     }
 
-    /// A read that v1 refuses although the card allows it: the card is out of date.
-    pub(super) fn after_refused_read(&self, refusal: Refusal) -> Refusal {
-        match (&refusal, self.call.card()) {
-            (Refusal::Unauthorized { .. }, _) => self.runner.access.forget_identity(self.key().id()),
-            (Refusal::NotFound { .. } | Refusal::Forbidden { .. }, Some(card)) => {
-                self.runner.changes.tell(Changed::ProjectAccess(card.id));
-            }
-            _ => {}
+    /// What a read has found, or why v1 refused it.
+    ///
+    /// # Errors
+    /// As [`Job::after_refused_read`].
+    pub(super) async fn explained<T>(&self, read: Result<T, Refusal>) -> Result<T, Refusal> {
+        match read {
+            Ok(found) => Ok(found),
+            Err(refusal) => Err(self.after_refused_read(refusal).await),
         }
-        refusal
+    }
+
+    /// What it means that v1 refuses a read although the card allows it: the card is out of date.
+    pub(super) async fn after_refused_read(&self, refusal: Refusal) -> Refusal {
+        match refusal {
+            Refusal::NotFound { .. } | Refusal::Forbidden { .. } => self.by_new_card(refusal).await,
+            Refusal::Unauthorized { .. } => {
+                self.runner.access.forget_identity(self.key().id());
+                refusal
+            }
+            other => other,
+        }
+    }
+
+    /// The refusal that a new look at the project gives; `refusal` when the caller is a member still. v1 says 403 both of
+    /// a project that the caller does not see, which is 404 here, and of one that the caller is not in (trap 2).
+    pub(super) async fn by_new_card(&self, refusal: Refusal) -> Refusal {
+        let Some(card) = self.call.card() else { return refusal };
+        self.runner.changes.tell(Changed::ProjectAccess(card.id));
+        match self.runner.access.project(&self.call.caller, self.slug(), card.id, &self.call.ctx).await {
+            Ok(card) => card.require_member().err().unwrap_or(refusal),
+            Err(gone) => gone,
+        }
     }
 
     /// Translates one v1 record with the overlay kept for it, on the pool for heavy work when it is not small.

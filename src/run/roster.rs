@@ -40,7 +40,7 @@ impl Job {
             Some(since) => rosters.load(&place, audience, since.elapsed(), read).await,
             None => self.load_from(rosters, &place, read).await,
         };
-        loaded.map_err(|refusal| self.after_refused_read(refusal))
+        self.explained(loaded).await
     }
 
     /// The people of the project, read again when they do not satisfy `complete`.

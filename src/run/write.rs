@@ -4,7 +4,6 @@ use super::find_out;
 use super::job::Job;
 use super::members::{Members, answer_of, id_of, json, members};
 use super::writing::Sending;
-use crate::fresh::Changed;
 use crate::plan::{Extra, Keep, Known, Resource, WriteKind};
 use crate::refusal::Refusal;
 use crate::store::OverlayValue;
@@ -187,13 +186,7 @@ impl Job {
     /// What a refused write means. A 403 is a role problem only while the project is still visible (trap 2).
     pub(super) async fn refused(&self, resource: &Resource, on: WriteKind, answer: &V1Response) -> Refusal {
         let refusal = refusal::of_write(resource, on, answer);
-        let Refusal::Forbidden { .. } = refusal else { return refusal };
-        let Some(card) = self.call.card() else { return refusal };
-        self.runner.changes.tell(Changed::ProjectAccess(card.id));
-        match self.runner.access.project(&self.call.caller, self.slug(), card.id, &self.call.ctx).await {
-            Ok(card) => card.require_member().err().unwrap_or(refusal),
-            Err(gone) => gone,
-        }
+        if matches!(refusal, Refusal::Forbidden { .. }) { self.by_new_card(refusal).await } else { refusal }
     }
 
     /// Keeps the overlay's part of a write, each value with what v1 shows now, and forgets what v1 has taken

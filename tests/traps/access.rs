@@ -60,6 +60,23 @@ async fn trap_02_invisible_is_404_and_not_allowed_is_403() {
 }
 
 #[tokio::test]
+async fn trap_02_a_403_on_a_read_is_judged_by_a_new_card() {
+    for (second_card, status, code) in [
+        (Exchange::get("").recorded("projects", "projects_get_outsider"), 404, "resource_not_found"),
+        (Exchange::get("").reply(200, card(None)), 403, "forbidden"),
+    ] {
+        let scene = Scene::unknown().await;
+        scene.expect(Exchange::get("users/me/").recorded("users", "users_me_admin"));
+        let target = format!("{V1}{CARD}");
+        scene.expect(Exchange::get(&target).reply(200, card(Some(15))));
+        scene.expect(list("states", &[]).recorded("states", "states_list_by_project_outsider"));
+        scene.expect(second_card.at(&target));
+        scene.get("states/").await.expect_problem(status, code);
+        scene.v1.finish();
+    }
+}
+
+#[tokio::test]
 async fn trap_02_a_403_on_a_write_is_judged_by_a_new_card() {
     for (second_card, status, code) in [
         (Exchange::get("").recorded("projects", "projects_get_outsider"), 404, "resource_not_found"),

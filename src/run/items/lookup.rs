@@ -62,7 +62,7 @@ pub(in crate::run) async fn find(job: &InProject<'_>, direct: &Direct) -> Result
         return Ok(Found::Unclear);
     }
     if let Some(refusal) = crate::v1::refusal_of_status(&answer) {
-        return Err(job.after_refused_read(refusal));
+        return Err(job.after_refused_read(refusal).await);
     }
     match answer.status {
         200 => of_direct(job, direct, &answer.body).await,

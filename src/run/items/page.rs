@@ -46,10 +46,10 @@ pub(in crate::run) async fn read(job: &InProject<'_>, call: &ListCall) -> Result
     let resource = job.work_items()?;
     let request = V1Request::get(job.collection_path(resource)?, query(&call.order, size, number));
     let answer = job.ask_project(request, None).await;
-    let answer = answer.map_err(|refusal| job.after_refused_read(refusal))?;
+    let answer = job.explained(answer).await?;
     match answer.status {
         200 => cut(job, &answer.body, window, (size, size * number), call),
-        403 | 404 => Err(job.after_refused_read(Refusal::not_found())),
+        403 | 404 => Err(job.after_refused_read(Refusal::not_found()).await),
         status => Err(Refusal::upstream("The work items could not be listed.", format!("status {status}"))),
     }
 }

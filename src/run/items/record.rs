@@ -62,7 +62,7 @@ impl InProject<'_> {
     pub(in crate::run) async fn read_item(&self, id: Uuid) -> Result<Item, Refusal> {
         let path = self.record_path(self.work_items()?, id)?;
         let request = V1Request::get(path, work_items::WHOLE);
-        let seen = self.ask_item(request, id).await.map_err(|refusal| self.after_refused_read(refusal))?;
+        let seen = self.explained(self.ask_item(request, id).await).await?;
         let answer = match seen {
             Seen::Answer(answer) => answer,
             Seen::Row(item) => return Box::pin(self.with_live_labels(*item)).await,
@@ -78,7 +78,7 @@ impl InProject<'_> {
                 crate::run::items::fields::note_absence(self, id).await;
                 Err(Refusal::not_found())
             }
-            403 => Err(self.after_refused_read(Refusal::not_found())),
+            403 => Err(self.after_refused_read(Refusal::not_found()).await),
             status => Err(Refusal::upstream("The work item could not be read.", format!("status {status}"))),
         }
     }
@@ -151,12 +151,7 @@ impl InProject<'_> {
         }
         // Being a few seconds old is not enough here: a child that is missed dies with its parent (trap 39).
         let index = self.runner.indexes.newest(&scope, self.key(), &self.call.ctx).await;
-        Ok(index
-            .map_err(|refusal| self.after_refused_read(refusal))?
-            .children(id)
-            .into_iter()
-            .map(|item| item.id)
-            .collect())
+        Ok(self.explained(index).await?.children(id).into_iter().map(|item| item.id).collect())
     }
 
     async fn walk_for_children(&self, id: Uuid) -> Result<Vec<Uuid>, Refusal> {

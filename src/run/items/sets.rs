@@ -92,7 +92,7 @@ impl InProject<'_> {
             ids_of(&pages)
         };
         let loaded = self.load_from(&self.runner.sets, &place, read).await;
-        loaded.map(|loaded| loaded.value).map_err(|refusal| self.after_refused_read(refusal))
+        self.explained(loaded.map(|loaded| loaded.value)).await
     }
 }
 

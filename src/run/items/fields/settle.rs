@@ -303,9 +303,9 @@ pub(in crate::run) async fn newest(job: &InProject<'_>, since: Micros) -> Result
     let ctx: &Context = &job.call.ctx;
     let request = V1Request::get(path.clone(), format!("per_page={PAGE}&{query}"));
     let answer = job.runner.client.ask(job.key(), request, ctx).await;
-    let answer: V1Response = answer.map_err(|refusal| job.after_refused_read(refusal))?;
+    let answer: V1Response = job.explained(answer).await?;
     if answer.status != 200 {
-        return Err(job.after_refused_read(Refusal::not_found()));
+        return Err(job.after_refused_read(Refusal::not_found()).await);
     }
     let first = read(&answer.body)?;
     let reaches = first.len() < PAGE || first.last().is_some_and(|row| row.created_at < since);
