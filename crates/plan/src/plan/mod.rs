@@ -15,6 +15,7 @@ mod path;
 mod resource;
 pub mod routes;
 mod rules;
+pub mod schema;
 pub mod scopes;
 mod service;
 mod shape;

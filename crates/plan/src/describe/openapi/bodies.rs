@@ -2,8 +2,8 @@
 //!
 //! Unknown members are ignored by the service, so no body is closed. May use: `plan`.
 
-use super::{examples, pieces};
-use crate::plan::{BodyRule, Input, Operation, Plan, ValueType};
+use super::examples;
+use crate::plan::{BodyRule, Input, Operation, Plan, schema};
 use serde_json::{Map, Value, json};
 
 /// Left out by the contract: its shape depends on the type of the item.
@@ -79,13 +79,7 @@ fn schema(plan: &Plan, operation: &Operation, inputs: &[Input]) -> Value {
 }
 
 fn member(input: &Input, refinement: Option<&Value>) -> Value {
-    let mut schema = match input.value {
-        ValueType::Array(items) => {
-            let items = items.map_or_else(Map::new, pieces::of_kind);
-            Map::from_iter([("type".to_owned(), json!("array")), ("items".to_owned(), items.into())])
-        }
-        ValueType::One(kind) | ValueType::Csv(kind) => pieces::of_kind(kind),
-    };
+    let mut schema = schema::of_value(input.value);
     if let Some(refinement) = refinement.and_then(Value::as_object) {
         schema.extend(refinement.clone());
     }
@@ -100,7 +94,7 @@ fn member(input: &Input, refinement: Option<&Value>) -> Value {
         schema.insert("enum".into(), json!(input.allowed));
     }
     if input.nullable {
-        pieces::admit_null(&mut schema);
+        schema::admit_null(&mut schema);
     }
     if let Some(default) = &input.default {
         schema.insert("default".into(), default.clone());

@@ -6,7 +6,7 @@
 //!
 //! May use: `plan`.
 
-use crate::plan::{Kind, Operation, Order, Param, ParamRole, Plan, Segment, ValueType};
+use crate::plan::{Kind, Operation, Order, Param, ParamRole, Plan, Segment, ValueType, schema};
 use serde_json::{Map, Value, json};
 
 /// Parameters every list takes, and the headers of safe writes, by name.
@@ -98,7 +98,7 @@ fn ticked(values: &[String]) -> String {
 fn schema(param: &Param) -> Map<String, Value> {
     let mut schema = match param.value {
         ValueType::Csv(_) | ValueType::Array(_) => Map::from_iter([("type".to_owned(), json!("string"))]),
-        ValueType::One(kind) => super::pieces::of_kind(kind),
+        ValueType::One(kind) => schema::of_kind(kind),
     };
     let tolerant = matches!(param.role, ParamRole::OrderBy | ParamRole::Paging);
     if !param.allowed.is_empty() && !tolerant && matches!(param.value, ValueType::One(_)) {
@@ -122,7 +122,7 @@ fn schema(param: &Param) -> Map<String, Value> {
 }
 
 fn elements(kind: Kind, allowed: &[String]) -> Map<String, Value> {
-    let mut schema = super::pieces::of_kind(kind);
+    let mut schema = schema::of_kind(kind);
     if !allowed.is_empty() {
         schema.insert("enum".into(), json!(allowed));
     }

@@ -3,7 +3,7 @@
 
 use super::draft::Draft;
 use crate::mapping::{Faults, InputSpec, Read, ShapeSpec, Trail};
-use crate::plan::{Field, Kind, Shape, ValueType};
+use crate::plan::{Field, Kind, Shape, ValueType, schema};
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -67,13 +67,7 @@ fn of_fields(
 /// What the declaration of a field says, and, as what may be written is what may be read, the limits of
 /// the body member of the same name.
 fn property(field: &Field, input: Option<&InputSpec>) -> Map<String, Value> {
-    let mut schema = match field.value {
-        ValueType::Array(items) => {
-            let items = items.map_or_else(Map::new, of_kind);
-            Map::from_iter([("type".to_owned(), json!("array")), ("items".to_owned(), items.into())])
-        }
-        ValueType::One(kind) | ValueType::Csv(kind) => of_kind(kind),
-    };
+    let mut schema = schema::of_value(field.value);
     if field.value == ValueType::One(Kind::String) {
         if let Some(length) = input.and_then(|input| input.max_length) {
             schema.insert("maxLength".into(), length.into());
@@ -83,7 +77,7 @@ fn property(field: &Field, input: Option<&InputSpec>) -> Map<String, Value> {
         }
     }
     if field.nullable {
-        admit_null(&mut schema);
+        schema::admit_null(&mut schema);
     }
     if !field.notes.is_empty() {
         schema.insert("description".into(), field.notes.as_str().into());
@@ -92,26 +86,6 @@ fn property(field: &Field, input: Option<&InputSpec>) -> Map<String, Value> {
         schema.insert("readOnly".into(), true.into());
     }
     schema
-}
-
-fn of_kind(kind: Kind) -> Map<String, Value> {
-    let mut schema = Map::new();
-    if kind != Kind::Any {
-        schema.insert("type".into(), kind.contract_type().into());
-    }
-    if let Some(format) = kind.contract_format() {
-        schema.insert("format".into(), format.into());
-    }
-    schema
-}
-
-fn admit_null(schema: &mut Map<String, Value>) {
-    if let Some(kind) = schema.get_mut("type") {
-        *kind = json!([kind.take(), "null"]);
-    }
-    if let Some(Value::Array(allowed)) = schema.get_mut("enum") {
-        allowed.push(Value::Null);
-    }
 }
 
 /// The refinement wins, keyword by keyword; where it says what the property is in another way than by a
