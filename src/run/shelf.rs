@@ -4,9 +4,11 @@
 //! class of a project; whoever asks has proven their own class with their own project card before (rulings,
 //! "Lists, index, cursors").
 //!
-//! Own writes are serialised per place, for the sake of what is kept here: two at once could not both be carried over. What
-//! v1 holds is guarded by `turns`, which every write has before it comes here, among all processes. What a write changes is carried into the kept thing when nothing
-//! else happened meanwhile; otherwise the thing is dropped. May use: `fresh`, `refusal`.
+//! Own writes are serialised per place, for the sake of what is kept here: two at once could not both be carried over.
+//! What v1 holds is guarded by `turns`, which every write has before it comes here, among all processes. What a write
+//! changes is carried into the kept thing when nothing else happened meanwhile; otherwise the thing is dropped.
+//!
+//! May use: `fresh`, `refusal`.
 
 use crate::fresh::{Changed, Changes, Fresh, Kept, Moment, Reading};
 use crate::refusal::Refusal;

@@ -17,6 +17,7 @@ use crate::run::items::{expansions, names, workflow};
 use crate::run::members::{Members, id_of, members};
 use crate::run::write::created_but;
 use crate::run::{checks, find_out};
+use crate::translate::intent::Compared;
 use crate::translate::work_items;
 use crate::translate::work_items_write;
 use crate::v1::Doubt;
@@ -39,7 +40,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let _room = job.room_for(&[(Extra::DroppedSet, 1)], expansions::calls(job)?).await?;
     let begun = Begun::create(job, &body, own).await?;
     let began = find_out::now();
-    let (id, stored) = match make(job, &given, &body).await {
+    let (id, stored, compared) = match make(job, &given, &body).await {
         Ok(made) => made,
         Err(refusal) => {
             begun.failed(job, &refusal).await;
@@ -47,7 +48,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         }
     };
     begun.done(job, id).await.map_err(created_but(id))?;
-    let stored = settle(job, &given, (id, began), &body, stored).await?;
+    let stored = settle(job, &given, (id, began), &body, stored, &compared).await?;
     let item = job.item_from(&stored).map_err(created_but(id))?;
     job.item_changed(&item);
     let recorded = job.runner.store.project_items(job.card.id).await.map_err(Refusal::from);
@@ -65,8 +66,12 @@ async fn post(job: &InProject<'_>, given: &Given, body: &Members) -> Result<Uuid
     id_of(&members(&answer)?)
 }
 
-/// The new item as v1 shows it, with all that was sent but what v1 may drop of sets.
-async fn make(job: &InProject<'_>, given: &Given, body: &Members) -> Result<(Uuid, Members), Refusal> {
+/// The new item as v1 shows it, and how that compares with what was sent: all of it is there but what v1 may drop of sets.
+async fn make<'j>(
+    job: &'j InProject<'_>,
+    given: &Given,
+    body: &Members,
+) -> Result<(Uuid, Members, Compared<'j>), Refusal> {
     let resource = job.resource();
     let id = post(job, given, body).await?;
     let stored = job.read_record_fields(resource, id, work_items::WHOLE).await.map_err(|refusal| {
@@ -78,10 +83,10 @@ async fn make(job: &InProject<'_>, given: &Given, body: &Members) -> Result<(Uui
     if !compared.missing.is_empty() || !find_out::are_sets(&compared.lost) {
         compared.confirm(resource).map_err(created_but(id))?;
     }
-    Ok((id, stored))
+    Ok((id, stored, compared))
 }
 
-/// Compares what is stored with what was sent and mends, takes back or reports the difference.
+/// Mends, takes back or reports the difference between what is stored and what was sent.
 /// What was not made by this caller since `began` is another item, and is left alone.
 async fn settle(
     job: &InProject<'_>,
@@ -89,9 +94,9 @@ async fn settle(
     (id, began): (Uuid, Micros),
     body: &Members,
     stored: Members,
+    compared: &Compared<'_>,
 ) -> Result<Members, Refusal> {
     let resource = job.resource();
-    let compared = work_items_write::compare(resource, body, &stored);
     let nobody = body.get("assignees").and_then(Value::as_array).is_some_and(Vec::is_empty);
     if compared.lost == ["assignee_ids"] && nobody && job.is_made_since(&stored, began - CLOCKS) {
         let body = Map::from_iter([("assignees".to_owned(), Value::Array(Vec::new()))]);
