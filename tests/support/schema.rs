@@ -1,165 +1,158 @@
-//! The read shapes of the contract: a validator for the subset of JSON Schema that
-//! `fixtures/contract/resources.json` uses.
+//! The read shapes of the contract and of an OpenAPI document, and what is wrong with a value as one of them.
 //!
-//! A keyword this file does not know fails the validation, so that nothing passes by not being looked at.
+//! JSON Schema is `jsonschema`'s affair; this file says what the formats mean, and a format it does not name fails.
 //! May use: the contract in `fixtures/`.
 
-use serde_json::{Map, Value};
+use jsonschema::Validator;
+use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::path::Path;
+use std::sync::{Arc, LazyLock, Mutex};
 
-/// Words that describe and do not restrict.
-const SILENT: [&str; 7] = ["description", "examples", "readOnly", "writeOnly", "title", "default", "deprecated"];
+/// Codes the rulings add to the contract's, a closed list.
+pub const ADDED_CODES: &[&str] = &[
+    "upstream_error",
+    "upstream_unavailable",
+    "upstream_timeout",
+    "overloaded",
+    "deadline_exceeded",
+    "index_building",
+    "store_unavailable",
+    "not_implemented",
+    "precondition_failed",
+    "idempotency_key_reused",
+    "idempotency_in_progress",
+];
 
-/// The shapes by name.
+/// Shapes of `fixtures/contract/resources.json` for what the gateway sends.
+pub static SENT: LazyLock<Shapes> = LazyLock::new(|| Shapes::new(contract(), is_sent_instant));
+
+/// Shapes by name.
 pub struct Shapes {
-    definitions: Map<String, Value>,
+    definitions: Value,
+    is_instant: fn(&str) -> bool,
+    /// What was asked for so far, by its schema.
+    validators: Mutex<HashMap<Value, Arc<Validator>>>,
 }
 
 impl Shapes {
-    /// Reads the contract.
-    pub fn load() -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/contract/resources.json");
-        let text = std::fs::read_to_string(path).expect("the contract");
-        let mut all: Value = serde_json::from_str(&text).expect("the contract is JSON");
-        let Value::Object(definitions) = all["$defs"].take() else { panic!("the contract has definitions") };
-        Self { definitions }
+    /// From the schemas of an OpenAPI document.
+    pub fn of_a_document(document: &Value) -> Self {
+        Self::new(local(&document["components"]["schemas"]), is_instant)
     }
 
-    /// What is wrong with `value` as a `shape`; empty when nothing is.
-    pub fn faults(&self, shape: &str, value: &Value) -> Vec<String> {
-        let mut faults = Vec::new();
-        self.check(&self.definitions[shape], value, shape, &mut faults);
-        faults
+    fn new(definitions: Value, is_instant: fn(&str) -> bool) -> Self {
+        Self { definitions, is_instant, validators: Mutex::default() }
     }
 
-    fn check(&self, schema: &Value, value: &Value, at: &str, faults: &mut Vec<String>) {
-        let Some(schema) = schema.as_object() else {
-            if schema == &Value::Bool(false) {
-                faults.push(format!("{at} must not be there: {value}"));
-            }
-            return;
-        };
-        for (word, rule) in schema {
-            let fits = match word.as_str() {
-                "type" => has_type(rule, value),
-                "enum" => rule.as_array().is_some_and(|allowed| allowed.contains(value)),
-                "const" => rule == value,
-                "format" => has_format(rule, value),
-                "maxLength" => value.as_str().is_none_or(|text| text.chars().count() as u64 <= number(rule)),
-                "minimum" => value.as_i64().is_none_or(|n| n >= number(rule) as i64),
-                "maximum" => value.as_i64().is_none_or(|n| n <= number(rule) as i64),
-                "required" => has_members(rule, value),
-                "$ref" => {
-                    let name = rule.as_str().and_then(|to| to.strip_prefix("#/$defs/")).expect("a local reference");
-                    self.check(&self.definitions[name], value, at, faults);
-                    true
-                }
-                "if" => {
-                    let mut unfit = Vec::new();
-                    self.check(rule, value, at, &mut unfit);
-                    let branch = if unfit.is_empty() { "then" } else { "else" };
-                    self.check(schema.get(branch).unwrap_or(&Value::Bool(true)), value, at, faults);
-                    true
-                }
-                // Looked at with "if".
-                "then" | "else" => true,
-                "items" => {
-                    for (index, element) in value.as_array().into_iter().flatten().enumerate() {
-                        self.check(rule, element, &format!("{at}[{index}]"), faults);
-                    }
-                    true
-                }
-                "properties" => {
-                    for (name, member) in value.as_object().into_iter().flatten() {
-                        if let Some(schema) = rule.get(name) {
-                            self.check(schema, member, &format!("{at}.{name}"), faults);
-                        }
-                    }
-                    true
-                }
-                "additionalProperties" => rule != &Value::Bool(false) || is_closed(schema, value),
-                other => other.starts_with("x-") || SILENT.contains(&other),
-            };
-            if !fits {
-                faults.push(format!("{at}: {value} breaks {word}: {rule}"));
-            }
-        }
+    /// Faults of `value` as a `name`; empty when it is one.
+    pub fn faults(&self, name: &str, value: &Value) -> Vec<String> {
+        self.faults_as(&json!({"$ref": format!("#/$defs/{name}")}), value)
+    }
+
+    /// Faults of `value` as what `schema` says, which may refer to the shapes.
+    pub fn faults_as(&self, schema: &Value, value: &Value) -> Vec<String> {
+        let known = self.validators.lock().expect("a lock").get(schema).cloned();
+        let validator = known.unwrap_or_else(|| {
+            let made = Arc::new(self.validator(&local(schema)));
+            self.validators.lock().expect("a lock").insert(schema.clone(), Arc::clone(&made));
+            made
+        });
+        validator.iter_errors(value).map(|fault| format!("{}: {fault}", fault.instance_path())).collect()
+    }
+
+    fn validator(&self, schema: &Value) -> Validator {
+        let is_email =
+            |text: &str| text.split_once('@').is_some_and(|(who, host)| !who.is_empty() && !host.is_empty());
+        let is_id = |text: &str| uuid::Uuid::try_parse(text).is_ok_and(|id| id.to_string() == text);
+        let schema = json!({"$defs": self.definitions, "allOf": [schema]});
+        jsonschema::options()
+            .should_validate_formats(true)
+            .should_ignore_unknown_formats(false)
+            .with_format("uuid", is_id)
+            .with_format("date-time", self.is_instant)
+            .with_format("email", is_email)
+            .with_format("uri", |text: &str| text.starts_with("http://") || text.starts_with("https://"))
+            .build(&schema)
+            .unwrap_or_else(|fault| panic!("{fault} in {schema}"))
+    }
+
+    /// Fails unless `value` is a `name`.
+    #[track_caller]
+    pub fn assert(&self, name: &str, value: &Value) {
+        let faults = self.faults(name, value);
+        assert!(faults.is_empty(), "{faults:#?}\nin {value:#}");
     }
 }
 
-fn number(rule: &Value) -> u64 {
-    rule.as_u64().expect("a natural number")
+/// The shapes of the contract with the codes the rulings add.
+fn contract() -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/contract/resources.json");
+    let text = std::fs::read_to_string(path).expect("the contract");
+    let mut definitions = serde_json::from_str::<Value>(&text).expect("the contract is JSON")["$defs"].take();
+    let codes = definitions["Problem"]["properties"]["code"]["enum"].as_array_mut().expect("codes");
+    codes.extend(ADDED_CODES.iter().map(|&code| Value::from(code)));
+    definitions
 }
 
-fn has_type(rule: &Value, value: &Value) -> bool {
-    let is = |name: &Value| match name.as_str().expect("a type") {
-        "string" => value.is_string(),
-        "number" => value.is_number(),
-        "integer" => value.is_i64() || value.is_u64(),
-        "boolean" => value.is_boolean(),
-        "object" => value.is_object(),
-        "array" => value.is_array(),
-        "null" => value.is_null(),
-        other => panic!("type {other}"),
-    };
-    match rule {
-        Value::Array(names) => names.iter().any(is),
-        name => is(name),
-    }
+/// A part of a document whose references lead to the definitions beside it.
+fn local(part: &Value) -> Value {
+    serde_json::from_str(&part.to_string().replace("#/components/schemas/", "#/$defs/")).expect("JSON")
 }
 
-fn has_format(rule: &Value, value: &Value) -> bool {
-    let Some(text) = value.as_str() else { return true };
-    match rule.as_str().expect("a format") {
-        "uuid" => uuid::Uuid::try_parse(text).is_ok_and(|id| id.to_string() == text),
-        // Instants leave the gateway in UTC with six digits, whoever asked (trap 42).
-        "date-time" => {
-            text.len() == 27
-                && text.ends_with('Z')
-                && &text[19..20] == "."
-                && text.parse::<jiff::Timestamp>().is_ok()
-        }
-        "date" => text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok(),
-        "uri" => text.parse::<http::Uri>().is_ok_and(|uri| uri.scheme().is_some()),
-        "email" => text.contains('@'),
-        other => panic!("format {other}"),
-    }
+/// Instants leave the gateway in UTC with six digits, whoever asked (trap 42).
+fn is_sent_instant(text: &str) -> bool {
+    text.len() == 27 && is_instant(text)
 }
 
-fn has_members(rule: &Value, value: &Value) -> bool {
-    let Some(members) = value.as_object() else { return true };
-    rule.as_array().into_iter().flatten().filter_map(Value::as_str).all(|name| members.contains_key(name))
-}
-
-fn is_closed(schema: &Map<String, Value>, value: &Value) -> bool {
-    let Some(members) = value.as_object() else { return true };
-    members.keys().all(|name| schema.get("properties").is_some_and(|known| known.get(name).is_some()))
+/// UTC with `Z`, with six fraction digits or none, as the contract's examples are.
+fn is_instant(text: &str) -> bool {
+    let form = text.ends_with('Z') && (text.len() == 20 || text.len() == 27 && text.as_bytes()[19] == b'.');
+    form && text.parse::<jiff::Timestamp>().is_ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
-    fn wrong_values_are_found() {
-        let shapes = Shapes::load();
+    fn the_examples_of_the_contract_are_valid_and_what_is_wrong_with_them_is_seen() {
+        let shapes = Shapes::new(contract(), is_instant);
+        let mut seen = 0;
+        for (name, schema) in shapes.definitions.as_object().expect("shapes") {
+            for example in schema["examples"].as_array().into_iter().flatten() {
+                assert_eq!(shapes.faults(name, example), Vec::<String>::new(), "{name}");
+                let mut with_more = example.clone();
+                if let (true, Some(members)) = (schema["additionalProperties"] == false, with_more.as_object_mut())
+                {
+                    members.insert("surplus".into(), 1.into());
+                    assert!(!shapes.faults(name, &with_more).is_empty(), "{name} takes a surplus member");
+                }
+                for required in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+                    let mut with_less = example.clone();
+                    with_less.as_object_mut().expect("an object").remove(required);
+                    assert!(!shapes.faults(name, &with_less).is_empty(), "{name} does not need {required}");
+                }
+                seen += 1;
+            }
+        }
+        assert!(seen > 20, "only {seen} examples");
+    }
+
+    #[test]
+    fn formats_are_judged_as_the_gateway_writes_them() {
         let good = json!({"id": "00000000-0000-4000-a000-000000000001", "email": "a@b", "display_name": "ada",
             "principal_kind": "api_key", "scopes": []});
-        assert_eq!(shapes.faults("CurrentUser", &good), Vec::<String>::new());
-        for (name, wrong) in [
-            ("id", json!("00000000-0000-4000-A000-000000000001")),
-            ("display_name", Value::Null),
-            ("principal_kind", json!("user")),
-            ("scopes", json!([1])),
-            ("surplus", json!(1)),
-        ] {
+        SENT.assert("CurrentUser", &good);
+        let in_capitals = json!("00000000-0000-4000-A000-000000000001");
+        for (name, wrong) in [("id", in_capitals), ("email", json!("ada")), ("scopes", json!([1]))] {
             let mut bad = good.clone();
             bad[name] = wrong;
-            assert_eq!(shapes.faults("CurrentUser", &bad).len(), 1, "{name}");
+            assert_eq!(SENT.faults("CurrentUser", &bad).len(), 1, "{name}");
         }
-        let mut lacking = good;
-        lacking.as_object_mut().unwrap().remove("email");
-        assert_eq!(shapes.faults("CurrentUser", &lacking).len(), 1);
+        assert!(is_sent_instant("2026-11-21T10:36:12.630235Z") && is_instant("2026-11-21T10:36:12Z"));
+        for wrong in ["2026-11-21T10:36:12Z", "2026-11-21T10:36:12.63023+00", "2026-11-21T10:36:12.630235+"] {
+            assert!(!is_sent_instant(wrong), "{wrong}");
+        }
     }
 }

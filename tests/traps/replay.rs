@@ -9,7 +9,7 @@
 
 use crate::support::gateway::{Answer, Gateway};
 use crate::support::replay::{Exchange, Replay, load};
-use crate::support::schema::Shapes;
+use crate::support::schema::SENT;
 use crate::traps::differences::TABLE;
 use crate::traps::intent::{self, Kind, Route};
 use bytes::Bytes;
@@ -23,7 +23,6 @@ use std::collections::{BTreeMap, HashMap};
 struct Story {
     gateway: Gateway,
     replay: Replay,
-    shapes: Shapes,
     /// What v2 was told last of what v1 cannot hold, by record and field.
     kept: HashMap<(String, String), Value>,
     replayed: usize,
@@ -176,7 +175,7 @@ impl Story {
             return if answer.bytes.is_empty() { Vec::new() } else { vec!["204 with a body".into()] };
         }
         if answer.status >= 400 {
-            let mut faults = self.shapes.faults("Problem", &answer.json);
+            let mut faults = SENT.faults("Problem", &answer.json);
             let has_errors = answer.json.get("errors").is_some();
             if has_errors != (answer.code() == "validation_error") {
                 faults.push(format!("errors and code do not fit: {}", answer.json));
@@ -190,11 +189,11 @@ impl Story {
         }
         let is_list = exchange.request.method == "GET" && route.record.is_none() && route.kind != Kind::User;
         if !is_list {
-            return self.shapes.faults(route.kind.shape(), &answer.json);
+            return SENT.faults(route.kind.shape(), &answer.json);
         }
-        let mut faults = self.shapes.faults("OffsetEnvelope", &answer.json);
+        let mut faults = SENT.faults("OffsetEnvelope", &answer.json);
         for row in answer.data() {
-            faults.extend(self.shapes.faults(route.kind.shape(), row));
+            faults.extend(SENT.faults(route.kind.shape(), row));
         }
         faults
     }
@@ -295,7 +294,6 @@ async fn replay(area: &str) -> usize {
     let mut story = Story {
         gateway: Gateway::sandboxed(Seed::Recorded).await,
         replay: Replay::new(&recording),
-        shapes: Shapes::load(),
         kept: HashMap::new(),
         replayed: 0,
         faults: Vec::new(),

@@ -2,6 +2,7 @@
 
 use super::catalogue::{lists, working};
 use super::world::World;
+use crate::support::schema::SENT;
 use serde_json::Value;
 
 #[tokio::test]
@@ -29,11 +30,11 @@ async fn every_success_has_the_declared_status_and_shape() {
         assert_eq!(answer.headers["content-type"], "application/json");
         let shape = operation.text("response");
         if operation.0["envelope"] == true {
-            world.shapes.assert("OffsetEnvelope", &answer.json);
+            SENT.assert("OffsetEnvelope", &answer.json);
             assert!(!answer.data().is_empty(), "{}", operation.id());
-            answer.data().iter().for_each(|row| world.shapes.assert(shape, row));
+            answer.data().iter().for_each(|row| SENT.assert(shape, row));
         } else {
-            world.shapes.assert(shape, &answer.json);
+            SENT.assert(shape, &answer.json);
         }
     }
 }
@@ -52,8 +53,8 @@ async fn cursor_envelopes_and_expanded_rows_have_their_shape_too() {
         let mut cursor = String::new();
         loop {
             let page = world.gateway.get("ada", &format!("{path}?{query}{cursor}")).await.expect(200);
-            world.shapes.assert("CursorEnvelope", &page.json);
-            page.data().iter().for_each(|row| world.shapes.assert(shape, row));
+            SENT.assert("CursorEnvelope", &page.json);
+            page.data().iter().for_each(|row| SENT.assert(shape, row));
             match page.json["next_cursor"].as_str() {
                 Some(token) => cursor = format!("&cursor={token}"),
                 None => break,

@@ -6,21 +6,6 @@ use serde_json::Value;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-/// Codes the rulings add to the contract's, a closed list.
-pub const ADDED_CODES: &[&str] = &[
-    "upstream_error",
-    "upstream_unavailable",
-    "upstream_timeout",
-    "overloaded",
-    "deadline_exceeded",
-    "index_building",
-    "store_unavailable",
-    "not_implemented",
-    "precondition_failed",
-    "idempotency_key_reused",
-    "idempotency_in_progress",
-];
-
 /// A path id that names nothing.
 pub const NOWHERE: &str = "00000000-0000-4000-a000-00000000dead";
 

@@ -2,7 +2,7 @@
 //! `BLESS=1` to rewrite `fixtures/openapi.json` after a change that is meant.
 
 use super::catalogue::{Contract, OPERATIONS, PLAN, fixture};
-use super::schema::Shapes;
+use crate::support::schema::Shapes;
 use causeway::describe::openapi::{Document, Format};
 use causeway::plan::{codes, scopes};
 use serde_json::{Map, Value, json};

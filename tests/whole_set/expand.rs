@@ -2,6 +2,7 @@
 
 use super::catalogue::{lists, working};
 use super::world::World;
+use crate::support::schema::SENT;
 use serde_json::json;
 
 #[tokio::test]
@@ -65,7 +66,7 @@ async fn member_is_added_beside_the_id_on_both_rosters() {
                 let member = row.as_object_mut().expect("a row").remove("member").expect("a member");
                 assert_eq!(&row, without);
                 assert_eq!(member["id"], without["member_id"]);
-                world.shapes.assert("Member", with);
+                SENT.assert("Member", with);
             }
         }
         assert!(plain.data().iter().all(|row| row.get("member").is_none()));

@@ -3,6 +3,7 @@
 use super::catalogue::{OPERATIONS, lists};
 use super::world::{SLUG, WEB, World, at_v1, change_at_v1};
 use crate::support::gateway::{Answer, Gateway, serve_sandbox};
+use crate::support::schema::SENT;
 use serde_json::{Value, json};
 
 const ALL: &str = "state,type,parent,assignees,labels";
@@ -239,7 +240,7 @@ async fn expansions_are_what_the_ids_name_wherever_they_are_honoured() {
         assert!(plain.data().iter().any(|row| row["parent_id"].is_string() && row["label_ids"] != json!([])));
         for (row, plain) in rows.data().iter().zip(plain.data()) {
             leaves.check(row, plain, "list");
-            world.shapes.assert("WorkItem", row);
+            SENT.assert("WorkItem", row);
             let one = format!("{}{}/", collection(), plain["id"].as_str().expect("an id"));
             let key =
                 format!("/api/v2/workspaces/{SLUG}/work-items/{}/", plain["identifier"].as_str().expect("a key"));

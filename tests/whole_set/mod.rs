@@ -19,7 +19,6 @@ mod links;
 mod orders;
 mod own;
 mod paging;
-mod schema;
 mod scopes;
 mod served;
 mod tags;

@@ -2,9 +2,9 @@
 
 use super::catalogue::{Contract, NOWHERE, OPERATIONS};
 use super::document::{DOCUMENT, described, resolved};
-use super::schema::Shapes;
 use super::world::World;
 use crate::support::gateway::Answer;
+use crate::support::schema::Shapes;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;

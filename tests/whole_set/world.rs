@@ -2,9 +2,9 @@
 
 use super::catalogue::{Contract, NOWHERE};
 use super::document::DOCUMENT;
-use super::schema::Shapes;
 use crate::support::audit::{self, ACME};
 use crate::support::gateway::{Answer, Gateway};
+use crate::support::schema::SENT;
 use bytes::Bytes;
 use causeway::sandbox::{Sandbox, Seed};
 use causeway::store::Store;
@@ -26,8 +26,6 @@ pub const FOREIGN: &str = "00000000-0000-4000-c000-000000000005";
 pub struct World {
     /// The gateway.
     pub gateway: Gateway,
-    /// Shapes of the contract.
-    pub shapes: Shapes,
     records: BTreeMap<&'static str, String>,
     key: String,
     store: Store,
@@ -65,7 +63,7 @@ impl World {
             ("states", at_v1(sandbox, "states", &with(&pair, "color", "#112233"))),
         ]);
         records.extend(super::own::records(&gateway).await);
-        Self { gateway, shapes: Shapes::of_the_contract(), records, key, store, _folder: folder }
+        Self { gateway, records, key, store, _folder: folder }
     }
 
     /// Id of a record of `resource`.
@@ -132,7 +130,7 @@ impl World {
     #[track_caller]
     pub fn problem(&self, answer: Answer, status: u16, code: &str) -> Answer {
         let answer = answer.expect_problem(status, code);
-        self.shapes.assert("Problem", &answer.json);
+        SENT.assert("Problem", &answer.json);
         assert_eq!(answer.json["status"], status);
         let example = &DOCUMENT["components"]["examples"][code]["value"];
         assert_eq!(answer.json["title"], example["title"], "the document's example of {code}");
