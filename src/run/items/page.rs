@@ -41,7 +41,7 @@ pub(in crate::run) fn is_possible(call: &ListCall) -> bool {
 
 /// Reads the page; none when a boundary ties or the list moved, so that only the index can answer.
 pub(in crate::run) async fn read(job: &InProject<'_>, call: &ListCall) -> Result<Option<Selection>, Refusal> {
-    let window = window(call);
+    let window = Window { start: call.page.offset(), rows: call.page.per_page() };
     let Some((size, number)) = fit(window) else { return Ok(None) };
     let resource = job.work_items()?;
     let request = V1Request::get(job.collection_path(resource)?, query(&call.order, size, number));
@@ -51,13 +51,6 @@ pub(in crate::run) async fn read(job: &InProject<'_>, call: &ListCall) -> Result
         200 => cut(job, &answer.body, window, (size, size * number), call),
         403 | 404 => Err(job.after_refused_read(Refusal::not_found()).await),
         status => Err(Refusal::upstream("The work items could not be listed.", format!("status {status}"))),
-    }
-}
-
-fn window(call: &ListCall) -> Window {
-    match call.page {
-        PageCall::Offset { offset, per_page, .. } => Window { start: offset, rows: per_page },
-        PageCall::Cursor { per_page, .. } => Window { start: 0, rows: per_page },
     }
 }
 

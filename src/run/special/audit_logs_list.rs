@@ -10,7 +10,7 @@ use crate::run::Job;
 use crate::store::{AuditColumn, AuditFilter, AuditOrder, AuditPage, AuditQuery, AuditRecord, AuditStart};
 use crate::v2::Reply;
 use crate::v2::cursor::Cursor;
-use crate::v2::page::{OffsetWindow, cursor_envelope, offset_envelope, rows};
+use crate::v2::page;
 use crate::v2::query::{Condition, ListCall, PageCall, Test, read_list};
 use crate::v2::record::Cell;
 use uuid::Uuid;
@@ -112,27 +112,19 @@ fn position(cursor: &Cursor) -> Result<AuditStart, Refusal> {
     }
 }
 
-fn envelope(asked: &PageCall, page: &AuditPage) -> Result<Vec<u8>, Refusal> {
-    let mut written = Vec::with_capacity(page.rows.len());
-    for record in &page.rows {
+fn envelope(asked: &PageCall, found: &AuditPage) -> Result<Vec<u8>, Refusal> {
+    let mut written = Vec::with_capacity(found.rows.len());
+    for record in &found.rows {
         let mut json = Vec::with_capacity(ENTRY);
         audit_log::write(record, &mut json)?;
         written.push(json);
     }
     let size = written.iter().map(|json| json.len() + 1).sum();
-    let data = rows(size, written.iter().map(|json| move |out: &mut Vec<u8>| out.extend_from_slice(json)));
-    Ok(match asked {
-        PageCall::Offset { offset, per_page, count } => {
-            // Without a count it is only known whether one more follows, which is all the links need.
-            let total = page.total.unwrap_or(offset + page.rows.len() + usize::from(page.more));
-            let window = OffsetWindow { offset: *offset, per_page: *per_page, total, count: *count };
-            offset_envelope(data, &window)
-        }
-        PageCall::Cursor { .. } => {
-            let last = page.rows.last().filter(|_| page.more);
-            cursor_envelope(data, last.map(token).as_ref())
-        }
-    })
+    let data = page::rows(size, written.iter().map(|json| move |out: &mut Vec<u8>| out.extend_from_slice(json)));
+    // Without a count it is only known whether one more follows, which is all the links need.
+    let total = found.total.unwrap_or(asked.offset() + found.rows.len() + usize::from(found.more));
+    let next = found.rows.last().filter(|_| found.more).map(token);
+    Ok(page::envelope(data, asked, total, next.as_ref()))
 }
 
 fn token(record: &AuditRecord) -> Cursor {

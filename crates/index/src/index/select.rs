@@ -36,11 +36,10 @@ pub(super) fn select(rows: &Rows, call: &ListCall, columns: &[Column], lookups: 
     let view = View { pools: rows.pools(), lookups };
     let filter = Filter::of(call, columns, rows, view);
     let order = Order::of(columns[call.order.cell], view);
-    let (after, start, per_page) = match &call.page {
-        PageCall::Offset { offset, per_page, .. } => (None, *offset, *per_page),
-        PageCall::Cursor { after, per_page, .. } => {
-            (after.as_ref().map(|cursor| After::of(cursor, &call.order.field, rows)), 0, *per_page)
-        }
+    let (start, per_page) = (call.page.offset(), call.page.per_page());
+    let after = match &call.page {
+        PageCall::Cursor { after: Some(cursor), .. } => Some(After::of(cursor, &call.order.field, rows)),
+        _ => None,
     };
     let (mut total, mut places, mut position) = (0, Vec::new(), 0);
     for (chunk, row) in rows.iter() {

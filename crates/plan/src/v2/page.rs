@@ -14,12 +14,19 @@ pub fn answer<'r>(records: impl Iterator<Item = &'r Record>, call: &ListCall) ->
     let filter = Filter::of(call);
     let mut rows: Vec<&Record> = records.filter(|record| filter.passes(record)).collect();
     rows.sort_by(|a, b| order(a, b, &call.order));
-    match &call.page {
-        PageCall::Offset { offset, per_page, count } => {
-            offset_page(&rows, *offset, *per_page, *count, &call.expand)
+    let start = match &call.page {
+        PageCall::Cursor { after: Some(cursor), .. } => {
+            rows.partition_point(|row| !is_after(row, cursor, &call.order))
         }
-        PageCall::Cursor { after, per_page, keys } => cursor_page(&rows, call, after.as_ref(), *per_page, keys),
-    }
+        page => page.offset().min(rows.len()),
+    };
+    let rest = &rows[start..];
+    let page = &rest[..rest.len().min(call.page.per_page())];
+    let next = match (&call.page, page.last()) {
+        (PageCall::Cursor { keys, .. }, Some(last)) if page.len() < rest.len() => Some(position(last, keys)),
+        _ => None,
+    };
+    envelope(data(page, &call.expand), &call.page, rows.len(), next.as_ref())
 }
 
 /// The filters and the search of a call, made ready for many records.
@@ -75,10 +82,15 @@ pub fn order(a: &Record, b: &Record, by: &OrderBy) -> Ordering {
     if by.descending { ascending.reverse() } else { ascending }
 }
 
-fn offset_page(rows: &[&Record], offset: usize, per_page: usize, count: bool, expand: &[usize]) -> Vec<u8> {
-    let page = rows.get(offset..rows.len().min(offset + per_page)).unwrap_or_default();
-    let window = OffsetWindow { offset, per_page, total: rows.len(), count };
-    offset_envelope(data(page, expand), &window)
+/// Closes an envelope that [`rows`] began. In the offset style `total` counts the rows of the whole list, in the cursor
+/// style `next` is the position after which more rows follow.
+pub fn envelope(data: Vec<u8>, page: &PageCall, total: usize, next: Option<&Cursor>) -> Vec<u8> {
+    match page {
+        PageCall::Offset { offset, per_page, count } => {
+            offset_envelope(data, &OffsetWindow { offset: *offset, per_page: *per_page, total, count: *count })
+        }
+        PageCall::Cursor { .. } => cursor_envelope(data, next),
+    }
 }
 
 /// Where an offset page lies in its list.
@@ -105,20 +117,6 @@ pub fn offset_envelope(mut out: Vec<u8>, window: &OffsetWindow) -> Vec<u8> {
     }
     out.extend_from_slice(b",\"pagination\":{\"style\":\"offset\"}}");
     out
-}
-
-fn cursor_page(
-    rows: &[&Record],
-    call: &ListCall,
-    after: Option<&Cursor>,
-    per_page: usize,
-    keys: &[(String, usize)],
-) -> Vec<u8> {
-    let start = after.map_or(0, |cursor| rows.partition_point(|row| !is_after(row, cursor, &call.order)));
-    let rest = &rows[start..];
-    let page = &rest[..rest.len().min(per_page)];
-    let next = page.last().filter(|_| rest.len() > per_page).map(|last| position(last, keys));
-    cursor_envelope(data(page, &call.expand), next.as_ref())
 }
 
 /// Closes an envelope in the cursor style; `next` is the position after which more rows follow.

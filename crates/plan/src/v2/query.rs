@@ -92,6 +92,23 @@ pub enum PageCall {
     },
 }
 
+impl PageCall {
+    /// Rows to skip; none after a position.
+    pub fn offset(&self) -> usize {
+        match self {
+            Self::Offset { offset, .. } => *offset,
+            Self::Cursor { .. } => 0,
+        }
+    }
+
+    /// Rows per page.
+    pub fn per_page(&self) -> usize {
+        match self {
+            Self::Offset { per_page, .. } | Self::Cursor { per_page, .. } => *per_page,
+        }
+    }
+}
+
 /// Reads a list's query.
 ///
 /// # Errors
