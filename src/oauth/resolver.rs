@@ -3,20 +3,19 @@
 //! What was found is used again for a few seconds. A revocation in this process voids everything found before
 //! it, also what is just being looked up; other processes notice when those seconds are over.
 //!
-//! May use: `refusal`, `v1`, `access` (the interface), `store`, `keyring`, `events`.
+//! May use: `fresh`, `refusal`, `v1`, `access` (the interface), `store`, `keyring`, `events`.
 
 use super::events::{Dead, Event, Events};
 use super::keyring::Keyring;
 use super::protocol::secret;
 use crate::access::credential::{ACCESS_TOKEN, GATEWAY_KEY};
 use crate::access::{Acting, Credentials, Presented, PrincipalKind};
+use crate::fresh::{Changed, Changes, Fresh, Lost};
 use crate::refusal::{EndedCredential, Refusal};
 use crate::store::oauth::{OAuthStore, Sealed, TokenKind, now};
 use crate::v1::V1Key;
 use futures_util::future::BoxFuture;
-use moka::sync::Cache;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -27,7 +26,6 @@ const CAPACITY: u64 = 100_000;
 struct Found {
     acting: Acting,
     expires_at: i64,
-    generation: u64,
 }
 
 /// Resolves the gateway's own credentials.
@@ -35,8 +33,10 @@ pub struct Resolver {
     store: OAuthStore,
     keyring: Option<Keyring>,
     events: Arc<dyn Events>,
-    found: Cache<String, Found>,
-    generation: AtomicU64,
+    /// How long what was found is used again.
+    delay: Duration,
+    changes: Changes,
+    found: Fresh<String, Found, Lost>,
 }
 
 impl Resolver {
@@ -44,15 +44,16 @@ impl Resolver {
         store: OAuthStore,
         keyring: Option<Keyring>,
         events: Arc<dyn Events>,
+        changes: &Changes,
         delay: Duration,
     ) -> Self {
-        let found = Cache::builder().max_capacity(CAPACITY).time_to_live(delay).build();
-        Self { store, keyring, events, found, generation: AtomicU64::new(0) }
+        let found = Fresh::new(changes, CAPACITY).useless_after(delay);
+        Self { store, keyring, events, delay, changes: changes.clone(), found }
     }
 
     /// Voids all that was found before; called after every revocation is in the store.
     pub(super) fn forget(&self) {
-        self.generation.fetch_add(1, Ordering::SeqCst);
+        self.changes.tell(Changed::Credentials);
     }
 
     async fn find(&self, presented: Presented) -> Result<Acting, Refusal> {
@@ -61,18 +62,18 @@ impl Resolver {
             Presented::GatewayKey(key) if key.starts_with(GATEWAY_KEY) => secret::hash(key),
             _ => return Err(Refusal::invalid_token()),
         };
-        let generation = self.generation.load(Ordering::SeqCst);
-        if let Some(found) = self.found.get(&hash)
-            && found.generation == generation
-            && found.expires_at > now()
+        let need = self.changes.need(&[Changed::Credentials], self.delay);
+        if let Some(kept) = self.found.kept(&hash, &need)
+            && kept.value.expires_at > now()
         {
-            return Ok(found.acting);
+            return Ok(kept.value.acting);
         }
+        let began = self.changes.now();
         let (acting, expires_at) = match presented {
             Presented::Bearer(_) => self.token(&hash).await?,
             _ => self.key(&hash).await?,
         };
-        self.found.insert(hash, Found { acting: acting.clone(), expires_at, generation });
+        self.found.put(&hash, Found { acting: acting.clone(), expires_at }, began);
         Ok(acting)
     }
 

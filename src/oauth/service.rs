@@ -66,7 +66,8 @@ impl OAuth {
     ) -> (Self, Access) {
         let store = store.oauth();
         let delay = settings.revocation_delay;
-        let resolver = Arc::new(Resolver::new(store.clone(), keyring.clone(), Arc::clone(&events), delay));
+        let changes = access.changes();
+        let resolver = Arc::new(Resolver::new(store.clone(), keyring.clone(), Arc::clone(&events), changes, delay));
         let knowing = access.clone().with_credentials(Arc::clone(&resolver) as Arc<dyn Credentials>);
         let attempts = Attempts::new(settings.attempts);
         let swept_at = AtomicI64::new(0);

@@ -50,7 +50,7 @@ const RULES: [(&str, Rule); 30] = [
     ("run", AllBut(&["app", "cli", "edge", "limits", "mapping", "oauth", "request", "sandbox"])),
     ("edge", AllBut(&["access", "app", "cli", "mapping", "oauth", "run", "sandbox", "store", "translate", "v1"])),
     ("docs", Only(&["context", "describe", "edge", "refusal"])),
-    ("oauth", Only(&["access", "context", "edge", "plan", "refusal", "settings", "store", "v1"])),
+    ("oauth", Only(&["access", "context", "edge", "fresh", "plan", "refusal", "settings", "store", "v1"])),
     ("idempotency", Only(&["access", "context", "oauth", "refusal", "run", "settings", "store", "v2"])),
     // What tells about it and what proves it.
     ("explain", Only(&["access", "index", "plan", "refusal", "run", "v2"])),

@@ -36,6 +36,8 @@ pub enum Changed {
     Identity([u8; 32]),
     /// v1 has refused something asked with a key, so that nothing older than usual is taken for its word.
     Refused([u8; 32]),
+    /// The gateway's own tokens and keys: one of them was revoked.
+    Credentials,
 }
 
 impl Changed {

@@ -1,7 +1,7 @@
 //! One way to keep what was read from elsewhere: young enough, void after a change, and read once for all who ask.
 //!
-//! Identities and cards, collections, indices of work items, single answers and the counters of the store are all
-//! kept by these rules:
+//! Identities and cards, credentials, collections, indices of work items, single answers and the counters of the
+//! store are all kept by these rules:
 //!
 //! 1. **A value counts from when its read began**, not from when it ended. A [`Moment`] is an instant on the clock
 //!    together with a number in the order of events, so that two things at the same instant still have an order.
