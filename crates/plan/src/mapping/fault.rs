@@ -3,14 +3,14 @@
 //! A trail reads `labels.toml › labels_list › order › default`: the file first, then ever smaller parts. Of a file about
 //! several surfaces the surface comes second, unless the same is wrong on all of them.
 
-use super::words::SurfaceWord;
+use super::words::Surface;
 use std::fmt;
 
 /// A place in the mappings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trail {
     file: String,
-    surface: Option<SurfaceWord>,
+    surface: Option<Surface>,
     parts: Vec<String>,
 }
 
@@ -22,7 +22,7 @@ impl Trail {
 
     /// This place on one of the surfaces that the file is about.
     #[must_use]
-    pub fn on(&self, surface: Option<SurfaceWord>) -> Self {
+    pub fn on(&self, surface: Option<Surface>) -> Self {
         Self { surface, ..self.clone() }
     }
 
@@ -42,7 +42,7 @@ impl Trail {
 
 impl fmt::Display for Trail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let surface = self.surface.map(SurfaceWord::as_str);
+        let surface = self.surface.map(Surface::as_str);
         let parts = self.parts.iter().map(String::as_str);
         let all: Vec<&str> = [self.file.as_str()].into_iter().chain(surface).chain(parts).collect();
         f.write_str(&all.join(" › "))

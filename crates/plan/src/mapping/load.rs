@@ -9,7 +9,7 @@ use super::model::{
 use super::shapes::{self, ShapeSpec};
 use super::surfaces;
 use super::texts::Texts;
-use super::words::SurfaceWord;
+use super::words::Surface;
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -142,7 +142,7 @@ impl Reader<'_> {
         resources
     }
 
-    fn resource(&mut self, file: &str, text: &str, mut table: Table, surface: Option<SurfaceWord>) -> ResourceFile {
+    fn resource(&mut self, file: &str, text: &str, mut table: Table, surface: Option<Surface>) -> ResourceFile {
         let has_v1 = table.contains_key("v1");
         let mut v1 = self.table(table.remove("v1"), "v1");
         let refusals = self.at("v1").list(v1.remove("refusals"), "refusals");
@@ -167,7 +167,7 @@ impl Reader<'_> {
         &mut self,
         value: Option<Value>,
         lines: &[usize],
-        surface: Option<SurfaceWord>,
+        surface: Option<Surface>,
     ) -> Vec<OperationSpec> {
         let elsewhere = |table: &Table| {
             let only = table.get("surface").and_then(Value::as_str);

@@ -5,8 +5,8 @@ use super::fault::Trail;
 use super::item::Item;
 use super::rules::{MaySpec, OneOfAllSpec, RequiresSpec};
 use super::words::{
-    AnswerWord, FeatureWord, KeepWord, MethodWord, ModeWord, OnCreateWord, OneWord, RecordsWord, RowsWord,
-    SourceWord, StepWord, SurfaceWord, TypeWord, WriteWord,
+    Answer, Feature, Keep, Method, OnCreate, OwnRecords, ReadOneBy, Rows, Source, StepWord, Surface, TypeMode,
+    TypeWord, WriteKind,
 };
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -51,7 +51,7 @@ pub struct ResourceFile {
     /// Name of the file.
     pub file: String,
     /// Which surface this is, of those that the file is about; none when it is about one.
-    pub surface: Option<SurfaceWord>,
+    pub surface: Option<Surface>,
     /// The keys before the first table.
     pub head: Read<Head>,
     /// Where v1 keeps the records.
@@ -89,11 +89,11 @@ pub struct Head {
     /// One sentence for people.
     pub about: String,
     /// Where records live.
-    pub source: Option<SourceWord>,
+    pub source: Option<Source>,
     /// Which records of the own store they are.
-    pub records: Option<RecordsWord>,
+    pub records: Option<OwnRecords>,
     /// Surface of its operations unless they say otherwise.
-    pub surface: Option<SurfaceWord>,
+    pub surface: Option<Surface>,
     /// Name of the read shape.
     pub shape: String,
     /// What v1 cannot give.
@@ -119,11 +119,11 @@ pub struct V1Spec {
     /// Path of one record.
     pub record: Option<String>,
     /// Form of the list's answer.
-    pub rows: RowsWord,
+    pub rows: Rows,
     /// Whether the list takes `fields=`.
     pub select: bool,
     /// How one record is read.
-    pub one: OneWord,
+    pub one: ReadOneBy,
     /// Path of a second list, for a record that the first one lacks.
     pub also_in: Option<String>,
 }
@@ -133,7 +133,7 @@ pub struct V1Spec {
 #[serde(default, deny_unknown_fields)]
 pub struct RefusalSpec {
     /// The write.
-    pub on: Option<WriteWord>,
+    pub on: Option<WriteKind>,
     /// Status of v1.
     pub status: u16,
     /// v1 name of the one field the refusal is about; the whole write when absent.
@@ -168,9 +168,9 @@ pub struct FieldSpec {
     /// What to read where v1 shows null.
     pub null_as: Option<Value>,
     /// Who holds the value.
-    pub keep: Option<KeepWord>,
+    pub keep: Keep,
     /// What a create does with it.
-    pub on_create: Option<OnCreateWord>,
+    pub on_create: OnCreate,
     /// Trimmed on write.
     pub trim: bool,
     /// Field it must not be earlier than.
@@ -261,11 +261,11 @@ pub struct OperationHead {
     /// Id, unique.
     pub id: String,
     /// Method.
-    pub method: Option<MethodWord>,
+    pub method: Option<Method>,
     /// Path.
     pub path: String,
     /// Surface, when another than the file's.
-    pub surface: Option<SurfaceWord>,
+    pub surface: Option<Surface>,
     /// One line for people.
     pub summary: String,
     /// Any one of these is enough.
@@ -275,9 +275,9 @@ pub struct OperationHead {
     /// Read shape of a success.
     pub response: Option<String>,
     /// Form of a success.
-    pub answer: Option<AnswerWord>,
+    pub answer: Option<Answer>,
     /// Mode a write needs.
-    pub mode: Option<ModeWord>,
+    pub mode: Option<TypeMode>,
     /// Values `expand` takes.
     pub expand: Vec<String>,
     /// Fields `search` looks at.
@@ -295,7 +295,7 @@ pub struct OperationHead {
     /// What a write must have to itself.
     pub turns: Vec<String>,
     /// What must be switched on in the project.
-    pub needs_feature: Option<FeatureWord>,
+    pub needs_feature: Option<Feature>,
     /// Field by which records hang on the deleted one; they are detached first.
     pub detach_children: Option<String>,
     /// Who may write to the record.

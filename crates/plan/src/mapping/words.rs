@@ -1,11 +1,12 @@
 //! The closed sets of words a mapping file may use as values.
 
 use serde::Deserialize;
+use strum::{Display, EnumString, IntoStaticStr};
 
 /// Where records live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum SourceWord {
+pub enum Source {
     /// Behind v1.
     V1,
     /// In the gateway's own store.
@@ -15,7 +16,7 @@ pub enum SourceWord {
 /// A kind of record in the gateway's own store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum RecordsWord {
+pub enum OwnRecords {
     /// Work item types.
     Types,
     /// Custom properties.
@@ -30,10 +31,11 @@ pub enum RecordsWord {
     Features,
 }
 
-/// Part of the service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+/// What part of the service a path belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
-pub enum SurfaceWord {
+#[strum(serialize_all = "snake_case")]
+pub enum Surface {
     /// The person behind the credential.
     User,
     /// Below a workspace.
@@ -42,32 +44,28 @@ pub enum SurfaceWord {
     Project,
 }
 
-impl SurfaceWord {
+impl Surface {
     /// As a mapping writes it.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Workspace => "workspace",
-            Self::Project => "project",
-        }
+        self.into()
     }
 }
 
 /// Form of a v1 list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum RowsWord {
-    /// The paging envelope.
+pub enum Rows {
+    /// The paging envelope with `results`.
     #[default]
     Paged,
-    /// A bare array.
+    /// A bare array, complete in one answer (rosters).
     Array,
 }
 
 /// A kind of write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum WriteWord {
+pub enum WriteKind {
     /// POST on the collection.
     Create,
     /// PATCH of a record.
@@ -107,40 +105,48 @@ pub enum TypeWord {
 }
 
 /// Who holds the value of a field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum KeepWord {
-    /// The overlay.
+pub enum Keep {
+    /// v1, which no file has to say.
+    #[default]
+    #[serde(skip)]
+    V1,
+    /// The overlay: v1 shows the field but never takes a value.
     Overlay,
-    /// v1, and the overlay for what v1 refuses.
+    /// v1, and the overlay for a value that v1 refuses.
     OverlayIfRefused,
 }
 
 /// What a create does with a field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum OnCreateWord {
-    /// Sends it in a PATCH after the create.
+pub enum OnCreate {
+    /// Sends it with the create, which no file has to say.
+    #[default]
+    #[serde(skip)]
+    Send,
+    /// v1 ignores it in a create; it follows in a PATCH (trap 22).
     Patch,
-    /// Takes it for the first record of a collection only.
+    /// v1 sets it by the records that are there (trap 22); a value sent counts for the first record only.
     IfFirst,
 }
 
 /// How one record is read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum OneWord {
-    /// In the complete list.
+pub enum ReadOneBy {
+    /// Found in the complete list.
     #[default]
     Collection,
-    /// At its own path.
+    /// At its own path, where the list would cost more.
     Record,
 }
 
 /// A part of a project that can be switched off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FeatureWord {
+pub enum Feature {
     /// Cycles.
     Cycles,
     /// Modules.
@@ -155,55 +161,67 @@ pub enum WhoWord {
     AuthorOrAdmin,
 }
 
-/// A method.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+/// The methods operations use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Display, IntoStaticStr)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum MethodWord {
+#[strum(serialize_all = "UPPERCASE")]
+pub enum Method {
     /// Reads.
     Get,
     /// Creates or acts.
     Post,
-    /// Updates.
+    /// Updates partially.
     Patch,
     /// Deletes.
     Delete,
 }
 
+impl Method {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+
+    /// Whether the operation changes something.
+    pub fn writes(self) -> bool {
+        self != Self::Get
+    }
+}
+
 /// Form of a success.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum AnswerWord {
+pub enum Answer {
     /// A list envelope.
     Page,
     /// One record.
     Record,
-    /// No body.
+    /// 204, or a success without a body.
     Empty,
 }
 
-/// A work item type mode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+/// Work item type mode a write needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
-pub enum ModeWord {
-    /// Types per project.
+#[strum(serialize_all = "snake_case")]
+pub enum TypeMode {
+    /// Types are managed per project.
     Project,
-    /// Types per workspace.
+    /// Types are managed per workspace.
     Workspace,
 }
 
-impl ModeWord {
+impl TypeMode {
     /// As a mapping writes it.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Project => "project",
-            Self::Workspace => "workspace",
-        }
+        self.into()
     }
 }
 
 /// How an operation is carried out.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, EnumString)]
 #[serde(try_from = "String")]
+#[strum(serialize_all = "snake_case")]
 pub enum StepWord {
     /// Lists the records.
     ReadCollection,
@@ -216,6 +234,7 @@ pub enum StepWord {
     /// Deletes one.
     Delete,
     /// A named Rust function.
+    #[strum(disabled)]
     Special(String),
     /// Declared, not working yet.
     Pending,
@@ -225,20 +244,14 @@ impl TryFrom<String> for StepWord {
     type Error = String;
 
     fn try_from(word: String) -> Result<Self, String> {
-        match word.as_str() {
-            "read_collection" => Ok(Self::ReadCollection),
-            "read_one" => Ok(Self::ReadOne),
-            "create" => Ok(Self::Create),
-            "update" => Ok(Self::Update),
-            "delete" => Ok(Self::Delete),
-            "pending" => Ok(Self::Pending),
-            _ => match word.split_once(':') {
-                Some(("special", name)) if !name.is_empty() => Ok(Self::Special(name.into())),
-                _ => Err(format!(
+        match word.split_once(':') {
+            Some(("special", name)) if !name.is_empty() => Ok(Self::Special(name.into())),
+            _ => word.parse().map_err(|_| {
+                format!(
                     "unknown step `{word}`; steps are read_collection, read_one, create, update, delete, pending \
                      and special:<name>"
-                )),
-            },
+                )
+            }),
         }
     }
 }

@@ -1,43 +1,6 @@
-//! Words every part of the plan is described with: methods, kinds of values, constants.
+//! Words every part of the plan is described with: kinds of values and constants.
 
 use serde_json::Value;
-use std::fmt;
-
-/// The methods operations use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Method {
-    /// Reads.
-    Get,
-    /// Creates or acts.
-    Post,
-    /// Updates partially.
-    Patch,
-    /// Deletes.
-    Delete,
-}
-
-impl Method {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Patch => "PATCH",
-            Self::Delete => "DELETE",
-        }
-    }
-
-    /// Whether the operation changes something.
-    pub fn writes(self) -> bool {
-        self != Self::Get
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
 
 /// What kind of value a field, parameter or body member holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -22,17 +22,21 @@ mod shape;
 mod step;
 mod turn;
 
+/// Words that mean just what a mapping file says.
+pub use crate::mapping::{
+    Answer, Feature, Keep, Method, OnCreate, OwnRecords, ReadOneBy, Rows, Source, Surface, TypeMode, WriteKind,
+};
 pub use column::Column;
 pub use compile::compile;
-pub use kind::{Constant, Kind, Method, ValueType};
+pub use kind::{Constant, Kind, ValueType};
 pub use known::Known;
 pub use operation::{
-    Answer, BodyRule, Calls, ErrorCase, Extra, Filter, FilterTest, Input, Made, Operation, Order, Param, ParamRole,
-    PlannedCall, Surface, TypeMode,
+    BodyRule, Calls, ErrorCase, Extra, Filter, FilterTest, Input, Made, Operation, Order, Param, ParamRole,
+    PlannedCall,
 };
 pub use path::{PathTemplate, Segment};
-pub use resource::{Field, Keep, OnCreate, OwnRecords, Resource, Rows, Source, V1Refusal, V1Source, WriteKind};
-pub use rules::{Feature, May, OneOfAll, ReadOneBy, Required, Rule};
+pub use resource::{Field, Resource, V1Refusal, V1Source};
+pub use rules::{May, OneOfAll, Required, Rule};
 pub use service::Plan;
 pub use shape::Shape;
 pub use step::{Special, Step};

@@ -1,42 +1,12 @@
 //! One operation of v2.
 
-use super::kind::{Constant, Method, ValueType};
+use super::kind::{Constant, ValueType};
 use super::path::PathTemplate;
-use super::rules::{Feature, May};
+use super::rules::May;
 use super::step::Step;
 use super::turn::Turn;
+use crate::mapping::{Answer, Feature, Method, Surface, TypeMode};
 use strum::{EnumString, IntoStaticStr};
-
-/// What part of the service a path belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Surface {
-    /// The person behind the credential.
-    User,
-    /// Below a workspace.
-    Workspace,
-    /// Below a project.
-    Project,
-}
-
-/// Form of a success.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
-    /// A list envelope.
-    Page,
-    /// One record.
-    Record,
-    /// 204, or a success without a body.
-    Empty,
-}
-
-/// Work item type mode a write needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TypeMode {
-    /// Types are managed per project.
-    Project,
-    /// Types are managed per workspace.
-    Workspace,
-}
 
 /// How many v1 calls an operation usually costs, proofs of access excluded; follows from the calls it makes.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,35 +4,10 @@ use super::column::Column;
 use super::kind::{Constant, ValueType};
 use super::known::Known;
 use super::path::PathTemplate;
-use super::rules::{OneOfAll, ReadOneBy, Required};
+use super::rules::{OneOfAll, Required};
 use super::step::Step;
+use crate::mapping::{Keep, OnCreate, OwnRecords, ReadOneBy, Rows, Source, WriteKind};
 use std::sync::Arc;
-
-/// Where records live.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
-    /// Behind v1.
-    V1,
-    /// In the gateway's own store.
-    Own,
-}
-
-/// A kind of record in the gateway's own store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OwnRecords {
-    /// Work item types.
-    Types,
-    /// Custom properties.
-    Properties,
-    /// Choices of a property.
-    Options,
-    /// Contexts of a property.
-    Contexts,
-    /// Properties on a type.
-    Attachments,
-    /// The one features record of a workspace.
-    Features,
-}
 
 impl OwnRecords {
     /// Whether the own store carries this step out for such records.
@@ -133,26 +108,6 @@ pub struct V1Source {
     pub refusals: Vec<V1Refusal>,
 }
 
-/// Form of a v1 list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rows {
-    /// The paging envelope with `results`.
-    Paged,
-    /// A bare array, complete in one answer (rosters).
-    Array,
-}
-
-/// Which writes a rule is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WriteKind {
-    /// POST on the collection.
-    Create,
-    /// PATCH of a record.
-    Update,
-    /// DELETE of a record.
-    Delete,
-}
-
 /// A refusal of v1 that means something else than its status says.
 #[derive(Debug)]
 pub struct V1Refusal {
@@ -168,28 +123,6 @@ pub struct V1Refusal {
     pub code: String,
     /// Prose for the client.
     pub detail: String,
-}
-
-/// Who holds the value of a field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
-    /// v1.
-    V1,
-    /// The overlay: v1 shows the field but never takes a value.
-    Overlay,
-    /// v1, and the overlay for a value that v1 refuses.
-    OverlayIfRefused,
-}
-
-/// What a create does with a field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnCreate {
-    /// Sends it with the create.
-    Send,
-    /// v1 ignores it in a create; it follows in a PATCH (trap 22).
-    Patch,
-    /// v1 sets it by the records that are there (trap 22); a value sent counts for the first record only.
-    IfFirst,
 }
 
 /// One field of a read shape.

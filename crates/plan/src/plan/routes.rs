@@ -8,7 +8,8 @@
 //! A literal goes before a variable. Which template a path belongs to is decided without looking at the
 //! method: PATCH on `work-item-types/enable/` is a wrong method, never a type called `enable`.
 
-use super::{Method, Operation, Plan, Segment};
+use super::{Operation, Plan, Segment};
+use crate::mapping::Method;
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 use std::collections::HashMap;

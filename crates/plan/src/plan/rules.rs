@@ -2,6 +2,7 @@
 
 use super::known::Known;
 use super::step::{Special, Step};
+use crate::mapping::Feature;
 use strum::IntoStaticStr;
 
 /// The rules by their keys in the mappings.
@@ -36,15 +37,6 @@ impl Rule {
             }
         }
     }
-}
-
-/// A part of a project that can be switched off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Feature {
-    /// Cycles.
-    Cycles,
-    /// Modules.
-    Modules,
 }
 
 impl Feature {
@@ -92,14 +84,4 @@ pub enum May {
         /// Told to everybody else.
         detail: String,
     },
-}
-
-/// How one record is read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ReadOneBy {
-    /// Found in the complete list.
-    #[default]
-    Collection,
-    /// At its own path, where the list would cost more.
-    Record,
 }

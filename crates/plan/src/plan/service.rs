@@ -1,10 +1,10 @@
 //! The plan itself: resources, operations and shapes, and how to find one of them.
 
-use super::kind::Method;
 use super::known::Known;
-use super::operation::{Answer, Operation};
+use super::operation::Operation;
 use super::resource::Resource;
 use super::shape::Shape;
+use crate::mapping::{Answer, Method};
 use indexmap::IndexMap;
 
 /// The whole service as the mappings declare it.

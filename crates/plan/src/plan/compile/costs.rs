@@ -1,8 +1,8 @@
 //! Rules of steps: they fit the method, v1 has the paths they need, and their calls are declared.
 
 use super::draft::{Case, Draft};
-use crate::mapping::Faults;
-use crate::plan::{Answer, Made, Method, Operation, Source, Step, Surface};
+use crate::mapping::{Answer, Faults, Method, Source, Surface};
+use crate::plan::{Made, Operation, Step};
 
 pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     for case in draft.cases() {

@@ -1,8 +1,8 @@
 //! What the stages of the compiler work on: the plan in the making, and one operation of it under a rule or while it is
 //! built.
 
-use crate::mapping::{Files, OperationSpec, ResourceFile, Trail};
-use crate::plan::{Field, Operation, Resource, Source};
+use crate::mapping::{Files, OperationSpec, ResourceFile, Source, Trail};
+use crate::plan::{Field, Operation, Resource};
 
 /// The plan in the making, with what each part was made of.
 pub(super) struct Draft<'f> {

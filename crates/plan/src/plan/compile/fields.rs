@@ -1,8 +1,8 @@
 //! Rules of fields and body members, for resources with operations that work already.
 
 use super::draft::{Case, Draft};
-use crate::mapping::{Faults, ResourceFile};
-use crate::plan::{Answer, Field, Keep, Kind, OnCreate, Resource, Source, Step, ValueType};
+use crate::mapping::{Answer, Faults, Keep, OnCreate, ResourceFile, Source};
+use crate::plan::{Field, Kind, Resource, Step, ValueType};
 
 pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     for (index, resource, file) in draft.resources_with_files().filter(|(_, _, file)| file.head.sound) {

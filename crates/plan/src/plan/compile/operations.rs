@@ -2,10 +2,8 @@
 
 use super::draft::{Builder, Draft, Origin};
 use super::{bodies, params, planned, rules, turns};
-use crate::mapping::{AnswerWord, ErrorSpec, Faults, MethodWord, ModeWord, StepWord, SurfaceWord, Trail};
-use crate::plan::{
-    Answer, Calls, ErrorCase, Method, Operation, Order, PathTemplate, Resource, Step, Surface, TypeMode,
-};
+use crate::mapping::{Answer, ErrorSpec, Faults, Method, StepWord, Surface, Trail};
+use crate::plan::{Calls, ErrorCase, Operation, Order, PathTemplate, Resource, Step};
 
 /// Stands where a path could not be read; the operation is not sound then.
 const NO_PATH: &str = "unreadable/";
@@ -44,20 +42,21 @@ impl Builder<'_> {
         faults: &mut Faults,
     ) -> Operation {
         let head = &self.spec.head.value;
+        let method = head.method.unwrap_or(Method::Get);
         let v1 = planned::build(self, resource, faults);
         Operation {
             id: head.id.clone(),
             resource: index,
-            method: method(head.method),
-            turns: turns::build(self, method(head.method), path.as_ref()),
+            method,
+            turns: turns::build(self, method, path.as_ref()),
             path: path.unwrap_or_else(|| PathTemplate::parse(NO_PATH).expect("a valid template")),
-            surface: surface(head.surface.or(self.file.head.value.surface)),
+            surface: head.surface.or(self.file.head.value.surface).unwrap_or(Surface::User),
             summary: head.summary.clone(),
             scopes: head.scopes.clone(),
             status: head.status,
-            answer: answer(head.answer),
+            answer: head.answer.unwrap_or(Answer::Record),
             response: head.response.clone(),
-            mode: head.mode.map(mode),
+            mode: head.mode,
             guests_may_write: self.file.head.value.guests_may_write,
             expand: head.expand.clone(),
             search: head.search.clone(),
@@ -68,7 +67,7 @@ impl Builder<'_> {
             step,
             calls: (step != Step::Pending).then(|| Calls::of(&v1, head.why.clone())),
             v1,
-            needs_feature: head.needs_feature.map(rules::feature),
+            needs_feature: head.needs_feature,
             detach_children: rules::field(self, head.detach_children.as_deref(), "detach_children", faults),
             may: rules::may(self, faults),
             line: self.spec.line,
@@ -99,38 +98,6 @@ impl Builder<'_> {
             errors.insert(position, error);
         }
         errors
-    }
-}
-
-fn method(word: Option<MethodWord>) -> Method {
-    match word {
-        Some(MethodWord::Get) | None => Method::Get,
-        Some(MethodWord::Post) => Method::Post,
-        Some(MethodWord::Patch) => Method::Patch,
-        Some(MethodWord::Delete) => Method::Delete,
-    }
-}
-
-fn surface(word: Option<SurfaceWord>) -> Surface {
-    match word {
-        Some(SurfaceWord::User) | None => Surface::User,
-        Some(SurfaceWord::Workspace) => Surface::Workspace,
-        Some(SurfaceWord::Project) => Surface::Project,
-    }
-}
-
-fn answer(word: Option<AnswerWord>) -> Answer {
-    match word {
-        Some(AnswerWord::Page) => Answer::Page,
-        Some(AnswerWord::Record) | None => Answer::Record,
-        Some(AnswerWord::Empty) => Answer::Empty,
-    }
-}
-
-fn mode(word: ModeWord) -> TypeMode {
-    match word {
-        ModeWord::Project => TypeMode::Project,
-        ModeWord::Workspace => TypeMode::Workspace,
     }
 }
 

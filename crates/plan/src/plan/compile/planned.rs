@@ -5,8 +5,8 @@
 //! beyond the usual ones. Everything that speaks of the cost reads it off these calls.
 
 use super::draft::Builder;
-use crate::mapping::{Faults, SourceWord, StepWord, Trail};
-use crate::plan::{Extra, Keep, Made, Method, PathTemplate, PlannedCall, ReadOneBy, Resource, Rows, V1Source};
+use crate::mapping::{Faults, Keep, Method, ReadOneBy, Rows, Source, StepWord, Trail};
+use crate::plan::{Extra, Made, PathTemplate, PlannedCall, Resource, V1Source};
 
 /// Ends a declared call that a warm operation does not make.
 const UNLESS_KEPT: &str = " unless kept";
@@ -18,7 +18,7 @@ const WHOLE_LIST: &str = "per_page=1000";
 pub(super) fn build(builder: &Builder, resource: &Resource, faults: &mut Faults) -> Vec<PlannedCall> {
     let head = &builder.spec.head.value;
     let trail = builder.trail.then("v1");
-    let own = builder.file.head.value.source == Some(SourceWord::Own);
+    let own = builder.file.head.value.source == Some(Source::Own);
     let Some(calls) = head.step.as_ref().filter(|_| !own).and_then(|step| of_step(step, resource, builder)) else {
         return head.v1.iter().flatten().filter_map(|text| declared(text, &trail, faults)).collect();
     };

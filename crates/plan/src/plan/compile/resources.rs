@@ -2,14 +2,8 @@
 
 use super::draft::Draft;
 use super::{kinds, rules};
-use crate::mapping::{
-    Faults, FieldSpec, KeepWord, OnCreateWord, OneWord, Read, RecordsWord, RefusalSpec, ResourceFile, RowsWord,
-    SourceWord, Trail, V1Spec, WriteWord,
-};
-use crate::plan::{
-    Field, Keep, OnCreate, OwnRecords, ParamRole, PathTemplate, ReadOneBy, Resource, Rows, Source, V1Refusal,
-    V1Source, WriteKind,
-};
+use crate::mapping::{Faults, FieldSpec, Read, RefusalSpec, ResourceFile, Source, Trail, V1Spec};
+use crate::plan::{Field, ParamRole, PathTemplate, Resource, V1Refusal, V1Source};
 use std::sync::Arc;
 
 /// Makes a resource of every file.
@@ -29,11 +23,8 @@ fn resource(file: &ResourceFile, faults: &mut Faults) -> Resource {
         known: head.resource.parse().ok(),
         file: file.file.clone(),
         about: head.about.clone(),
-        source: match head.source {
-            Some(SourceWord::V1) => Source::V1,
-            Some(SourceWord::Own) | None => Source::Own,
-        },
-        records: head.records.map(records),
+        source: head.source.unwrap_or(Source::Own),
+        records: head.records,
         shape: head.shape.clone(),
         gaps: head.gaps.clone(),
         v1: file.v1.as_ref().map(|v1| v1_source(&v1.value, file, &fields, &trail.then("v1"), faults)),
@@ -43,17 +34,6 @@ fn resource(file: &ResourceFile, faults: &mut Faults) -> Resource {
         fields,
         cells: Vec::new(),
         columns: Arc::default(),
-    }
-}
-
-fn records(word: RecordsWord) -> OwnRecords {
-    match word {
-        RecordsWord::Types => OwnRecords::Types,
-        RecordsWord::Properties => OwnRecords::Properties,
-        RecordsWord::Options => OwnRecords::Options,
-        RecordsWord::Contexts => OwnRecords::Contexts,
-        RecordsWord::Attachments => OwnRecords::Attachments,
-        RecordsWord::Features => OwnRecords::Features,
     }
 }
 
@@ -87,16 +67,8 @@ fn field(name: &str, spec: &FieldSpec, not_before: Option<usize>, trail: &Trail,
         hidden: spec.hidden,
         plain_text: spec.plain_text,
         null_as: spec.null_as.clone(),
-        keep: match spec.keep {
-            None => Keep::V1,
-            Some(KeepWord::Overlay) => Keep::Overlay,
-            Some(KeepWord::OverlayIfRefused) => Keep::OverlayIfRefused,
-        },
-        on_create: match spec.on_create {
-            None => OnCreate::Send,
-            Some(OnCreateWord::Patch) => OnCreate::Patch,
-            Some(OnCreateWord::IfFirst) => OnCreate::IfFirst,
-        },
+        keep: spec.keep,
+        on_create: spec.on_create,
         trim: spec.trim,
         not_before,
         notes: spec.notes.clone(),
@@ -107,14 +79,8 @@ fn v1_source(spec: &V1Spec, file: &ResourceFile, fields: &[Field], trail: &Trail
     V1Source {
         collection: template(spec.collection.as_deref(), &trail.then("collection"), faults),
         record: template(spec.record.as_deref(), &trail.then("record"), faults),
-        rows: match spec.rows {
-            RowsWord::Paged => Rows::Paged,
-            RowsWord::Array => Rows::Array,
-        },
-        one: match spec.one {
-            OneWord::Collection => ReadOneBy::Collection,
-            OneWord::Record => ReadOneBy::Record,
-        },
+        rows: spec.rows,
+        one: spec.one,
         also_in: template(spec.also_in.as_deref(), &trail.then("also_in"), faults),
         list_query: if spec.select { list_query(fields) } else { String::new() },
         refusals: file.refusals.iter().filter_map(|refusal| self::refusal(&refusal.value)).collect(),
@@ -141,13 +107,8 @@ fn list_query(fields: &[Field]) -> String {
 }
 
 fn refusal(spec: &RefusalSpec) -> Option<V1Refusal> {
-    let on = match spec.on? {
-        WriteWord::Create => WriteKind::Create,
-        WriteWord::Update => WriteKind::Update,
-        WriteWord::Delete => WriteKind::Delete,
-    };
     Some(V1Refusal {
-        on,
+        on: spec.on?,
         status: spec.status,
         field: spec.field.clone(),
         error: spec.error.clone(),

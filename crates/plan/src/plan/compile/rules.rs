@@ -5,20 +5,12 @@
 //! hold ([`Rule::is_held_by`]), because it would be declared in vain.
 
 use super::draft::{Builder, Case, Draft};
-use crate::mapping::{Faults, FeatureWord, MaySpec, OneOfAllSpec, RequiresSpec, Trail, WhoWord};
-use crate::plan::{
-    BodyRule, Feature, Field, Kind, May, OnCreate, OneOfAll, ReadOneBy, Required, Rule, Source, Step, Surface,
-    ValueType,
+use crate::mapping::{
+    Faults, MaySpec, OnCreate, OneOfAllSpec, ReadOneBy, RequiresSpec, Source, Surface, Trail, WhoWord,
 };
+use crate::plan::{BodyRule, Field, Kind, May, OneOfAll, Required, Rule, Step, ValueType};
 
 const NO_FIELD: &str = "there is no field of this name";
-
-pub(super) fn feature(word: FeatureWord) -> Feature {
-    match word {
-        FeatureWord::Cycles => Feature::Cycles,
-        FeatureWord::Modules => Feature::Modules,
-    }
-}
 
 /// A rule about all records of a collection.
 pub(super) fn of_all(

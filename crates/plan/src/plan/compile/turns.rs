@@ -6,8 +6,8 @@
 
 use super::draft::Builder;
 use super::draft::{Case, Draft};
-use crate::mapping::{Faults, SourceWord};
-use crate::plan::{BodyRule, Method, PathTemplate, Turn, TurnOf};
+use crate::mapping::{Faults, Method, Source};
+use crate::plan::{BodyRule, PathTemplate, Turn, TurnOf};
 
 const COLLECTION_OF: &str = "collection of ";
 const RECORD: &str = "{pk}";
@@ -18,7 +18,7 @@ pub(super) fn build(builder: &Builder, method: Method, path: Option<&PathTemplat
     if !method.writes() || !declared.is_empty() {
         return declared.iter().map(|text| turn(text, resource)).collect();
     }
-    let own = builder.file.head.value.source == Some(SourceWord::Own);
+    let own = builder.file.head.value.source == Some(Source::Own);
     let names_a_record = path.is_some_and(|path| path.to_string().contains(RECORD));
     let of = match (own, names_a_record) {
         (true, true) => TurnOf::Record,

@@ -1,8 +1,8 @@
 //! Rules over the set as a whole: names are unique, and nothing is declared in vain.
 
 use super::draft::Draft;
-use crate::mapping::{Faults, Trail};
-use crate::plan::{Special, Step, Surface};
+use crate::mapping::{Faults, Surface, Trail};
+use crate::plan::{Special, Step};
 use std::collections::HashMap;
 
 pub(super) fn check(draft: &Draft, faults: &mut Faults) {

@@ -1,8 +1,8 @@
 //! Rules of methods, scopes, modes, statuses, bodies and errors.
 
 use super::draft::{Case, Draft};
-use crate::mapping::{Faults, ResourceFile, Trail};
-use crate::plan::{Answer, BodyRule, Input, Method, TypeMode, WriteKind, codes, scopes};
+use crate::mapping::{Answer, Faults, Method, ResourceFile, Trail, TypeMode, WriteKind};
+use crate::plan::{BodyRule, Input, codes, scopes};
 
 pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     for case in draft.cases() {
