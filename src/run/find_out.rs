@@ -8,7 +8,7 @@
 use super::job::Job;
 use super::members::{Members, answer_of, id_of};
 use super::v1_faults::bad_data;
-use crate::plan::{Known, Resource, Rows};
+use crate::plan::{Kind, Known, Resource, Rows, ValueType};
 use crate::refusal::Refusal;
 use crate::translate::{Fault, incoming, intent, modules};
 use crate::v1::{Doubt, V1Request, V1Response};
@@ -25,17 +25,17 @@ const SKEW: Micros = 5_000_000;
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
 /// Resources whose names are given once in a project: by v1 (trap 5), those of cycles by the gateway itself.
 const ONE_OF_A_NAME: [Known; 4] = [Known::States, Known::Labels, Known::Modules, Known::Cycles];
-/// Members of which v1 stores a part or adds to them (traps 15, 16), which is judged later.
-const SETS: [&str; 2] = ["assignee_ids", "label_ids"];
 
 /// When a write began, by our clock.
 pub(super) fn now() -> Micros {
     Timestamp::now().as_microsecond()
 }
 
-/// Whether all of these are sets, of which v1 may drop something.
-pub(super) fn are_sets(fields: &[&str]) -> bool {
-    fields.iter().all(|field| SETS.contains(field))
+/// Whether all of these are lists of ids, of which v1 stores a part or adds to them (traps 15, 16). That is judged later.
+pub(super) fn are_sets(resource: &Resource, fields: &[&str]) -> bool {
+    let is_set =
+        |name: &str| resource.field(name).is_some_and(|field| field.value == ValueType::Array(Some(Kind::Uuid)));
+    fields.iter().all(|name| is_set(name))
 }
 
 impl Job {
@@ -141,7 +141,7 @@ impl Job {
         let (Some(row), None) = (found.next(), found.next()) else { return Ok(None) };
         let record = self.read_record(resource, id_of(row)?).await?;
         let compared = intent::compare(resource, sent, &record);
-        let as_sent = compared.missing.is_empty() && are_sets(&compared.lost);
+        let as_sent = compared.missing.is_empty() && are_sets(resource, &compared.lost);
         // A record that another request has been told of is not this one's.
         Ok((as_sent && self.runner.claim_new(id_of(row)?)).then_some(record))
     }

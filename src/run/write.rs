@@ -62,7 +62,7 @@ impl Job {
                 match (is_of(resource, &shown, id) && compared.missing.is_empty(), compared.lost.is_empty()) {
                     (true, true) => return Ok(answer),
                     // What v1 drops of a set it drops without a word (trap 15); the one who asked judges that.
-                    (true, false) if find_out::are_sets(&compared.lost) => return Ok(answer),
+                    (true, false) if find_out::are_sets(resource, &compared.lost) => return Ok(answer),
                     (true, false) => return self.as_it_is(resource, id).await,
                     (false, _) => Doubt::answered(
                         "The service behind answered the update with something else than the record.",

@@ -80,7 +80,7 @@ async fn make<'j>(
         Doubt { timed_out, ..Doubt::answered(what, format!("{refusal:?}")) }.refusal()
     })?;
     let compared = work_items_write::compare(resource, body, &stored);
-    if !compared.missing.is_empty() || !find_out::are_sets(&compared.lost) {
+    if !compared.missing.is_empty() || !find_out::are_sets(resource, &compared.lost) {
         compared.confirm(resource).map_err(created_but(id))?;
     }
     Ok((id, stored, compared))
