@@ -4,8 +4,9 @@
 //! `estimates_list_expanded`). A value no item shows cannot be resolved: a known gap with a 400 of its own.
 
 use crate::plan::Rows;
-use crate::refusal::{FieldError, Refusal};
+use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
+use crate::run::items::looked_up::LookedUp;
 use crate::run::v1_faults::bad_data;
 use crate::translate::incoming;
 use crate::v2::body::Given;
@@ -29,30 +30,28 @@ struct Point {
 }
 
 /// The point that `estimate_point_id` or `estimate` names, null included; none when neither was sent.
-pub(in crate::run) async fn resolve(
-    job: &InProject<'_>,
-    given: &Given,
-) -> Result<Option<Result<Value, FieldError>>, Refusal> {
+pub(in crate::run) async fn resolve(job: &InProject<'_>, given: &Given) -> Result<LookedUp, Refusal> {
     let id = given.get("estimate_point_id");
     if id.is_some_and(Value::is_null) {
-        return Ok(Some(Ok(Value::Null)));
+        return Ok(LookedUp::Found(Value::Null));
     }
     let value = given.get("estimate").and_then(Value::as_str);
     let member = if value.is_some() { "estimate" } else { "estimate_point_id" };
     if id.is_none() && value.is_none() {
-        return Ok(None);
+        return Ok(LookedUp::NotSent);
     }
     let Some(estimate) = job.card.estimate else {
-        return Ok(Some(Err(FieldError::new(member, "this project has no active estimate"))));
+        return Ok(LookedUp::wrong(member, "this project has no active estimate"));
     };
-    match value {
+    match (value, id) {
+        (Some(value), _) => by_value(job, estimate, value).await,
         // Whether the point belongs to the project is v1's to say (`estimates_create_foreign_point`).
-        None => Ok(id.cloned().map(Ok)),
-        Some(value) => by_value(job, estimate, value).await.map(Some),
+        (None, Some(id)) => Ok(LookedUp::Found(id.clone())),
+        (None, None) => Ok(LookedUp::NotSent),
     }
 }
 
-async fn by_value(job: &InProject<'_>, estimate: Uuid, value: &str) -> Result<Result<Value, FieldError>, Refusal> {
+async fn by_value(job: &InProject<'_>, estimate: Uuid, value: &str) -> Result<LookedUp, Refusal> {
     let wanted = value.trim().to_lowercase();
     let mut hits: Vec<Uuid> = Vec::new();
     for point in shown_points(job).await? {
@@ -62,12 +61,12 @@ async fn by_value(job: &InProject<'_>, estimate: Uuid, value: &str) -> Result<Re
         }
     }
     Ok(match hits.as_slice() {
-        [id] => Ok(id.to_string().into()),
-        [] => Err(FieldError::new(
+        [id] => LookedUp::Found(id.to_string().into()),
+        [] => LookedUp::wrong(
             "estimate",
             "no work item shows a point of this value, so it cannot be looked up; use estimate_point_id",
-        )),
-        _ => Err(FieldError::new("estimate", "names several points; use estimate_point_id")),
+        ),
+        _ => LookedUp::wrong("estimate", "names several points; use estimate_point_id"),
     })
 }
 

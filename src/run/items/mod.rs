@@ -11,6 +11,7 @@ pub(in crate::run) mod estimates;
 pub(in crate::run) mod expansions;
 pub(in crate::run) mod fields;
 pub(in crate::run) mod key;
+pub(in crate::run) mod looked_up;
 pub(in crate::run) mod lookup;
 pub(in crate::run) mod names;
 pub(in crate::run) mod page;

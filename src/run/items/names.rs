@@ -6,10 +6,11 @@
 
 use crate::access::Role;
 use crate::plan::Known;
-use crate::refusal::{FieldError, Refusal};
+use crate::refusal::Refusal;
 use crate::run::collection::Collection;
 use crate::run::in_project::InProject;
 use crate::run::items::fields::{self, Asked};
+use crate::run::items::looked_up::LookedUp;
 use crate::run::items::{estimates, parents};
 use crate::run::list;
 use crate::run::members::Members;
@@ -22,9 +23,6 @@ use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
-
-/// A member that was looked up: its v1 value, or what is wrong with it.
-type Found = Result<Value, FieldError>;
 
 /// The v1 body for what was given, and what the own store is to keep; `stored` is the item being updated and
 /// its type.
@@ -51,52 +49,52 @@ pub(in crate::run) async fn resolve(
     let Asked { own, mut errors, .. } = fields::ask(job, given, type_id).await?;
     for (key, found) in looked_up {
         match found {
-            Some(Ok(value)) => drop(body.insert(key.to_owned(), value)),
-            Some(Err(error)) => errors.push(error),
-            None => {}
+            LookedUp::Found(value) => drop(body.insert(key.to_owned(), value)),
+            LookedUp::Wrong(error) => errors.push(error),
+            LookedUp::NotSent => {}
         }
     }
     if errors.is_empty() { Ok((body, own)) } else { Err(Refusal::fields(errors)) }
 }
 
-async fn state(job: &InProject<'_>, given: &Given) -> Result<Option<Found>, Refusal> {
+async fn state(job: &InProject<'_>, given: &Given) -> Result<LookedUp, Refusal> {
     let states = job.resource_named(Known::States)?;
     if let Some(id) = given.get("state_id").and_then(as_id) {
         let known = list::find(job, states, id).await?.is_some();
-        let error = || FieldError::new("state_id", "names no state of this project");
-        return Ok(Some(if known { Ok(text_of(id)) } else { Err(error()) }));
+        let unknown = || LookedUp::wrong("state_id", "names no state of this project");
+        return Ok(if known { LookedUp::Found(text_of(id)) } else { unknown() });
     }
-    let Some(name) = given.get("state").and_then(Value::as_str) else { return Ok(None) };
+    let Some(name) = given.get("state").and_then(Value::as_str) else { return Ok(LookedUp::NotSent) };
     let named = |all: &Collection| by_name(all, name);
     let all = list::load_with(job, states, |all| named(all).len() == 1).await?;
-    Ok(Some(match named(&all).as_slice() {
-        [id] => Ok(text_of(*id)),
-        [] => Err(FieldError::new("state", "names no state of this project; use state_id")),
-        _ => Err(FieldError::new("state", "names several states of this project; use state_id")),
-    }))
+    Ok(match named(&all).as_slice() {
+        [id] => LookedUp::Found(text_of(*id)),
+        [] => LookedUp::wrong("state", "names no state of this project; use state_id"),
+        _ => LookedUp::wrong("state", "names several states of this project; use state_id"),
+    })
 }
 
-async fn labels(job: &InProject<'_>, given: &Given) -> Result<Option<Found>, Refusal> {
+async fn labels(job: &InProject<'_>, given: &Given) -> Result<LookedUp, Refusal> {
     let sent = given.get("label_ids").or_else(|| given.get("labels"));
     if sent.and_then(Value::as_array).is_some_and(Vec::is_empty) {
         // Nothing to look up.
-        return Ok(Some(Ok(Value::Array(Vec::new()))));
+        return Ok(LookedUp::Found(Value::Array(Vec::new())));
     }
     let labels = job.resource_named(Known::Labels)?;
     if let Some(ids) = given.get("label_ids").map(ids) {
         let known = |all: &Collection, id: &Uuid| all.get(*id).is_some();
         let all = list::load_with(job, labels, |all| ids.iter().all(|id| known(all, id))).await?;
         let unknown: Vec<String> = ids.iter().filter(|id| !known(&all, id)).map(Uuid::to_string).collect();
-        return Ok(Some(all_or(ids, "label_ids", "names no labels of this project", &unknown)));
+        return Ok(all_or(ids, "label_ids", "names no labels of this project", &unknown));
     }
-    let Some(names) = given.get("labels").map(texts) else { return Ok(None) };
+    let Some(names) = given.get("labels").map(texts) else { return Ok(LookedUp::NotSent) };
     let complete = |all: &Collection| one_each(&names, by_names(all)).1.is_empty();
     let all = list::load_with(job, labels, complete).await?;
     let (found, failed) = one_each(&names, by_names(&all));
-    Ok(Some(all_or(found, "labels", "must each name exactly one label of this project; use label_ids", &failed)))
+    Ok(all_or(found, "labels", "must each name exactly one label of this project; use label_ids", &failed))
 }
 
-async fn assignees(job: &InProject<'_>, given: &Given, update: bool) -> Result<Option<Found>, Refusal> {
+async fn assignees(job: &InProject<'_>, given: &Given, update: bool) -> Result<LookedUp, Refusal> {
     let (member, found, failed, advice) = if let Some(ids) = given.get("assignee_ids").map(ids) {
         let known = |people: &[Person], id: &Uuid| people.iter().any(|person| person.id == *id);
         let people = roster_for(job, &ids, |people| ids.iter().all(|id| known(people, id))).await?;
@@ -113,14 +111,14 @@ async fn assignees(job: &InProject<'_>, given: &Given, update: bool) -> Result<O
             "must each be the address of exactly one member of this project; use assignee_ids",
         )
     } else {
-        return Ok(None);
+        return Ok(LookedUp::NotSent);
     };
     if failed.is_empty() && update && !found.is_empty() {
         let guests = guests_of_workspace(job).await;
         let guests: Vec<String> = found.iter().filter(|id| guests.contains(id)).map(Uuid::to_string).collect();
-        return Ok(Some(all_or(found, member, "guests cannot be assigned", &guests)));
+        return Ok(all_or(found, member, "guests cannot be assigned", &guests));
     }
-    Ok(Some(all_or(found, member, advice, &failed)))
+    Ok(all_or(found, member, advice, &failed))
 }
 
 /// The roster, unless nobody is looked for.
@@ -145,12 +143,12 @@ async fn guests_of_workspace(job: &InProject<'_>) -> HashSet<Uuid> {
     guests.map(|person| person.id).collect()
 }
 
-fn all_or(found: Vec<Uuid>, member: &str, what: &str, failed: &[String]) -> Found {
+fn all_or(found: Vec<Uuid>, member: &str, what: &str, failed: &[String]) -> LookedUp {
     if failed.is_empty() {
         let mut seen = HashSet::new();
-        return Ok(found.into_iter().filter(|id| seen.insert(*id)).map(text_of).collect());
+        return LookedUp::Found(found.into_iter().filter(|id| seen.insert(*id)).map(text_of).collect());
     }
-    Err(FieldError::new(member, format!("{what}: {}", failed.join(", "))))
+    LookedUp::wrong(member, format!("{what}: {}", failed.join(", ")))
 }
 
 /// The one hit of each name, and the names with none or several.

@@ -3,8 +3,9 @@
 //! v1 refuses parents of other projects and checks neither self nor loops (trap 30,
 //! `items_create_parent_other_project`, `items_patch_parent_self_accepted`, `items_patch_parent_loop_accepted`).
 
-use crate::refusal::{FieldError, Refusal};
+use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
+use crate::run::items::looked_up::LookedUp;
 use crate::run::items::record::if_live;
 use crate::translate::work_items::Item;
 use crate::translate::work_items_key::HumanKey;
@@ -23,27 +24,28 @@ pub(in crate::run) async fn resolve(
     job: &InProject<'_>,
     given: &Given,
     stored: Option<&Item>,
-) -> Result<Option<Result<Value, FieldError>>, Refusal> {
+) -> Result<LookedUp, Refusal> {
     let (member, found) = match (given.get("parent_id"), given.get("parent").and_then(Value::as_str)) {
-        (Some(Value::Null), _) => return Ok(Some(Ok(Value::Null))),
+        (Some(Value::Null), _) => return Ok(LookedUp::Found(Value::Null)),
         (Some(id), _) => {
-            let Some(id) = id.as_str().and_then(|id| Uuid::try_parse(id).ok()) else { return Ok(None) };
+            let Some(id) = id.as_str().and_then(|id| Uuid::try_parse(id).ok()) else {
+                return Ok(LookedUp::NotSent);
+            };
             if stored.is_some_and(|item| item.parent == Some(id)) {
-                return Ok(Some(Ok(id.to_string().into())));
+                return Ok(LookedUp::Found(id.to_string().into()));
             }
             ("parent_id", if_live(job.live_item(id).await)?)
         }
         (None, Some(key)) => ("parent", by_key(job, key).await?),
-        (None, None) => return Ok(None),
+        (None, None) => return Ok(LookedUp::NotSent),
     };
-    let Some(parent) = found else { return Ok(Some(Err(FieldError::new(member, UNKNOWN)))) };
+    let Some(parent) = found else { return Ok(LookedUp::wrong(member, UNKNOWN)) };
     if let Some(own) = stored
         && leads_to(job, &parent, own.id).await?
     {
-        let message = "is the work item itself or one below it";
-        return Ok(Some(Err(FieldError::new(member, message))));
+        return Ok(LookedUp::wrong(member, "is the work item itself or one below it"));
     }
-    Ok(Some(Ok(parent.id.to_string().into())))
+    Ok(LookedUp::Found(parent.id.to_string().into()))
 }
 
 async fn by_key(job: &InProject<'_>, key: &str) -> Result<Option<Item>, Refusal> {
