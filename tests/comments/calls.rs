@@ -1,6 +1,7 @@
 //! What is sent to v1, byte for byte where it matters, and how many calls it takes.
 
 use super::*;
+use crate::support::proofs::{card, get_card};
 use crate::support::scripted::{Exchange, Gate, ScriptedV1};
 use causeway::translate::work_items;
 
@@ -14,13 +15,8 @@ const FIELDS: &str =
 /// A v1 whose proofs of access may be asked any number of times, by ada, a member of the project.
 async fn v1() -> (ScriptedV1, Gateway) {
     let v1 = ScriptedV1::start().await;
-    let card = json!({"id": "00000000-0000-4000-c000-000000000001", "is_member": true, "member_role": 15,
-        "identifier": "WEB", "workspace": "00000000-0000-4000-b000-000000000001", "timezone": "UTC",
-        "archived_at": null, "default_assignee": null, "estimate": null, "cycle_view": true, "module_view": true});
-    let fields = "id,is_member,member_role,identifier,workspace,timezone,archived_at,default_assignee,estimate,\
-                  cycle_view,module_view";
     v1.expect(Exchange::get("users/me/").recorded("users", "users_me_admin").repeated());
-    v1.expect(Exchange::get(&format!("{P}/?fields={fields}")).reply(200, card).repeated());
+    v1.expect(get_card().reply(200, card(Some(15))).repeated());
     let gateway = Gateway::before(v1.base_url()).await;
     (v1, gateway)
 }

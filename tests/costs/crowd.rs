@@ -1,30 +1,15 @@
 //! A thousand clients who want the same at the same time cost what one costs.
 
 use crate::support::gateway::{Gateway, WEB};
+use crate::support::proofs::{V1, card, get_card, me};
 use crate::support::scripted::{Exchange, Gate, ScriptedV1};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
 const CROWD: usize = 1000;
-const CARD: &str = "fields=id,is_member,member_role,identifier,workspace,timezone,archived_at,default_assignee,\
-                    estimate,cycle_view,module_view";
 const LABELS: &str = "per_page=1000&fields=id,name,description,color,sort_order,parent,external_id,\
                       external_source,created_at,created_by";
-
-fn project() -> String {
-    WEB.trim_start_matches("/api/v2/").to_owned()
-}
-
-fn me() -> Value {
-    json!({"id": "00000000-0000-4000-a000-000000000001", "email": "ada@acme.test", "display_name": "ada"})
-}
-
-fn card() -> Value {
-    json!({"id": WEB.rsplit('/').next(), "is_member": true, "member_role": 20, "identifier": "WEB",
-        "workspace": "00000000-0000-4000-b000-000000000001", "timezone": "UTC", "archived_at": null,
-        "default_assignee": null, "estimate": null, "cycle_view": true, "module_view": true})
-}
 
 fn labels() -> Value {
     json!({"total_count": 1, "next_page_results": false, "results": [{
@@ -36,14 +21,14 @@ fn labels() -> Value {
 /// A v1 that answers each of the three calls of a cold read once, and a second of any of them not at all.
 async fn once_each(list: Exchange) -> ScriptedV1 {
     let v1 = ScriptedV1::start().await;
-    v1.expect(Exchange::get("users/me/").reply(200, me()));
-    v1.expect(Exchange::get(&format!("{}/?{CARD}", project())).reply(200, card()));
+    v1.expect(me());
+    v1.expect(get_card().reply(200, card(Some(20))));
     v1.expect(list.reply(200, labels()));
     v1
 }
 
 fn list() -> Exchange {
-    Exchange::get(&format!("{}/labels/?{LABELS}", project()))
+    Exchange::get(&format!("{V1}labels/?{LABELS}"))
 }
 
 async fn all_answered(gateway: &Arc<Gateway>, clients: usize) {
@@ -122,8 +107,8 @@ async fn two_hundred_who_ask_for_what_is_missing_share_their_reads() {
 async fn a_failure_is_everybodys_and_is_not_kept() {
     let gate = Gate::default();
     let v1 = ScriptedV1::start().await;
-    v1.expect(Exchange::get("users/me/").reply(200, me()));
-    v1.expect(Exchange::get(&format!("{}/?{CARD}", project())).reply(200, card()));
+    v1.expect(me());
+    v1.expect(get_card().reply(200, card(Some(20))));
     v1.expect(list().reply(200, json!({"total_count": 1, "next_page_results": false, "results": "x"})).held(&gate));
     let gateway = Arc::new(Gateway::before(v1.base_url()).await);
     let tasks: Vec<_> = (0..20)

@@ -1,6 +1,8 @@
 //! Collections that change while they are read: between any two pages a row comes or goes at v1.
 
+use crate::support::furnished::id as id_of;
 use crate::support::gateway::{Answer, Gateway, WEB};
+use crate::support::past_gateway::in_web;
 use bytes::Bytes;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use http::{Request, Response};
@@ -57,23 +59,10 @@ impl Changing {
     }
 }
 
-fn at_v1(sandbox: &Sandbox, method: &str, path: &str, body: Value) -> Value {
-    let uri = format!("{}/{path}", WEB.replace("/v2/", "/v1/"));
-    let request = Request::builder().method(method).uri(uri).header("X-Api-Key", "ada");
-    let request = request.header("Content-Type", "application/json").body(Bytes::from(body.to_string()));
-    let answer = sandbox.handle(request.expect("a request"));
-    assert!(answer.status().is_success(), "{method} {path}: {}", answer.status());
-    serde_json::from_slice(answer.body()).unwrap_or_default()
-}
-
-fn id_of(made: &Value) -> String {
-    made["id"].as_str().expect("an id").to_owned()
-}
-
 /// A sandbox with so many labels in `WEB`; their ids, the oldest first.
 fn with_labels(count: usize) -> (Sandbox, Vec<String>) {
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
-    let make = |n| id_of(&at_v1(&sandbox, "POST", "labels/", json!({"name": format!("label {n}")})));
+    let make = |n| id_of(&in_web(&sandbox, "POST", "labels/", &json!({"name": format!("label {n}")})));
     let ids = (0..count).map(make).collect();
     sandbox.clear_journal();
     (sandbox, ids)
@@ -117,7 +106,7 @@ fn restless(mut left: VecDeque<String>) -> (Arc<AtomicBool>, Between) {
         }
         let middle = left.remove(left.len() / 2);
         for id in [left.pop_front(), middle, left.pop_back()].into_iter().flatten() {
-            at_v1(v1, "DELETE", &format!("labels/{id}/"), json!({}));
+            in_web(v1, "DELETE", &format!("labels/{id}/"), &json!({}));
         }
     };
     (begun, Box::new(shrink))
@@ -158,7 +147,7 @@ async fn labels_that_grow_before_every_page_are_read_in_one_walk() {
     let mut number = 0;
     let grow = move |v1: &Sandbox, _: usize| {
         number += 1;
-        at_v1(v1, "POST", "labels/", json!({"name": format!("new {number}")}));
+        in_web(v1, "POST", "labels/", &json!({"name": format!("new {number}")}));
     };
     let gateway = behind(&sandbox, "/labels/", Box::new(grow)).await;
     let (answer, shown) = labels(&gateway).await;
@@ -177,7 +166,7 @@ async fn labels_that_shrink_and_grow_once_are_read_again() {
         if page == 1 && left > 0 {
             left -= 1;
             // Of the rows that were read already: one behind them is missed by this walk, and the count stays.
-            at_v1(v1, "DELETE", &format!("labels/{gone}/"), json!({}));
+            in_web(v1, "DELETE", &format!("labels/{gone}/"), &json!({}));
         }
     };
     let gateway = behind(&sandbox, "/labels/", Box::new(change)).await;
@@ -196,7 +185,7 @@ async fn labels_of_which_one_goes_before_every_page_are_proven_by_what_was_seen_
         if page > 0
             && let Some(id) = newest.next()
         {
-            at_v1(v1, "DELETE", &format!("labels/{id}/"), json!({}));
+            in_web(v1, "DELETE", &format!("labels/{id}/"), &json!({}));
         }
     };
     let gateway = behind(&sandbox, "/labels/", Box::new(shrink)).await;
@@ -213,7 +202,7 @@ async fn labels_that_never_stand_still_are_worth_another_try_and_no_fault() {
         // One of each page: at every instant some are there that no later page shows.
         let middle = left.remove(left.len() / 2);
         for id in [left.pop_front(), middle, left.pop_back()].into_iter().flatten() {
-            at_v1(v1, "DELETE", &format!("labels/{id}/"), json!({}));
+            in_web(v1, "DELETE", &format!("labels/{id}/"), &json!({}));
         }
     };
     let gateway = behind(&sandbox, "/labels/", Box::new(shrink)).await;
@@ -290,7 +279,7 @@ async fn a_list_that_keeps_changing_is_not_read_for_everybody_who_asks() {
 #[tokio::test(flavor = "multi_thread")]
 async fn work_items_that_keep_changing_are_listed_as_they_were_last() {
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
-    let make = |n| id_of(&at_v1(&sandbox, "POST", "work-items/", json!({"name": format!("item {n}")})));
+    let make = |n| id_of(&in_web(&sandbox, "POST", "work-items/", &json!({"name": format!("item {n}")})));
     let mut oldest: VecDeque<String> = (0..1_100).map(make).collect();
     let begun = Arc::<AtomicBool>::default();
     let begins = Arc::clone(&begun);
@@ -300,7 +289,7 @@ async fn work_items_that_keep_changing_are_listed_as_they_were_last() {
             && page == 1
             && let Some(id) = oldest.pop_front()
         {
-            at_v1(v1, "DELETE", &format!("work-items/{id}/"), json!({}));
+            in_web(v1, "DELETE", &format!("work-items/{id}/"), &json!({}));
         }
     };
     let settings = [SHORT[0], SHORT[1], ("index.sweep", "100ms")];
@@ -318,10 +307,10 @@ async fn work_items_that_keep_changing_are_listed_as_they_were_last() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_item_is_deleted_although_others_come_meanwhile() {
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
-    let make = |v1: &Sandbox, name: &str| id_of(&at_v1(v1, "POST", "work-items/", json!({"name": name})));
+    let make = |v1: &Sandbox, name: &str| id_of(&in_web(v1, "POST", "work-items/", &json!({"name": name})));
     let parent = make(&sandbox, "parent");
     let child = make(&sandbox, "child");
-    at_v1(&sandbox, "PATCH", &format!("work-items/{child}/"), json!({"parent": parent}));
+    in_web(&sandbox, "PATCH", &format!("work-items/{child}/"), &json!({"parent": parent}));
     for n in 0..1_100 {
         make(&sandbox, &format!("item {n}"));
     }

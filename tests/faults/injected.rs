@@ -8,6 +8,7 @@
 use crate::clients::{Client, Record, naming, type_with_note};
 use crate::proxy::{Did, KINDS, Proxy};
 use crate::support::gateway::{Answer, Gateway, WEB};
+use crate::support::past_gateway::{V1_WEB, ask_v1};
 use bytes::Bytes;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use http::Request;
@@ -17,7 +18,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-const THROUGH: &str = "/api/v1/workspaces/acme/projects/00000000-0000-4000-c000-000000000001";
 pub const CLIENTS: usize = 8;
 /// Calls of a hundred that meet a fault.
 const PERCENT: usize = 25;
@@ -147,9 +147,8 @@ impl Field {
 
     /// A record as v1 has it; none when it is not there.
     pub fn truth(&self, path: &str) -> Option<Value> {
-        let request = Request::builder().uri(format!("{THROUGH}/{path}")).header("X-Api-Key", "ada");
-        let answer = self.sandbox.handle(request.body(Bytes::new()).expect("a request"));
-        answer.status().is_success().then(|| serde_json::from_slice(answer.body()).expect("JSON"))
+        let (status, record) = ask_v1(&self.sandbox, "ada", "GET", &format!("{V1_WEB}{path}"), &Value::Null);
+        (200..300).contains(&status).then_some(record)
     }
 
     fn rows(&self, collection: &str) -> Vec<Value> {

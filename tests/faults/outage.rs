@@ -2,14 +2,13 @@
 //! asked when it is back. On a short scale: what is seconds and minutes by default is fractions of a second here.
 
 use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
+use crate::support::past_gateway::ask_v1;
 use crate::support::switch::{Line, Switch, until};
-use bytes::Bytes;
 use causeway::context::Context;
 use causeway::oauth::Minting;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::store::Store;
-use http::Request;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -55,8 +54,7 @@ impl Stage {
 
     /// Asks v1 past the gateway.
     fn at_v1(&self, method: &str, path: &str) -> u16 {
-        let request = Request::builder().method(method).uri(path).header("X-Api-Key", "ada").body(Bytes::new());
-        self.sandbox.handle(request.expect("a request")).status().as_u16()
+        ask_v1(&self.sandbox, "ada", method, path, &Value::Null).0
     }
 
     async fn readiness(&self) -> Answer {

@@ -1,6 +1,7 @@
 //! Guests and members do not share what is kept, even if v1 were to show them different rows one day.
 
 use crate::support::gateway::{Gateway, WEB};
+use crate::support::proofs::{card, get_card};
 use crate::support::scripted::{Exchange, ScriptedV1};
 use serde_json::{Value, json};
 
@@ -8,12 +9,6 @@ fn person(key: &str) -> Value {
     let number = key.bytes().map(u64::from).sum::<u64>();
     let id = format!("00000000-0000-4000-a000-{number:012}");
     json!({"id": id, "email": format!("{key}@acme.test"), "display_name": key})
-}
-
-fn card(role: Option<i64>) -> Value {
-    json!({"id": WEB.rsplit('/').next(), "is_member": role.is_some(), "member_role": role, "identifier": "WEB",
-        "workspace": "00000000-0000-4000-b000-000000000001", "timezone": "UTC", "archived_at": null,
-        "default_assignee": null, "estimate": null, "cycle_view": true, "module_view": true})
 }
 
 fn labels(name: &str) -> Value {
@@ -29,9 +24,7 @@ fn project() -> &'static str {
 
 fn knows(v1: &ScriptedV1, key: &str, role: Option<i64>) {
     v1.expect(Exchange::get("users/me/").key(key).reply(200, person(key)));
-    let fields = "fields=id,is_member,member_role,identifier,workspace,timezone,archived_at,default_assignee,\
-                  estimate,cycle_view,module_view";
-    v1.expect(Exchange::get(&format!("{}/?{fields}", project())).key(key).reply(200, card(role)));
+    v1.expect(get_card().key(key).reply(200, card(role)));
 }
 
 fn list(key: &str, name: &str) -> Exchange {

@@ -1,9 +1,8 @@
 //! The audit log of a workspace, read by its administrator, who does not see the private project in it.
 
 use crate::support::gateway::{Answer, Gateway};
-use bytes::Bytes;
+use crate::support::past_gateway::ask_v1;
 use causeway::sandbox::Seed;
-use http::Request;
 use serde_json::{Value, json};
 
 const ACME: &str = "/api/v2/workspaces/acme";
@@ -126,16 +125,12 @@ async fn who_joins_the_project_sees_the_names_and_who_leaves_does_not() {
     named(false).await;
     let members = format!("/api/v1/workspaces/acme/projects/{SEC}/project-members/");
     let ada = json!({"member": "00000000-0000-4000-a000-000000000001", "role": 15});
-    let request = |method: &str, path: &str, body: Vec<u8>| {
-        let request = Request::builder().method(method).uri(path).header("X-Api-Key", "bob");
-        request.header("Content-Type", "application/json").body(Bytes::from(body)).expect("a request")
-    };
-    let joined = gateway.sandbox().handle(request("POST", &members, ada.to_string().into_bytes()));
-    assert_eq!(joined.status(), 201);
-    let joined: Value = serde_json::from_slice(joined.body()).expect("a membership");
+    let as_bob = |method: &str, path: &str, body: &Value| ask_v1(gateway.sandbox(), "bob", method, path, body);
+    let (status, joined) = as_bob("POST", &members, &ada);
+    assert_eq!(status, 201);
     named(true).await;
     let membership = format!("{members}{}/", joined["id"].as_str().expect("an id"));
-    assert_eq!(gateway.sandbox().handle(request("DELETE", &membership, Vec::new())).status(), 204);
+    assert_eq!(as_bob("DELETE", &membership, &json!({})).0, 204);
     named(false).await;
 }
 

@@ -1,20 +1,16 @@
 //! A private project (`SEC`, bob alone), warm for bob, and everything ada can try.
 
+use crate::support::furnished::PLAN;
 use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
-use causeway::app::compile_plan;
-use causeway::plan::Plan;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
 
 /// An id that names nothing.
 const NOWHERE: &str = "00000000-0000-4000-8000-00000000dead";
 const SEC: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000002";
 /// In every text of the private project; nowhere else.
 const WORD: &str = "xyzzy";
-
-static PLAN: LazyLock<Arc<Plan>> = LazyLock::new(|| compile_plan(None).expect("the embedded mappings compile"));
 
 /// Records bob has made in the private project, by resource.
 async fn furnish(gateway: &Gateway) -> BTreeMap<&'static str, Vec<String>> {

@@ -1,9 +1,9 @@
 //! Rights withdrawn on v1: at once when it happens through the gateway, at the card's age when it does not.
 
 use crate::support::gateway::{Gateway, WEB};
-use bytes::Bytes;
+use crate::support::past_gateway::ask_v1;
 use causeway::sandbox::Seed;
-use http::Request;
+use serde_json::json;
 use std::time::Duration;
 
 /// Lists of a project; the index answers the second of work items, v1 the first.
@@ -63,9 +63,7 @@ async fn somebody_removed_behind_the_gateways_back_is_out_when_the_card_is_old()
     for key in ["bob", "ada"] {
         warm(&gateway, key, WEB).await;
     }
-    let path = membership();
-    let request = Request::delete(&path).header("X-Api-Key", "ada").body(Bytes::new()).expect("a request");
-    assert_eq!(gateway.sandbox().handle(request).status(), 204);
+    assert_eq!(ask_v1(gateway.sandbox(), "ada", "DELETE", &membership(), &json!({})).0, 204);
     tokio::time::sleep(Duration::from_millis(150)).await;
     refused(&gateway, "bob", WEB, 403).await;
     warm(&gateway, "ada", WEB).await;
@@ -79,20 +77,17 @@ async fn somebody_made_a_guest_writes_no_more_and_reads_as_a_guest() {
     for key in ["bob", "ada"] {
         warm(&gateway, key, WEB).await;
     }
-    let request =
-        Request::patch(membership()).header("X-Api-Key", "ada").header("Content-Type", "application/json");
-    let request = request.body(Bytes::from_static(b"{\"role\": 5}")).expect("a request");
-    assert_eq!(gateway.sandbox().handle(request).status(), 200);
+    assert_eq!(ask_v1(gateway.sandbox(), "ada", "PATCH", &membership(), &json!({"role": 5})).0, 200);
     tokio::time::sleep(Duration::from_millis(150)).await;
-    let label = serde_json::json!({"name": "mine"});
+    let label = json!({"name": "mine"});
     gateway.post("bob", &format!("{WEB}/labels/"), label).await.expect_problem(403, "forbidden");
     let shown = gateway.get("bob", &format!("{WEB}/states/")).await.expect(200);
     assert!(shown.calls() >= 1, "what members share is not for guests");
-    let item = serde_json::json!({"name": "mine"});
+    let item = json!({"name": "mine"});
     gateway.post("bob", &format!("{WEB}/work-items/"), item).await.expect_problem(403, "forbidden");
     let shown = gateway.get("bob", &format!("{WEB}/work-items/?priority=none")).await.expect(200);
     assert!(shown.calls() >= 1, "neither is their index");
-    let comment = serde_json::json!({"comment_html": "as a guest"});
+    let comment = json!({"comment_html": "as a guest"});
     gateway.post("bob", &format!("{WEB}/{}", comments(WEB)), comment).await.expect(201);
 }
 

@@ -1,6 +1,8 @@
 //! A v1 that expects calls in order, a gateway in front of it, and v1's records.
 
 use crate::support::gateway::{Answer, Gateway};
+use crate::support::proofs;
+pub use crate::support::proofs::me;
 use crate::support::scripted::{Exchange, ScriptedV1};
 use serde_json::{Value, json};
 
@@ -90,11 +92,6 @@ impl Scene {
     }
 }
 
-/// Who it is.
-pub fn me() -> Exchange {
-    Exchange::get("users/me/").reply(200, json!({"id": ADA, "email": "ada@acme.test", "display_name": "ada"}))
-}
-
 /// The roster of the workspace, of which ada is an admin.
 pub fn roster() -> Exchange {
     let ada = json!({"id": ADA, "first_name": "Ada", "last_name": "X", "email": "ada@acme.test", "avatar": "",
@@ -104,12 +101,7 @@ pub fn roster() -> Exchange {
 
 /// The project card of an admin.
 pub fn card() -> Exchange {
-    let fields = "id,is_member,member_role,identifier,workspace,timezone,archived_at,default_assignee,estimate,\
-                  cycle_view,module_view";
-    let card = json!({"id": &P[P.len() - 36..], "is_member": true, "member_role": 20, "identifier": "WEB",
-        "workspace": "00000000-0000-4000-b000-000000000001", "timezone": "UTC", "archived_at": null,
-        "default_assignee": null, "estimate": null, "cycle_view": true, "module_view": true});
-    Exchange::get(&format!("{P}/?fields={fields}")).reply(200, card)
+    proofs::get_card().reply(200, proofs::card(Some(20)))
 }
 
 /// The complete read of a collection.

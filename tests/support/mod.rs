@@ -6,10 +6,13 @@
 pub mod audit;
 pub mod captured;
 pub mod exchange;
+pub mod furnished;
 pub mod gateway;
 pub mod losing;
 pub mod mixed;
+pub mod past_gateway;
 pub mod postgres;
+pub mod proofs;
 pub mod recorded;
 pub mod replay;
 pub mod schema;

@@ -4,14 +4,14 @@
 //! May use: `tests/support`.
 
 use crate::support::gateway::{Answer, Gateway, WEB};
+use crate::support::proofs::get_card;
+pub use crate::support::proofs::{CARD, V1, card};
 use crate::support::recorded::recorded;
 use crate::support::scripted::{Exchange, ScriptedV1};
 use serde_json::{Value, json};
 
-/// The first recorded project below `/api/v1/`.
-pub const V1: &str = "workspaces/acme/projects/00000000-0000-4000-c000-000000000001/";
-/// The same for the pass-through.
-pub const THROUGH: &str = "/api/v1/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/";
+/// The first recorded project for the pass-through.
+pub use crate::support::past_gateway::V1_WEB as THROUGH;
 /// Id of that project.
 pub const PROJECT: &str = "00000000-0000-4000-c000-000000000001";
 /// The one recorded project that is private; only bob is in it.
@@ -20,10 +20,6 @@ pub const SECRET: &str = "00000000-0000-4000-c000-000000000002";
 pub const OTHERS: &str = "00000000-0000-4000-c000-000000000005";
 /// An id that exists nowhere.
 pub const NOWHERE: &str = "deadbeef-0000-4000-8000-00000000dead";
-/// Query of a project card.
-pub const CARD: &str = "?fields=id,is_member,member_role,identifier,workspace,timezone,archived_at,\
-                        default_assignee,estimate,cycle_view,module_view";
-
 /// The recorded people.
 pub const ADA: &str = "00000000-0000-4000-a000-000000000001";
 pub const BOB: &str = "00000000-0000-4000-a000-000000000002";
@@ -85,13 +81,6 @@ pub fn list(resource: &str, rows: &[Value]) -> Exchange {
     Exchange::get(&list_target(resource)).reply(200, page(rows, rows.len(), false))
 }
 
-/// A card of the project for somebody with this role.
-pub fn card(role: Option<i64>) -> Value {
-    json!({"id": PROJECT, "is_member": role.is_some(), "member_role": role, "identifier": "WEB",
-        "workspace": "00000000-0000-4000-b000-000000000001", "timezone": "UTC", "archived_at": null,
-        "default_assignee": null, "estimate": null, "cycle_view": true, "module_view": true})
-}
-
 /// The gateway and the double behind it.
 pub struct Scene {
     pub v1: ScriptedV1,
@@ -103,7 +92,7 @@ impl Scene {
     pub async fn new() -> Self {
         let scene = Self::unknown().await;
         scene.v1.expect(Exchange::get("users/me/").recorded("users", "users_me_admin").repeated());
-        scene.v1.expect(Exchange::get(&format!("{V1}{CARD}")).reply(200, card(Some(20))).repeated());
+        scene.v1.expect(get_card().reply(200, card(Some(20))).repeated());
         scene
     }
 

@@ -1,7 +1,8 @@
 //! Project cards: what they prove, for whom, and for how long.
 
+use crate::support::proofs::{card, card_target, get_card};
 use crate::support::scripted::{Exchange, Gate, ScriptedV1};
-use crate::upstream::{access_to, caller, card, card_target, context, project_id, workspace_id};
+use crate::upstream::{access_to, caller, context, project_id, workspace_id};
 use causeway::access::{Access, Caller, ProjectCard, Role};
 use causeway::fresh::Changed;
 use causeway::refusal::Refusal;
@@ -16,10 +17,6 @@ async fn project(access: &Access, caller: &Caller) -> Result<Arc<ProjectCard>, R
 
 async fn code(access: &Access, caller: &Caller) -> Option<&'static str> {
     project(access, caller).await.err().map(|refusal| refusal.code())
-}
-
-fn get_card() -> Exchange {
-    Exchange::get(&card_target("acme"))
 }
 
 #[tokio::test]

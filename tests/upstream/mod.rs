@@ -17,7 +17,6 @@ use causeway::access::{Access, AccessSettings, Caller, PrincipalKind, User};
 use causeway::context::Context;
 use causeway::fresh::{Changes, Clock};
 use causeway::v1::{Client, ClientSettings, ConcurrencySettings, V1Key};
-use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
@@ -78,20 +77,4 @@ fn project_id() -> Uuid {
 
 fn workspace_id() -> Uuid {
     Uuid::from_u128(0x0000_0000_0000_4000_b000_0000_0000_0001)
-}
-
-/// Where a project card is read.
-fn card_target(slug: &str) -> String {
-    format!(
-        "workspaces/{slug}/projects/{}/?fields=id,is_member,member_role,identifier,workspace,timezone,\
-         archived_at,default_assignee,estimate,cycle_view,module_view",
-        project_id()
-    )
-}
-
-/// A project card as v1 answers it.
-fn card(role: Option<i64>) -> Value {
-    json!({"id": project_id(), "is_member": role.is_some(), "member_role": role, "identifier": "WEB",
-        "workspace": workspace_id(), "timezone": "UTC", "archived_at": null, "default_assignee": null,
-        "estimate": null, "cycle_view": true, "module_view": true})
 }

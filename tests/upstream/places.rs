@@ -1,8 +1,9 @@
 //! Workspace cards and workspace ids.
 
+use crate::support::proofs::{card, get_card};
 use crate::support::recorded::recorded;
 use crate::support::scripted::{Exchange, ScriptedV1};
-use crate::upstream::{access_to, caller, card, card_target, context, project_id, workspace_id};
+use crate::upstream::{access_to, caller, context, project_id, workspace_id};
 use causeway::access::WorkspaceRole;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -109,7 +110,7 @@ async fn a_roster_is_never_given_to_another_key() {
 #[tokio::test]
 async fn the_id_of_a_workspace_is_learned_from_project_cards() {
     let v1 = ScriptedV1::start().await;
-    v1.expect(Exchange::get(&card_target("acme")).reply(200, card(Some(15))));
+    v1.expect(get_card().reply(200, card(Some(15))));
     let (access, _) = access_to(&v1);
     let (bob, ctx) = (caller("bob", 2), context());
     access.project(&bob, "acme", project_id(), &ctx).await.unwrap();

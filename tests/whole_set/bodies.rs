@@ -1,8 +1,9 @@
 //! Bodies of the working writes: every declared member, right and wrong, and bodies that are none.
 
 use super::catalogue::{Contract, NOWHERE, PLAN, writes_with_body};
-use super::own::{TYPED, is_own};
+use super::own::is_own;
 use super::world::{SEC, WEB, World, with};
+use crate::support::furnished::TYPED;
 use crate::support::gateway::Answer;
 use crate::support::schema::SENT;
 use bytes::Bytes;

@@ -1,16 +1,12 @@
 //! What there is to test: the contract's operations beside those of the compiled plan.
 
-use causeway::app::compile_plan;
-use causeway::plan::Plan;
+pub use crate::support::furnished::PLAN;
 use serde_json::Value;
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 /// A path id that names nothing.
 pub const NOWHERE: &str = "00000000-0000-4000-a000-00000000dead";
-
-/// The compiled plan.
-pub static PLAN: LazyLock<Arc<Plan>> = LazyLock::new(|| compile_plan(None).expect("the embedded mappings compile"));
 
 /// All operations of the contract.
 pub static OPERATIONS: LazyLock<Vec<Contract>> = LazyLock::new(|| {

@@ -6,8 +6,6 @@ use super::own::is_own;
 use super::world::{SEC, WEB, World, at_v1, with};
 use crate::support::gateway::{Answer, Gateway};
 use crate::support::scripted::{Exchange, ScriptedV1};
-use bytes::Bytes;
-use http::Request;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -156,12 +154,7 @@ async fn a_state_that_holds_work_items_is_not_deleted() {
     let world = World::new().await;
     let sandbox = world.gateway.sandbox();
     let state = at_v1(sandbox, "states", &json!({"name": "Busy", "color": "#010203"}));
-    let item = json!({"name": "in the way", "state": state});
-    let request = Request::post(format!("/api/v1/workspaces/acme/projects/{WEB}/work-items/"))
-        .header("X-Api-Key", "ada")
-        .header("Content-Type", "application/json")
-        .body(Bytes::from(item.to_string()));
-    assert_eq!(sandbox.handle(request.expect("a request")).status(), 201);
+    at_v1(sandbox, "work-items", &json!({"name": "in the way", "state": state}));
     let path = format!("/api/v2/workspaces/acme/projects/{WEB}/states/{state}/");
     world.problem(world.gateway.delete("ada", &path).await, 409, "conflict");
     world.gateway.get("ada", &path).await.expect(200);

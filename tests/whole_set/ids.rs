@@ -90,7 +90,7 @@ async fn capitals_in_ids_make_no_difference() {
     for operation in working().filter(|operation| operation.method() == "GET") {
         let path = world.path_but(operation, "project_id", &super::world::WEB.to_uppercase());
         let item = world.record("work_items");
-        let path = path.replace(item, &item.to_uppercase()).replace(world.key(), &world.key().to_lowercase());
+        let path = path.replace(item, &item.to_uppercase()).replace(&world.key, &world.key.to_lowercase());
         let path =
             path.replace(world.record(operation.resource()), &world.record(operation.resource()).to_uppercase());
         let answer = world.gateway.get("ada", &path).await.expect(200);

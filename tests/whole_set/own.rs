@@ -2,12 +2,9 @@
 
 use super::catalogue::Contract;
 use super::world::{SLUG, WEB, World};
+use crate::support::furnished::id;
 use crate::support::gateway::Gateway;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-
-/// A project of ada's beside `WEB`.
-pub const TYPED: &str = "00000000-0000-4000-c000-000000000004";
 
 /// The surface of the project `WEB` and that of the workspace.
 fn surfaces() -> [String; 2] {
@@ -22,51 +19,6 @@ async fn set_mode(gateway: &Gateway, workspace: bool) {
 
 async fn made(gateway: &Gateway, path: &str, body: Value) -> Value {
     gateway.post("ada", path, body).await.expect(201).json
-}
-
-fn id(record: &Value) -> String {
-    record["id"].as_str().expect("an id").to_owned()
-}
-
-/// One record of each resource; the types have the properties.
-pub async fn records(gateway: &Gateway) -> BTreeMap<&'static str, String> {
-    let names = [
-        [
-            "project_work_item_types",
-            "project_work_item_properties",
-            "project_work_item_property_options",
-            "project_work_item_type_properties",
-        ],
-        [
-            "workspace_work_item_types",
-            "workspace_work_item_properties",
-            "workspace_work_item_property_options",
-            "workspace_work_item_type_properties",
-        ],
-    ];
-    let mut records = BTreeMap::new();
-    for (workspace, (base, names)) in surfaces().iter().zip(names).enumerate() {
-        set_mode(gateway, workspace == 1).await;
-        if workspace == 0 {
-            gateway.post("ada", &format!("{base}work-item-types/enable/"), json!({})).await.expect(200);
-        }
-        let pair = json!({"name": "one", "external_id": "E-1", "external_source": "jira"});
-        let kind = id(&made(gateway, &format!("{base}work-item-types/"), pair).await);
-        let options = json!([{"name": "one"}, {"name": "two"}]);
-        let property = json!({"display_name": "one", "property_type": "OPTION", "options": options});
-        let property = made(gateway, &format!("{base}work-item-properties/"), property).await;
-        let attach = format!("{base}work-item-types/{kind}/properties/");
-        made(gateway, &attach, json!({"properties": [property["id"]]})).await;
-        if workspace == 1 {
-            let scope = json!({"name": "one", "project_ids": [TYPED], "applies_to_all_work_item_types": true});
-            let path = format!("{base}work-item-properties/{}/contexts/", id(&property));
-            records.insert("work_item_property_contexts", id(&made(gateway, &path, scope).await));
-        }
-        let made = [kind, id(&property), id(&property["options"][0]), id(&property)];
-        records.extend(names.into_iter().zip(made));
-    }
-    set_mode(gateway, false).await;
-    records
 }
 
 impl World {

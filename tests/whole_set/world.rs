@@ -3,15 +3,13 @@
 use super::catalogue::{Contract, NOWHERE};
 use super::document::DOCUMENT;
 use crate::support::audit::{self, ACME};
-use crate::support::gateway::{Answer, Gateway};
+use crate::support::furnished::{Furnished, id};
+use crate::support::gateway::Answer;
+use crate::support::past_gateway::in_web;
 use crate::support::schema::SENT;
-use bytes::Bytes;
-use causeway::sandbox::{Sandbox, Seed};
-use causeway::store::Store;
-use http::Request;
+use causeway::sandbox::Sandbox;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use tempfile::TempDir;
+use std::ops::Deref;
 
 /// The workspace everything happens in.
 pub const SLUG: &str = "acme";
@@ -23,13 +21,14 @@ pub const SEC: &str = "00000000-0000-4000-c000-000000000002";
 pub const FOREIGN: &str = "00000000-0000-4000-c000-000000000005";
 
 /// The gateway, the sandbox behind it, and one record of each resource.
-pub struct World {
-    /// The gateway.
-    pub gateway: Gateway,
-    records: BTreeMap<&'static str, String>,
-    key: String,
-    store: Store,
-    _folder: TempDir,
+pub struct World(Furnished);
+
+impl Deref for World {
+    type Target = Furnished;
+
+    fn deref(&self) -> &Furnished {
+        &self.0
+    }
 }
 
 impl World {
@@ -40,40 +39,12 @@ impl World {
 
     /// With settings.
     pub async fn with(settings: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let url = format!("sqlite:{}", folder.path().join("store.db").display());
-        let settings = [&[("store.url", url.as_str())], settings].concat();
-        let gateway = Gateway::sandboxed_with(Seed::Recorded, &settings).await;
-        let store = gateway.store().await;
-        let audit_log = audit::written(&store, ACME, 0..1).await.remove(0);
-        let sandbox = gateway.sandbox();
-        let pair = json!({"name": "one", "external_id": "E-1", "external_source": "jira"});
-        let item = v1(sandbox, "POST", "work-items/", &pair);
-        let key = format!("WEB-{}", item["sequence_id"]);
-        let item = item["id"].as_str().expect("an id").to_owned();
-        let comment = json!({"comment_html": "<p>one</p>", "external_id": "E-1", "external_source": "jira"});
-        let comment = at_v1(sandbox, &format!("work-items/{item}/comments"), &comment);
-        let mut records = BTreeMap::from([
-            ("audit_logs", audit_log),
-            ("work_items", item),
-            ("work_item_comments", comment),
-            ("labels", at_v1(sandbox, "labels", &pair)),
-            ("cycles", at_v1(sandbox, "cycles", &with(&pair, "project_id", WEB))),
-            ("modules", at_v1(sandbox, "modules", &pair)),
-            ("states", at_v1(sandbox, "states", &with(&pair, "color", "#112233"))),
-        ]);
-        records.extend(super::own::records(&gateway).await);
-        Self { gateway, records, key, store, _folder: folder }
+        Self(Furnished::with(settings).await)
     }
 
     /// Id of a record of `resource`.
     pub fn record(&self, resource: &str) -> &str {
-        self.records.get(resource).map_or(NOWHERE, String::as_str)
-    }
-
-    /// Human key of the work item.
-    pub fn key(&self) -> &str {
-        &self.key
+        self.0.record(resource).unwrap_or(NOWHERE)
     }
 
     /// The path of an operation, naming what exists.
@@ -83,17 +54,8 @@ impl World {
 
     /// The same path with one variable of another value.
     pub fn path_but(&self, operation: &Contract, variable: &str, value: &str) -> String {
-        operation.path(|name| match name {
-            name if name == variable => value.to_owned(),
-            "slug" => SLUG.to_owned(),
-            "project_id" => WEB.to_owned(),
-            "pk" => self.record(operation.resource()).to_owned(),
-            "work_item_id" => self.record("work_items").to_owned(),
-            "identifier" => self.key.clone(),
-            "type_id" => self.record(&format!("{}_work_item_types", operation.text("surface"))).to_owned(),
-            "property_id" => self.record(&format!("{}_work_item_properties", operation.text("surface"))).to_owned(),
-            _ => NOWHERE.to_owned(),
-        })
+        let known = |name: &str| self.variable(operation.planned(), name).unwrap_or(NOWHERE).to_owned();
+        operation.path(|name| if name == variable { value.to_owned() } else { known(name) })
     }
 
     /// Sends an operation to `path` as `key`, with a body that would do for a success if it takes one.
@@ -180,10 +142,10 @@ impl World {
                 change_at_v1(sandbox, "work-items", &item, &json!({"sort_order": 7.0}));
             }
             if n % 5 == 1 {
-                v1(sandbox, "POST", &format!("cycles/{cycle}/cycle-issues/"), &json!({"issues": [item]}));
+                in_web(sandbox, "POST", &format!("cycles/{cycle}/cycle-issues/"), &json!({"issues": [item]}));
             }
             if n % 5 == 2 {
-                v1(sandbox, "POST", &format!("modules/{module}/module-issues/"), &json!({"issues": [item]}));
+                in_web(sandbox, "POST", &format!("modules/{module}/module-issues/"), &json!({"issues": [item]}));
             }
             let access = if n % 2 == 0 { "EXTERNAL" } else { "INTERNAL" };
             let comment = json!({"comment_html": format!("<p>Row <b>{n:03}</b></p>"), "access": access,
@@ -215,7 +177,8 @@ impl World {
             return rows.to_vec();
         }
         let sandbox = self.gateway.sandbox();
-        let get = |path: &str| v1(sandbox, "GET", path, &json!({}))["results"].as_array().expect("rows").clone();
+        let get =
+            |path: &str| in_web(sandbox, "GET", path, &json!({}))["results"].as_array().expect("rows").clone();
         let members = |path: String| -> Vec<Value> { get(&path).iter().map(|row| row["id"].clone()).collect() };
         let held = get("work-items/?per_page=1000");
         let states = get("states/?per_page=1000");
@@ -273,19 +236,10 @@ pub fn with(body: &Value, name: &str, value: impl Into<Value>) -> Value {
 
 /// Creates a record on v1 itself; its id.
 pub fn at_v1(sandbox: &Sandbox, resource: &str, body: &Value) -> String {
-    let answer = v1(sandbox, "POST", &format!("{resource}/"), body);
-    answer["id"].as_str().unwrap_or_else(|| panic!("{resource}: {answer}")).to_owned()
+    id(&in_web(sandbox, "POST", &format!("{resource}/"), body))
 }
 
 /// Changes a record on v1 itself.
 pub fn change_at_v1(sandbox: &Sandbox, resource: &str, id: &str, body: &Value) {
-    let answer = v1(sandbox, "PATCH", &format!("{resource}/{id}/"), body);
-    assert_eq!(answer["id"], id, "{answer}");
-}
-
-fn v1(sandbox: &Sandbox, method: &str, path: &str, body: &Value) -> Value {
-    let uri = format!("/api/v1/workspaces/{SLUG}/projects/{WEB}/{path}");
-    let request = Request::builder().method(method).uri(uri).header("X-Api-Key", "ada");
-    let request = request.header("Content-Type", "application/json").body(Bytes::from(body.to_string()));
-    serde_json::from_slice(sandbox.handle(request.expect("a request")).body()).expect("JSON")
+    in_web(sandbox, "PATCH", &format!("{resource}/{id}/"), body);
 }

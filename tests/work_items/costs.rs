@@ -2,13 +2,11 @@
 
 use crate::support::exchange::Exchange;
 use crate::support::gateway::Gateway;
+use crate::support::proofs::{V1, card, get_card};
 use crate::support::scripted::ScriptedV1;
 use crate::work_items::world::{ITEMS, id, one};
 use serde_json::{Value, json};
 
-const WEB: &str = "workspaces/acme/projects/00000000-0000-4000-c000-000000000001/";
-const CARD: &str = "fields=id,is_member,member_role,identifier,workspace,timezone,archived_at,default_assignee,\
-                    estimate,cycle_view,module_view";
 const FIELDS: &str = "fields=id,name,sequence_id,priority,state,parent,assignees,labels,start_date,target_date,\
                       is_draft,archived_at,created_at,updated_at,created_by,sort_order,external_id,external_source,\
                       description_html,estimate_point";
@@ -18,10 +16,7 @@ async fn v1(exchanges: Vec<Exchange>) -> (ScriptedV1, Gateway) {
     let v1 = ScriptedV1::start().await;
     let me = json!({"id": id('a', 2), "email": "bob@acme.test", "display_name": "bob"});
     v1.expect(Exchange::get("users/me/").reply(200, me).repeated());
-    let card = json!({"id": id('c', 1), "workspace": id('b', 1), "is_member": true, "member_role": 15,
-        "identifier": "WEB", "timezone": "UTC", "archived_at": null, "default_assignee": null, "estimate": null,
-        "cycle_view": true, "module_view": true});
-    v1.expect(Exchange::get(&format!("{WEB}?{CARD}")).reply(200, card).repeated());
+    v1.expect(get_card().reply(200, card(Some(15))).repeated());
     for exchange in exchanges {
         v1.expect(exchange);
     }
@@ -41,7 +36,7 @@ fn item(changes: Value) -> Value {
 }
 
 fn record() -> String {
-    format!("{WEB}work-items/{}/", id('e', 7))
+    format!("{V1}work-items/{}/", id('e', 7))
 }
 
 fn read(answer: Value) -> Exchange {
@@ -49,7 +44,7 @@ fn read(answer: Value) -> Exchange {
 }
 
 fn post() -> Exchange {
-    Exchange::post(&format!("{WEB}work-items/"))
+    Exchange::post(&format!("{V1}work-items/"))
 }
 
 fn patch() -> Exchange {
@@ -84,7 +79,7 @@ async fn archive_and_unarchive_are_two_calls_and_the_states_once() {
     let unseen = Exchange::get(&format!("{}?{FIELDS}", record()));
     let gone = unseen.reply(404, json!({"error": "The requested resource does not exist."}));
     let states = format!(
-        "{WEB}states/?per_page=1000&fields=id,name,description,color,group,sequence,default,is_triage,external_id,external_source,created_at,created_by"
+        "{V1}states/?per_page=1000&fields=id,name,description,color,group,sequence,default,is_triage,external_id,external_source,created_at,created_by"
     );
     let state = json!({"id": id('d', 101), "name": "Backlog", "description": "", "color": "#1", "group": "backlog",
         "sequence": 1.0, "is_triage": false, "default": true, "external_id": null, "external_source": null,
@@ -126,7 +121,7 @@ async fn a_dropped_label_takes_the_item_back_and_a_failed_delete_is_said() {
         }
         let list =
             "fields=id,name,description,color,sort_order,parent,external_id,external_source,created_at,created_by";
-        v1.expect(Exchange::get(&format!("{WEB}labels/?per_page=1000&{list}")).reply(200, labels.clone()));
+        v1.expect(Exchange::get(&format!("{V1}labels/?per_page=1000&{list}")).reply(200, labels.clone()));
         let body = json!({"name": "n", "label_ids": [id('7', 9)]});
         let answer = gateway.post("bob", ITEMS, body).await.expect_problem(status, code);
         assert_eq!(answer.error_fields().is_empty(), status != 400);
@@ -141,7 +136,7 @@ async fn an_update_that_cannot_be_undone_is_said() {
     let people = [2, 5].map(|number| json!({"id": id('a', number), "email": format!("{number}@acme.test")}));
     let (v1, gateway) = v1(vec![
         read(item(bob.clone())),
-        Exchange::get(&format!("{WEB}members/")).reply(200, json!(people)),
+        Exchange::get(&format!("{V1}members/")).reply(200, json!(people)),
         Exchange::get("workspaces/acme/members/").reply(403, json!({})),
         Exchange::get("workspaces/acme/projects/?per_page=1&fields=workspace").reply(200, json!({"results": []})),
         patch().body(json!({"assignees": [id('a', 5)]})).reply(200, item(json!({}))),
@@ -200,9 +195,9 @@ async fn refusals_of_v1_speak_of_the_members_that_were_sent() {
 async fn a_delete_that_ends_early_has_lost_no_child() {
     let list = |rows: Value| json!({"total_count": 2, "next_page_results": false, "results": rows});
     let rows = json!([{"id": id('e', 7), "parent": null}, {"id": id('e', 8), "parent": id('e', 7)}]);
-    let child = format!("{WEB}work-items/{}/", id('e', 8));
+    let child = format!("{V1}work-items/{}/", id('e', 8));
     let (v1, gateway) = v1(vec![
-        Exchange::get(&format!("{WEB}work-items/?per_page=1000&fields=id,parent")).reply(200, list(rows)),
+        Exchange::get(&format!("{V1}work-items/?per_page=1000&fields=id,parent")).reply(200, list(rows)),
         read(item(json!({}))),
         Exchange::patch(&child).body(json!({"parent": null})).reply(500, json!({"error": "x"})),
         Exchange::get(&child).reply(200, item(json!({"id": id('e', 8), "parent": id('e', 7)}))),

@@ -1,6 +1,7 @@
 //! The list of work items: look-ups and pages straight from v1, and the index behind everything else.
 
 use crate::support::gateway::Gateway;
+use crate::support::past_gateway::in_web;
 use crate::work_items::world::{ARCHIVED, ITEMS, V1_WEB, at_v1, id, new_item, new_label, one, recorded, steps};
 use causeway::sandbox::Seed;
 use serde_json::{Value, json};
@@ -239,10 +240,7 @@ async fn trap_54_a_number_is_found_although_the_identifier_changed_on_v1() {
     let gateway = recorded().await;
     assert_eq!(listed(&gateway, "sequence_id=1").await, [json!("First")]);
     // Behind the gateway's back, so that the project card still has the old identifier.
-    let body = bytes::Bytes::from(json!({"identifier": "NEW"}).to_string());
-    let request =
-        http::Request::patch(V1_WEB).header("X-Api-Key", "ada").header("Content-Type", "application/json");
-    assert_eq!(gateway.sandbox().handle(request.body(body).expect("a request")).status(), 200);
+    in_web(gateway.sandbox(), "PATCH", "", &json!({"identifier": "NEW"}));
     assert_eq!(listed(&gateway, "sequence_id=1").await, [json!("First")]);
 }
 
@@ -254,11 +252,7 @@ async fn a_module_membership_added_behind_the_gateways_back_is_found_when_the_ke
     let set = gateway.post("ada", &modules, json!({"name": "set"})).await.expect(201).text("id");
     assert_eq!(listed(&gateway, &format!("module_id={set}")).await, Vec::<Value>::new());
     // Not through the gateway; and the item's `updated_at` does not move (trap 56), so no delta tells of it.
-    let members = format!("{V1_WEB}modules/{set}/module-issues/");
-    let request =
-        http::Request::post(members).header("X-Api-Key", "ada").header("Content-Type", "application/json");
-    let body = bytes::Bytes::from(json!({"issues": [item]}).to_string());
-    assert_eq!(gateway.sandbox().handle(request.body(body).expect("a request")).status(), 200);
+    in_web(gateway.sandbox(), "POST", &format!("modules/{set}/module-issues/"), &json!({"issues": [item]}));
     assert_eq!(listed(&gateway, &format!("module_id={set}")).await, [json!("late")]);
     assert_eq!(listed(&gateway, "module_id__isnull=true&search=late").await, Vec::<Value>::new());
 }

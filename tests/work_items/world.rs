@@ -10,8 +10,7 @@ pub const ITEMS: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c00
 pub const ARCHIVED: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000003/work-items/";
 /// Work items of `TYP`, with types and an estimate at v1.
 pub const TYPED: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000004/work-items/";
-/// `WEB` at v1.
-pub const V1_WEB: &str = "/api/v1/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/";
+pub use crate::support::past_gateway::V1_WEB;
 
 /// A fixed id of the recorded situation: `e` items, `d` states, `a` people, `f` types, `6` points, `7` labels.
 pub fn id(kind: char, number: u64) -> String {

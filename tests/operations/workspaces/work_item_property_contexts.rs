@@ -1,11 +1,9 @@
 //! `workspaces/{slug}/work-item-properties/{property_id}/contexts/`.
 
 use crate::operations::scene::{ACME, ONE, P, Scene, TWO, card};
+use crate::support::proofs::CARD;
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
-
-const FIELDS: &str = "id,is_member,member_role,identifier,workspace,timezone,archived_at,default_assignee,estimate,\
-                      cycle_view,module_view";
 
 fn web() -> &'static str {
     &P[P.len() - 36..]
@@ -29,7 +27,7 @@ async fn listed_projects_are_proven_by_their_cards_once() {
     let one = format!("{path}{}/", made.text("id"));
     let again = scene.ask("PATCH", &one, Some(json!({"project_ids": [web()]}))).await.expect(200);
     assert_eq!((again.calls(), &again.json), (0, &made.json));
-    let foreign = format!("workspaces/acme/projects/{ONE}/?fields={FIELDS}");
+    let foreign = format!("workspaces/acme/projects/{ONE}/{CARD}");
     scene.expect(Exchange::get(&foreign).reply(404, json!({"error": "The requested resource does not exist."})));
     let answer = scene.ask("PATCH", &one, Some(json!({"project_ids": [web(), ONE]}))).await;
     assert_eq!(answer.expect_problem(400, "validation_error").error_fields(), ["project_ids"]);

@@ -1,0 +1,28 @@
+//! v1 asked past the gateway, as somebody with another client would.
+//!
+//! May use: the public interface of the crate.
+
+use bytes::Bytes;
+use causeway::sandbox::Sandbox;
+use http::Request;
+use serde_json::Value;
+
+/// The recorded project `WEB` at v1.
+pub const V1_WEB: &str = "/api/v1/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/";
+
+/// Status and body of the answer to a request with `key`; `path` begins with `/api/`, and null is no body.
+pub fn ask_v1(sandbox: &Sandbox, key: &str, method: &str, path: &str, body: &Value) -> (u16, Value) {
+    let request = Request::builder().method(method).uri(path).header("X-Api-Key", key);
+    let bytes = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
+    let request = request.header("Content-Type", "application/json").body(bytes);
+    let answer = sandbox.handle(request.expect("a request"));
+    (answer.status().as_u16(), serde_json::from_slice(answer.body()).unwrap_or_default())
+}
+
+/// What ada gets for a request in the project `WEB`, which has to succeed.
+#[track_caller]
+pub fn in_web(sandbox: &Sandbox, method: &str, path: &str, body: &Value) -> Value {
+    let (status, answer) = ask_v1(sandbox, "ada", method, &format!("{V1_WEB}{path}"), body);
+    assert!((200..300).contains(&status), "{method} {path}: {status} {answer}");
+    answer
+}

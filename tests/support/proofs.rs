@@ -1,0 +1,36 @@
+//! What v1 is asked before anything else, and what it answers about the recorded project `WEB`.
+//!
+//! May use: `exchange`.
+
+use super::exchange::Exchange;
+use serde_json::{Value, json};
+
+/// The project `WEB` below `/api/v1/`.
+pub const V1: &str = "workspaces/acme/projects/00000000-0000-4000-c000-000000000001/";
+/// Query of a project card.
+pub const CARD: &str = "?fields=id,is_member,member_role,identifier,workspace,timezone,archived_at,\
+                        default_assignee,estimate,cycle_view,module_view";
+
+/// The question who it is, answered with ada.
+pub fn me() -> Exchange {
+    let ada =
+        json!({"id": "00000000-0000-4000-a000-000000000001", "email": "ada@acme.test", "display_name": "ada"});
+    Exchange::get("users/me/").reply(200, ada)
+}
+
+/// The question for the card of the project.
+pub fn get_card() -> Exchange {
+    Exchange::get(&format!("{V1}{CARD}"))
+}
+
+/// Where the card is read with another slug.
+pub fn card_target(slug: &str) -> String {
+    format!("{}{CARD}", V1.replace("acme", slug))
+}
+
+/// A card of the project for somebody with this role.
+pub fn card(role: Option<i64>) -> Value {
+    json!({"id": "00000000-0000-4000-c000-000000000001", "is_member": role.is_some(), "member_role": role,
+        "identifier": "WEB", "workspace": "00000000-0000-4000-b000-000000000001", "timezone": "UTC",
+        "archived_at": null, "default_assignee": null, "estimate": null, "cycle_view": true, "module_view": true})
+}
