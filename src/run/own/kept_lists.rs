@@ -1,6 +1,5 @@
 //! Lists of own records that are ready to be answered from.
 
-use crate::catalogue::Catalogue;
 use crate::v2::record::Record;
 use moka::sync::Cache;
 use std::sync::Arc;
@@ -22,10 +21,11 @@ pub(super) struct Key {
     pub(super) within: Option<Uuid>,
 }
 
-/// The rows of a list, as of some definitions.
+/// The rows of a list.
 #[derive(Clone)]
 pub(super) struct Kept {
-    pub(super) of: Arc<Catalogue>,
+    /// Of the definitions they were made from.
+    pub(super) version: i64,
     pub(super) rows: Arc<[Record]>,
     /// Bytes of the rows as JSON.
     pub(super) size: usize,

@@ -52,7 +52,7 @@ impl OwnCall<'_> {
         let resource = job.operation().resource;
         let key = Key { resource, workspace: self.workspace, project: self.project, within };
         let lists = &job.runner.own_lists.0;
-        if let Some(kept) = lists.get(&key).filter(|kept| Arc::ptr_eq(&kept.of, self.catalogue())) {
+        if let Some(kept) = lists.get(&key).filter(|kept| kept.version == self.catalogue().version) {
             return Ok(kept);
         }
         let (runner, of) = (Arc::clone(&job.runner), Arc::clone(self.catalogue()));
@@ -60,7 +60,7 @@ impl OwnCall<'_> {
             let resource = &runner.plan().resources[resource];
             let rows: Arc<[Record]> = rows(&of).into_iter().map(|row| record(resource, row)).collect();
             let size = rows.iter().map(|row| row.json.len()).sum();
-            Kept { of, rows, size }
+            Kept { version: of.version, rows, size }
         };
         // Nobody knows before how much it is; once for each edit it may go to another thread.
         let kept = job.runner.heavy.run(Input::Own, SMALL + 1, &job.call.ctx, build).await?;

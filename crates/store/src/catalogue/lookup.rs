@@ -19,6 +19,7 @@ impl Catalogue {
         };
         Self {
             workspace,
+            version: 0,
             features: Arc::new(features),
             types: BTreeMap::new(),
             properties: BTreeMap::new(),

@@ -12,6 +12,8 @@ use uuid::Uuid;
 pub struct Catalogue {
     /// The workspace.
     pub workspace: Uuid,
+    /// Grows with every change; 0 where nothing was written yet.
+    pub version: i64,
     /// Its features.
     pub features: Arc<Features>,
     /// Types of the workspace and of its projects.

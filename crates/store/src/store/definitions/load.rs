@@ -26,12 +26,8 @@ where
     Ok(row.map(|row| row.try_get(0)).transpose()?)
 }
 
-/// Everything defined in the workspace, and its version; to be called in a transaction, so that the tables
-/// are of one moment. None when nothing was written for it.
-pub(super) async fn all(
-    connection: &mut AnyConnection,
-    workspace: Uuid,
-) -> Result<Option<(i64, Catalogue)>, StoreError> {
+/// Everything defined in the workspace; to be called in a transaction, so that the tables are of one moment. None when nothing was written for it.
+pub(super) async fn all(connection: &mut AnyConnection, workspace: Uuid) -> Result<Option<Catalogue>, StoreError> {
     let row = sqlx::query("SELECT version, flags, default_level, created_at FROM workspace WHERE id = $1")
         .bind(workspace.to_string())
         .fetch_optional(&mut *connection)
@@ -53,6 +49,7 @@ pub(super) async fn all(
     }
     let catalogue = Catalogue {
         workspace,
+        version,
         features: Arc::new(features),
         types: shared(definitions(connection, workspace).await?),
         properties: shared(definitions(connection, workspace).await?),
@@ -61,7 +58,7 @@ pub(super) async fn all(
         attachments: attachments(connection, workspace).await?,
         imports: imports(connection, workspace).await?,
     };
-    Ok(Some((version, catalogue)))
+    Ok(Some(catalogue))
 }
 
 fn shared<T>(records: BTreeMap<Uuid, T>) -> BTreeMap<Uuid, Arc<T>> {

@@ -8,13 +8,13 @@ use uuid::Uuid;
 /// Definitions kept in memory, of all workspaces together.
 const KEPT: u64 = 1_000_000;
 
-/// Catalogues in memory, each with the version it was read at; 0 where nothing was written yet.
+/// Catalogues in memory.
 #[derive(Debug, Clone)]
-pub(in crate::store) struct Memory(Cache<Uuid, (i64, Arc<Catalogue>)>);
+pub(in crate::store) struct Memory(Cache<Uuid, Arc<Catalogue>>);
 
 impl Memory {
     pub(in crate::store) fn new() -> Self {
-        let weight = |_: &Uuid, (_, catalogue): &(i64, Arc<Catalogue>)| {
+        let weight = |_: &Uuid, catalogue: &Arc<Catalogue>| {
             let records = catalogue.types.len()
                 + catalogue.properties.len()
                 + catalogue.options.len()
@@ -27,10 +27,10 @@ impl Memory {
     }
 
     pub(super) fn get(&self, workspace: Uuid, version: i64) -> Option<Arc<Catalogue>> {
-        self.0.get(&workspace).filter(|(kept, _)| *kept == version).map(|(_, catalogue)| catalogue)
+        self.0.get(&workspace).filter(|kept| kept.version == version)
     }
 
-    pub(super) fn put(&self, version: i64, catalogue: &Arc<Catalogue>) {
-        self.0.insert(catalogue.workspace, (version, Arc::clone(catalogue)));
+    pub(super) fn put(&self, catalogue: &Arc<Catalogue>) {
+        self.0.insert(catalogue.workspace, Arc::clone(catalogue));
     }
 }

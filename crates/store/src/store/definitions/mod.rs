@@ -43,9 +43,8 @@ impl Store {
         let mut reading = self.engine.reading().await?;
         let found = load::all(&mut reading, workspace).await?;
         reading.rollback().await?;
-        let (version, catalogue) = found.unwrap_or_else(|| (0, Catalogue::empty(workspace, now())));
-        let catalogue = Arc::new(catalogue);
-        self.memory.put(version, &catalogue);
+        let catalogue = Arc::new(found.unwrap_or_else(|| Catalogue::empty(workspace, now())));
+        self.memory.put(&catalogue);
         Ok(catalogue)
     }
 
@@ -105,7 +104,7 @@ impl Store {
         // Later than all there is, also when the clock was set back or another machine's is ahead.
         let mut edit = Edit::begin(&before, now().max(newest(&before) + 1));
         let (result, entries) = change(&mut edit)?;
-        let Edit { after, effects, .. } = edit;
+        let Edit { mut after, effects, .. } = edit;
         if after == *before && effects.is_empty() && entries.is_empty() {
             writing.rollback().await?;
             return Ok((result, before));
@@ -115,8 +114,9 @@ impl Store {
         save::difference(&mut writing, kind, &before, &after, now()).await?;
         audit::append(&mut writing, workspace, &entries).await?;
         writing.commit().await?;
+        after.version = version;
         let after = Arc::new(after);
-        self.memory.put(version, &after);
+        self.memory.put(&after);
         Ok((result, after))
     }
 
@@ -152,14 +152,15 @@ impl Store {
         if let Some(kept) = self.memory.get(workspace, version) {
             return Ok(kept);
         }
-        Ok(Arc::new(read(writing, workspace).await?))
+        // The row tells the version that this transaction is raising it to.
+        Ok(Arc::new(Catalogue { version, ..read(writing, workspace).await? }))
     }
 }
 
 /// Everything defined in the workspace as stored, past the memory.
 pub(super) async fn read(connection: &mut AnyConnection, workspace: Uuid) -> Result<Catalogue, StoreError> {
     let found = load::all(connection, workspace).await?;
-    Ok(found.map_or_else(|| Catalogue::empty(workspace, now()), |(_, catalogue)| catalogue))
+    Ok(found.unwrap_or_else(|| Catalogue::empty(workspace, now())))
 }
 
 async fn raise(writing: &mut Writing, workspace: Uuid) -> Result<Option<i64>, StoreError> {
