@@ -2,9 +2,14 @@
 
 use super::catalogue::Contract;
 use super::world::{SLUG, WEB, World};
+use crate::support::audit::ACME;
 use crate::support::furnished::id;
 use crate::support::gateway::Gateway;
+use causeway::catalogue::Edit;
+use causeway::refusal::Refusal;
 use serde_json::{Value, json};
+use std::collections::HashSet;
+use uuid::Uuid;
 
 /// The surface of the project `WEB` and that of the workspace.
 fn surfaces() -> [String; 2] {
@@ -15,10 +20,6 @@ fn surfaces() -> [String; 2] {
 async fn set_mode(gateway: &Gateway, workspace: bool) {
     let path = format!("/api/v2/workspaces/{SLUG}/features/");
     gateway.patch("ada", &path, json!({"is_work_item_types_enabled": workspace})).await.expect(200);
-}
-
-async fn made(gateway: &Gateway, path: &str, body: Value) -> Value {
-    gateway.post("ada", path, body).await.expect(201).json
 }
 
 impl World {
@@ -68,35 +69,37 @@ impl World {
         }
     }
 
-    /// Creates many records of the own store on both surfaces.
+    /// Creates many records of the own store on both surfaces, beside the gateway, as another process would.
     pub async fn own_crowd(&self, how_many: usize) {
-        for (workspace, base) in surfaces().iter().enumerate() {
-            set_mode(&self.gateway, workspace == 1).await;
-            let surface = if workspace == 1 { "workspace" } else { "project" };
-            let record = |resource: &str| self.record(&format!("{surface}_{resource}")).to_owned();
+        for (surface, owner) in [("project", Some(WEB.parse().expect("an id"))), ("workspace", None)] {
+            let record = |resource: &str| -> Uuid {
+                self.record(&format!("{surface}_{resource}")).parse().expect("a record that is there")
+            };
             let (kind, property) = (record("work_item_types"), record("work_item_properties"));
-            let mut properties = Vec::new();
-            for n in 0..how_many {
-                let name = format!("Row {n:03}");
-                let post =
-                    async |path: &str, body: Value| made(&self.gateway, &format!("{base}{path}"), body).await;
-                let own = post("work-item-types/", json!({"name": name})).await;
-                let kinds = ["TEXT", "DECIMAL", "BOOLEAN", "DATETIME"];
-                let body = json!({"display_name": name, "property_type": kinds[n % 4]});
-                properties.push(post("work-item-properties/", body).await["id"].clone());
-                let path = format!("work-item-properties/{property}/options/");
-                post(&path, json!({"name": name, "description": "d"})).await;
-                if workspace == 1 {
-                    let path = format!("work-item-properties/{property}/contexts/");
-                    post(&path, json!({"name": name, "project_ids": [WEB], "issue_type_ids": [own["id"]]})).await;
-                }
-            }
-            properties.reverse();
-            let path = format!("{base}work-item-types/{kind}/properties/");
-            made(&self.gateway, &path, json!({"properties": properties})).await;
+            let fill = |edit: &mut Edit| {
+                let properties =
+                    (0..how_many).map(|n| define(edit, n, owner, property)).collect::<Result<Vec<_>, _>>()?;
+                edit.attach(kind, &properties.into_iter().rev().collect::<Vec<_>>())?;
+                Ok(((), Vec::new()))
+            };
+            self.store.edit(ACME, fill).await.expect("definitions");
         }
-        set_mode(&self.gateway, false).await;
     }
+}
+
+/// A type, a property, a choice of `of`, and a context where it is the workspace's; the property.
+fn define(edit: &mut Edit, n: usize, owner: Option<Uuid>, of: Uuid) -> Result<Uuid, Refusal> {
+    let given = |value: Value| value.as_object().expect("members").clone();
+    let name = format!("Row {n:03}");
+    let kind = edit.create_type(owner, &given(json!({"name": name})))?;
+    let value = ["TEXT", "DECIMAL", "BOOLEAN", "DATETIME"][n % 4];
+    let property = edit.create_property(owner, &given(json!({"display_name": name, "property_type": value})))?;
+    edit.create_option(of, &given(json!({"name": name, "description": "d"})))?;
+    if owner.is_none() {
+        let scope = json!({"name": name, "project_ids": [WEB], "issue_type_ids": [kind]});
+        edit.create_context(of, &given(scope), &HashSet::from([WEB.parse().expect("an id")]))?;
+    }
+    Ok(property)
 }
 
 /// Reads answer the same in both modes, but for what marks the default of a project (O62).
