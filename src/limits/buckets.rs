@@ -4,7 +4,7 @@ use super::clock::RuntimeClock;
 use crate::settings::RateSettings;
 use governor::clock::Clock;
 use governor::middleware::StateInformationMiddleware;
-use governor::state::keyed::DashMapStateStore;
+use governor::state::keyed::HashMapStateStore;
 use governor::{Quota, RateLimiter};
 use std::hash::Hash;
 use std::num::NonZeroU32;
@@ -67,7 +67,7 @@ pub(super) struct Left {
     pub reset: Duration,
 }
 
-type Limiter<K> = RateLimiter<K, DashMapStateStore<K>, RuntimeClock, StateInformationMiddleware>;
+type Limiter<K> = RateLimiter<K, HashMapStateStore<K>, RuntimeClock, StateInformationMiddleware>;
 
 /// The buckets of one class.
 pub(super) struct Buckets<K: Hash + Eq + Clone> {
@@ -80,7 +80,7 @@ impl<K: Hash + Eq + Clone> Buckets<K> {
     /// Buckets of `limit` requests a minute; none for 0, which is no limit.
     pub(super) fn new(limit: u32) -> Option<Self> {
         let limit = NonZeroU32::new(limit)?;
-        let limiter = RateLimiter::dashmap_with_clock(Quota::per_minute(limit), RuntimeClock);
+        let limiter = RateLimiter::hashmap_with_clock(Quota::per_minute(limit), RuntimeClock);
         Some(Self { limiter: limiter.with_middleware(), limit, taken: AtomicUsize::new(0) })
     }
 
