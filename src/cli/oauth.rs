@@ -3,7 +3,7 @@
 use super::arguments::{Outcome, SettingArgs, block_on};
 use crate::app;
 use crate::oauth::protocol::registration::{Metadata, judge};
-use crate::plan::scopes::catalogue;
+use crate::plan::scopes;
 use clap::{Args, Subcommand};
 
 /// Arguments of `oauth`.
@@ -86,7 +86,7 @@ pub(super) fn run(args: OAuthArgs) -> Outcome {
 }
 
 async fn create(settings: &SettingArgs, metadata: Metadata, json: bool) -> Outcome {
-    let wanted = judge(metadata, |scope| catalogue().any(|known| known == scope));
+    let wanted = judge(metadata, |scope| scopes::all().any(|known| known == scope));
     let wanted = wanted.map_err(|error| error.description)?;
     let (oauth, _store) = app::open_oauth(&settings.load()?).await.map_err(|fault| fault.to_string())?;
     let (client, secret) = oauth.register(wanted, false).await.map_err(|fault| fault.to_string())?;

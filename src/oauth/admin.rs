@@ -10,7 +10,7 @@ use super::service::{NOT_SET_UP, OAuth};
 use crate::access::credential::{CLIENT_SECRET, GATEWAY_KEY, is_own};
 use crate::access::{Caller, PrincipalKind};
 use crate::context::Context;
-use crate::plan::scopes::catalogue;
+use crate::plan::scopes;
 use crate::refusal::Refusal;
 use crate::store::StoreError;
 use crate::store::oauth::{Client, GatewayKey, Grant, Sealed};
@@ -122,7 +122,7 @@ impl OAuth {
         ctx: &Context,
     ) -> Result<(GatewayKey, String), AdminError> {
         let keyring = self.inner.keyring.as_ref().ok_or(AdminError::NotSetUp)?;
-        let known = |scope: &str| catalogue().any(|name| name == scope);
+        let known = |scope: &str| scopes::all().any(|name| name == scope);
         let scopes = scope::parse(&wanted.scopes.replace(',', " "), known)
             .map_err(|error| AdminError::Unfit(error.description))?;
         let key = usable(v1_key).ok_or(AdminError::Key("it is no v1 key"))?;

@@ -2,7 +2,7 @@
 //!
 //! May use: `plan::scopes` (tests: that no scope is without words).
 
-/// Scope and sentence, in the order of the catalogue.
+/// Scope and sentence, in the order of `plan::scopes`.
 const WORDS: [(&str, &str); 91] = [
     ("projects.work_items:read", "See the work items of your projects."),
     ("projects.work_items:write", "Create, change, archive and delete work items."),
@@ -171,12 +171,12 @@ pub fn of(scope: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::scopes::{DORMANT, catalogue};
+    use crate::plan::scopes::{self, DORMANT};
 
     #[test]
-    fn every_scope_of_the_catalogue_has_one_sentence() {
+    fn every_scope_has_one_sentence() {
         let names: Vec<&str> = WORDS.iter().map(|(name, _)| *name).collect();
-        assert_eq!(names, catalogue().collect::<Vec<_>>());
+        assert_eq!(names, scopes::all().collect::<Vec<_>>());
         for (name, sentence) in WORDS {
             assert!(sentence.ends_with('.') && sentence.matches(". ").count() == 0, "{name}");
             assert_eq!(sentence.contains("no effect"), DORMANT.contains(&name), "{name}");

@@ -15,7 +15,7 @@ use super::protocol::{authorize, pkce, scope, secret};
 use super::resolver::{Resolver, grant_place};
 use crate::access::credential::{ACCESS_TOKEN, CODE, REFRESH_TOKEN};
 use crate::access::{Access, Credentials};
-use crate::plan::scopes::catalogue;
+use crate::plan::scopes;
 use crate::settings::OAuthSettings;
 use crate::store::oauth::{
     Client, Code, Exchange, NewCode, NewGrant, NewToken, OAuthStore, Refresh, Sealed, Token, TokenKind, Verdict,
@@ -96,7 +96,7 @@ impl OAuth {
 
     /// Whether `client` may be granted `scope`.
     pub(super) fn may_ask(client: &Client, scope: &str) -> bool {
-        catalogue().any(|known| known == scope)
+        scopes::all().any(|known| known == scope)
             && (client.scopes.is_empty() || client.scopes.iter().any(|own| own == scope))
     }
 

@@ -2,7 +2,7 @@
 
 use crate::oauth::stage::{ME, REDIRECT, Stage, changed, expect_error, expect_page};
 use crate::support::gateway::Gateway;
-use causeway::plan::scopes::catalogue;
+use causeway::plan::scopes;
 use causeway::sandbox::Seed;
 
 const SERVER: &str = "/.well-known/oauth-authorization-server";
@@ -26,7 +26,7 @@ async fn the_authorization_server_describes_itself() {
     assert_eq!(document.json["response_types_supported"], serde_json::json!(["code"]));
     assert_eq!(document.json["authorization_response_iss_parameter_supported"], true);
     assert!(document.json.get("registration_endpoint").is_none());
-    assert_eq!(document.json["scopes_supported"].as_array().unwrap().len(), catalogue().count());
+    assert_eq!(document.json["scopes_supported"].as_array().unwrap().len(), scopes::all().count());
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use causeway::context::Context;
 use causeway::oauth::Minting;
 use causeway::oauth::protocol::registration::Registrable;
 use causeway::oauth::protocol::secret;
-use causeway::plan::scopes::catalogue;
+use causeway::plan::scopes;
 use causeway::store::oauth::{Exchange, NewToken, OAuthStore, TokenKind, Verdict, now};
 use http::Request;
 use http_body_util::Full;
@@ -181,7 +181,7 @@ impl<'g> Issuer<'g> {
 
 /// Every scope of the catalogue.
 pub fn everything() -> Vec<String> {
-    catalogue().map(str::to_owned).collect()
+    scopes::all().map(str::to_owned).collect()
 }
 
 fn form(pairs: &[(&str, &str)]) -> String {

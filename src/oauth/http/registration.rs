@@ -7,7 +7,7 @@ use crate::edge::Body;
 use crate::oauth::protocol::error::OAuthError;
 use crate::oauth::protocol::registration;
 use crate::oauth::service::store_fault;
-use crate::plan::scopes::catalogue;
+use crate::plan::scopes;
 use http::Response;
 use serde_json::json as object;
 
@@ -20,7 +20,7 @@ impl OAuthPages {
         }
         let metadata = registration::parse(asked.bytes()?)?;
         let method = metadata.token_endpoint_auth_method.clone();
-        let wanted = registration::judge(metadata, |scope| catalogue().any(|known| known == scope))?;
+        let wanted = registration::judge(metadata, |scope| scopes::all().any(|known| known == scope))?;
         let (client, secret) = self.oauth.register(wanted, true).await.map_err(|fault| store_fault(&fault))?;
         let mut answer = object!({
             "client_id": client.id,

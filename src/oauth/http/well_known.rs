@@ -5,18 +5,18 @@
 use super::{Asked, OAuthPages, json};
 use crate::edge::Body;
 use crate::oauth::protocol::metadata;
-use crate::plan::scopes::catalogue;
+use crate::plan::scopes;
 use http::Response;
 use http::header::{CACHE_CONTROL, PRAGMA};
 
 impl OAuthPages {
     pub(super) fn authorization_server(&self, asked: &Asked) -> Response<Body> {
-        let scopes: Vec<&str> = catalogue().collect();
+        let scopes: Vec<&str> = scopes::all().collect();
         document(&metadata::authorization_server(&asked.base, &scopes, self.oauth.inner.settings.registration))
     }
 
     pub(super) fn protected_resource(&self, asked: &Asked) -> Response<Body> {
-        let scopes: Vec<&str> = catalogue().collect();
+        let scopes: Vec<&str> = scopes::all().collect();
         document(&metadata::protected_resource(&asked.base, &scopes, self.oauth.is_set_up()))
     }
 }

@@ -1,4 +1,4 @@
-//! The scopes of the service: those that gate operations, and the larger catalogue a token may carry.
+//! The scopes of the service: those that gate operations, and all that a token may carry.
 
 /// Scopes that gate live operations (contract, chapter 3).
 pub const GATING: [&str; 27] = [
@@ -100,6 +100,6 @@ pub const DORMANT: [&str; 64] = [
 ];
 
 /// Every scope a token may carry, gating ones first.
-pub fn catalogue() -> impl Iterator<Item = &'static str> {
+pub fn all() -> impl Iterator<Item = &'static str> {
     GATING.into_iter().chain(DORMANT)
 }

@@ -13,8 +13,8 @@ const OAUTH: &str = "oauth2";
 
 /// `components.securitySchemes`.
 pub(super) fn schemes() -> Value {
-    let catalogue: Map<String, Value> =
-        scopes::catalogue().map(|scope| (scope.to_owned(), sentence(scope).into())).collect();
+    let sentences: Map<String, Value> =
+        scopes::all().map(|scope| (scope.to_owned(), sentence(scope).into())).collect();
     json!({
         API_KEY: {
             "type": "apiKey",
@@ -30,7 +30,7 @@ pub(super) fn schemes() -> Value {
                     "authorizationUrl": format!("{STAND_IN}/auth/o/authorize/"),
                     "tokenUrl": format!("{STAND_IN}/auth/o/token/"),
                     "refreshUrl": format!("{STAND_IN}/auth/o/token/"),
-                    "scopes": catalogue,
+                    "scopes": sentences,
                 },
             },
         },
