@@ -7,11 +7,16 @@
 //!
 //! May use: `context`, `fresh`, `refusal`, `v1`, `plan` (columns), `v2` (list calls), `translate::work_items`.
 
+mod bits;
 mod build;
+mod check;
+mod chunk;
 mod entry;
 mod filter;
 mod lookups;
+mod moves;
 mod order;
+mod orders;
 mod own;
 mod pool;
 mod progress;
@@ -22,6 +27,7 @@ mod rows;
 mod select;
 mod service;
 mod snapshot;
+mod sorted;
 mod source;
 mod view;
 

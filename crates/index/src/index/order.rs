@@ -1,22 +1,22 @@
-//! Orders as numbers: the key of a row in 64 bits, ties by position, which is the order of ids.
+//! Orders as numbers: the key of a row in 64 bits, ties by id.
 //!
 //! May use: `plan` (columns), `v2` (cells), this folder.
 
 use super::row::Row;
-use super::rows::Rows;
 use super::view::View;
 use crate::plan::Column;
 use crate::v2::cursor::Cursor;
 use crate::v2::record::Cell;
-use std::cmp::Ordering;
+use uuid::Uuid;
 
 /// What unset values count as: the last.
 const UNSET: u64 = u64::MAX;
 
-/// A row's place in an order, ascending: its key, then its position.
-pub(super) type Place = (u64, u32);
+/// A row's place in an order, ascending: its key, then its id.
+pub(super) type Place = (u64, Uuid);
 
 /// The order of a call.
+#[derive(Debug, Clone)]
 pub(super) struct Order {
     column: Column,
     /// Key of each state, by its number; for orders by group only.
@@ -36,16 +36,39 @@ impl Order {
         Self { column, groups }
     }
 
+    /// The order by a column of the row itself.
+    pub fn by(column: Column) -> Self {
+        Self { column, groups: Vec::new() }
+    }
+
+    /// The column it is by.
+    pub fn column(&self) -> Column {
+        self.column
+    }
+
+    /// Whether it puts the same rows in the same places as another by the same column. States that were not known
+    /// then have no group.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let group = |order: &Self, state: usize| order.groups.get(state).copied().unwrap_or(UNSET);
+        let states = self.groups.len().max(other.groups.len());
+        self.column == other.column && (0..states).all(|state| group(self, state) == group(other, state))
+    }
+
+    /// The place of a row.
+    pub fn place(&self, row: &Row) -> Place {
+        (self.key(row), row.id)
+    }
+
     /// The key of a row.
     pub fn key(&self, row: &Row) -> u64 {
         match self.column {
             Column::CreatedAt => whole(row.created),
             Column::UpdatedAt => whole(row.updated),
-            Column::SequenceId => float(row.sequence as f64),
+            Column::SequenceId => number(row.sequence),
             Column::SortOrder => float(row.sort_order),
             Column::Priority => row.priority as u64,
             Column::StateGroup => self.groups.get(row.state as usize).copied().unwrap_or(UNSET),
-            // By id, which the position tells; the plan lets lists be ordered by no other column.
+            // By id, which breaks ties; the plan lets lists be ordered by no other column.
             Column::Id | Column::StateId | Column::AssigneeId | Column::LabelId | Column::TypeId => 0,
             Column::ParentId | Column::CycleId | Column::ModuleId | Column::IsDraft | Column::ExternalId => 0,
             Column::ExternalSource | Column::StartDate | Column::TargetDate | Column::Name => 0,
@@ -53,35 +76,20 @@ impl Order {
     }
 }
 
-/// A cursor's position among the rows, of which its own may be gone.
-pub(super) struct After {
-    key: Option<u64>,
-    /// Twice the number of ids before it, and one more when its row is there.
-    place: u64,
+/// The place of the row a cursor names, which may be gone.
+pub(super) fn place_of(cursor: &Cursor, field: &str) -> Place {
+    let key = match cursor.key(field) {
+        _ if field == "id" => 0,
+        Some(Cell::Instant(micros)) => whole(*micros),
+        Some(Cell::Number(number)) => float(*number),
+        _ => UNSET,
+    };
+    (key, cursor.id)
 }
 
-impl After {
-    /// The position of `cursor` in the order by `field`.
-    pub fn of(cursor: &Cursor, field: &str, rows: &Rows) -> Self {
-        let key = match cursor.key(field) {
-            _ if field == "id" => None,
-            Some(Cell::Instant(micros)) => Some(whole(*micros)),
-            Some(Cell::Number(number)) => Some(float(*number)),
-            _ => Some(UNSET),
-        };
-        let place = match rows.position(cursor.id) {
-            Ok(position) => position as u64 * 2 + 1,
-            Err(position) => position as u64 * 2,
-        };
-        Self { key, place }
-    }
-
-    /// Whether a row comes after it.
-    pub fn is_before(&self, (key, position): Place, descending: bool) -> bool {
-        let by_key = self.key.map_or(Ordering::Equal, |own| key.cmp(&own));
-        let ascending = by_key.then((u64::from(position) * 2 + 1).cmp(&self.place));
-        ascending == if descending { Ordering::Less } else { Ordering::Greater }
-    }
+/// The key of a number within the project.
+pub(super) fn number(sequence: i64) -> u64 {
+    float(sequence as f64)
 }
 
 /// A whole number as one that compares the same without a sign.

@@ -48,6 +48,8 @@ impl<T: Clone + Eq + Hash> Pool<T> {
 pub(super) struct Pools {
     ids: Arc<Pool<Uuid>>,
     sets: Arc<Pool<Arc<[Uuid]>>>,
+    /// Members of all sets.
+    members: usize,
 }
 
 impl Pools {
@@ -60,7 +62,8 @@ impl Pools {
         for set in sets {
             set_pool.add(set.into());
         }
-        Self { ids: Arc::new(id_pool), sets: Arc::new(set_pool) }
+        let members = set_pool.values.iter().map(|set: &Arc<[Uuid]>| set.len()).sum();
+        Self { ids: Arc::new(id_pool), sets: Arc::new(set_pool), members }
     }
 
     /// Number of an id, new or known.
@@ -70,7 +73,10 @@ impl Pools {
 
     /// Number of a set, new or known; the order of its members is part of it.
     pub fn set(&mut self, set: &[Uuid]) -> u32 {
-        self.sets.find(set).unwrap_or_else(|| Arc::make_mut(&mut self.sets).add(set.into()))
+        self.sets.find(set).unwrap_or_else(|| {
+            self.members += set.len();
+            Arc::make_mut(&mut self.sets).add(set.into())
+        })
     }
 
     /// The id with this number.
@@ -95,7 +101,8 @@ impl Pools {
 
     /// Bytes held, about.
     pub fn bytes(&self) -> usize {
-        let sets: usize = self.sets.values.iter().map(|set| set.len() * 16 + 16 + 40).sum();
-        self.ids.values.capacity() * 16 + self.ids.numbers.capacity() * 24 + self.sets.values.capacity() * 16 + sets
+        let (ids, sets) = (&self.ids, &self.sets.values);
+        let sets = self.members * 16 + sets.len() * 56 + sets.capacity() * 16;
+        ids.values.capacity() * 16 + ids.numbers.capacity() * 24 + sets
     }
 }

@@ -2,6 +2,7 @@
 
 use super::build;
 use super::lookups::Lookups;
+use super::order::{self, Order};
 use super::own::Own;
 use super::refresh::Verified;
 use super::row;
@@ -52,6 +53,13 @@ impl Index {
         Self::new(verified)
     }
 
+    /// The index after these items were written.
+    pub fn with(&self, items: Vec<Item>) -> Self {
+        let mut verified = self.verified.clone();
+        verified.rows.apply(items, &HashSet::new());
+        Self { scan: self.scan, ..Self::new(verified) }
+    }
+
     /// Items in it.
     pub fn len(&self) -> usize {
         self.verified.rows.len()
@@ -75,12 +83,20 @@ impl Index {
     /// The item with this id.
     pub fn get(&self, id: Uuid) -> Option<Item> {
         let rows = &self.verified.rows;
-        rows.position(id).ok().map(|position| rows.item_at(position))
+        rows.slot(id).map(|slot| rows.item(slot))
     }
 
     /// The items with this number, by id; there may be several, because v1 lets numbers be written (trap 18).
     pub fn by_sequence(&self, number: i64) -> Vec<Item> {
-        self.matching(|row| row.sequence == number).collect()
+        let rows = &self.verified.rows;
+        let order = Order::by(Column::SequenceId);
+        let Some(sorted) = rows.ready(&order) else { return self.matching(|row| row.sequence == number) };
+        let row = |slot: u32| rows.at(slot).1;
+        // Numbers that differ may have the same place when they are very large.
+        let (key, begin) =
+            (order::number(number), sorted.seek(|slot| order.key(row(slot)) < order::number(number)));
+        let found = sorted.upwards(begin).take_while(|slot| order.key(row(*slot)) == key);
+        found.filter(|slot| row(*slot).sequence == number).map(|slot| rows.item(slot)).collect()
     }
 
     /// The items with these numbers, by number; each row is looked at once.
@@ -94,17 +110,25 @@ impl Index {
 
     /// The items whose parent is `id`, by id.
     pub fn children(&self, id: Uuid) -> Vec<Item> {
-        self.matching(|row| row.parent() == Some(id)).collect()
+        self.matching(|row| row.parent() == Some(id))
     }
 
     /// All items, by id.
     pub fn items(&self) -> impl Iterator<Item = Item> {
-        self.matching(|_| true)
+        let rows = &self.verified.rows;
+        rows.by_id().map(|slot| rows.item(slot))
     }
 
     /// The page that `call` asks for; `columns` are those of its cells.
     pub fn select(&self, call: &ListCall, columns: &[Column], lookups: &Lookups) -> Selection {
-        select::select(&self.verified.rows, call, columns, lookups)
+        let selected = select::select(&self.verified.rows, call, columns, lookups);
+        tracing::trace!(rows = self.len(), looked_at = selected.looked_at, "a page of work items was selected");
+        selected.selection
+    }
+
+    /// Rows that [`Index::select`] looks at, at most.
+    pub fn effort(&self, call: &ListCall, columns: &[Column], lookups: &Lookups) -> usize {
+        select::effort(&self.verified.rows, call, columns, lookups)
     }
 
     /// What an item has in a column that needs no look-up.
@@ -114,9 +138,11 @@ impl Index {
         rows.find(id).map(|(chunk, row)| view.cell(column, chunk, row))
     }
 
-    fn matching(&self, wanted: impl Fn(&row::Row) -> bool) -> impl Iterator<Item = Item> {
+    fn matching(&self, wanted: impl Fn(&row::Row) -> bool) -> Vec<Item> {
         let rows = &self.verified.rows;
         let found = rows.iter().filter(move |(_, row)| wanted(row));
-        found.map(|(chunk, row)| row.item(chunk.name(row), rows.pools()))
+        let mut items: Vec<Item> = found.map(|(chunk, row)| row.item(chunk.name(row), rows.pools())).collect();
+        items.sort_by_key(|item| item.id);
+        items
     }
 }

@@ -123,11 +123,6 @@ impl Row {
         }
     }
 
-    /// The row with its name at another place.
-    pub fn with_name_at(&self, name_at: u32) -> Self {
-        Self { name_at, ..self.clone() }
-    }
-
     fn rare(&self) -> Option<&Rare> {
         self.rare.as_deref()
     }

@@ -1,235 +1,142 @@
-//! The rows of one project: chunks sorted by id, shared between versions until a change touches them.
+//! The rows of one project, found by id and in every order that lists have.
 //!
-//! A clone copies a few hundred pointers; a change rebuilds the chunks it falls into and leaves the rest
-//! shared, so that requests under way keep the version they began with and no two whole copies exist.
-//! Because rows stand in the order of their ids, a position compares as the id does.
+//! Rows stand in slots, in chunks that versions share until a change touches them; so do the orders, which are
+//! lists of slots. A clone copies a few pointers; a change makes the chunks it falls into anew, so that requests
+//! under way keep the version they began with and no two whole copies exist.
 //!
-//! May use: `translate` (the typed item), this folder.
+//! May use: `plan` (columns), `translate` (the typed item), this folder.
 
+use super::chunk::{Chunk, Chunks};
+use super::moves::Moves;
+use super::order::Order;
+use super::orders::{Change, Orders};
 use super::pool::Pools;
-use super::row::{NONE, Row};
+use super::row::Row;
+use super::sorted::Sorted;
+use crate::plan::Column;
 use crate::translate::work_items::Item;
-use std::collections::{BTreeMap, HashSet};
-use std::iter::Peekable;
+use std::collections::HashSet;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Rows in a chunk that was just made.
-const TARGET: usize = 256;
-/// Rows from which a chunk is split.
-const MOST: usize = 512;
 /// Values in the pools that no row needs, below which nothing is made anew.
 const SLACK: usize = 4096;
-
-/// An id and its item, or that it is gone.
-type Change = (Uuid, Option<Item>);
-
-/// Rows next to each other by id, and the text of their names.
-#[derive(Debug)]
-pub(super) struct Chunk {
-    pub rows: Box<[Row]>,
-    pub text: Box<str>,
-}
-
-impl Chunk {
-    /// The name of a row of this chunk.
-    pub fn name(&self, row: &Row) -> &str {
-        self.slice(row.name_at, row.name_len)
-    }
-
-    /// The name in lower case, as [`str::to_lowercase`] makes it.
-    pub fn lower(&self, row: &Row) -> &str {
-        match row.lower_len {
-            NONE => self.name(row),
-            length => self.slice(row.name_at + row.name_len, length),
-        }
-    }
-
-    fn slice(&self, at: u32, length: u32) -> &str {
-        self.text.get(at as usize..(at + length) as usize).unwrap_or_default()
-    }
-
-    fn bytes(&self) -> usize {
-        let boxed: usize = self.rows.iter().map(Row::boxed_bytes).sum();
-        size_of::<Self>() + self.rows.len() * size_of::<Row>() + self.text.len() + boxed
-    }
-}
 
 /// All rows of a project.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rows {
-    chunks: Vec<Arc<Chunk>>,
-    /// Position of the first row of each chunk.
-    starts: Vec<u32>,
-    len: usize,
+    slots: Chunks,
+    by_id: Arc<Sorted>,
+    orders: Orders,
     pools: Pools,
 }
 
 impl Rows {
     /// Chunks and pools as they were kept.
     pub fn of(chunks: Vec<Arc<Chunk>>, pools: Pools) -> Self {
-        let mut rows = Self { chunks, pools, ..Self::default() };
-        rows.count();
-        rows
+        let slots = Chunks::of(chunks);
+        let mut by_id: Vec<(Uuid, u32)> = slots.iter().map(|(_, row)| row.id).zip(0..).collect();
+        by_id.sort_unstable();
+        let by_id: Vec<u32> = by_id.into_iter().map(|(_, slot)| slot).collect();
+        Self { slots, by_id: Arc::new(Sorted::of(&by_id)), orders: Orders::default(), pools }
     }
 
     pub fn len(&self) -> usize {
-        self.len
+        self.slots.len()
     }
 
     pub fn chunks(&self) -> &[Arc<Chunk>] {
-        &self.chunks
+        self.slots.list()
     }
 
     pub fn pools(&self) -> &Pools {
         &self.pools
     }
 
-    /// Bytes held, about.
+    /// Bytes held, about, once every order is there.
     pub fn bytes(&self) -> usize {
-        self.pools.bytes() + self.chunks.iter().map(|chunk| chunk.bytes() + 32).sum::<usize>()
+        self.pools.bytes() + self.slots.bytes() + self.by_id.bytes() + Orders::most_bytes(self.len())
     }
 
-    /// Position of an id: where it stands, or where it would.
-    pub fn position(&self, id: Uuid) -> Result<usize, usize> {
-        let chunk = self.chunks.partition_point(|chunk| chunk.rows[0].id <= id).saturating_sub(1);
-        let Some(rows) = self.chunks.get(chunk).map(|chunk| &chunk.rows) else { return Err(0) };
-        let start = self.starts[chunk] as usize;
-        rows.binary_search_by(|row| row.id.cmp(&id)).map(|at| start + at).map_err(|at| start + at)
+    /// The row in a slot, with its chunk; there are as many slots as rows.
+    pub fn at(&self, slot: u32) -> (&Chunk, &Row) {
+        self.slots.at(slot)
     }
 
-    /// The row at a position below [`Rows::len`], with its chunk.
-    pub fn at(&self, position: usize) -> (&Chunk, &Row) {
-        let chunk = self.starts.partition_point(|start| *start as usize <= position) - 1;
-        let rows = &self.chunks[chunk];
-        (rows, &rows.rows[position - self.starts[chunk] as usize])
+    /// The slot of an id.
+    pub fn slot(&self, id: Uuid) -> Option<u32> {
+        let rank = self.by_id.seek(|slot| self.at(slot).1.id < id);
+        let slot = (rank < self.len()).then(|| self.by_id.at(rank))?;
+        (self.at(slot).1.id == id).then_some(slot)
     }
 
     /// The row of an id, with its chunk.
     pub fn find(&self, id: Uuid) -> Option<(&Chunk, &Row)> {
-        self.position(id).ok().map(|position| self.at(position))
+        self.slot(id).map(|slot| self.at(slot))
     }
 
-    /// The item at a position below [`Rows::len`].
-    pub fn item_at(&self, position: usize) -> Item {
-        let (chunk, row) = self.at(position);
+    /// The item in a slot.
+    pub fn item(&self, slot: u32) -> Item {
+        let (chunk, row) = self.at(slot);
         row.item(chunk.name(row), &self.pools)
     }
 
-    /// All rows by id, with their chunks.
+    /// Where an id stands among all ids, or where it would.
+    #[cfg(test)]
+    pub fn position(&self, id: Uuid) -> Result<usize, usize> {
+        let rank = self.by_id.seek(|slot| self.at(slot).1.id < id);
+        if self.slot(id).is_some() { Ok(rank) } else { Err(rank) }
+    }
+
+    /// The item at a position by id below [`Rows::len`].
+    #[cfg(test)]
+    pub fn item_at(&self, position: usize) -> Item {
+        self.item(self.by_id.at(position))
+    }
+
+    /// All rows as they stand, with their chunks.
     pub fn iter(&self) -> impl Iterator<Item = (&Chunk, &Row)> {
-        self.chunks.iter().flat_map(|chunk| chunk.rows.iter().map(move |row| (&**chunk, row)))
+        self.slots.iter()
+    }
+
+    /// All slots by id.
+    pub fn by_id(&self) -> impl Iterator<Item = u32> {
+        self.by_id.upwards(0)
+    }
+
+    /// All slots in an order. Its first use sorts them.
+    pub fn sorted(&self, order: &Order) -> Arc<Sorted> {
+        self.orders.get(order, &self.slots, &self.by_id).unwrap_or_else(|| Arc::clone(&self.by_id))
+    }
+
+    /// All slots in an order, if that needs no sorting.
+    pub fn ready(&self, order: &Order) -> Option<Arc<Sorted>> {
+        if order.column() == Column::Id { Some(Arc::clone(&self.by_id)) } else { self.orders.ready(order) }
     }
 
     /// Takes `items` in, replacing rows with the same ids, and drops the rows of `gone`.
     pub fn apply(&mut self, items: Vec<Item>, gone: &HashSet<Uuid>) {
-        let mut changes: BTreeMap<Uuid, Option<Item>> = gone.iter().map(|id| (*id, None)).collect();
-        changes.extend(items.into_iter().map(|item| (item.id, Some(item))));
-        if changes.is_empty() {
+        let moves = Moves::of(items, gone, self.len(), |id| self.slot(id));
+        if moves.is_empty() {
             return;
         }
-        let old = std::mem::take(&mut self.chunks);
-        let mut changes = changes.into_iter().peekable();
-        if old.is_empty() {
-            self.merge(None, &mut changes, None);
-        }
-        for (index, chunk) in old.iter().enumerate() {
-            let end = old.get(index + 1).map(|next| next.rows[0].id);
-            if changes.peek().is_some_and(|(id, _)| end.is_none_or(|end| *id < end)) {
-                self.merge(Some(chunk), &mut changes, end);
-            } else {
-                self.chunks.push(Arc::clone(chunk));
-            }
-        }
-        self.count();
+        let before = self.slots.clone();
+        self.slots.apply(&moves, &mut self.pools);
+        let mut arrived: Vec<u32> = moves.arrived().collect();
+        arrived.sort_unstable();
+        let change = Change { before: &before, after: &self.slots, left: &moves.left, arrived: &arrived };
+        self.by_id = Arc::new(change.patched(&self.by_id, &Order::by(Column::Id)));
+        self.orders.follow(&change);
         self.tidy();
     }
 
-    /// Appends the rows of `old` with the changes made that come before `end`.
-    fn merge(
-        &mut self,
-        old: Option<&Chunk>,
-        changes: &mut Peekable<impl Iterator<Item = Change>>,
-        end: Option<Uuid>,
-    ) {
-        let mut writer = Writer::default();
-        for (chunk, row) in old.iter().flat_map(|chunk| chunk.rows.iter().map(move |row| (*chunk, row))) {
-            while let Some((_, item)) = changes.next_if(|(id, _)| *id < row.id) {
-                item.iter().for_each(|item| writer.add(item, &mut self.pools));
-            }
-            match changes.next_if(|(id, _)| *id == row.id) {
-                Some((_, item)) => item.iter().for_each(|item| writer.add(item, &mut self.pools)),
-                None => writer.keep(row, chunk.name(row), chunk.lower(row)),
-            }
-        }
-        while let Some((_, item)) = changes.next_if(|(id, _)| end.is_none_or(|end| *id < end)) {
-            item.iter().for_each(|item| writer.add(item, &mut self.pools));
-        }
-        self.chunks.extend(writer.finish());
-    }
-
-    fn count(&mut self) {
-        self.starts.clear();
-        self.len = 0;
-        for chunk in &self.chunks {
-            self.starts.push(self.len as u32);
-            self.len += chunk.rows.len();
-        }
-        self.starts.shrink_to_fit();
-        self.chunks.shrink_to_fit();
-    }
-
-    /// Makes everything anew when the pools hold much that is not used, or the chunks have become small.
+    /// Makes the pools anew when they hold much that is not used.
     fn tidy(&mut self) {
-        let unused = self.pools.ids().len() + self.pools.sets().len() > 4 * self.len + SLACK;
-        let small = self.chunks.len() > 64 && self.chunks.len() * TARGET > 8 * self.len;
-        if !unused && !small {
+        if self.pools.ids().len() + self.pools.sets().len() <= 4 * self.len() + SLACK {
             return;
         }
-        let old = std::mem::take(self);
-        let mut items =
-            old.iter().map(|(chunk, row)| (row.id, Some(row.item(chunk.name(row), &old.pools)))).peekable();
-        self.merge(None, &mut items, None);
-        self.count();
+        let old = std::mem::take(&mut self.pools);
+        self.slots = self.slots.repooled(&old, &mut self.pools);
+        self.orders.states_were_renumbered();
     }
-}
-
-/// Rows on their way into chunks. Their names stand in one text; each chunk gets its own.
-#[derive(Default)]
-struct Writer {
-    rows: Vec<Row>,
-    text: String,
-}
-
-impl Writer {
-    fn add(&mut self, item: &Item, pools: &mut Pools) {
-        let lower = item.name.to_lowercase();
-        self.keep(&Row::of(item, pools), &item.name, &lower);
-    }
-
-    fn keep(&mut self, row: &Row, name: &str, lower: &str) {
-        let mut row = row.clone();
-        row.name_at = self.text.len() as u32;
-        row.name_len = name.len() as u32;
-        self.text.push_str(name);
-        row.lower_len = if lower == name { NONE } else { lower.len() as u32 };
-        if lower != name {
-            self.text.push_str(lower);
-        }
-        self.rows.push(row);
-    }
-
-    fn finish(self) -> Vec<Arc<Chunk>> {
-        let pieces = if self.rows.len() > MOST { self.rows.len().div_ceil(TARGET) } else { 1 };
-        let size = self.rows.len().div_ceil(pieces).max(1);
-        self.rows.chunks(size).map(|rows| Arc::new(chunk(rows, &self.text))).collect()
-    }
-}
-
-fn chunk(rows: &[Row], text: &str) -> Chunk {
-    let from = rows.first().map_or(0, |row| row.name_at);
-    let end = |row: &Row| row.name_at + row.name_len + if row.lower_len == NONE { 0 } else { row.lower_len };
-    let to = rows.last().map_or(0, end);
-    let moved = rows.iter().map(|row| row.with_name_at(row.name_at - from));
-    Chunk { rows: moved.collect(), text: text.get(from as usize..to as usize).unwrap_or_default().into() }
 }

@@ -1,27 +1,35 @@
 //! From all rows to the page a list call asks for.
 //!
-//! One pass finds the matching rows and their keys, a partial selection finds the page among them, and only
-//! its rows become items. The meaning is that of `v2::page`. May use: `plan` (columns), `translate`,
-//! `v2` (calls), this folder.
+//! Without a filter the page is cut out of its order. With one, either the order is walked until the page is full,
+//! or, when the total is asked for or few rows pass, all chunks are filtered and the page is found among what
+//! passes. The meaning is that of `v2::page`. May use: `plan` (columns), `translate`, `v2` (calls), this folder.
 
+use super::bits::Bits;
 use super::filter::Filter;
 use super::lookups::Lookups;
-use super::order::{After, Order, Place};
+use super::order::{Order, Place, place_of};
 use super::rows::Rows;
+use super::sorted::Sorted;
 use super::view::View;
 use crate::plan::Column;
 use crate::translate::work_items::Item;
 use crate::v2::cursor::Cursor;
 use crate::v2::query::{ListCall, PageCall};
 use std::cmp::Reverse;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
+
+/// Rows up to which all are filtered, whatever is asked.
+const FEW: usize = 1024;
+/// The part of all rows that is walked, as a divisor, before filtering all is thought to be less work.
+const PART: usize = 16;
 
 /// The page of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selection {
     /// Its rows, in order, with live labels only.
     pub rows: Vec<Item>,
-    /// Rows that match, on all pages.
+    /// Rows that match, on all pages; where the call does not ask for their number, at least as many match as this
+    /// says, and more than the page and those before it if any follow.
     pub total: usize,
     /// Matching rows before the page: the offset asked for, or 0 on the cursor path.
     pub start: usize,
@@ -31,41 +39,226 @@ pub struct Selection {
     pub next: Option<Cursor>,
 }
 
+/// A selection, and what it took.
+pub(super) struct Selected {
+    pub selection: Selection,
+    /// Rows that were looked at.
+    pub looked_at: usize,
+}
+
 /// Selects the page of `call`.
-pub(super) fn select(rows: &Rows, call: &ListCall, columns: &[Column], lookups: &Lookups) -> Selection {
+pub(super) fn select(rows: &Rows, call: &ListCall, columns: &[Column], lookups: &Lookups) -> Selected {
     let view = View { pools: rows.pools(), lookups };
-    let filter = Filter::of(call, columns, rows, view);
-    let order = Order::of(columns[call.order.cell], view);
-    let (start, per_page) = (call.page.offset(), call.page.per_page());
-    let after = match &call.page {
-        PageCall::Cursor { after: Some(cursor), .. } => Some(After::of(cursor, &call.order.field, rows)),
-        _ => None,
+    let looking = Looking::of(rows, call, columns, view);
+    let found = looking.find();
+    let last = found.page.last().filter(|_| found.has_more);
+    let selection = Selection {
+        total: found.total,
+        start: looking.skipped,
+        has_more: found.has_more,
+        next: last.and_then(|last| position_of(rows, *last, call, columns, view)),
+        rows: found.page.iter().map(|slot| live(rows.item(*slot), view)).collect(),
     };
-    let (mut total, mut places, mut position) = (0, Vec::new(), 0);
-    for (chunk, row) in rows.iter() {
-        if filter.passes(position, chunk, row) {
-            total += 1;
-            let place = (order.key(row), position as u32);
-            if after.as_ref().is_none_or(|after| after.is_before(place, call.order.descending)) {
-                places.push(place);
-            }
-        }
-        position += 1;
+    Selected { selection, looked_at: found.looked_at }
+}
+
+/// Rows that [`select`] looks at, at most.
+pub(super) fn effort(rows: &Rows, call: &ListCall, columns: &[Column], lookups: &Lookups) -> usize {
+    let is_filtered = !call.conditions.is_empty() || call.search.is_some();
+    let order = Order::of(columns[call.order.cell], View { pools: rows.pools(), lookups });
+    if is_filtered || rows.ready(&order).is_none() {
+        return rows.len();
     }
-    let end = start.saturating_add(per_page).min(places.len());
-    let has_more = places.len() > end;
-    let page = page(&mut places, start.min(end)..end, call.order.descending);
-    let next = page.last().filter(|_| has_more).and_then(|last| position_of(rows, *last, call, columns, view));
-    let items = page.iter().map(|place| live(rows.item_at(place.1 as usize), view)).collect();
-    Selection { rows: items, total, start, has_more, next }
+    call.page.per_page().min(rows.len())
+}
+
+/// A call made ready.
+struct Looking<'s> {
+    rows: &'s Rows,
+    filter: Filter<'s>,
+    order: Order,
+    descending: bool,
+    /// The place after which the page begins.
+    after: Option<Place>,
+    /// Matching rows before the page.
+    skipped: usize,
+    per_page: usize,
+    /// Whether the total is asked for.
+    counts: bool,
+}
+
+/// What was found.
+struct Found {
+    /// The rows of the page, in order.
+    page: Vec<u32>,
+    has_more: bool,
+    total: usize,
+    looked_at: usize,
+}
+
+impl<'s> Looking<'s> {
+    fn of(rows: &'s Rows, call: &'s ListCall, columns: &[Column], view: View<'s>) -> Self {
+        let (skipped, per_page) = (call.page.offset(), call.page.per_page());
+        let after = match &call.page {
+            PageCall::Cursor { after: Some(cursor), .. } => Some(place_of(cursor, &call.order.field)),
+            _ => None,
+        };
+        let counts = matches!(call.page, PageCall::Offset { count: true, .. });
+        let filter = Filter::of(call, columns, rows, view);
+        let order = Order::of(columns[call.order.cell], view);
+        Self { rows, filter, order, descending: call.order.descending, after, skipped, per_page, counts }
+    }
+
+    fn find(&self) -> Found {
+        if self.filter.is_empty() {
+            return self.cut();
+        }
+        let rows = self.rows.len();
+        let walks = !self.counts && rows > FEW && self.filter.most().saturating_mul(PART) > rows;
+        match if walks { self.walk() } else { Err(0) } {
+            Ok(found) => found,
+            Err(walked) => self.sift(walked),
+        }
+    }
+
+    fn place(&self, slot: u32) -> Place {
+        self.order.place(self.rows.at(slot).1)
+    }
+
+    /// Matching rows up to the end of the page.
+    fn end(&self) -> usize {
+        self.skipped.saturating_add(self.per_page)
+    }
+
+    /// Where what comes after the cursor begins: the first of it, or one above it on the way down.
+    fn begin(&self, sorted: &Sorted) -> usize {
+        match (self.after, self.descending) {
+            (None, false) => 0,
+            (None, true) => sorted.len(),
+            (Some(after), false) => sorted.seek(|slot| self.place(slot) <= after),
+            (Some(after), true) => sorted.seek(|slot| self.place(slot) < after),
+        }
+    }
+
+    /// Visits slots in order from `rank` on, until one ends it.
+    fn along(&self, sorted: &Sorted, rank: usize, mut visit: impl FnMut(u32) -> ControlFlow<()>) {
+        let _ = match self.descending {
+            false => sorted.upwards(rank).try_for_each(&mut visit),
+            true => sorted.downwards(rank).try_for_each(&mut visit),
+        };
+    }
+
+    /// The page when every row passes.
+    fn cut(&self) -> Found {
+        let sorted = self.rows.sorted(&self.order);
+        let begin = self.begin(&sorted);
+        let follow = if self.descending { begin } else { sorted.len() - begin };
+        let skipped = self.skipped.min(follow);
+        let rank = if self.descending { begin - skipped } else { begin + skipped };
+        let size = self.per_page.min(follow - skipped);
+        let mut page = Vec::with_capacity(size);
+        self.along(&sorted, rank, |slot| {
+            if page.len() < size {
+                page.push(slot);
+            }
+            if page.len() < size { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        Found { looked_at: page.len(), has_more: follow > skipped + size, page, total: sorted.len() }
+    }
+
+    /// Goes along the order until the page is full; answers how many rows that was when it was given up.
+    fn walk(&self) -> Result<Found, usize> {
+        let sorted = self.rows.sorted(&self.order);
+        let most = sorted.len() / PART;
+        let (mut page, mut passed, mut walked, mut gave_up) = (Vec::new(), 0, 0, false);
+        self.along(&sorted, self.begin(&sorted), |slot| {
+            if walked == most {
+                gave_up = true;
+                return ControlFlow::Break(());
+            }
+            walked += 1;
+            if self.filter.passes(slot, self.rows.at(slot).0) {
+                passed += 1;
+                if (self.skipped + 1..=self.end()).contains(&passed) {
+                    page.push(slot);
+                }
+            }
+            if passed > self.end() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        if gave_up {
+            return Err(walked);
+        }
+        Ok(Found { page, has_more: passed > self.end(), total: passed, looked_at: walked })
+    }
+
+    /// Filters all chunks and takes the page out of what passes.
+    fn sift(&self, walked: usize) -> Found {
+        let mut passing = Bits::none(self.rows.len());
+        for (number, chunk) in self.rows.chunks().iter().enumerate() {
+            passing.set(number, &self.filter.mask(number, chunk));
+        }
+        let looked_at = walked + self.rows.len();
+        let found = match self.sorted_for(&passing) {
+            Some(sorted) => self.pick(&sorted, &passing),
+            None => self.part(&passing),
+        };
+        Found { looked_at: looked_at + found.looked_at, ..found }
+    }
+
+    /// The order, if going along it is less work than sorting what passes.
+    fn sorted_for(&self, passing: &Bits) -> Option<std::sync::Arc<Sorted>> {
+        let (rows, passing) = (self.rows.len(), passing.count());
+        match self.rows.ready(&self.order) {
+            // A step along the order costs a fraction of what a row does that is to be sorted.
+            Some(sorted) => {
+                let steps = rows.min((rows / passing.max(1)).saturating_mul(self.end()));
+                (steps < passing.saturating_mul(PART)).then_some(sorted)
+            }
+            None => (rows > FEW && passing > rows / 8).then(|| self.rows.sorted(&self.order)),
+        }
+    }
+
+    /// The page of what passes, found by going along the order.
+    fn pick(&self, sorted: &Sorted, passing: &Bits) -> Found {
+        let (mut page, mut passed, mut looked_at) = (Vec::new(), 0, 0);
+        self.along(sorted, self.begin(sorted), |slot| {
+            looked_at += 1;
+            if passing.has(slot) {
+                passed += 1;
+                if (self.skipped + 1..=self.end()).contains(&passed) {
+                    page.push(slot);
+                }
+            }
+            if passed > self.end() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        Found { page, has_more: passed > self.end(), total: passing.count(), looked_at }
+    }
+
+    /// The page of what passes, found by sorting as much of it as is needed.
+    fn part(&self, passing: &Bits) -> Found {
+        let place = |slot: u32| (self.place(slot), slot);
+        let follows = |(place, _): &(Place, u32)| {
+            self.after.is_none_or(|after| if self.descending { *place < after } else { *place > after })
+        };
+        let mut places: Vec<(Place, u32)> = passing.slots().map(place).filter(follows).collect();
+        let end = self.end().min(places.len());
+        let has_more = places.len() > end;
+        let range = self.skipped.min(end)..end;
+        let page = match self.descending {
+            true => part(&mut places, range, |place| Reverse(*place)),
+            false => part(&mut places, range, |place| *place),
+        };
+        let page = page.iter().map(|(_, slot)| *slot).collect();
+        Found { page, has_more, total: passing.count(), looked_at: passing.count() }
+    }
 }
 
 /// The places of `range` in order; the rest stays as it is.
-fn page(places: &mut [Place], range: Range<usize>, descending: bool) -> &[Place] {
-    if descending { part(places, range, |place| Reverse(*place)) } else { part(places, range, |place| *place) }
-}
-
-fn part<K: Ord>(places: &mut [Place], range: Range<usize>, key: impl Fn(&Place) -> K) -> &[Place] {
+fn part<K: Ord>(
+    places: &mut [(Place, u32)],
+    range: Range<usize>,
+    key: impl Fn(&(Place, u32)) -> K,
+) -> &[(Place, u32)] {
     if range.is_empty() {
         return &[];
     }
@@ -81,9 +274,9 @@ fn part<K: Ord>(places: &mut [Place], range: Range<usize>, key: impl Fn(&Place) 
     places
 }
 
-fn position_of(rows: &Rows, place: Place, call: &ListCall, columns: &[Column], view: View<'_>) -> Option<Cursor> {
+fn position_of(rows: &Rows, slot: u32, call: &ListCall, columns: &[Column], view: View<'_>) -> Option<Cursor> {
     let PageCall::Cursor { keys, .. } = &call.page else { return None };
-    let (chunk, row) = rows.at(place.1 as usize);
+    let (chunk, row) = rows.at(slot);
     let keys = keys.iter().map(|(name, cell)| (name.clone(), view.cell(columns[*cell], chunk, row)));
     Some(Cursor { id: row.id, keys: keys.collect() })
 }

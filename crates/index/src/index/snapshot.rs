@@ -6,10 +6,11 @@
 //!
 //! May use: `v2`, this folder.
 
+use super::chunk::Chunk;
 use super::pool::Pools;
 use super::refresh::Verified;
 use super::row::Row;
-use super::rows::{Chunk, Rows};
+use super::rows::Rows;
 use crate::v2::time::Micros;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -95,7 +96,7 @@ impl Snapshot {
         if kept.identity != self.identity {
             return Err("it belongs to another list");
         }
-        let chunk = |(rows, text): (Vec<Row>, String)| Arc::new(Chunk { rows: rows.into(), text: text.into() });
+        let chunk = |(rows, text): (Vec<Row>, String)| Arc::new(Chunk::of(rows.into(), text.into()));
         let chunks = kept.chunks.into_iter().filter(|(rows, _)| !rows.is_empty()).map(chunk).collect();
         let rows = Rows::of(chunks, Pools::of(kept.ids, kept.sets));
         Ok(Verified::new(rows, kept.watermark))

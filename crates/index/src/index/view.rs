@@ -3,10 +3,10 @@
 //! This is the plain meaning of each column; `filter` and `order` have faster ways for the common ones. May
 //! use: `plan` (columns), `v2` (cells), `translate` (words), this folder.
 
+use super::chunk::Chunk;
 use super::lookups::{Lookups, Memberships};
 use super::pool::Pools;
 use super::row::Row;
-use super::rows::Chunk;
 use crate::plan::Column;
 use crate::translate::work_items::GROUPS;
 use crate::v2::record::Cell;

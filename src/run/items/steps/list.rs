@@ -26,7 +26,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Items from which on looking through the index of a project is heavy work.
+/// Items from which on looking at them is heavy work.
 const LARGE: usize = 20_000;
 
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
@@ -83,16 +83,17 @@ async fn indexed(job: &InProject<'_>, call: &ListCall) -> Result<Reply, Refusal>
     envelope(job, call, &selection, &recorded).await
 }
 
-/// The page, looked for on the pool for heavy work when the project is large.
+/// The page, looked for on the pool for heavy work when many items have to be looked at.
 async fn select(
     job: &InProject<'_>,
     index: Arc<Index>,
     call: ListCall,
     lookups: Lookups,
 ) -> Result<Selection, Refusal> {
-    // A row and what is compared with it are about 16 bytes.
-    let size = if index.len() < LARGE { 0 } else { index.len() * 16 };
     let columns = Arc::clone(&job.resource().columns);
+    let effort = index.effort(&call, &columns, &lookups);
+    // A row and what is compared with it are about 16 bytes.
+    let size = if effort < LARGE { 0 } else { effort * 16 };
     let select = move || index.select(&call, &columns, &lookups);
     job.runner.heavy.run(Input::Own, size, &job.call.ctx, select).await
 }

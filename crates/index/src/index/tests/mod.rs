@@ -2,6 +2,7 @@
 
 mod model;
 mod refreshing;
+mod scale;
 mod selecting;
 mod storing;
 

@@ -16,24 +16,24 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 /// The cells of the calls made here: every column.
-fn columns() -> Vec<Column> {
+pub(super) fn columns() -> Vec<Column> {
     Column::all().collect()
 }
 
 /// Columns that lists are ordered by.
-fn orders() -> Vec<Column> {
+pub(super) fn orders() -> Vec<Column> {
     Column::all().filter(|column| column.is_ordered()).collect()
 }
 
-fn cell(column: Column) -> usize {
+pub(super) fn cell(column: Column) -> usize {
     Column::all().position(|known| known == column).unwrap()
 }
 
-fn order(column: Column, descending: bool) -> OrderBy {
+pub(super) fn order(column: Column, descending: bool) -> OrderBy {
     OrderBy { field: column.name().into(), cell: cell(column), descending }
 }
 
-fn keys() -> Vec<(String, usize)> {
+pub(super) fn keys() -> Vec<(String, usize)> {
     [Column::CreatedAt, Column::UpdatedAt, Column::SequenceId].map(|it| (it.name().to_owned(), cell(it))).to_vec()
 }
 
@@ -74,7 +74,7 @@ fn record(item: &Item, lookups: &Lookups, ordering: bool) -> Record {
 }
 
 /// All matching items in order, by the plain meaning.
-fn brute_force<'i>(items: &'i [Item], call: &ListCall, lookups: &Lookups) -> Vec<&'i Item> {
+pub(super) fn brute_force<'i>(items: &'i [Item], call: &ListCall, lookups: &Lookups) -> Vec<&'i Item> {
     let mut rows: Vec<(&Item, Record)> = items
         .iter()
         .filter(|item| page::Filter::of(call).passes(&record(item, lookups, false)))
@@ -154,7 +154,7 @@ fn page_call() -> impl Strategy<Value = PageCall> {
     ]
 }
 
-fn call() -> impl Strategy<Value = ListCall> {
+pub(super) fn call() -> impl Strategy<Value = ListCall> {
     let conditions = proptest::collection::vec(condition(), 0..3);
     (conditions, search(), select(orders()), any::<bool>(), page_call()).prop_map(
         |(conditions, search, field, descending, page)| {
@@ -165,7 +165,7 @@ fn call() -> impl Strategy<Value = ListCall> {
     )
 }
 
-fn lookups(items: &[Item]) -> impl Strategy<Value = Lookups> + use<> {
+pub(super) fn lookups(items: &[Item]) -> impl Strategy<Value = Lookups> + use<> {
     let ids: Vec<Uuid> = items.iter().map(|item| item.id).collect();
     let most = ids.len();
     let groups = proptest::collection::hash_map(select(few(3)), 0..6_u8, 0..4);
@@ -193,7 +193,7 @@ fn situation() -> impl Strategy<Value = (Vec<Item>, Lookups, ListCall)> {
 }
 
 /// The order a row has to a cursor, by the plain meaning.
-fn is_after(item: &Item, cursor: &Cursor, by: &OrderBy) -> bool {
+pub(super) fn is_after(item: &Item, cursor: &Cursor, by: &OrderBy) -> bool {
     let own = record(item, &Lookups::default(), true);
     let key = cursor.key(&by.field).map_or(std::cmp::Ordering::Equal, |key| own.cells[by.cell].order(key));
     let ascending = key.then_with(|| item.id.cmp(&cursor.id));
