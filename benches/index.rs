@@ -1,7 +1,9 @@
 //! The index at 100,000 items: time to build, memory held, and the time of a page with three filters, search
-//! and a semantic order, beside a plain scan of the same items in the same run.
+//! and a semantic order, beside a plain scan of the same items in the same run. Then the same kinds of pages at 10,000 and
+//! at 500,000 items: what a page costs must depend on the page and hardly on the project.
 //!
-//! `cargo bench --bench index`; no figures of other runs are compared, because machines differ.
+//! `cargo bench --bench index`; with `-- --check` it fails when a ratio or the memory is above its bound. No figures of
+//! other runs are compared, because machines differ.
 
 use causeway::index::{Index, Lookups};
 use causeway::plan::Column;
@@ -14,7 +16,19 @@ use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 const ITEMS: usize = 100_000;
+const FEW: usize = 10_000;
+const MANY: usize = 500_000;
+/// The deepest offset that lists take.
+const DEEP: usize = 10_000;
 const ROUNDS: usize = 101;
+/// Most times what a page costs at [`MANY`] items more than at [`FEW`].
+const GROWTH: f64 = 8.0;
+/// Most times what a deep page costs more than the first.
+const DEPTH: f64 = 10.0;
+/// Most bytes for one item, every order included.
+const BYTES: usize = 300;
+/// Most bytes that the process holds with [`ITEMS`] items.
+const RESIDENT: usize = 64 << 20;
 const COLUMNS: [Column; 7] = [
     Column::Id,
     Column::Priority,
@@ -49,11 +63,11 @@ fn id(kind: u128, number: usize) -> Uuid {
     Uuid::from_u128(kind << 96 | number as u128)
 }
 
-fn items() -> impl Iterator<Item = Item> {
+fn items(count: usize) -> impl Iterator<Item = Item> {
     let words = ["Fix", "login", "form", "Größe", "export", "search", "mobile", "settings", "after", "update"];
     let priorities = [Priority::Urgent, Priority::High, Priority::Medium, Priority::Low, Priority::None];
     let mut chance = Chance(7);
-    (0..ITEMS).map(move |number| {
+    (0..count).map(move |number| {
         let name: Vec<&str> = (0..6).map(|_| words[chance.below(words.len())]).collect();
         let spread = u128::from(chance.next()) << 64 | u128::from(chance.next());
         Item {
@@ -135,13 +149,72 @@ fn resident() -> usize {
     line.trim().trim_end_matches(" kB").parse::<usize>().unwrap_or(0) * 1024
 }
 
+/// A page of 50 from `offset`, in order of creation, the newest first.
+fn newest(conditions: Vec<Condition>, search: Option<Search>, offset: usize, count: bool) -> ListCall {
+    let created = COLUMNS.iter().position(|known| *known == Column::CreatedAt).expect("a cell");
+    ListCall {
+        conditions,
+        search,
+        order: OrderBy { field: "created_at".into(), cell: created, descending: true },
+        page: PageCall::Offset { offset, per_page: 50, count },
+        expand: Vec::new(),
+    }
+}
+
+/// The call with three filters and search, of which one item in a hundred passes, without a total.
+fn sharp(base: ListCall) -> ListCall {
+    let mut call = base;
+    call.conditions[2].test = Test::AnyOf((0..3).map(|person| Cell::Id(id(1, person))).collect());
+    ListCall { page: PageCall::Offset { offset: 0, per_page: 50, count: false }, ..call }
+}
+
+/// Kinds of pages whose cost is bounded by that of the same at few items.
+fn kinds() -> Vec<(&'static str, ListCall)> {
+    let sharp_one = sharp(call());
+    let by_creation = newest(sharp_one.conditions.clone(), sharp_one.search.clone(), 0, false);
+    vec![
+        ("first page", newest(Vec::new(), None, 0, true)),
+        ("3 filters, search, 1 %, by priority", sharp_one),
+        ("3 filters, search, 1 %, by creation", by_creation),
+    ]
+}
+
+fn time(index: &Index, call: &ListCall, lookups: &Lookups) -> f64 {
+    median(|| drop(black_box(index.select(call, &COLUMNS, lookups)))).as_secs_f64() * 1e6
+}
+
+/// Pages at few and at many items; answers whether each bound holds.
+fn growth(lookups: &Lookups) -> Vec<(String, bool)> {
+    let (few, many) = (Index::of(items(FEW)), Index::of(items(MANY)));
+    let mut bounds = Vec::new();
+    println!("\npage of 50, median of {ROUNDS}                 {FEW} items  {MANY} items   ratio");
+    for (name, call) in kinds() {
+        let (small, large) = (time(&few, &call, lookups), time(&many, &call, lookups));
+        println!("{name:<38} {small:>10.1} µs {large:>11.1} µs {:>7.1}", large / small);
+        bounds.push((format!("{name}: at most {GROWTH} times"), large <= GROWTH * small));
+    }
+    println!("\npage of 50 at {MANY}                       first  at offset {DEEP}   ratio");
+    for (name, conditions) in [("no filter", Vec::new()), ("3 filters, with the total", call().conditions)] {
+        let page = |offset| time(&many, &newest(conditions.clone(), None, offset, true), lookups);
+        let (first, deep) = (page(0), page(DEEP));
+        println!("{name:<38} {first:>10.1} µs {deep:>11.1} µs {:>7.1}", deep / first);
+        bounds.push((format!("{name}, deep: at most {DEPTH} times the first"), deep <= DEPTH * first));
+    }
+    let item = many.items().nth(MANY / 2).expect("an item");
+    let written = median(|| drop(black_box(many.with(vec![item.clone()])))).as_secs_f64() * 1e6;
+    println!("one item written, at {MANY}           {written:>10.1} µs");
+    println!("bytes for one item                     {:>10}", many.bytes() / MANY);
+    bounds.push((format!("at most {BYTES} bytes for one item"), many.bytes() / MANY <= BYTES));
+    bounds
+}
+
 fn main() {
     let (call, lookups) = (call(), lookups());
     let before = resident();
     let begun = Instant::now();
-    let index = Index::of(items());
+    let index = Index::of(items(ITEMS));
     let built = begun.elapsed();
-    let held = resident().saturating_sub(before);
+    let (held, in_all) = (resident().saturating_sub(before), resident());
     let mib = |bytes: usize| bytes as f64 / f64::from(1 << 20);
     println!("items                                    {ITEMS}");
     println!("made and taken in, per item              {:.2} µs", built.as_secs_f64() * 1e6 / ITEMS as f64);
@@ -157,4 +230,12 @@ fn main() {
     println!("page of 50, median of {ROUNDS}                {:.3} ms", own.as_secs_f64() * 1e3);
     println!("the same by a plain scan                 {:.3} ms", scan.as_secs_f64() * 1e3);
     println!("ratio                                    {:.1}", scan.as_secs_f64() / own.as_secs_f64());
+    drop(items);
+    let mut bounds = growth(&lookups);
+    bounds.push((format!("{ITEMS} items: at most {:.0} MiB resident", mib(RESIDENT)), in_all <= RESIDENT));
+    let broken: Vec<&String> = bounds.iter().filter(|(_, holds)| !holds).map(|(name, _)| name).collect();
+    if std::env::args().any(|argument| argument == "--check") && !broken.is_empty() {
+        eprintln!("not held: {broken:?}");
+        std::process::exit(1);
+    }
 }
