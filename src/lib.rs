@@ -28,9 +28,9 @@ pub mod run;
 pub mod telemetry;
 pub mod verify;
 
-pub use causeway_core::{context, fresh, heavy, load, refusal, settings};
+pub use causeway_core::{context, fresh, heavy, load, refusal, settings, worker};
 pub use causeway_index::{index, translate};
 pub use causeway_plan::{describe, mapping, plan, v2};
 pub use causeway_sandbox as sandbox;
 pub use causeway_store::{catalogue, store};
-pub use causeway_v1::v1;
+pub use causeway_v1::{hop, v1};

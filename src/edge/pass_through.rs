@@ -1,28 +1,20 @@
 //! `/api/v1/` to the service behind: every method, bytes, path and query unchanged, streaming both ways.
 //!
-//! On hyper's own client rather than reqwest, because reqwest's addresses are normalised (`%2e%2e`, `'`
-//! and others change) and a pass-through must not change them. HTTP/1.1 only: one exchange a connection,
-//! so that a large transfer never holds up others.
+//! HTTP/1.1 only: one exchange a connection, so that a large transfer never holds up others.
 //!
-//! May use: `context`, `refusal`, `settings`, `edge::body`, `edge::forwarding`.
+//! May use: `context`, `refusal`, `settings`, `hop`, `edge::body`, `edge::forwarding`.
 
 use super::body::{self, Body, Watch, watched};
 use super::forwarding::{request_headers, strip_hop_by_hop};
 use super::layers::REQUEST_ID;
 use crate::context::Context;
+use crate::hop::{Hop, HopError, HopSettings, Versions, chain};
 use crate::refusal::Refusal;
 use crate::settings::{HttpAddress, PublicSettings, UpstreamSettings};
 use futures_util::future::BoxFuture;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::client::legacy::{Client, Error};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use parking_lot::Mutex;
-use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
-use rustls_platform_verifier::BuilderVerifierExt;
-use std::error::Error as _;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -47,6 +39,9 @@ pub trait WriteObserver: Send + Sync + 'static {
         Box::pin(std::future::ready(()))
     }
 }
+
+/// How long a connection to v1 is kept for the next request.
+const IDLE: Duration = Duration::from_secs(90);
 
 /// Nobody wants to know.
 #[derive(Debug, Clone, Copy, Default)]
@@ -102,7 +97,7 @@ impl Admission for AdmitAll {
 
 /// The way through to v1.
 pub struct PassThrough {
-    client: Client<HttpsConnector<HttpConnector>, Body>,
+    hop: Hop<Body>,
     target: Target,
     head_timeout: Duration,
     public: PublicSettings,
@@ -119,7 +114,7 @@ impl PassThrough {
     pub fn new(base: &HttpAddress, upstream: &UpstreamSettings, public: PublicSettings) -> io::Result<Self> {
         let target = Target::new(base)?;
         Ok(Self {
-            client: client(upstream, &target.scheme)?,
+            hop: Hop::new(&target.scheme, &connections(upstream))?,
             target,
             head_timeout: upstream.pass_through_timeout,
             public,
@@ -166,7 +161,7 @@ impl PassThrough {
         let request = self.outgoing(request, context, &progress)?;
         let call = self.calls.sent(request.headers());
         let answer = tokio::select! {
-            answer = self.client.request(request) => answer.map_err(|error| refusal(&error, writes)),
+            answer = self.hop.send(request) => answer.map_err(|error| refusal(&error, writes)),
             () = progress.stalled(self.head_timeout) => Err(no_answer(writes)),
         };
         match &answer {
@@ -203,33 +198,13 @@ impl PassThrough {
     }
 }
 
-fn client(settings: &UpstreamSettings, scheme: &Scheme) -> io::Result<Client<HttpsConnector<HttpConnector>, Body>> {
-    let mut tcp = HttpConnector::new();
-    tcp.enforce_http(false);
-    tcp.set_nodelay(true);
-    tcp.set_connect_timeout(Some(settings.connect_timeout));
-    let tls = if *scheme == Scheme::HTTPS { verifying()? } else { trusting_nobody()? };
-    let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
-    Ok(Client::builder(TokioExecutor::new())
-        .pool_timer(TokioTimer::new())
-        .pool_max_idle_per_host(settings.pool_size)
-        .build(connector.wrap_connector(tcp)))
-}
-
-/// TLS that trusts the certificates of the system.
-fn verifying() -> io::Result<ClientConfig> {
-    let tls = tls()?.with_platform_verifier().map_err(io::Error::other)?;
-    Ok(tls.with_no_client_auth())
-}
-
-/// TLS that is never used, for plain HTTP must work on systems without any certificates.
-fn trusting_nobody() -> io::Result<ClientConfig> {
-    Ok(tls()?.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
-}
-
-fn tls() -> io::Result<ConfigBuilder<ClientConfig, WantsVerifier>> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().map_err(io::Error::other)
+fn connections(settings: &UpstreamSettings) -> HopSettings {
+    HopSettings {
+        connect_timeout: settings.connect_timeout,
+        pool_size: settings.pool_size,
+        idle: IDLE,
+        versions: Versions::Http1,
+    }
 }
 
 /// The address of v1, taken apart.
@@ -325,11 +300,11 @@ fn no_answer(writes: bool) -> Refusal {
     }
 }
 
-fn refusal(error: &Error, writes: bool) -> Refusal {
+fn refusal(error: &HopError, writes: bool) -> Refusal {
     if error.is_connect() {
         return Refusal::unavailable(chain(error));
     }
-    if of_the_client(error) {
+    if error.is_of_the_body() {
         return Refusal::invalid("The request body could not be read to its end.");
     }
     let detail = "The connection to the service behind broke before an answer.";
@@ -337,21 +312,6 @@ fn refusal(error: &Error, writes: bool) -> Refusal {
         true => Refusal::outcome_unknown(detail, chain(error), false),
         false => Refusal::upstream(detail, chain(error)),
     }
-}
-
-/// Whether reading the client's body failed, rather than the exchange with v1.
-fn of_the_client(error: &Error) -> bool {
-    error.source().and_then(|source| source.downcast_ref::<hyper::Error>()).is_some_and(hyper::Error::is_user)
-}
-
-fn chain(error: &Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        text = format!("{text}: {inner}");
-        source = inner.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -7,3 +7,4 @@ pub mod heavy;
 pub mod load;
 pub mod refusal;
 pub mod settings;
+pub mod worker;

@@ -1,5 +1,6 @@
 //! The client of the deployment behind: its quota, its failures, its lists, the outcome of writes.
 
+pub mod hop;
 pub mod v1;
 
-use causeway_core::{context, load, refusal};
+use causeway_core::{context, load, refusal, worker};

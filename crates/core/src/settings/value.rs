@@ -141,7 +141,7 @@ impl HttpAddress {
 
     /// Reads an address; `None` when it is not one, or has credentials, a query or a fragment.
     pub fn parse(text: &str) -> Option<Self> {
-        let url = reqwest::Url::parse(text.trim()).ok()?;
+        let url = url::Url::parse(text.trim()).ok()?;
         let plain = url.username().is_empty() && url.password().is_none();
         let bare = url.query().is_none() && url.fragment().is_none() && url.has_host();
         let http = matches!(url.scheme(), "http" | "https");

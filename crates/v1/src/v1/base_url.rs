@@ -3,8 +3,11 @@
 //! Two settings that mean the same place must be one text, because the store records the place it
 //! belongs to and derived ids contain it. May use: nothing of this crate.
 
-use reqwest::Url;
+use bytes::Bytes;
+use http::Uri;
+use http::uri::{Authority, PathAndQuery, Scheme};
 use std::fmt;
+use url::Url;
 
 /// Why a configured base URL cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,10 +32,12 @@ pub enum BaseUrlError {
 
 /// The normalised base URL: scheme and host in lower case, no default port, no trailing slash, and
 /// without a trailing `/api/v1`, which belongs to the paths.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BaseUrl {
     text: String,
     path: String,
+    scheme: Scheme,
+    authority: Authority,
 }
 
 impl BaseUrl {
@@ -43,8 +48,8 @@ impl BaseUrl {
     /// fragment.
     pub fn parse(given: &str) -> Result<Self, BaseUrlError> {
         let given = given.trim();
-        let mut url = Url::parse(given)
-            .map_err(|cause| BaseUrlError::NotAUrl { given: given.into(), cause: cause.to_string() })?;
+        let not_a_url = |cause: String| BaseUrlError::NotAUrl { given: given.into(), cause };
+        let mut url = Url::parse(given).map_err(|cause| not_a_url(cause.to_string()))?;
         if let Some(reason) = unfit(&url) {
             let _ = (url.set_password(None), url.set_username(""));
             url.set_query(None);
@@ -53,7 +58,16 @@ impl BaseUrl {
         let path = url.path().trim_end_matches('/');
         let path = path.strip_suffix("/api/v1").unwrap_or(path).trim_end_matches('/').to_owned();
         url.set_path(&path);
-        Ok(Self { text: url.as_str().trim_end_matches('/').to_owned(), path })
+        let text = url.as_str().trim_end_matches('/').to_owned();
+        let parts = text.parse::<Uri>().map(Uri::into_parts).map_err(|cause| not_a_url(cause.to_string()))?;
+        let (scheme, authority) =
+            parts.scheme.zip(parts.authority).ok_or_else(|| not_a_url("it has no host".into()))?;
+        Ok(Self { text, path, scheme, authority })
+    }
+
+    /// `http` or `https`.
+    pub fn scheme(&self) -> &Scheme {
+        &self.scheme
     }
 
     /// The normal form, without a trailing slash.
@@ -61,18 +75,53 @@ impl BaseUrl {
         &self.text
     }
 
-    /// URL of a v1 path (percent-encoded, below `/api/v1/`) with a query; `None` when the path cannot be
-    /// sent unchanged, as with `..` in it, which any URL parser resolves away.
-    pub(super) fn url(&self, path: &str, query: &str) -> Option<Url> {
-        let mut text = format!("{}/api/v1/{path}", self.text);
-        if !query.is_empty() {
-            text.push('?');
-            text.push_str(query);
+    /// Address of a v1 path (percent-encoded, below `/api/v1/`) with a query, byte for byte; `None` when v1, or a server
+    /// before it, could take the path for another one, as with `..` in it, or for no address.
+    pub(super) fn address(&self, path: &str, query: &str) -> Option<Uri> {
+        if !is_plain_path(path) || !query.bytes().all(|byte| OF_A_QUERY[usize::from(byte)]) {
+            return None;
         }
-        let url = Url::parse(&text).ok()?;
-        let unchanged = url.path() == format!("{}/api/v1/{path}", self.path) && url.fragment().is_none();
-        unchanged.then_some(url)
+        let mark = if query.is_empty() { "" } else { "?" };
+        let text = [&self.path, "/api/v1/", path, mark, query].concat();
+        let path = PathAndQuery::from_maybe_shared(Bytes::from(text)).ok()?;
+        let address = Uri::builder().scheme(self.scheme.clone()).authority(self.authority.clone());
+        address.path_and_query(path).build().ok()
     }
+}
+
+/// Which bytes may stand in a path (RFC 3986).
+const OF_A_PATH: [bool; 256] = table(b"-._~!$&'()*+,;=:@%/", false);
+/// Which bytes may stand in a query: those that can be seen, but for what ends or quotes an address.
+const OF_A_QUERY: [bool; 256] = table(b"\"#<>", true);
+
+/// Letters, digits and `others`; or all that can be seen but `others`.
+const fn table(others: &[u8], seen: bool) -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < table.len() {
+        let one = byte as u8;
+        table[byte] = if seen { one.is_ascii_graphic() } else { one.is_ascii_alphanumeric() };
+        byte += 1;
+    }
+    let mut at = 0;
+    while at < others.len() {
+        table[others[at] as usize] = !seen;
+        at += 1;
+    }
+    table
+}
+
+/// Whether nothing on the way to v1 can read the path in another way: characters of a path alone, and no segment of
+/// dots, in whatever spelling.
+fn is_plain_path(path: &str) -> bool {
+    path.bytes().all(|byte| OF_A_PATH[usize::from(byte)]) && !path.split('/').any(is_dots)
+}
+
+fn is_dots(segment: &str) -> bool {
+    // Longer ones are none: six bytes are two dots, each with its percent sign.
+    segment.len() <= 6
+        && segment.contains(['.', '%'])
+        && matches!(segment.replace("%2e", ".").replace("%2E", ".").as_str(), "." | "..")
 }
 
 impl fmt::Display for BaseUrl {
@@ -123,10 +172,31 @@ mod tests {
     #[test]
     fn a_path_is_sent_as_it_is_or_not_at_all() {
         let base = BaseUrl::parse("http://h/prefix").unwrap();
-        assert_eq!(base.url("users/me/", "").unwrap().as_str(), "http://h/prefix/api/v1/users/me/");
-        assert_eq!(base.url("a/", "x=1:0").unwrap().as_str(), "http://h/prefix/api/v1/a/?x=1:0");
-        for path in ["a/../b/", "a/%2e%2e/b/", "a b/", "a/?x=1", "a/#x", "../../admin/"] {
-            assert_eq!(base.url(path, ""), None, "{path}");
+        let address = |path: &str, query: &str| base.address(path, query).map(|address| address.to_string());
+        for (path, query, sent) in [
+            ("users/me/", "", "http://h/prefix/api/v1/users/me/"),
+            ("a/", "x=1:0", "http://h/prefix/api/v1/a/?x=1:0"),
+            ("a.b/...%20'/", "q=%C3%A4|{}", "http://h/prefix/api/v1/a.b/...%20'/?q=%C3%A4|{}"),
+        ] {
+            assert_eq!(address(path, query).as_deref(), Some(sent));
+        }
+        for path in [
+            "a/../b/",
+            "a/./b/",
+            "a/%2e%2e/b/",
+            "a/.%2E/",
+            "a b/",
+            "a\\b/",
+            "ä/",
+            "a/?x=1",
+            "a/#x",
+            "../../admin/",
+            "a\n/",
+        ] {
+            assert_eq!(address(path, ""), None, "{path}");
+        }
+        for query in ["a=b c", "a=#x", "a=ä", "a=\r\n"] {
+            assert_eq!(address("a/", query), None, "{query}");
         }
     }
 }

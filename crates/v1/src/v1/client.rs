@@ -2,7 +2,7 @@
 //!
 //! One pooled client for all keys; nothing of a key survives a call. Redirects, proxies of the
 //! environment and compressed answers are off: what v1 answers is what is read. May use: `context`,
-//! `load`, `refusal` and the rest of this folder.
+//! `hop`, `load`, `refusal` and the rest of this folder.
 
 use super::base_url::{BaseUrl, BaseUrlError};
 use super::breaker::{Breaker, Ended, SILENCE};
@@ -12,11 +12,16 @@ use super::message::{Method, V1Error, V1Request, V1Response};
 use super::outcome::Outcome;
 use super::{V1Key, refusals, retry};
 use crate::context::{Context, Priority};
+use crate::hop::{Hop, HopError, HopSettings, Versions, chain};
 use crate::load::{Asker, Memory};
 use crate::refusal::Refusal;
 use bytes::{Bytes, BytesMut};
-use reqwest::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
-use std::error::Error;
+use http::header::{
+    ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT,
+};
+use http::{Request, Response};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body as _, Incoming};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -63,11 +68,12 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const AGENT: HeaderValue = HeaderValue::from_static(concat!("causeway/", env!("CARGO_PKG_VERSION")));
 
 /// The client; cheap to clone, all clones share the connections.
 #[derive(Debug, Clone)]
 pub struct Client {
-    http: reqwest::Client,
+    hop: Hop<Full<Bytes>>,
     base: BaseUrl,
     response_cap: usize,
     retry_jitter: Duration,
@@ -85,26 +91,16 @@ impl Client {
     /// [`ClientError`] when the base URL is unfit or TLS cannot be set up.
     pub fn new(settings: ClientSettings) -> Result<Self, ClientError> {
         let base = BaseUrl::parse(&settings.base_url)?;
-        // Someone else may have installed a provider already; any will do.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = reqwest::Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .no_proxy()
-            .referer(false)
-            .user_agent(concat!("causeway/", env!("CARGO_PKG_VERSION")))
-            .tcp_nodelay(true)
-            .connect_timeout(settings.connect_timeout)
-            .pool_idle_timeout(IDLE)
-            .pool_max_idle_per_host(settings.pool_per_host);
-        if base.as_str().starts_with("http://") {
-            // Plain HTTP needs no root certificates and must also work on a machine without any.
-            builder = builder.tls_certs_only([]);
-        }
-        let http = builder.build().map_err(|cause| ClientError::SetUp(chain(&cause)))?;
+        let hop = HopSettings {
+            connect_timeout: settings.connect_timeout,
+            pool_size: settings.pool_per_host,
+            idle: IDLE,
+            versions: Versions::Http1And2,
+        };
+        let hop = Hop::new(base.scheme(), &hop).map_err(|cause| ClientError::SetUp(chain(&cause)))?;
         let (response_cap, retry_jitter) = (settings.response_cap, settings.retry_jitter);
         Ok(Self {
-            http,
+            hop,
             base,
             response_cap,
             retry_jitter,
@@ -205,6 +201,20 @@ impl Client {
         refusals::refusal_of_status(&answer).map_or(Ok(answer), Err)
     }
 
+    /// [`Client::ask`] for one who reads all of the body of a 200, and asks [`refusals::refusal_of_status`] when it cannot
+    /// be read.
+    ///
+    /// # Errors
+    /// As [`Client::ask`].
+    pub async fn ask_unread(&self, key: &V1Key, request: V1Request, ctx: &Context) -> Result<V1Response, Refusal> {
+        let answer = self.call(key, request, ctx).await.map_err(|lost| lost.refusal())?;
+        let refusal = match answer.status {
+            200 => refusals::refusal_of_failure(&answer),
+            _ => refusals::refusal_of_status(&answer),
+        };
+        refusal.map_or(Ok(answer), Err)
+    }
+
     async fn measured_attempt(
         &self,
         key: &V1Key,
@@ -290,59 +300,63 @@ impl Client {
         }
     }
 
-    fn prepare(&self, key: &V1Key, request: &V1Request, ctx: &Context) -> Result<reqwest::Request, V1Error> {
-        let url = self
+    fn prepare(&self, key: &V1Key, request: &V1Request, ctx: &Context) -> Result<Request<Full<Bytes>>, V1Error> {
+        let address = self
             .base
-            .url(&request.path, &request.query)
+            .address(&request.path, &request.query)
             .ok_or_else(|| V1Error::Unsendable(format!("its path {:?} is no v1 path", request.path)))?;
-        let mut prepared = reqwest::Request::new(http_method(request.method), url);
+        let mut prepared = Request::new(Full::new(request.body.clone().unwrap_or_default()));
+        *prepared.method_mut() = http_method(request.method);
+        *prepared.uri_mut() = address;
         let headers = prepared.headers_mut();
         let mut secret = HeaderValue::from_str(key.expose())
             .map_err(|_| V1Error::Unsendable("its key cannot stand in a header".into()))?;
         secret.set_sensitive(true);
         headers.insert(API_KEY, secret);
         headers.insert(ACCEPT, JSON);
+        headers.insert(USER_AGENT, AGENT);
         if let Ok(id) = HeaderValue::from_str(&ctx.request_id) {
             headers.insert(REQUEST_ID, id);
         }
-        if let Some(body) = &request.body {
+        if request.body.is_some() {
             headers.insert(CONTENT_TYPE, JSON);
-            *prepared.body_mut() = Some(body.clone().into());
         }
         Ok(prepared)
     }
 
     async fn attempt(
         &self,
-        request: reqwest::Request,
+        request: Request<Full<Bytes>>,
         permit: Permit,
         refusable: bool,
     ) -> Result<V1Response, V1Error> {
-        let mut answer = match self.http.execute(request).await {
+        let answer = match self.hop.send(request).await {
             Ok(answer) => answer,
             Err(error) => {
                 if error.is_connect() {
                     permit.not_sent();
                 }
-                return Err(lost(error));
+                return Err(lost(&error));
             }
         };
         let status = answer.status().as_u16();
         permit.answered(&told(status, answer.headers()));
         let (is_json, retry_after) = (is_json(answer.headers()), retry_after(answer.headers()));
-        let body = self.read_body(&mut answer, refusable).await?;
+        let body = self.read_body(answer, refusable).await?;
         Ok(V1Response { status, body, is_json, retry_after })
     }
 
-    async fn read_body(&self, answer: &mut reqwest::Response, refusable: bool) -> Result<Bytes, V1Error> {
-        let announced = answer.content_length().unwrap_or(0);
+    async fn read_body(&self, answer: Response<Incoming>, refusable: bool) -> Result<Bytes, V1Error> {
+        let mut coming = answer.into_body();
+        let announced = coming.size_hint().lower();
         if announced > self.response_cap as u64 {
             return Err(V1Error::TooLarge(self.response_cap));
         }
         // For nobody in particular: what is read is often for several who ask at once.
         let mut room = self.memory.reservation(Asker::default());
-        let mut body = BytesMut::with_capacity(announced as usize);
-        while let Some(chunk) = answer.chunk().await.map_err(lost)? {
+        let mut body = BytesMut::new();
+        while let Some(frame) = coming.frame().await {
+            let Ok(chunk) = frame.map_err(|error| V1Error::Broken(chain(&error)))?.into_data() else { continue };
             if body.len() + chunk.len() > self.response_cap {
                 return Err(V1Error::TooLarge(self.response_cap));
             }
@@ -351,6 +365,11 @@ impl Client {
             } else {
                 room.grow_anyway(chunk.len());
             }
+            if body.is_empty() && chunk.len() as u64 == announced {
+                // It came in one piece, which is not copied.
+                return Ok(room.hold(chunk));
+            }
+            body.reserve((announced as usize).saturating_sub(body.len()).max(chunk.len()));
             body.extend_from_slice(&chunk);
         }
         Ok(room.hold(body.freeze()))
@@ -387,12 +406,12 @@ fn without_echo(answer: V1Response, key: &V1Key) -> V1Response {
     V1Response { body: body.into(), ..answer }
 }
 
-fn http_method(method: Method) -> reqwest::Method {
+fn http_method(method: Method) -> http::Method {
     match method {
-        Method::Get => reqwest::Method::GET,
-        Method::Post => reqwest::Method::POST,
-        Method::Patch => reqwest::Method::PATCH,
-        Method::Delete => reqwest::Method::DELETE,
+        Method::Get => http::Method::GET,
+        Method::Post => http::Method::POST,
+        Method::Patch => http::Method::PATCH,
+        Method::Delete => http::Method::DELETE,
     }
 }
 
@@ -424,18 +443,6 @@ pub fn told(status: u16, headers: &HeaderMap) -> Told {
 }
 
 /// Only a connection that was never made is certain not to have carried the request.
-fn lost(error: reqwest::Error) -> V1Error {
-    let error = error.without_url();
-    if error.is_connect() { V1Error::Unreachable(chain(&error)) } else { V1Error::Broken(chain(&error)) }
-}
-
-/// An error and what caused it, in one line. Headers, and with them keys, are in none of these.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
+fn lost(error: &HopError) -> V1Error {
+    if error.is_connect() { V1Error::Unreachable(chain(error)) } else { V1Error::Broken(chain(error)) }
 }

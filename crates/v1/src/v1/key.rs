@@ -37,6 +37,12 @@ impl V1Key {
         Self { secret: secret.into(), id }
     }
 
+    /// The same, for one whose id is known.
+    pub fn known(secret: &str, id: KeyId) -> Self {
+        debug_assert_eq!(id, KeyId::of(secret.as_bytes()), "the id of another key");
+        Self { secret: secret.into(), id }
+    }
+
     /// The cache identity of this key.
     pub fn id(&self) -> KeyId {
         self.id

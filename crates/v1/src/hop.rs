@@ -1,0 +1,171 @@
+//! Connections to v1: made in time, kept for the next request, with TLS where the address says so.
+//!
+//! Both ways to v1 use this, the client of the translation and the pass-through, each with connections of its own. It
+//! is hyper's own client rather than reqwest, which parses and normalises each address anew; v1 gets the bytes it was
+//! asked for. Redirects, proxies of the environment and compressed answers are nobody's business here. May use: `worker`.
+
+use crate::worker;
+use bytes::Bytes;
+use http::uri::Scheme;
+use http::{Request, Response, Uri};
+use hyper::body::{Body, Incoming};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
+use rustls_platform_verifier::BuilderVerifierExt;
+use std::error::Error;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tower::Service;
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+/// Which versions of HTTP may be spoken over TLS; without TLS it is HTTP/1.1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Versions {
+    /// One exchange a connection, so that a large transfer never holds up others.
+    Http1,
+    /// HTTP/2 where v1 speaks it.
+    Http1And2,
+}
+
+/// How connections are made and kept.
+#[derive(Debug, Clone)]
+pub struct HopSettings {
+    /// Longest time to make a connection, TLS included.
+    pub connect_timeout: Duration,
+    /// Idle connections kept, of all threads together.
+    pub pool_size: usize,
+    /// How long an idle connection is kept.
+    pub idle: Duration,
+    /// What may be spoken.
+    pub versions: Versions,
+}
+
+/// Connections of one thread.
+type Connections<B> = legacy::Client<InTime<HttpsConnector<HttpConnector>>, B>;
+
+/// Connections to the servers of one scheme; cheap to clone, all clones share them. Each thread that carries clients has
+/// connections of its own (`worker`), all other threads share some.
+#[derive(Debug, Clone)]
+pub struct Hop<B> {
+    by_worker: Arc<[Connections<B>]>,
+}
+
+impl<B> Hop<B>
+where
+    B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
+{
+    /// Connections to addresses of `scheme`. Makes none yet.
+    ///
+    /// # Errors
+    /// When TLS cannot be set up, for example because the machine has no root certificates.
+    pub fn new(scheme: &Scheme, settings: &HopSettings) -> io::Result<Self> {
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        // Plain HTTP needs no root certificates and must also work on a machine without any.
+        let tls = if *scheme == Scheme::HTTPS { verifying()? } else { trusting_nobody()? };
+        let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
+        let connector = match settings.versions {
+            Versions::Http1 => connector.enable_http1().wrap_connector(tcp),
+            Versions::Http1And2 => connector.enable_all_versions().wrap_connector(tcp),
+        };
+        let connector = InTime { connector, time: settings.connect_timeout };
+        let workers = worker::count();
+        let connections = |_| {
+            legacy::Client::builder(TokioExecutor::new())
+                .pool_timer(TokioTimer::new())
+                .pool_idle_timeout(settings.idle)
+                .pool_max_idle_per_host(settings.pool_size.div_ceil(workers))
+                .build(connector.clone())
+        };
+        Ok(Self { by_worker: (0..=workers).map(connections).collect() })
+    }
+
+    /// Sends one request; the answer's body is still on its way.
+    ///
+    /// # Errors
+    /// When no connection was made, or it broke before the head of an answer.
+    pub async fn send(&self, request: Request<B>) -> Result<Response<Incoming>, HopError> {
+        let connections = &self.by_worker[worker::number() % self.by_worker.len()];
+        connections.request(request).await.map_err(HopError)
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct HopError(legacy::Error);
+
+impl HopError {
+    /// Whether no connection was made, so that nothing can have been carried out.
+    pub fn is_connect(&self) -> bool {
+        self.0.is_connect()
+    }
+
+    /// Whether the body of the request could not be read, rather than the exchange having failed.
+    pub fn is_of_the_body(&self) -> bool {
+        self.0.source().and_then(|cause| cause.downcast_ref::<hyper::Error>()).is_some_and(hyper::Error::is_user)
+    }
+}
+
+/// An error and what caused it, in one line. Headers, and with them keys, are in none of these.
+pub fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+/// TLS that trusts the certificates of the system.
+fn verifying() -> io::Result<ClientConfig> {
+    let tls = tls()?.with_platform_verifier().map_err(io::Error::other)?;
+    Ok(tls.with_no_client_auth())
+}
+
+/// TLS that is never used.
+fn trusting_nobody() -> io::Result<ClientConfig> {
+    Ok(tls()?.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
+}
+
+fn tls() -> io::Result<ConfigBuilder<ClientConfig, WantsVerifier>> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().map_err(io::Error::other)
+}
+
+/// A connector that gives up after a time, TLS included.
+#[derive(Debug, Clone)]
+struct InTime<C> {
+    connector: C,
+    time: Duration,
+}
+
+impl<C> Service<Uri> for InTime<C>
+where
+    C: Service<Uri, Error = BoxError>,
+    C::Response: Send + 'static,
+    C::Future: Send + 'static,
+{
+    type Response = C::Response;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<C::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.connector.poll_ready(cx)
+    }
+
+    fn call(&mut self, address: Uri) -> Self::Future {
+        let connecting = tokio::time::timeout(self.time, self.connector.call(address));
+        Box::pin(async { connecting.await? })
+    }
+}
