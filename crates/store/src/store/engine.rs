@@ -10,6 +10,7 @@
 
 use super::error::StoreError;
 use super::migrations::{POSTGRES, SQLITE};
+use super::unchanged::{Ending, Log, Seen, Writes};
 use super::writable::{Writable, is_read_only};
 use rustix::fs::{Access, access};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
@@ -72,11 +73,14 @@ pub struct Engine {
     /// Whether the URL itself has a file opened for reading.
     only_reads: bool,
     pub(super) writable: Arc<Writable>,
+    writes: Writes,
+    log: Log,
 }
 
 /// A transaction that writes; rolled back unless committed.
 pub struct Writing {
     transaction: Transaction<'static, Any>,
+    ending: Ending,
     _turn: Option<OwnedMutexGuard<()>>,
 }
 
@@ -98,7 +102,17 @@ impl Engine {
         let pool = pool_options(kind, url, &writable).connect_with(target).await?;
         let turn = (kind == Kind::Sqlite).then(Arc::default);
         let only_reads = kind == Kind::Sqlite && url.contains(READ_ONLY);
-        Ok(Self { kind, pool, shut, turn, file, only_reads, writable })
+        Ok(Self {
+            kind,
+            pool,
+            shut,
+            turn,
+            file,
+            only_reads,
+            writable,
+            writes: Writes::default(),
+            log: Log::of(url),
+        })
     }
 
     /// Where the next connections lead; none for a file that can still only be read.
@@ -221,7 +235,13 @@ impl Engine {
             Kind::Postgres => "BEGIN",
         };
         self.look_again().await;
-        Ok(Writing { transaction: self.usable().begin_with(begin).await?, _turn: turn })
+        let ending = self.writes.ending();
+        Ok(Writing { transaction: self.usable().begin_with(begin).await?, ending, _turn: turn })
+    }
+
+    /// How the file of a store in SQLite is now; where others may write at any time there is nothing to see.
+    pub(super) fn seen(&self) -> Option<Seen> {
+        (self.kind == Kind::Sqlite).then(|| self.log.look(&self.writes))
     }
 
     /// Closes all connections once work under way is done.
@@ -236,7 +256,11 @@ impl Writing {
     /// # Errors
     /// When that cannot be done; then nothing was written.
     pub async fn commit(self) -> Result<(), StoreError> {
-        Ok(self.transaction.commit().await?)
+        let Self { transaction, ending, _turn } = self;
+        let outcome = transaction.commit().await;
+        // Also after a failure, for the database may have written all the same.
+        drop(ending);
+        Ok(outcome?)
     }
 
     /// Undoes the writes now; dropping does so later, when the connection is used again.

@@ -1,7 +1,8 @@
 //! What is recorded on work items: their types and custom values, kept as long as v1 has the item.
 //!
 //! The types of a project are kept in memory beside the project's counter `items`, which grows with every own
-//! write about its work items; a read compares the counter, so that another gateway's write is seen at once.
+//! write about its work items; a read compares the counter, so that another gateway's write is seen at once. Where this
+//! process has the store to itself it knows the counter as long as it writes nothing (`unchanged`).
 //! May use: `catalogue`, `v2` (times), this folder.
 
 use super::engine::Kind;
@@ -17,6 +18,7 @@ use crate::v2::time::Micros;
 use sqlx::{AnyConnection, Row};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Instant;
 use uuid::Uuid;
 
 impl Store {
@@ -41,15 +43,30 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     pub async fn project_items(&self, project: Uuid) -> Result<ProjectItems, StoreError> {
+        if let Some(items) = self.items_as_they_were(project) {
+            return Ok(items);
+        }
         self.ask(&self.items, project, move |store| async move { store.look_at_items(project).await }).await
     }
 
+    /// What is recorded, when it is what was read last for certain.
+    fn items_as_they_were(&self, project: Uuid) -> Option<ProjectItems> {
+        match self.counters.get(project, self.engine.seen()?)? {
+            0 => Some(ProjectItems::default()),
+            version => self.items.any(&project).map(|kept| kept.value).filter(|items| items.version == version),
+        }
+    }
+
     async fn look_at_items(self, project: Uuid) -> Result<ProjectItems, StoreError> {
+        let (seen, at) = (self.engine.seen(), Instant::now());
         let row = sqlx::query("SELECT items FROM project WHERE id = $1")
             .bind(project.to_string())
             .fetch_optional(self.engine.pool())
             .await?;
         let version = row.map(|row| row.try_get::<i64, _>(0)).transpose()?.unwrap_or_default();
+        if let Some(seen) = seen {
+            self.counters.saw(project, version, seen, at);
+        }
         if version == 0 {
             // Nothing was ever recorded.
             return Ok(ProjectItems::default());

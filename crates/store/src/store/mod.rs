@@ -38,6 +38,7 @@ mod service;
 mod tables;
 mod turn_places;
 mod turns;
+mod unchanged;
 mod upkeep;
 mod writable;
 

@@ -11,6 +11,7 @@ use super::items_kept::ProjectItems;
 use super::overlay::OverlayValue;
 use super::repeated::Repeated;
 use super::turn_places::Turns;
+use super::unchanged::Unchanged;
 use crate::fresh::{Changes, Reading, Value};
 use crate::v1::BaseUrl;
 use sqlx::Row;
@@ -29,6 +30,8 @@ pub struct Store {
     pub(super) changes: Changes,
     /// What is recorded about work items, by project.
     pub(super) items: Answers<ProjectItems>,
+    /// Their counters, by project.
+    pub(super) counters: Unchanged,
     pub(super) running: Arc<Running>,
     pub(super) memory: Memory,
     /// Versions of definitions, by workspace.

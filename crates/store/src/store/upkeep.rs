@@ -12,6 +12,7 @@ use super::repeated::Repeated;
 use super::rows::Cells;
 use super::service::Store;
 use super::turn_places::Turns;
+use super::unchanged::Unchanged;
 use crate::fresh::Changes;
 use sqlx::Row;
 use std::path::Path;
@@ -40,6 +41,7 @@ impl Store {
             memory: definitions::Memory::new(),
             versions: asked::none(&changes),
             epochs: asked::none(&changes),
+            counters: Unchanged::default(),
             turns: Turns::new(),
             items: items_kept::none(&changes),
             changes,
