@@ -120,13 +120,13 @@ pub fn bearer_parsing(data: &[u8]) {
     }
     let Ok(value) = HeaderValue::from_bytes(data) else { return };
     let bearer = HeaderMap::from_iter([(http::header::AUTHORIZATION, value.clone())]);
-    match presented(&bearer) {
+    match presented(&bearer, None) {
         Ok(Presented::Bearer(token)) => assert_eq!(bearer_token(data), Some(token)),
         Ok(other) => panic!("{other:?} of a bearer token"),
         Err(refusal) => assert_eq!(refusal.status(), 401),
     }
     let key = HeaderMap::from_iter([(http::HeaderName::from_static("x-api-key"), value)]);
-    match presented(&key) {
+    match presented(&key, None) {
         Ok(Presented::V1Key(key)) => assert!(!key.expose().starts_with("cw") || !is_own(key.expose())),
         Ok(Presented::GatewayKey(key)) => assert!(is_own(&key)),
         Ok(Presented::Bearer(_)) => panic!("a key is no bearer token"),

@@ -13,7 +13,8 @@ use causeway::plan::{self, BodyRule, Operation, Plan, Rows};
 use causeway::refusal::{FieldError, Refusal};
 use causeway::settings::PublicSettings;
 use causeway::store::KeptAnswer;
-use causeway::translate::work_items::{self, CustomFields};
+use causeway::translate::work_items;
+use causeway::translate::work_items_text::{self, CustomFields};
 use causeway::translate::{ReadShape, html, incoming};
 use causeway::v2::cursor::{Cursor, MAX_TOKEN};
 use causeway::v2::query::{PageCall, read_list, read_single};
@@ -119,7 +120,9 @@ fn read_row(shape: &ReadShape, row: &str) {
         assert!(written.as_object().expect("an object").values().all(|value| value.as_str() != Some("\0")));
     }
     if let Ok(item) = work_items::read(row) {
-        let written = work_items::write(&item, "WEB", None, CustomFields::Hidden);
+        let mut text = Vec::new();
+        work_items_text::write(&mut text, &item, "WEB", None, CustomFields::Hidden, &serde_json::Map::new());
+        let written: serde_json::Value = serde_json::from_slice(&text).expect("a record is JSON");
         assert_eq!(written["sequence_id"], item.sequence_id);
     }
 }

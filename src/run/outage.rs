@@ -20,17 +20,35 @@ use crate::v1::{V1Request, V1Response};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use uuid::Uuid;
 
+/// What v1 answered, of now or, in trouble, the last time.
+pub(super) enum Answered<T> {
+    /// A success, read.
+    Read(T),
+    /// Anything else.
+    Otherwise(V1Response),
+}
+
 /// What is known of one item.
 pub(super) enum Seen {
-    /// v1's answer, of now or, in trouble, the last one.
-    Answer(V1Response),
+    /// What v1 answered.
+    Answer(Answered<Box<Item>>),
     /// A row of the index, in trouble.
     Row(Box<Item>),
+}
+
+/// Who makes sure that the body of a success is whole JSON.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Body {
+    /// The client of v1, by a look of its own.
+    Checked,
+    /// Whoever asked, by reading all of it.
+    ForTheAsker,
 }
 
 impl Job {
@@ -96,7 +114,49 @@ impl Job {
     ) -> Result<V1Response, Refusal> {
         let question = Question::new(shown, &request);
         let older = || self.runner.answers.kept(&question);
-        or_older(&self.call.ctx, older, Box::pin(self.ask_and_keep(&question, request, about))).await
+        let asking = self.ask_and_keep(&question, request, Body::Checked, about);
+        or_older(&self.call.ctx, older, Box::pin(asking)).await
+    }
+
+    /// [`Job::ask_project`] for a page, of which `read` reads everything.
+    ///
+    /// # Errors
+    /// As `Client::ask`, and those of `read`.
+    pub(super) async fn ask_page<T>(
+        &self,
+        request: V1Request,
+        read: impl Fn(&V1Response) -> Result<T, Refusal>,
+    ) -> Result<Answered<T>, Refusal> {
+        let (shown, about) = (Shown::Class(self.audience()?), self.about(None));
+        let question = Question::new(shown, &request);
+        let older = || {
+            let (answer, read_at) = self.runner.answers.kept(&question)?;
+            Some((Answered::Read(read(&answer).ok()?), read_at))
+        };
+        let asking = self.ask_and_read(&question, request, &read, |_| Some(about));
+        or_older(&self.call.ctx, older, pin!(asking)).await
+    }
+
+    /// Reads all of a success with `read`, which is then the check that it is whole; `about` tells what voids it, or that
+    /// it is none to what was asked.
+    async fn ask_and_read<T>(
+        &self,
+        question: &Question,
+        request: V1Request,
+        read: impl Fn(&V1Response) -> Result<T, Refusal>,
+        about: impl FnOnce(&T) -> Option<Vec<Changed>>,
+    ) -> Result<Answered<T>, Refusal> {
+        let mut found = None;
+        let voids = |answer: &V1Response| {
+            let thing = found.insert(read(answer));
+            thing.as_ref().ok().and_then(about)
+        };
+        let answer = self.ask_and_keep(question, request, Body::ForTheAsker, voids).await?;
+        match found {
+            Some(thing) => thing.map(Answered::Read),
+            None if answer.status == 200 => read(&answer).map(Answered::Read),
+            None => Ok(Answered::Otherwise(answer)),
+        }
     }
 
     fn about(&self, record: Option<Uuid>) -> Vec<Changed> {
@@ -111,11 +171,16 @@ impl Job {
         &self,
         question: &Question,
         request: V1Request,
+        body: Body,
         about: impl FnOnce(&V1Response) -> Option<Vec<Changed>>,
     ) -> Result<V1Response, Refusal> {
         let (runner, ctx) = (&self.runner, &self.call.ctx);
+        let ask = async |request: V1Request| match body {
+            Body::Checked => runner.client.ask(self.key(), request, ctx).await,
+            Body::ForTheAsker => runner.client.ask_unread(self.key(), request, ctx).await,
+        };
         if !ctx.tolerant {
-            return runner.client.ask(self.key(), request, ctx).await;
+            return ask(request).await;
         }
         let asking = async {
             if runner.client.breaker().is_troubled() {
@@ -126,7 +191,7 @@ impl Job {
                     _ => {}
                 }
             }
-            runner.client.ask(self.key(), request.clone(), ctx).await
+            ask(request).await
         };
         runner.answers.read(question, asking, about).await
     }
@@ -179,18 +244,25 @@ impl InProject<'_> {
     pub(super) async fn ask_item(&self, request: V1Request, id: Uuid) -> Result<Seen, Refusal> {
         let (question, about) = (Question::new(Shown::Class(self.audience()?), &request), self.about(Some(id)));
         let scope = self.index_scope()?;
+        let read = |answer: &V1Response| self.item_in(answer).map(Box::new);
         let older = || {
             let answer = self.runner.answers.kept(&question);
             match (answer, self.older_index(&scope)) {
                 // What the newer one does not show is not there to be shown, although it may be on v1.
                 (Some((_, read_at)), Some((index, newer))) if newer > read_at => Some((index, newer)),
-                (Some((answer, read_at)), _) => return Some((Seen::Answer(answer), read_at)),
+                (Some((answer, read_at)), _) => {
+                    return Some((Seen::Answer(Answered::Read(read(&answer).ok()?)), read_at));
+                }
                 (None, index) => index,
             }
             .and_then(|(index, read_at)| Some((Seen::Row(Box::new(index.get(id)?)), read_at)))
         };
-        let asking = self.ask_and_keep(&question, request, move |answer| is_of(Some(id), answer).then_some(about));
-        or_older(&self.call.ctx, older, Box::pin(async { asking.await.map(Seen::Answer) })).await
+        let asking = async {
+            let answered =
+                self.ask_and_read(&question, request, read, |item| (item.id == id).then_some(about)).await;
+            answered.map(Seen::Answer)
+        };
+        or_older(&self.call.ctx, older, pin!(asking)).await
     }
 
     /// The item that `find` finds in the index, for a time of trouble; none says nothing about v1.

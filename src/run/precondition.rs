@@ -14,11 +14,10 @@ use super::job::{Call, Job};
 use crate::plan::{Known, Source, Special, Step};
 use crate::refusal::Refusal;
 use crate::store::{ItemValues, ProjectItems};
-use crate::translate::work_items::{Item, version_text};
+use crate::translate::work_items::{Item, version_of};
 use crate::v2::Parameters;
 use crate::v2::tag::{self, IfMatch};
 use bytes::Bytes;
-use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -115,13 +114,13 @@ impl InProject<'_> {
         recorded: &ProjectItems,
         values: &ItemValues,
     ) -> Result<Option<String>, Refusal> {
-        let Some(text) = version_text(item, &self.card.identifier) else { return Ok(None) };
+        let Some(version) = version_of(item, &self.card.identifier) else { return Ok(None) };
         let values: BTreeMap<&Uuid, Vec<_>> = values
             .iter()
             .map(|(property, elements)| (property, elements.iter().map(|one| (&one.value, one.option)).collect()))
             .collect();
-        let text = json!([text, recorded.types.get(&item.id), values]);
-        Ok(Some(tag::of(text.to_string().as_bytes())))
+        let text = serde_json::to_vec(&(version, recorded.types.get(&item.id), values));
+        Ok(Some(tag::of(&text.map_err(Refusal::internal)?)))
     }
 }
 

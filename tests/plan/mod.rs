@@ -7,6 +7,7 @@
 mod broken;
 mod contract;
 mod describe;
+mod differential;
 mod links;
 mod readme;
 mod resolved;

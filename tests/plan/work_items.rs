@@ -3,7 +3,8 @@
 use crate::plan::support::plan;
 use causeway::plan::{Plan, Resource};
 use causeway::refusal::Refusal;
-use causeway::translate::work_items::{self, CustomFields, FIELDS};
+use causeway::translate::work_items::{self, FIELDS};
+use causeway::translate::work_items_text::{self, CustomFields};
 use causeway::translate::work_items_write::plain;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -31,7 +32,9 @@ fn the_read_shape_has_the_fields_of_the_mapping_in_order() {
         "external_id": null, "external_source": null, "description_html": "<p></p>",
     });
     let item = work_items::read(&row.to_string()).expect("a work item");
-    let shape = work_items::write(&item, "WEB", None, CustomFields::Shown(&Map::new()));
+    let mut text = Vec::new();
+    work_items_text::write(&mut text, &item, "WEB", None, CustomFields::Shown(&Map::new()), &Map::new());
+    let shape: Map<String, Value> = serde_json::from_slice(&text).expect("an object");
     let plan = plan();
     let expanded = &plan.operation("work_items_list").expect("the list").expand;
     let shown = work_items(&plan).fields.iter().filter(|field| !field.hidden && !expanded.contains(&field.name));

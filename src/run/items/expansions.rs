@@ -13,7 +13,8 @@ use crate::run::items::fields;
 use crate::run::v1_faults::bad_data;
 use crate::run::{list, outlook};
 use crate::store::{ItemValues, ProjectItems};
-use crate::translate::work_items::{self, CustomFields, Item};
+use crate::translate::work_items::Item;
+use crate::translate::work_items_text::{self, CustomFields, USUAL_SIZE};
 use crate::translate::{Held, incoming, members};
 use crate::v2::{Reply, query};
 use serde::Deserialize;
@@ -56,13 +57,12 @@ async fn written(
 ) -> Result<Reply, Refusal> {
     let wanted = wanted(job)?;
     let type_id = recorded.types.get(&item.id).copied();
-    let mut shape = work_items::write(item, &job.card.identifier, type_id, custom_fields);
-    for added in expand(job, std::slice::from_ref(item), recorded, &wanted).await? {
-        shape.extend(added);
-    }
-    let json = serde_json::to_vec(&shape).map_err(Refusal::internal)?;
+    let added = expand(job, std::slice::from_ref(item), recorded, &wanted).await?;
+    let mut json = Vec::with_capacity(USUAL_SIZE);
+    let added = added.into_iter().next().unwrap_or_default();
+    work_items_text::write(&mut json, item, &job.card.identifier, type_id, custom_fields, &added);
     let version = job.item_version(item, recorded, values)?;
-    Ok(job.record_reply(json.into()).of_version(version))
+    Ok(Reply::json(job.operation().status, json).of_version(version))
 }
 
 /// What the query asks to be expanded.

@@ -5,15 +5,17 @@
 //! more on each side is read: where the boundary ties on the sort key, v1's tie-break decides what falls on
 //! the page (trap 45, `lists_ties_priority_page_1`), which is not v2's, so such a page is not used.
 
-use crate::index::{Index, Lookups, Selection};
+use crate::index::{Index, Selection};
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
+use crate::run::outage::Answered;
 use crate::run::v1_faults::bad_data;
-use crate::translate::work_items::{self, Item};
-use crate::translate::{Fault, incoming};
-use crate::v1::V1Request;
+use crate::translate::Fault;
+use crate::translate::work_items::{self, Item, Page};
+use crate::v1::{V1Request, V1Response, refusal_of_status};
+use crate::v2::cursor::Cursor;
 use crate::v2::query::{ListCall, OrderBy, PageCall};
-use serde::Deserialize;
+use std::collections::HashSet;
 use uuid::Uuid;
 
 /// Orders v1 sorts as v2 means them, apart from ties.
@@ -45,13 +47,21 @@ pub(in crate::run) async fn read(job: &InProject<'_>, call: &ListCall) -> Result
     let Some((size, number)) = fit(window) else { return Ok(None) };
     let resource = job.work_items()?;
     let request = V1Request::get(job.collection_path(resource)?, query(&call.order, size, number));
-    let answer = job.ask_project(request, None).await;
-    let answer = job.explained(answer).await?;
-    match answer.status {
-        200 => cut(job, &answer.body, window, (size, size * number), call),
-        403 | 404 => Err(job.after_refused_read(Refusal::not_found()).await),
-        status => Err(Refusal::upstream("The work items could not be listed.", format!("status {status}"))),
+    let answered = job.ask_page(request, page_in).await;
+    match job.explained(answered).await? {
+        Answered::Read(page) => Ok(cut(job, page, window, (size, size * number), call)),
+        Answered::Otherwise(answer) => match answer.status {
+            403 | 404 => Err(job.after_refused_read(Refusal::not_found()).await),
+            status => Err(Refusal::upstream("The work items could not be listed.", format!("status {status}"))),
+        },
     }
+}
+
+/// The page in a success of v1, of which nothing was looked at before.
+fn page_in(answer: &V1Response) -> Result<Page, Refusal> {
+    let text = std::str::from_utf8(&answer.body).map_err(|fault| Fault(fault.to_string()));
+    let page = text.and_then(work_items::read_page);
+    page.map_err(|fault| refusal_of_status(answer).unwrap_or_else(|| bad_data(&fault)))
 }
 
 /// Size and number of the smallest v1 page that holds the window and one row on each side.
@@ -68,43 +78,61 @@ fn query(order: &OrderBy, size: usize, number: usize) -> String {
     if number == 0 { page } else { format!("cursor={size}:{number}:0&{page}") }
 }
 
-/// The window of a page of `size` rows before which `skipped` are, in v2's order.
+/// The window of a page of `size` rows before which `skipped` are, in v2's order; none when a boundary ties or the list
+/// moved.
 fn cut(
     job: &InProject<'_>,
-    body: &[u8],
+    page: Page,
     window: Window,
     (size, skipped): (usize, usize),
     call: &ListCall,
-) -> Result<Option<Selection>, Refusal> {
-    #[derive(Deserialize)]
-    struct Envelope {
-        total_count: usize,
-    }
-    let envelope: Envelope = serde_json::from_slice(body).map_err(|fault| bad_data(&Fault(fault.to_string())))?;
-    let rows = incoming::rows(crate::plan::Rows::Paged, body).map_err(|fault| bad_data(&fault))?;
-    if rows.len() != envelope.total_count.saturating_sub(skipped).min(size) {
+) -> Option<Selection> {
+    let Page { total, rows: mut items } = page;
+    if items.len() != total.saturating_sub(skipped).min(size) {
         // Rows came or went while v1 answered, or some are missing.
-        return Ok(None);
+        return None;
     }
-    let items: Result<Vec<Item>, Fault> = rows.iter().map(|row| work_items::read(row.get())).collect();
-    let items = items.map_err(|fault| bad_data(&fault))?;
-    let ids: Vec<Uuid> = items.iter().map(|item| item.id).collect();
-    let (columns, start) = (&job.resource().columns, window.start - skipped);
-    let index = Index::of(items.into_iter().map(|item| job.without_deleted_labels(item)));
-    if index.len() != ids.len() {
-        return Ok(None);
-    }
-    let key = |at: usize| ids.get(at).and_then(|id| index.value(*id, columns[call.order.cell]));
-    let ties = |at: usize| at > 0 && at < ids.len() && key(at - 1) == key(at);
+    let key = sort_key(&call.order)?;
+    let start = window.start - skipped;
+    let ties = |at: usize| at > 0 && at < items.len() && key(&items[at - 1]) == key(&items[at]);
     if ties(start) || ties(start + window.rows) {
-        return Ok(None);
+        return None;
     }
-    let page = match call.page {
-        PageCall::Offset { per_page, count, .. } => PageCall::Offset { offset: start, per_page, count },
-        PageCall::Cursor { .. } => call.page.clone(),
-    };
-    let selection = index.select(&ListCall { page, ..call.clone() }, columns, &Lookups::default());
-    Ok(Some(Selection { total: envelope.total_count, ..selection }))
+    items.sort_by(|one, other| {
+        let ascending = key(one).cmp(&key(other)).then_with(|| one.id.cmp(&other.id));
+        if call.order.descending { ascending.reverse() } else { ascending }
+    });
+    let mut seen = HashSet::with_capacity(items.len());
+    if !items.iter().all(|item| seen.insert(item.id)) {
+        return None;
+    }
+    let end = items.len().min(start + window.rows);
+    let has_more = end < items.len();
+    let rows = items.drain(start.min(end)..end).map(|item| job.without_deleted_labels(item)).collect::<Vec<_>>();
+    let next = rows.last().filter(|_| has_more).and_then(|last| position(job, last, call));
+    Some(Selection { rows, total, start: window.start, has_more, next })
+}
+
+/// What v1 sorts the rows by: two that are equal in it tie.
+type SortKey = fn(&Item) -> (i64, Uuid);
+
+/// The key of an order that v1 sorts truly.
+fn sort_key(order: &OrderBy) -> Option<SortKey> {
+    match order.field.as_str() {
+        "id" => Some(|item| (0, item.id)),
+        "sequence_id" => Some(|item| (item.sequence_id, Uuid::nil())),
+        "created_at" => Some(|item| (item.created_at, Uuid::nil())),
+        "updated_at" => Some(|item| (item.updated_at, Uuid::nil())),
+        _ => None,
+    }
+}
+
+/// The position behind an item, for the cursor of the next page.
+fn position(job: &InProject<'_>, last: &Item, call: &ListCall) -> Option<Cursor> {
+    let PageCall::Cursor { keys, .. } = &call.page else { return None };
+    let (columns, index) = (&job.resource().columns, Index::of([last.clone()]));
+    let keys = keys.iter().map(|(name, cell)| Some((name.clone(), index.value(last.id, columns[*cell])?)));
+    Some(Cursor { id: last.id, keys: keys.collect::<Option<_>>()? })
 }
 
 #[cfg(test)]

@@ -8,12 +8,12 @@ use crate::plan::{Known, Resource};
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::job::Job;
-use crate::run::outage::Seen;
+use crate::run::outage::{Answered, Seen};
 use crate::run::shelf::Audience;
 use crate::run::v1_faults::bad_data;
 use crate::run::write::same_record;
 use crate::translate::work_items::{self, Item};
-use crate::v1::{Doubt, V1Request};
+use crate::v1::{Doubt, V1Request, V1Response, refusal_of_status};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::time::Instant;
@@ -41,6 +41,11 @@ impl Job {
         Ok(self.without_deleted_labels(item))
     }
 
+    /// The item in a success of v1, of which nothing was looked at before.
+    pub(in crate::run) fn item_in(&self, answer: &V1Response) -> Result<Item, Refusal> {
+        self.item_of(&answer.body).map_err(|fault| refusal_of_status(answer).unwrap_or(fault))
+    }
+
     /// Reads the members of a write's answer.
     pub(in crate::run) fn item_from(&self, members: &Map<String, Value>) -> Result<Item, Refusal> {
         let item = work_items::read_members(members).map_err(|fault| bad_data(&fault))?;
@@ -64,15 +69,14 @@ impl InProject<'_> {
         let request = V1Request::get(path, work_items::WHOLE);
         let seen = self.explained(self.ask_item(request, id).await).await?;
         let answer = match seen {
-            Seen::Answer(answer) => answer,
+            Seen::Answer(Answered::Read(item)) => {
+                same_record(item.id, id)?;
+                return Ok(*item);
+            }
+            Seen::Answer(Answered::Otherwise(answer)) => answer,
             Seen::Row(item) => return Box::pin(self.with_live_labels(*item)).await,
         };
         match answer.status {
-            200 => {
-                let item = self.item_of(&answer.body)?;
-                same_record(item.id, id)?;
-                Ok(item)
-            }
             // The project is there, as its card said; the item is not (`items_get_random`, `archived_get`).
             404 => {
                 crate::run::items::fields::note_absence(self, id).await;

@@ -21,6 +21,7 @@ pub mod users;
 pub mod v1_slug;
 pub mod work_items;
 pub mod work_items_key;
+pub mod work_items_text;
 pub mod work_items_write;
 
 pub use held::Held;

@@ -1,4 +1,4 @@
-//! Work items: v1's record as a typed value, and the v2 read shape made from it.
+//! Work items: v1's record as a typed value; `work_items_text` writes the v2 read shape of it.
 //!
 //! Lists, the index and single reads all pass an [`Item`] around, so that a row from the index and a row from
 //! v1 are written by the same code.
@@ -8,8 +8,9 @@
 use super::Fault;
 use crate::v2::time::{self, Micros};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+use std::fmt;
 use uuid::Uuid;
 
 /// Declares [`Item`] with its members as v1 names them, and what v1 is asked for.
@@ -27,6 +28,20 @@ macro_rules! item {
             /// Estimate, where the description is there.
             #[serde(default, skip_serializing)]
             pub estimate_point: Option<Uuid>,
+        }
+
+        /// An [`Item`] as lists show it: what is read for its version alone is passed over, whether v1 sends it or not.
+        #[derive(Deserialize)]
+        struct Listed {
+            id: Uuid,
+            $($(#[$about])* $name: $kind,)*
+        }
+
+        impl From<Listed> for Item {
+            fn from(listed: Listed) -> Self {
+                let Listed { id, $($name,)* } = listed;
+                Self { id, $($name,)* description: None, estimate_point: None }
+            }
         }
 
         /// What is asked of v1 for an [`Item`]: everything v2 shows, filters or orders by, and no `description_html`.
@@ -140,8 +155,17 @@ pub fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) 
 /// # Errors
 /// Any other text.
 pub fn instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Micros, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    time::read_instant(&text).ok_or_else(|| serde::de::Error::custom("not an instant"))
+    struct Text;
+    impl serde::de::Visitor<'_> for Text {
+        type Value = Micros;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an instant")
+        }
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Micros, E> {
+            time::read_instant(text).ok_or_else(|| E::custom("not an instant"))
+        }
+    }
+    deserializer.deserialize_str(Text)
 }
 
 /// The hash of a text, or of its absence.
@@ -152,12 +176,13 @@ fn digest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<[u8; 32]>
 
 /// Everything of an item but what moves without anybody changing it: v1 moves `updated_at` once more after its answer
 /// (trap 56). `identifier` is that of the project. None when the item was read without its description.
-pub fn version_text(item: &Item, project: &str) -> Option<Value> {
+pub fn version_of<'i>(item: &Item, project: &'i str) -> Option<impl Serialize + 'i> {
     let description = item.description?;
     let mut item = Item { updated_at: 0, ..item.clone() };
     item.assignees.sort_unstable();
     item.labels.sort_unstable();
-    Some(json!([project, item.members(), description, item.estimate_point]))
+    let estimate = item.estimate_point;
+    Some((project, item, description, estimate))
 }
 
 /// Reads one v1 record.
@@ -168,63 +193,33 @@ pub fn read(row: &str) -> Result<Item, Fault> {
     serde_json::from_str(row).map_err(|fault| Fault(format!("a work item is not readable: {fault}")))
 }
 
+/// A page of v1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    /// Rows of the whole list.
+    pub total: usize,
+    /// Those on the page, in v1's order.
+    pub rows: Vec<Item>,
+}
+
+/// Reads a page of v1.
+///
+/// # Errors
+/// Anything that is no page, and as [`read`].
+pub fn read_page(text: &str) -> Result<Page, Fault> {
+    #[derive(Deserialize)]
+    struct Read {
+        total_count: usize,
+        results: Vec<Listed>,
+    }
+    let page: Read = serde_json::from_str(text).map_err(|fault| Fault(format!("a page is not readable: {fault}")))?;
+    Ok(Page { total: page.total_count, rows: page.results.into_iter().map(Item::from).collect() })
+}
+
 /// Reads the members of an answer of v1.
 ///
 /// # Errors
 /// As [`read`].
 pub fn read_members(members: &Map<String, Value>) -> Result<Item, Fault> {
     Item::deserialize(members).map_err(|fault| Fault(format!("a work item is not readable: {fault}")))
-}
-
-/// `custom_fields` of the read shape: null on lists and archive verbs, an object on single items.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CustomFields<'c> {
-    /// Null.
-    Hidden,
-    /// The values by property name.
-    Shown(&'c Map<String, Value>),
-}
-
-/// The v2 read shape, keys in the contract's order. `project` is the identifier of the project, `type_id`
-/// comes from the gateway's own store alone (trap 31).
-pub fn write(
-    item: &Item,
-    project: &str,
-    type_id: Option<Uuid>,
-    custom_fields: CustomFields<'_>,
-) -> Map<String, Value> {
-    let custom_fields = match custom_fields {
-        CustomFields::Hidden => Value::Null,
-        CustomFields::Shown(values) => Value::Object(values.clone()),
-    };
-    let shape = json!({
-        "id": item.id,
-        "name": item.name,
-        "identifier": format!("{project}-{}", item.sequence_id),
-        "sequence_id": item.sequence_id,
-        "priority": item.priority.as_str(),
-        "state_id": item.state,
-        "type_id": type_id,
-        "assignee_ids": item.assignees,
-        "label_ids": item.labels,
-        "parent_id": item.parent,
-        "start_date": item.start_date,
-        "target_date": item.target_date,
-        "is_draft": item.is_draft,
-        "archived_at": item.archived_at.as_deref().map(archived_instant),
-        "created_at": time::write(item.created_at),
-        "created_by_id": item.created_by.unwrap_or_default(),
-        "custom_fields": custom_fields,
-    });
-    match shape {
-        Value::Object(members) => members,
-        _ => Map::new(),
-    }
-}
-
-/// v1 keeps the day of archiving only (trap 53); v2 shows its first instant.
-fn archived_instant(day: &str) -> String {
-    let micros =
-        time::read_date(day).and_then(|day| time::day_begins(day, "UTC")).or_else(|| time::read_instant(day));
-    micros.map_or_else(|| day.to_owned(), time::write)
 }

@@ -17,10 +17,11 @@ use crate::run::items::lookup::{self, Direct, Found};
 use crate::run::items::page as direct_page;
 use crate::run::items::sets::SetKind;
 use crate::store::ProjectItems;
-use crate::translate::work_items::{self, CustomFields, GROUPS, Item};
+use crate::translate::work_items::{GROUPS, Item};
+use crate::translate::work_items_text::{self, CustomFields, USUAL_SIZE};
 use crate::v2::Reply;
-use crate::v2::page::{self, OffsetWindow};
-use crate::v2::query::{self, ListCall, PageCall};
+use crate::v2::page;
+use crate::v2::query::{self, ListCall};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -155,42 +156,20 @@ async fn memberships(job: &InProject<'_>, kind: SetKind, needs: &SetNeeds) -> Re
     Ok(memberships)
 }
 
-async fn shapes(
-    job: &InProject<'_>,
-    items: &[Item],
-    recorded: &ProjectItems,
-    expand: &[usize],
-) -> Result<Vec<Map<String, Value>>, Refusal> {
-    let project = &job.card.identifier;
-    let added = expansions::expand(job, items, recorded, expand).await?;
-    let shape = |(item, added): (&Item, Map<String, Value>)| {
-        let mut shape =
-            work_items::write(item, project, recorded.types.get(&item.id).copied(), CustomFields::Hidden);
-        shape.extend(added);
-        shape
-    };
-    Ok(items.iter().zip(added).map(shape).collect())
-}
-
 async fn envelope(
     job: &InProject<'_>,
     call: &ListCall,
     selection: &Selection,
     recorded: &ProjectItems,
 ) -> Result<Reply, Refusal> {
-    let shapes = shapes(job, &selection.rows, recorded, &call.expand).await?;
-    let rows = shapes.iter().map(serde_json::to_vec).collect::<Result<Vec<_>, _>>().map_err(Refusal::internal)?;
-    let size = rows.iter().map(|row| row.len() + 1).sum();
-    let data = page::rows(size, rows.iter().map(|row| move |out: &mut Vec<u8>| out.extend_from_slice(row)));
-    Ok(Reply::json(
-        200,
-        match &call.page {
-            PageCall::Offset { offset, per_page, count } => {
-                let window =
-                    OffsetWindow { offset: *offset, per_page: *per_page, total: selection.total, count: *count };
-                page::offset_envelope(data, &window)
-            }
-            PageCall::Cursor { .. } => page::cursor_envelope(data, selection.next.as_ref()),
-        },
-    ))
+    let (items, project) = (&selection.rows, &job.card.identifier);
+    let added = expansions::expand(job, items, recorded, &call.expand).await?;
+    let rows = items.iter().zip(&added).map(|(item, added)| {
+        let type_id = recorded.types.get(&item.id).copied();
+        move |out: &mut Vec<u8>| {
+            work_items_text::write(out, item, project, type_id, CustomFields::Hidden, added);
+        }
+    });
+    let data = page::rows(items.len() * USUAL_SIZE, rows);
+    Ok(Reply::json(200, page::envelope(data, &call.page, selection.total, selection.next.as_ref())))
 }

@@ -1,0 +1,137 @@
+//! The v2 read shape of a work item, written straight into the answer.
+//!
+//! May use: `v2` (time), `work_items`.
+
+use super::work_items::Item;
+use crate::v2::time;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+use uuid::fmt::Hyphenated;
+
+/// About what an item takes as text, in bytes.
+pub const USUAL_SIZE: usize = 768;
+
+/// `custom_fields` of the read shape: null on lists and archive verbs, an object on single items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CustomFields<'c> {
+    /// Null.
+    Hidden,
+    /// The values by property name.
+    Shown(&'c Map<String, Value>),
+}
+
+/// Appends the v2 read shape, keys in the contract's order. `project` is the identifier of the project, `type_id` comes
+/// from the gateway's own store alone (trap 31), `added` are the keys that `expand` adds.
+pub fn write(
+    out: &mut Vec<u8>,
+    item: &Item,
+    project: &str,
+    type_id: Option<Uuid>,
+    custom_fields: CustomFields<'_>,
+    added: &Map<String, Value>,
+) {
+    let mut to = Members { out, first: true };
+    to.id("id", item.id);
+    to.text("name", &item.name);
+    to.identifier(project, item.sequence_id);
+    to.json("sequence_id", &item.sequence_id);
+    to.text("priority", item.priority.as_str());
+    to.id("state_id", item.state);
+    to.id_or_null("type_id", type_id);
+    to.ids("assignee_ids", &item.assignees);
+    to.ids("label_ids", &item.labels);
+    to.id_or_null("parent_id", item.parent);
+    to.json("start_date", &item.start_date);
+    to.json("target_date", &item.target_date);
+    to.json("is_draft", &item.is_draft);
+    to.json("archived_at", &item.archived_at.as_deref().map(archived_instant));
+    to.text("created_at", &time::write(item.created_at));
+    to.id("created_by_id", item.created_by.unwrap_or_default());
+    match custom_fields {
+        CustomFields::Hidden => to.json("custom_fields", &()),
+        CustomFields::Shown(values) => to.json("custom_fields", values),
+    }
+    for (name, value) in added {
+        to.json(name, value);
+    }
+    out.push(b'}');
+}
+
+/// Members of an object, one after the other.
+struct Members<'o> {
+    out: &'o mut Vec<u8>,
+    first: bool,
+}
+
+impl Members<'_> {
+    fn name(&mut self, name: &str) {
+        self.out.extend_from_slice(if self.first { b"{\"" } else { b",\"" });
+        self.first = false;
+        self.out.extend_from_slice(name.as_bytes());
+        self.out.extend_from_slice(b"\":");
+    }
+
+    fn json(&mut self, name: &str, value: &(impl Serialize + ?Sized)) {
+        self.name(name);
+        json(self.out, value);
+    }
+
+    fn text(&mut self, name: &str, text: &str) {
+        self.json(name, text);
+    }
+
+    fn id(&mut self, name: &str, id: Uuid) {
+        self.name(name);
+        quoted_id(self.out, id);
+    }
+
+    fn id_or_null(&mut self, name: &str, id: Option<Uuid>) {
+        self.name(name);
+        match id {
+            Some(id) => quoted_id(self.out, id),
+            None => self.out.extend_from_slice(b"null"),
+        }
+    }
+
+    fn ids(&mut self, name: &str, ids: &[Uuid]) {
+        self.name(name);
+        self.out.push(b'[');
+        for (index, id) in ids.iter().enumerate() {
+            if index > 0 {
+                self.out.push(b',');
+            }
+            quoted_id(self.out, *id);
+        }
+        self.out.push(b']');
+    }
+
+    /// The key that people use: `WEB-7`.
+    fn identifier(&mut self, project: &str, number: i64) {
+        self.text("identifier", project);
+        // The closing quotation mark comes after the number.
+        self.out.pop();
+        self.out.push(b'-');
+        json(self.out, &number);
+        self.out.push(b'"');
+    }
+}
+
+fn quoted_id(out: &mut Vec<u8>, id: Uuid) {
+    let mut text = [b'"'; Hyphenated::LENGTH + 2];
+    id.hyphenated().encode_lower(&mut text[1..=Hyphenated::LENGTH]);
+    out.extend_from_slice(&text);
+}
+
+fn json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
+    // Neither can memory refuse what is written, nor have these values a form that JSON has not.
+    let written = serde_json::to_writer(out, value);
+    debug_assert!(written.is_ok(), "{written:?}");
+}
+
+/// v1 keeps the day of archiving only (trap 53); v2 shows its first instant.
+fn archived_instant(day: &str) -> String {
+    let micros =
+        time::read_date(day).and_then(|day| time::day_begins(day, "UTC")).or_else(|| time::read_instant(day));
+    micros.map_or_else(|| day.to_owned(), time::write)
+}
