@@ -18,11 +18,11 @@ use crate::plan::routes::{Found, Routes};
 use crate::plan::{BodyRule, Method, Operation, Plan};
 use crate::refusal::Refusal;
 use crate::run::{Call, Job, Origin, Runner};
-use crate::v2::tag::IfMatch;
+use crate::v2::tag::{self, IfMatch};
 use crate::v2::{Parameters, Reply};
 use bytes::Bytes;
 use http::HeaderValue;
-use http::header::{CONTENT_TYPE, IF_MATCH, USER_AGENT};
+use http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, USER_AGENT};
 use http::request::Parts;
 use std::future::Future;
 use std::sync::Arc;
@@ -119,15 +119,17 @@ impl V2 {
             return Err(full);
         }
         let content_type = text_of(&head, CONTENT_TYPE.as_str());
+        let known = known(&head);
         let origin = origin(&head);
         let call =
             Call { operation: index, variables, parameters, caller, standing, content_type, body, origin, ctx };
         let job = Job::new(Arc::clone(&self.runner), call).on_condition(condition);
         match key {
+            None if operation.method == Method::Get => Ok(unless_known(job.run().await?, &known)),
             None => job.run().await,
             Some(key) => {
                 let query = head.uri.query().unwrap_or_default();
-                self.idempotency.answer(job, key, head.uri.path(), query).await
+                Box::pin(self.idempotency.answer(job, key, head.uri.path(), query)).await
             }
         }
     }
@@ -144,10 +146,10 @@ impl V2 {
         if let Some(address) = address {
             attempts.may_try(address, credential)?;
         }
-        let caller = match self.access.identify(&head.headers, ctx).await {
+        let caller = match self.access.identify(&head.headers, credential, ctx).await {
             Ok(caller) => caller,
             Err(refused @ (Refusal::Unauthorized { .. } | Refusal::InvalidToken { .. })) => {
-                self.note_refused(&refused, head).await;
+                Box::pin(self.note_refused(&refused, head)).await;
                 return Err(match address {
                     Some(address) => attempts.failed(address, credential, refused),
                     None => refused,
@@ -210,6 +212,22 @@ fn condition(plan: &Plan, operation: &Operation, head: &Parts) -> Result<Option<
     match plan.showing(operation) {
         Some(_) => IfMatch::read(head.headers.get_all(IF_MATCH).iter().map(HeaderValue::as_bytes)),
         None => Ok(None),
+    }
+}
+
+/// What the client says it has already (RFC 9110, 13.1.2).
+fn known(head: &Parts) -> Vec<String> {
+    let values = head.headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    values.map(str::to_owned).collect()
+}
+
+/// The reply, or that the client has it already.
+fn unless_known(reply: Reply, known: &[String]) -> Reply {
+    match &reply.version {
+        Some(version) if known.iter().any(|known| tag::is_among(version, known)) => {
+            Reply { status: 304, body: None, ..reply }
+        }
+        _ => reply,
     }
 }
 

@@ -1,7 +1,8 @@
 //! The complete v1 collection of a resource, as it is kept.
 //!
-//! May use: `translate`.
+//! May use: `translate`, `ready`.
 
+use super::ready::Ready;
 use crate::translate::Held;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -17,6 +18,8 @@ pub struct Collection {
     pub(super) size: usize,
     /// Ids by name, found out when they are asked for.
     by_name: OnceLock<HashMap<String, Vec<Uuid>>>,
+    /// Pages of it that were answered.
+    pub(super) ready: Ready,
 }
 
 impl Collection {
@@ -24,7 +27,7 @@ impl Collection {
     pub fn new(rows: Vec<Arc<Held>>) -> Self {
         let by_id = rows.iter().enumerate().map(|(index, held)| (held.record.id, index)).collect();
         let size = rows.iter().map(|held| held.record.json.len()).sum();
-        Self { rows, by_id, size, by_name: OnceLock::new() }
+        Self { rows, by_id, size, by_name: OnceLock::new(), ready: Ready::default() }
     }
 
     /// The record with `id`.

@@ -14,6 +14,10 @@ use uuid::Uuid;
 
 /// Reads the complete collection; filters, orders and pages it here, because v1 does none of it (traps 47, 48).
 pub(super) async fn list(job: &Job) -> Result<Reply, Refusal> {
+    if let Some(reply) = job.ready_page() {
+        job.hold_required().await?;
+        return Ok(reply);
+    }
     let strict = job.runner.settings.strict_query;
     let call = match query::read_list(job.operation(), job.resource(), &job.call.parameters, strict) {
         Ok(call) => call,

@@ -37,8 +37,21 @@ impl Job {
     /// through.
     pub(super) async fn page_of(&self, all: Arc<Collection>, call: ListCall) -> Result<Reply, Refusal> {
         let size = looking_through(all.rows().len(), all.size, &call);
-        let look = move || page::answer(all.rows().iter().map(|held| &held.record), &call);
-        Ok(Reply::json(200, self.runner.heavy.run(Input::Own, size, &self.call.ctx, look).await?))
+        let (operation, parameters) = (self.call.operation, self.call.parameters.clone());
+        let look = move || {
+            let body = page::answer(all.rows().iter().map(|held| &held.record), &call);
+            all.ready.answer(operation, &parameters, body)
+        };
+        self.runner.heavy.run(Input::Own, size, &self.call.ctx, look).await
+    }
+
+    /// The page that this call asks for, when it was asked for a moment ago.
+    pub(super) fn ready_page(&self) -> Option<Reply> {
+        let (place, usual) = (self.place_of(self.resource()).ok()?, self.runner.settings.collection_ttl);
+        let kept = self.runner.collections.kept_within(&place, self.audience().ok()?, usual)?;
+        let reply = kept.value.ready.get(self.call.operation, &self.call.parameters)?;
+        self.uses(kept.began.at, Instant::now(), usual);
+        Some(reply)
     }
 
     /// The collection of `resource` below this call's variables, kept or read.

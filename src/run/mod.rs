@@ -31,6 +31,7 @@ mod outage;
 pub mod outlook;
 mod own;
 mod precondition;
+mod ready;
 mod repeating;
 mod roster;
 mod rules;

@@ -5,7 +5,7 @@
 use percent_encoding::percent_decode_str;
 
 /// Decoded parameters in the order sent.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Hash)]
 pub struct Parameters(Vec<(String, String)>);
 
 impl Parameters {

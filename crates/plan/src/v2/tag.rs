@@ -19,6 +19,11 @@ pub fn of(text: &[u8]) -> String {
     format!("\"{}\"", URL_SAFE_NO_PAD.encode(&Sha256::digest(text)[..SHOWN]))
 }
 
+/// Whether a value of `If-None-Match` has this tag; weak ones compare equal (RFC 9110, 13.1.2).
+pub fn is_among(tag: &str, known: &str) -> bool {
+    known.split(',').map(str::trim).any(|one| one == "*" || one.trim_start_matches("W/") == tag)
+}
+
 /// What `If-Match` demands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IfMatch {
@@ -90,6 +95,12 @@ fn tags(mut text: &[u8]) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_client_has_is_compared_as_a_list() {
+        let is_among = |known: &str| is_among("\"b\"", known);
+        assert!(is_among("\"a\", W/\"b\"") && is_among("*") && is_among("\"b\"") && !is_among("\"a\""));
+    }
 
     fn read(values: &[&str]) -> Result<Option<IfMatch>, Refusal> {
         IfMatch::read(values.iter().map(|value| value.as_bytes()))

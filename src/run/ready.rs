@@ -1,0 +1,65 @@
+//! Answers that were given a moment ago, ready to be given again: pages of a collection as bytes, kept with it.
+//!
+//! They go with the collection, so whatever voids it voids them, and whoever may see it may see them. The query is the
+//! key as it was read, so that one that would be refused finds nothing. May use: `v2`.
+
+use crate::v2::{Parameters, Reply, tag};
+use bytes::Bytes;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+
+/// Most bytes kept of the answers of one collection.
+const MOST: usize = 256 * 1024;
+
+/// An operation, by its number in the plan, and what was asked of it.
+type Asked = (usize, Parameters);
+
+/// The answers of one collection.
+#[derive(Debug, Default)]
+pub(super) struct Ready(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    answers: HashMap<Asked, (Bytes, String)>,
+    bytes: usize,
+}
+
+impl Ready {
+    /// The answer that was given to the same.
+    pub(super) fn get(&self, operation: usize, parameters: &Parameters) -> Option<Reply> {
+        let asked = (operation, parameters.clone());
+        let kept = self.0.lock();
+        let answer = kept.answers.get(&asked);
+        answer.map(|(body, tag)| Reply::json(200, body.clone()).of_version(Some(tag.clone())))
+    }
+
+    /// The answer to `parameters`, kept when there is room for it.
+    pub(super) fn answer(&self, operation: usize, parameters: &Parameters, body: Vec<u8>) -> Reply {
+        let tag = tag::of(&body);
+        let body = Bytes::from(body);
+        let mut kept = self.0.lock();
+        if kept.bytes + body.len() <= MOST {
+            kept.bytes += body.len();
+            kept.answers.insert((operation, parameters.clone()), (body.clone(), tag.clone()));
+        }
+        Reply::json(200, body).of_version(Some(tag))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_found_by_all_that_was_asked_and_not_kept_without_room() {
+        let ready = Ready::default();
+        let asked = |query: &str| Parameters::parse(query).expect("UTF-8");
+        let first = ready.answer(1, &asked("order_by=name"), b"[1]".to_vec());
+        assert_eq!(ready.get(1, &asked("order_by=name")), Some(first));
+        assert_eq!(ready.get(1, &asked("order_by=-name")), None);
+        assert_eq!(ready.get(2, &asked("order_by=name")), None);
+        let large = ready.answer(1, &asked("per_page=200"), vec![b' '; MOST]);
+        assert_eq!(large.body.map(|body| body.len()), Some(MOST));
+        assert_eq!(ready.get(1, &asked("per_page=200")), None);
+    }
+}
