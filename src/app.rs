@@ -206,7 +206,7 @@ impl App {
         drop(self.background);
         self.indexes.close().await;
         self.store.close().await;
-        outcome
+        outcome.map(drop)
     }
 }
 

@@ -2,7 +2,12 @@
 //!
 //! May use: `settings`. May be used by every folder.
 
+mod batch;
+
+pub use batch::Flush;
+
 use crate::settings::{LogFormat, LogSettings};
+use batch::Batch;
 use std::any::Any;
 use std::panic::PanicHookInfo;
 use tracing_subscriber::EnvFilter;
@@ -40,14 +45,16 @@ pub mod field {
     pub const LOCATION: &str = "location";
 }
 
-/// Sends the log to standard error as `settings` say, for the whole process. Panics are logged too.
+/// Sends the log to standard error as `settings` say, for the whole process. Panics are logged too. The last lines are
+/// written when what is returned is dropped.
 ///
 /// # Errors
 /// When a log is set up already.
-pub fn start(settings: &LogSettings) -> Result<(), tracing::subscriber::SetGlobalDefaultError> {
-    tracing::subscriber::set_global_default(subscriber(settings, std::io::stderr))?;
+pub fn start(settings: &LogSettings) -> Result<Flush, tracing::subscriber::SetGlobalDefaultError> {
+    let (batch, flush) = Batch::start(std::io::stderr());
+    tracing::subscriber::set_global_default(subscriber(settings, batch))?;
     std::panic::set_hook(Box::new(log_panic));
-    Ok(())
+    Ok(flush)
 }
 
 /// A subscriber that writes to `writer` as `settings` say.

@@ -5,7 +5,7 @@
 
 use super::PrincipalKind;
 use crate::refusal::Refusal;
-use crate::v1::{V1Key, invalid_key};
+use crate::v1::{KeyId, V1Key, invalid_key};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::future::BoxFuture;
@@ -85,22 +85,19 @@ pub trait Credentials: Send + Sync + 'static {
 /// # Errors
 /// [`Refusal::Unauthorized`] for anything that cannot be a key: missing, empty or doubled header, blanks or
 /// other than printable ASCII in it; [`Refusal::InvalidToken`] for a token where a key belongs and the other
-/// way round. v1 is not asked about those, so that no secret of the gateway ever reaches it.
-pub fn presented(headers: &HeaderMap) -> Result<Presented, Refusal> {
-    let bearers: Vec<&[u8]> = headers
-        .get_all(AUTHORIZATION)
-        .iter()
-        .map(|value| value.as_bytes())
-        .filter(|value| is_bearer(value))
-        .collect();
-    match bearers[..] {
-        [] => presented_key(headers),
-        [value] => bearer_token(value).map(Presented::Bearer).ok_or_else(Refusal::invalid_token),
-        _ => Err(Refusal::invalid_token()),
+/// way round. v1 is not asked about those, so that no secret of the gateway ever reaches it. `id` is what
+/// [`presented_id`] says of the same headers.
+pub fn presented(headers: &HeaderMap, id: Option<[u8; 32]>) -> Result<Presented, Refusal> {
+    let values = headers.get_all(AUTHORIZATION).iter().map(|value| value.as_bytes());
+    let mut bearers = values.filter(|value| is_bearer(value));
+    match (bearers.next(), bearers.next()) {
+        (None, _) => presented_key(headers, id),
+        (Some(value), None) => bearer_token(value).map(Presented::Bearer).ok_or_else(Refusal::invalid_token),
+        (Some(_), Some(_)) => Err(Refusal::invalid_token()),
     }
 }
 
-fn presented_key(headers: &HeaderMap) -> Result<Presented, Refusal> {
+fn presented_key(headers: &HeaderMap, id: Option<[u8; 32]>) -> Result<Presented, Refusal> {
     let mut keys = headers.get_all("x-api-key").iter();
     let (Some(value), None) = (keys.next(), keys.next()) else { return Err(invalid_key()) };
     let text = value.to_str().map_err(|_| invalid_key())?.trim();
@@ -110,7 +107,7 @@ fn presented_key(headers: &HeaderMap) -> Result<Presented, Refusal> {
     match text {
         _ if text.starts_with(GATEWAY_KEY) => Ok(Presented::GatewayKey(text.to_owned())),
         _ if is_own(text) => Err(Refusal::invalid_token()),
-        _ => Ok(Presented::V1Key(V1Key::new(text))),
+        _ => Ok(Presented::V1Key(id.map_or_else(|| V1Key::new(text), |id| V1Key::known(text, KeyId(id))))),
     }
 }
 
@@ -182,11 +179,11 @@ mod tests {
     #[test]
     fn the_key_is_found_in_any_letter_case_of_its_header() {
         for name in ["X-Api-Key", "X-API-KEY", "x-api-key"] {
-            let found = presented(&headers(&[(name, b"ada")])).unwrap();
+            let found = presented(&headers(&[(name, b"ada")]), None).unwrap();
             assert!(found == Presented::V1Key(V1Key::new("ada")), "{name}");
         }
         let basic = headers(&[("authorization", b"Basic eA=="), ("x-api-key", b"ada")]);
-        assert!(presented(&basic).is_ok(), "only a bearer token decides");
+        assert!(presented(&basic, None).is_ok(), "only a bearer token decides");
     }
 
     #[test]
@@ -216,14 +213,14 @@ mod tests {
             &[("authorization", b"Bearer a"), ("authorization", b"Bearer b")],
         ];
         for case in cases {
-            assert_eq!(presented(&headers(case)).unwrap_err().code(), "unauthorized", "{case:?}");
+            assert_eq!(presented(&headers(case), None).unwrap_err().code(), "unauthorized", "{case:?}");
         }
     }
 
     #[test]
     fn a_bearer_token_decides_over_a_key() {
         let both = headers(&[("authorization", b"bearer x"), ("x-api-key", b"ada")]);
-        assert!(presented(&both).unwrap() == Presented::Bearer("x".into()));
+        assert!(presented(&both, None).unwrap() == Presented::Bearer("x".into()));
     }
 
     #[test]

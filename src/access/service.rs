@@ -105,14 +105,21 @@ impl Access {
         Self { credentials: Some(credentials), ..self }
     }
 
-    /// The person behind the credential in the headers of a request.
+    /// The person behind the credential in the headers of a request; `id` is its [`presented_id`], where that is known.
+    ///
+    /// [`presented_id`]: super::presented_id
     ///
     /// # Errors
     /// [`Refusal::Unauthorized`] when there is no credential or v1 does not take it;
     /// [`Refusal::InvalidToken`] for tokens and keys of the gateway that are not good, or whose v1 key v1 no
     /// longer takes; faults of v1 as they are.
-    pub async fn identify(&self, headers: &HeaderMap, ctx: &Context) -> Result<Caller, Refusal> {
-        match presented(headers)? {
+    pub async fn identify(
+        &self,
+        headers: &HeaderMap,
+        id: Option<[u8; 32]>,
+        ctx: &Context,
+    ) -> Result<Caller, Refusal> {
+        match presented(headers, id)? {
             Presented::V1Key(key) => {
                 let user = self.owner_of(&key, ctx).await?;
                 Ok(Caller {

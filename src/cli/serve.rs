@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 pub(super) fn run(args: &SettingArgs) -> Outcome {
     let settings = args.load()?;
     settings.upstream.needed_base_url().map_err(|fault| fault.to_string())?;
-    telemetry::start(&settings.log).map_err(|fault| fault.to_string())?;
+    let _log = telemetry::start(&settings.log).map_err(|fault| fault.to_string())?;
     for warning in settings.warnings() {
         tracing::warn!("{warning}");
     }

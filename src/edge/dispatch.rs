@@ -86,8 +86,8 @@ pub struct Surface {
 }
 
 impl Surface {
-    fn pages_for(&self, path: &str) -> Option<Arc<dyn Pages>> {
-        self.pages.iter().find(|pages| pages.has(path)).cloned()
+    fn pages_for(&self, path: &str) -> Option<&dyn Pages> {
+        self.pages.iter().find(|pages| pages.has(path)).map(|pages| &**pages)
     }
 
     /// Whose places a request for `path` takes.
@@ -101,7 +101,7 @@ impl Surface {
 }
 
 /// Hands `request` to whoever its path belongs to.
-pub(super) async fn dispatch(surface: Arc<Surface>, request: Request<Body>) -> Result<Response<Body>, Refusal> {
+pub(super) async fn dispatch(surface: &Surface, request: Request<Body>) -> Result<Response<Body>, Refusal> {
     let context = context(request.extensions());
     if is_pass_through(request.uri().path()) {
         return surface.pass_through.forward(request, &context).await;

@@ -1,7 +1,7 @@
 //! Accepts connections (HTTP/1.1 and h2c) and lets running requests finish when told to stop.
 //!
 //! May use: `load`, `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::descriptors`, `edge::door`,
-//! `edge::leftover`, `edge::outgoing`, `edge::reception`, `edge::stack`.
+//! `edge::leftover`, `edge::outgoing`, `edge::reception`, `edge::stack`, `edge::workers`.
 
 use super::body::Body;
 use super::connection::{Clock, Peer, Timed};
@@ -10,8 +10,9 @@ use super::descriptors::affordable;
 use super::door::{Gate, Limits, Unreadable, Verdicts};
 use super::leftover::read_on;
 use super::outgoing::outgoing;
-use super::reception::{Arrival, Carry, HEALTH, Reception};
+use super::reception::{Arrival, Carry, HEALTH, Handed, Reception};
 use super::stack::Stack;
+use super::workers::{Converse, Workers};
 use crate::load::Memory;
 use crate::settings::{ListenSettings, Settings};
 use crate::telemetry::field;
@@ -32,7 +33,6 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
-use tower::ServiceExt;
 
 /// Requests side by side on one HTTP/2 connection.
 const HTTP2_STREAMS: u32 = 128;
@@ -66,7 +66,7 @@ pub async fn serve(
     settings: &Settings,
     memory: Memory,
     shutdown: impl Future,
-) -> io::Result<()> {
+) -> io::Result<Served> {
     let most = affordable(settings.listen.max_connections);
     if most < settings.listen.max_connections {
         tracing::warn!(most, "fewer connections than listen.max_connections: the process may open too few files");
@@ -75,22 +75,36 @@ pub async fn serve(
     let connections = Connections::new(most, settings);
     let server = server(&settings.listen, connections.clone(), memory);
     let healthy = beside_workers(server.clone(), stack.clone(), open.clone());
-    let mut reception = Reception::open(listener, connections, &settings.listen, healthy)?;
-    let mut running = JoinSet::new();
-    let mut shutdown = std::pin::pin!(shutdown);
-    loop {
-        tokio::select! {
-            _ = &mut shutdown => break,
-            Some(_) = running.join_next() => {}
-            arrival = reception.next() => {
-                let Some(arrival) = arrival else { break };
-                running.spawn(converse(server.clone(), arrival, stack.clone(), None, open.watcher()));
-            }
-        }
-    }
+    let workers = Arc::new(Workers::start(&carrying(server, stack, open.clone()))?);
+    let hand_on = {
+        let workers = workers.clone();
+        Arc::new(move |handed| workers.take(handed))
+    };
+    let mut reception = Reception::open(listener, connections, &settings.listen, healthy, hand_on)?;
+    shutdown.await;
     reception.close().await;
-    drain(open, running, settings.listen.drain_time).await;
-    Ok(())
+    drain(open, &workers, settings.listen.drain_time).await;
+    workers.end().await;
+    Ok(Served { _workers: workers, _reception: reception })
+}
+
+/// What has to outlive the connections: tasks that requests have begun run here until this is dropped.
+pub struct Served {
+    _workers: Arc<Workers>,
+    _reception: Reception,
+}
+
+/// How workers carry connections.
+fn carrying(server: Server, stack: Stack, open: Open) -> Converse {
+    Arc::new(move |handed: Handed| {
+        let (server, stack, watcher) = (server.clone(), stack.clone(), open.watcher());
+        let conversation = async move {
+            if let Some(arrival) = handed.arrive() {
+                converse(server, arrival, stack, None, watcher).await;
+            }
+        };
+        conversation.boxed()
+    })
 }
 
 /// All connections that are to be told of the end.
@@ -189,8 +203,8 @@ async fn answer(
     let mut request = read_on(request.map(super::body::incoming), &clock);
     request.extensions_mut().insert(Peer(peer));
     let response = match workers.filter(|_| request.uri().path() != HEALTH) {
-        None => stack.oneshot(request).await?,
-        Some(workers) => carried_out(&workers, stack.oneshot(request)).await?,
+        None => stack.answer(request).await,
+        Some(workers) => carried_out(&workers, async move { stack.answer(request).await }).await,
     };
     Ok(outgoing(response, running))
 }
@@ -198,8 +212,8 @@ async fn answer(
 /// What `work` answers on `workers`; it ends when nobody waits for it any more.
 async fn carried_out(
     workers: &Handle,
-    work: impl Future<Output = Result<Response<Body>, Infallible>> + Send + 'static,
-) -> Result<Response<Body>, Infallible> {
+    work: impl Future<Output = Response<Body>> + Send + 'static,
+) -> Response<Body> {
     let mut tasks = JoinSet::new();
     tasks.spawn_on(work, workers);
     match tasks.join_next().await {
@@ -208,17 +222,16 @@ async fn carried_out(
         Some(Err(_)) | None => {
             let mut response = Response::new(super::body::empty());
             *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
-            Ok(response)
+            response
         }
     }
 }
 
-async fn drain(open: Open, mut connections: JoinSet<()>, time: Duration) {
+async fn drain(open: Open, workers: &Workers, time: Duration) {
     let graceful = open.end();
     let left = graceful.count();
     tracing::info!(connections = left, "draining");
     if tokio::time::timeout(time, graceful.shutdown()).await.is_err() {
-        tracing::warn!(connections = connections.len(), "drain time over, closing what is left");
+        tracing::warn!(connections = workers.carried(), "drain time over, closing what is left");
     }
-    connections.shutdown().await;
 }

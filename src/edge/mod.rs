@@ -4,7 +4,7 @@
 //! [`stack()`] lists the layers in order, [`dispatch`] tells v2 from the pass-through, [`problem`] writes
 //! every error body. What a v2 request means is the business of the [`V2Service`] behind.
 //!
-//! May use: `context`, `limits` (headers), `load`, `refusal`, `settings`, `telemetry`, `v2::Reply`. May not use: `access`, `run`,
+//! May use: `context`, `hop`, `limits` (headers), `load`, `refusal`, `settings`, `telemetry`, `v2::Reply`, `worker`. May not use: `access`, `run`,
 //! `translate`, `v1`, `store`.
 
 mod body;
@@ -28,13 +28,14 @@ mod public_base;
 mod reception;
 pub mod stack;
 mod turnover;
+mod workers;
 
 pub use body::{Body, BodyError, empty, full, read_body};
 pub use client_address::ClientAddress;
 pub use connection::Peer;
 pub use dispatch::{AlwaysReady, Condition, Pages, Readiness, Surface, V2Service};
 pub use forwarding::request_headers as forwarded_headers;
-pub use listen::serve;
+pub use listen::{Served, serve};
 pub use pass_through::{Admission, AdmitAll, CallObserver, CallUnderWay, PassThrough, Unobserved, WriteObserver};
 pub use pools::Kind;
 pub use public_base::PublicBase;

@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 /// Pause after a failed accept, so that running out of file descriptors does not become a busy loop.
@@ -48,16 +48,32 @@ pub(super) struct Arrival {
 pub(super) type Carry = Arc<dyn Fn(Arrival) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// A connection on its way from one runtime to another.
-struct Handed {
+pub(super) struct Handed {
     socket: std::net::TcpStream,
     peer: SocketAddr,
     clock: Clock,
     open: Open,
 }
 
+impl Handed {
+    /// Takes the connection over to the runtime of whoever calls this; none when that is not possible.
+    pub(super) fn arrive(self) -> Option<Arrival> {
+        let Self { socket, peer, clock, open } = self;
+        match TcpStream::from_std(socket) {
+            Ok(socket) => Some(Arrival { socket, peer, clock, open: Some(open) }),
+            Err(error) => {
+                tracing::warn!({ field::CAUSE } = %error, "a connection could not be taken over");
+                None
+            }
+        }
+    }
+}
+
+/// Takes a connection to whoever carries it.
+pub(super) type HandOn = Arc<dyn Fn(Handed) + Send + Sync>;
+
 /// The thread that accepts. It ends with the gateway's last request.
 pub(super) struct Reception {
-    arrived: mpsc::UnboundedReceiver<Handed>,
     stop: Option<oneshot::Sender<()>>,
     closed: Option<oneshot::Receiver<()>>,
     /// Its connections end when this is dropped.
@@ -70,11 +86,11 @@ struct Desk {
     spare: Pool,
     settings: ListenSettings,
     healthy: Carry,
-    hand_on: mpsc::UnboundedSender<Handed>,
+    hand_on: HandOn,
 }
 
 impl Reception {
-    /// Starts to accept on `listener`; `healthy` answers who asks for `/healthz`.
+    /// Starts to accept on `listener`; `healthy` answers who asks for `/healthz`, all others go to `hand_on`.
     ///
     /// # Errors
     /// When there can be no further thread or runtime.
@@ -83,10 +99,10 @@ impl Reception {
         connections: Connections,
         settings: &ListenSettings,
         healthy: Carry,
+        hand_on: HandOn,
     ) -> io::Result<Self> {
         let listener = listener.into_std()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (hand_on, arrived) = mpsc::unbounded_channel();
         let (stop, stopped) = oneshot::channel();
         let (close, closed) = oneshot::channel();
         let (_release, released) = oneshot::channel::<()>();
@@ -101,18 +117,7 @@ impl Reception {
                 let _ = released.await;
             });
         })?;
-        Ok(Self { arrived, stop: Some(stop), closed: Some(closed), _release })
-    }
-
-    /// The next connection; none when nothing more is accepted.
-    pub(super) async fn next(&mut self) -> Option<Arrival> {
-        loop {
-            let Handed { socket, peer, clock, open } = self.arrived.recv().await?;
-            match TcpStream::from_std(socket) {
-                Ok(socket) => return Some(Arrival { socket, peer, clock, open: Some(open) }),
-                Err(error) => tracing::warn!({ field::CAUSE } = %error, "a connection could not be taken over"),
-            }
-        }
+        Ok(Self { stop: Some(stop), closed: Some(closed), _release })
     }
 
     /// Accepts nothing more from now on, and closes what has not begun to say anything.
@@ -186,7 +191,7 @@ async fn welcome(desk: Arc<Desk>, socket: TcpStream, peer: SocketAddr, clock: Cl
     match wish(&socket, &clock).await {
         Wish::Health => stay(&desk, Arrival { socket, peer, clock, open: Some(open) }),
         Wish::Other => match socket.into_std() {
-            Ok(socket) => drop(desk.hand_on.send(Handed { socket, peer, clock, open })),
+            Ok(socket) => (desk.hand_on)(Handed { socket, peer, clock, open }),
             Err(error) => tracing::warn!({ field::CAUSE } = %error, "a connection could not be handed over"),
         },
         Wish::Nothing => {}

@@ -1,55 +1,100 @@
-//! All layers between a connection and an operation, in order, on one page.
+//! What happens to every request between its connection and its operation, in order, on one page.
 //!
-//! May use: `load`, `settings`, `edge::layers`, `edge::dispatch`, `edge::intake`, `edge::pools`.
+//! May use: `load`, `refusal`, `settings`, `edge::layers`, `edge::dispatch`, `edge::intake`, `edge::pools`.
 
 use super::body::Body;
 use super::dispatch::{Surface, dispatch};
 use super::intake::Patience;
-use super::layers;
+use super::layers::{self, Companion, Line};
+use super::paths::is_pass_through;
 use super::pools::Pools;
 use crate::load::Memory;
-use crate::settings::Settings;
-use futures_util::FutureExt;
+use crate::refusal::Refusal;
+use crate::settings::{CorsSettings, EdgeSettings, PublicSettings, Settings};
 use http::{Request, Response};
-use std::convert::Infallible;
 use std::sync::Arc;
-use tower::ServiceBuilder;
-use tower::util::BoxCloneSyncService;
+use std::time::Duration;
 
-/// The whole HTTP surface as one service; cheap to clone.
-pub type Stack = BoxCloneSyncService<Request<Body>, Response<Body>, Infallible>;
+/// The whole HTTP surface; cheap to clone.
+#[derive(Clone)]
+pub struct Stack(Arc<Inner>);
 
-/// The layers around `surface`, as `settings` say; what is under way counts in `memory`.
+struct Inner {
+    surface: Surface,
+    pools: Pools,
+    patience: Patience,
+    deadline: Duration,
+    public: PublicSettings,
+    cors: CorsSettings,
+    edge: EdgeSettings,
+}
+
+/// Everything around `surface`, as `settings` say; what is under way counts in `memory`.
 pub fn stack(settings: &Settings, surface: Surface, memory: Memory) -> Stack {
-    let (public, cors) = (Arc::new(settings.public.clone()), Arc::new(settings.cors.clone()));
-    let pools = Arc::new(Pools::new(&settings.limits, memory));
-    let patience = Patience::new(&settings.limits);
-    let surface = Arc::new(surface);
-    let (full, kinds) = (pools.clone(), surface.clone());
-    let readiness = surface.readiness.clone();
-    let (deadline, edge) = (settings.limits.deadline, settings.edge);
-    let layered = ServiceBuilder::new()
+    Stack(Arc::new(Inner {
+        surface,
+        pools: Pools::new(&settings.limits, memory),
+        patience: Patience::new(&settings.limits),
+        deadline: settings.limits.deadline,
+        public: settings.public.clone(),
+        cors: settings.cors.clone(),
+        edge: settings.edge,
+    }))
+}
+
+impl Stack {
+    /// Answers one request.
+    pub async fn answer(&self, request: Request<Body>) -> Response<Body> {
+        let inner = &*self.0;
+        let (mut parts, body) = request.into_parts();
         // First, because everything below logs, counts or answers under the request's id and address.
-        .layer_fn(move |inner| layers::companion(inner, deadline, public.clone()))
+        let companion = Companion::join(&mut parts, inner.deadline, &inner.public);
+        let request = Request::from_parts(parts, body);
         // Outside all that can refuse, so that every request leaves exactly one line.
-        .layer_fn(layers::access_log)
-        // Outside the problems, so that pages of allowed origins can read those too; preflights need no
-        // credential and end here.
-        .layer_fn(move |inner| layers::cors(inner, cors.clone()))
-        // Outside the problems, so that a refused HEAD has no body either.
-        .layer_fn(layers::head)
+        let line = Line::begin(&request, companion.context());
+        let response = inner.shared(request, &companion).await;
+        line.answered(companion.mark(response))
+    }
+}
+
+impl Inner {
+    /// Outside the problems, so that pages of allowed origins can read those too; preflights need no credential and end
+    /// here.
+    async fn shared(&self, request: Request<Body>, companion: &Companion) -> Response<Body> {
+        let cors = layers::Cors::of(&request, &self.cors);
+        let response = match cors.preflight() {
+            Some(preflight) => preflight,
+            None => self.with_or_without_body(request, companion).await,
+        };
+        cors.mark(response)
+    }
+
+    /// Outside the problems, so that a refused HEAD has no body either. The pass-through leaves HEAD to v1.
+    async fn with_or_without_body(&self, mut request: Request<Body>, companion: &Companion) -> Response<Body> {
+        let head = layers::as_get(&mut request);
+        let costs = layers::Costs::begin(&request);
         // From here inwards refusals travel as values; here they become bytes.
-        .layer_fn(layers::answer)
-        // Outside everything that runs other people's code.
-        .layer_fn(layers::panics)
+        let answer = layers::catching(self.admitted(request)).await;
+        let response = costs.written(answer, companion);
+        if head { layers::without_body(response) } else { response }
+    }
+
+    async fn admitted(&self, request: Request<Body>) -> Result<Response<Body>, Refusal> {
         // Before anything that looks at path, host or headers to decide.
-        .layer_fn(move |inner| layers::door(inner, edge))
+        let request = layers::admitted(request, self.edge)?;
         // Before the load limit: a full gateway is alive, and says so.
-        .layer_fn(move |inner| layers::health(inner, readiness.clone(), full.clone()))
+        if let Some(examination) = layers::Examination::of(&request) {
+            return examination.answer(&*self.surface.readiness, &self.pools).await;
+        }
         // Before the deadline: whoever is refused must not wait first.
-        .layer_fn(move |inner| layers::overload(inner, pools.clone(), kinds.clone(), patience))
-        // Innermost: it ends the work itself, and only that. The pass-through is exempt.
-        .layer_fn(layers::deadline)
-        .service_fn(move |request| dispatch(surface.clone(), request).boxed());
-    BoxCloneSyncService::new(layered)
+        let kind = self.surface.kind_of(request.uri().path());
+        let (request, permit) = layers::Permit::take(request, &self.pools, kind, self.patience)?;
+        let answer = match is_pass_through(request.uri().path()) {
+            // It has a time limit of its own.
+            true => dispatch(&self.surface, request).await,
+            // Innermost: it ends the work itself, and only that.
+            false => layers::in_time(request, |request| dispatch(&self.surface, request)).await,
+        };
+        permit.answered(answer?, &self.pools)
+    }
 }

@@ -60,5 +60,5 @@ pub(super) async fn sees_the_same(
 pub(super) async fn prove(runner: &Runner, key: &V1Key, ctx: &Context) -> Result<Caller, Refusal> {
     let mut headers = HeaderMap::new();
     headers.insert("X-Api-Key", HeaderValue::from_str(key.expose()).map_err(|_| Refusal::internal("an odd key"))?);
-    runner.access.identify(&headers, ctx).await
+    runner.access.identify(&headers, None, ctx).await
 }

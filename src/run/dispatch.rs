@@ -14,13 +14,15 @@ impl Job {
     /// # Errors
     /// Any refusal.
     pub async fn run(mut self) -> Result<Reply, Refusal> {
-        self.parse_large_body().await?;
+        if self.body_size() > 0 {
+            Box::pin(self.parse_large_body()).await?;
+        }
         if !self.operation().method.writes() {
             self.catch_up().await;
             return self.step().await;
         }
-        let turn = self.wait_for_turn().await?;
-        self.carry_out_in(turn).await
+        let turn = Box::pin(self.wait_for_turn()).await?;
+        Box::pin(self.carry_out_in(turn)).await
     }
 
     pub(super) async fn catch_up(&self) {
@@ -34,23 +36,23 @@ impl Job {
         self.carried_out().await
     }
 
-    /// The operation itself.
+    /// The operation itself. What is seldom asked for or takes long is boxed, so that the rest does not move its room about.
     pub(super) async fn carried_out(self) -> Result<Reply, Refusal> {
         match (self.operation().step, self.resource().records) {
             (Step::Special(special), _) => special::run(special, &self).await,
             (Step::Pending, _) => Err(Refusal::NotImplemented { operation: self.operation().id.clone() }),
-            (step, Some(records)) => own::run(records, step, &self).await,
+            (step, Some(records)) => Box::pin(own::run(records, step, &self)).await,
             (Step::ReadCollection, None) => list::list(&self).await,
             (Step::ReadOne, None) => list::one(&self).await,
             (Step::Create, None) => match &self.resource().exclusive {
-                Some(rule) => exclusive::create(&self, rule).await,
-                None => create::create(&self).await,
+                Some(rule) => Box::pin(exclusive::create(&self, rule)).await,
+                None => Box::pin(create::create(&self)).await,
             },
             (Step::Update, None) => match &self.resource().exclusive {
-                Some(rule) => exclusive::update(&self, rule).await,
-                None => update::update(&self).await,
+                Some(rule) => Box::pin(exclusive::update(&self, rule)).await,
+                None => Box::pin(update::update(&self)).await,
             },
-            (Step::Delete, None) => delete::delete(&self).await,
+            (Step::Delete, None) => Box::pin(delete::delete(&self)).await,
         }
     }
 }

@@ -21,7 +21,7 @@ fn me(file: &str, name: &str) -> Exchange {
 }
 
 async fn identify(access: &Access, key: &str) -> Result<Caller, Refusal> {
-    access.identify(&headers(key), &context()).await
+    access.identify(&headers(key), None, &context()).await
 }
 
 async fn code(access: &Access, key: &str) -> Option<&'static str> {
@@ -75,7 +75,7 @@ async fn without_a_credential_v1_is_not_asked() {
     let mut both = headers("ada");
     both.insert("authorization", HeaderValue::from_static("Bearer ada"));
     for headers in [HeaderMap::new(), headers(""), both] {
-        let refused = access.identify(&headers, &context()).await.unwrap_err();
+        let refused = access.identify(&headers, None, &context()).await.unwrap_err();
         assert_eq!(refused.code(), "unauthorized", "{headers:?}");
     }
     assert_eq!(v1.calls(), 0);
@@ -154,7 +154,8 @@ async fn who_waits_for_shared_work_keeps_the_own_deadline() {
     v1.expect(me("users", "users_me_admin").held(&gate));
     let (access, _) = access_to(&v1);
     let hurried = Context::new("r", Duration::from_millis(200));
-    let refused = tokio::time::timeout(LONG, access.identify(&headers("ada"), &hurried)).await.expect("it ends");
+    let refused =
+        tokio::time::timeout(LONG, access.identify(&headers("ada"), None, &hurried)).await.expect("it ends");
     assert_eq!(refused.unwrap_err().code(), "upstream_timeout");
     gate.open();
     assert_eq!(code(&access, "ada").await, None, "the work went on and is shared");

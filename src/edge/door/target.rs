@@ -37,9 +37,8 @@ fn path(path: &str) -> Result<(), &'static str> {
     if !whole_escapes(path) {
         return Err("The path has a percent sign without two hexadecimal digits.");
     }
-    let decoded: Vec<u8> = percent_decode_str(path).collect();
     // Overlong forms of dots and slashes are no UTF-8.
-    let decoded = String::from_utf8(decoded).map_err(|_| "The path is not UTF-8.")?;
+    let decoded = percent_decode_str(path).decode_utf8().map_err(|_| "The path is not UTF-8.")?;
     if decoded.chars().any(char::is_control) {
         return Err("The path has a control character.");
     }

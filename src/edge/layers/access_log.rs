@@ -2,37 +2,35 @@
 //!
 //! Neither headers nor the query get into the log, for both can hold secrets.
 
-use super::layer::{Layered, context};
 use crate::context::Context;
 use crate::edge::body::{Body, Watch, watched};
 use crate::edge::connection::Peer;
 use crate::telemetry::field;
-use futures_util::FutureExt;
 use http::{Method, Request, Response, StatusCode};
-use std::convert::Infallible;
 use std::time::Instant;
-use tower::service_fn;
 
 /// Status in the log of a request whose client left before there was an answer.
 const CLIENT_LEFT: u16 = 499;
 
-/// Logs each request.
-pub(in crate::edge) fn access_log<S: Layered<Infallible>>(inner: S) -> impl Layered<Infallible> {
-    service_fn(move |request| logged(inner.clone(), request).boxed())
-}
+/// The line of one request; nothing is kept for it when the log does not want it.
+pub(in crate::edge) struct Line(Option<Box<Written>>);
 
-async fn logged<S: Layered<Infallible>>(
-    mut inner: S,
-    request: Request<Body>,
-) -> Result<Response<Body>, Infallible> {
-    let mut line = Line::begin(&request);
-    let response = inner.call(request).await?;
-    line.status = Some(response.status());
-    Ok(response.map(|body| watched(body, line)))
+impl Line {
+    /// To be made when the request has arrived; dropped without an answer, its client has left.
+    pub(in crate::edge) fn begin(request: &Request<Body>, context: &Context) -> Self {
+        Self(tracing::enabled!(tracing::Level::INFO).then(|| Box::new(Written::begin(request, context))))
+    }
+
+    /// The answer, with the line written when its body has been sent.
+    pub(in crate::edge) fn answered(self, response: Response<Body>) -> Response<Body> {
+        let Some(mut line) = self.0 else { return response };
+        line.status = Some(response.status());
+        response.map(|body| watched(body, *line))
+    }
 }
 
 /// The line in the making; written when dropped.
-struct Line {
+struct Written {
     method: Method,
     path: String,
     peer: Option<Peer>,
@@ -43,13 +41,13 @@ struct Line {
     complete: bool,
 }
 
-impl Line {
-    fn begin(request: &Request<Body>) -> Self {
+impl Written {
+    fn begin(request: &Request<Body>, context: &Context) -> Self {
         Self {
             method: request.method().clone(),
             path: request.uri().path().to_owned(),
             peer: request.extensions().get().copied(),
-            context: context(request.extensions()),
+            context: context.clone(),
             began: Instant::now(),
             status: None,
             bytes: 0,
@@ -58,7 +56,7 @@ impl Line {
     }
 }
 
-impl Watch for Line {
+impl Watch for Written {
     fn piece(&mut self, bytes: usize) {
         self.bytes += bytes;
     }
@@ -68,7 +66,7 @@ impl Watch for Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for Written {
     fn drop(&mut self) {
         let peer = self.peer.map(|peer| peer.0.ip().to_string()).unwrap_or_default();
         tracing::info!(

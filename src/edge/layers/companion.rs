@@ -1,17 +1,13 @@
 //! Gives each request what accompanies it: its id, its context, the address it came by and that of its client.
 
-use super::layer::Layered;
 use crate::context::Context;
 use crate::edge::body::Body;
 use crate::edge::client_address::ClientAddress;
 use crate::edge::public_base::PublicBase;
 use crate::settings::PublicSettings;
-use futures_util::FutureExt;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
-use std::convert::Infallible;
-use std::sync::Arc;
+use http::request::Parts;
+use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Response};
 use std::time::Duration;
-use tower::service_fn;
 use uuid::Uuid;
 
 /// Header that carries the request id both ways.
@@ -20,41 +16,61 @@ pub(in crate::edge) const REQUEST_ID: HeaderName = HeaderName::from_static("x-re
 /// Longest id accepted from a client, in bytes.
 const LONGEST_ID: usize = 128;
 
-/// Adds [`Context`] (expiring after `allowed`), [`PublicBase`] and [`ClientAddress`] to each request, and the
-/// id to each answer that has none.
-pub(in crate::edge) fn companion<S: Layered<Infallible>>(
-    inner: S,
-    allowed: Duration,
-    public: Arc<PublicSettings>,
-) -> impl Layered<Infallible> {
-    service_fn(move |request| accompany(inner.clone(), request, allowed, public.clone()).boxed())
+/// What goes with one request from its arrival to its answer.
+pub(in crate::edge) struct Companion {
+    context: Context,
+    base: PublicBase,
+    id: Option<HeaderValue>,
 }
 
-async fn accompany<S: Layered<Infallible>>(
-    mut inner: S,
-    request: Request<Body>,
-    allowed: Duration,
-    public: Arc<PublicSettings>,
-) -> Result<Response<Body>, Infallible> {
-    let id = given_id(request.headers()).unwrap_or_else(|| Uuid::new_v4().to_string());
-    let header = HeaderValue::from_str(&id);
-    let (mut parts, body) = request.into_parts();
-    let base = PublicBase::of(&parts, &public);
-    parts.extensions.insert(base);
-    if let Some(client) = ClientAddress::of(&parts, &public) {
-        parts.extensions.insert(client);
+impl Companion {
+    /// Adds [`Context`] (expiring after `allowed`), [`PublicBase`] and [`ClientAddress`] to the request.
+    pub(in crate::edge) fn join(request: &mut Parts, allowed: Duration, public: &PublicSettings) -> Self {
+        let mut made = Uuid::encode_buffer();
+        let given = given_id(&request.headers);
+        let id = given.unwrap_or_else(|| random_id().hyphenated().encode_lower(&mut made));
+        let (context, id) = (Context::new(id, allowed), HeaderValue::from_str(id).ok());
+        let base = PublicBase::of(request, public);
+        request.extensions.insert(base.clone());
+        if let Some(client) = ClientAddress::of(request, public) {
+            request.extensions.insert(client);
+        }
+        request.extensions.insert(context.clone());
+        Self { context, base, id }
     }
-    parts.extensions.insert(Context::new(id, allowed));
-    let mut response = inner.call(Request::from_parts(parts, body)).await?;
-    if let Ok(header) = header {
-        response.headers_mut().entry(REQUEST_ID).or_insert(header);
+
+    /// The request's id, its deadline and its costs.
+    pub(in crate::edge) fn context(&self) -> &Context {
+        &self.context
     }
-    Ok(response)
+
+    /// The address that the request came by.
+    pub(in crate::edge) fn base(&self) -> &PublicBase {
+        &self.base
+    }
+
+    /// Adds the id to an answer that has none.
+    pub(in crate::edge) fn mark(self, mut response: Response<Body>) -> Response<Body> {
+        if let Some(id) = self.id {
+            response.headers_mut().entry(REQUEST_ID).or_insert(id);
+        }
+        response
+    }
+}
+
+/// The context that [`Companion::join`] put there.
+pub(in crate::edge) fn context(extensions: &Extensions) -> Context {
+    extensions.get::<Context>().cloned().unwrap_or_else(|| Context::new("none", Duration::ZERO))
+}
+
+/// A request id is no secret, so it comes from a quick generator that the system seeded once for each thread.
+fn random_id() -> Uuid {
+    uuid::Builder::from_random_bytes(fastrand::u128(..).to_ne_bytes()).into_uuid()
 }
 
 /// The client's own id, when it is safe to log and to send on.
-fn given_id(headers: &HeaderMap) -> Option<String> {
+fn given_id(headers: &HeaderMap) -> Option<&str> {
     let id = headers.get(REQUEST_ID)?.to_str().ok()?;
     let sane = (1..=LONGEST_ID).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
-    sane.then(|| id.to_owned())
+    sane.then_some(id)
 }

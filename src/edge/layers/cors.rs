@@ -2,19 +2,14 @@
 //!
 //! Credentials travel in headers, never in cookies, so `Access-Control-Allow-Credentials` is not sent.
 
-use super::layer::Layered;
 use crate::edge::body::{self, Body};
 use crate::edge::paths::is_pass_through;
 use crate::settings::CorsSettings;
-use futures_util::FutureExt;
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, ORIGIN, VARY,
 };
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
-use std::convert::Infallible;
-use std::sync::Arc;
-use tower::service_fn;
 
 /// Headers of a preflight answer.
 const PREFLIGHT: [(HeaderName, &str); 3] = [
@@ -30,35 +25,41 @@ const PREFLIGHT: [(HeaderName, &str); 3] = [
 const READABLE: &str = "Age, Allow, Causeway-V1-Calls, ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, Server-Timing, \
                         WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
 
-/// Answers preflights of allowed origins and marks their other answers as readable.
-pub(in crate::edge) fn cors<S: Layered<Infallible>>(
-    inner: S,
-    settings: Arc<CorsSettings>,
-) -> impl Layered<Infallible> {
-    service_fn(move |request| shared(inner.clone(), request, settings.clone()).boxed())
+/// What a request is to pages of other origins.
+pub(in crate::edge) struct Cors {
+    /// Whether any origin is allowed, so that answers differ by it.
+    varies: bool,
+    origin: Option<HeaderValue>,
+    preflight: bool,
 }
 
-async fn shared<S: Layered<Infallible>>(
-    mut inner: S,
-    request: Request<Body>,
-    settings: Arc<CorsSettings>,
-) -> Result<Response<Body>, Infallible> {
-    if settings.allowed_origins.is_empty() || is_pass_through(request.uri().path()) {
-        return inner.call(request).await;
+impl Cors {
+    /// Looks at the request's origin.
+    pub(in crate::edge) fn of(request: &Request<Body>, settings: &CorsSettings) -> Self {
+        if settings.allowed_origins.is_empty() || is_pass_through(request.uri().path()) {
+            return Self { varies: false, origin: None, preflight: false };
+        }
+        let asks = request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+        let preflight = asks && request.method() == Method::OPTIONS;
+        Self { varies: true, origin: allowed_origin(request, settings), preflight }
     }
-    let origin = allowed_origin(&request, &settings);
-    let preflight =
-        request.method() == Method::OPTIONS && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
-    let mut response = match &origin {
-        Some(_) if preflight => preflight_answer(),
-        _ => inner.call(request).await?,
-    };
-    response.headers_mut().append(VARY, HeaderValue::from_static("Origin"));
-    if let Some(origin) = origin {
-        response.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        response.headers_mut().insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(READABLE));
+
+    /// The answer to a preflight of an allowed origin.
+    pub(in crate::edge) fn preflight(&self) -> Option<Response<Body>> {
+        (self.preflight && self.origin.is_some()).then(preflight_answer)
     }
-    Ok(response)
+
+    /// Marks the answer to an allowed origin as readable.
+    pub(in crate::edge) fn mark(self, mut response: Response<Body>) -> Response<Body> {
+        if self.varies {
+            response.headers_mut().append(VARY, HeaderValue::from_static("Origin"));
+        }
+        if let Some(origin) = self.origin {
+            response.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+            response.headers_mut().insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(READABLE));
+        }
+        response
+    }
 }
 
 fn allowed_origin(request: &Request<Body>, settings: &CorsSettings) -> Option<HeaderValue> {

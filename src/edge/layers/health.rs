@@ -1,43 +1,53 @@
 //! `/healthz` and `/readyz`: is the process alive, can it serve. Neither needs a credential.
 
-use super::layer::{Layered, context};
+use super::companion::context;
 use crate::edge::body::{self, Body};
 use crate::edge::dispatch::{Condition, Readiness};
 use crate::edge::pools::Pools;
 use crate::refusal::Refusal;
-use futures_util::FutureExt;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Response};
-use std::sync::Arc;
-use tower::service_fn;
+use std::time::Duration;
 
-/// Answers the two health paths and leaves all others to `inner`.
-pub(in crate::edge) fn health<S: Layered<Refusal>>(
-    inner: S,
-    readiness: Arc<dyn Readiness>,
-    pools: Arc<Pools>,
-) -> impl Layered<Refusal> {
-    service_fn(move |request| examined(inner.clone(), request, readiness.clone(), pools.clone()).boxed())
+/// A request for one of the two health paths.
+pub(in crate::edge) enum Examination {
+    /// Whether the process lives; answered already.
+    Alive(Result<Response<Body>, Refusal>),
+    /// Whether it can serve, to be told in this time.
+    Ready(Result<Duration, Refusal>),
 }
 
-async fn examined<S: Layered<Refusal>>(
-    mut inner: S,
-    request: Request<Body>,
-    readiness: Arc<dyn Readiness>,
-    pools: Arc<Pools>,
-) -> Result<Response<Body>, Refusal> {
-    match request.uri().path() {
-        "/healthz" => only_get(&request).map(|()| said(&Condition { status: "alive", ..Condition::default() })),
-        "/readyz" => {
-            only_get(&request)?;
-            if pools.exhausted() {
-                return Err(Refusal::Overloaded);
+impl Examination {
+    /// That of a request; none for all other paths.
+    pub(in crate::edge) fn of(request: &Request<Body>) -> Option<Self> {
+        match request.uri().path() {
+            "/healthz" => {
+                let alive = || said(&Condition { status: "alive", ..Condition::default() });
+                Some(Self::Alive(only_get(request).map(|()| alive())))
             }
-            let allowed = context(request.extensions()).remaining();
-            let ready = tokio::time::timeout(allowed, readiness.ready()).await;
-            ready.unwrap_or(Err(Refusal::DeadlineExceeded { maybe_done: false })).map(|condition| said(&condition))
+            "/readyz" => Some(Self::Ready(only_get(request).map(|()| context(request.extensions()).remaining()))),
+            _ => None,
         }
-        _ => inner.call(request).await,
+    }
+
+    /// The answer.
+    ///
+    /// # Errors
+    /// Why the gateway cannot serve.
+    pub(in crate::edge) async fn answer(
+        self,
+        readiness: &dyn Readiness,
+        pools: &Pools,
+    ) -> Result<Response<Body>, Refusal> {
+        let allowed = match self {
+            Self::Alive(answer) => return answer,
+            Self::Ready(allowed) => allowed?,
+        };
+        if pools.exhausted() {
+            return Err(Refusal::Overloaded);
+        }
+        let ready = tokio::time::timeout(allowed, readiness.ready()).await;
+        ready.unwrap_or(Err(Refusal::DeadlineExceeded { maybe_done: false })).map(|condition| said(&condition))
     }
 }
 

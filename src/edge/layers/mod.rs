@@ -1,31 +1,29 @@
-//! The layers of the stack, one a file; `edge::stack` says in which order and why.
+//! The parts of the stack, one a file; `edge::stack` says in which order and why.
 //!
-//! A layer is a function from the service inside to the service outside. Inside `answer` services fail
-//! with a `Refusal`, outside they never fail.
+//! What a part does before the others it does when it is made, and what it does after them in a method that takes their
+//! answer. Inside [`catching`] answers may be refusals, outside they never are.
 //!
-//! May use: `context`, `limits`, `load`, `refusal`, `settings`, `telemetry`, `edge::body`, `edge::door`,
+//! May use: `context`, `limits` (headers), `load`, `refusal`, `settings`, `telemetry`, `edge::body`, `edge::door`,
 //! `edge::intake`, `edge::outgoing`, `edge::pools`, `edge::problem`, `edge::public_base`.
 
 mod access_log;
-mod answer;
 mod companion;
 mod cors;
+mod cost;
 mod deadline;
 mod door;
 mod head;
 mod health;
-mod layer;
 mod overload;
 mod panics;
 
-pub(super) use access_log::access_log;
-pub(super) use answer::answer;
-pub(super) use companion::{REQUEST_ID, companion};
-pub(super) use cors::cors;
-pub(super) use deadline::deadline;
-pub(super) use door::door;
-pub(super) use head::head;
-pub(super) use health::health;
-pub(super) use layer::context;
-pub(super) use overload::overload;
-pub(super) use panics::panics;
+pub(super) use access_log::Line;
+pub(super) use companion::{Companion, REQUEST_ID, context};
+pub(super) use cors::Cors;
+pub(super) use cost::Costs;
+pub(super) use deadline::in_time;
+pub(super) use door::admitted;
+pub(super) use head::{as_get, without_body};
+pub(super) use health::Examination;
+pub(super) use overload::Permit;
+pub(super) use panics::catching;

@@ -19,31 +19,31 @@ use crate::plan::Special;
 use crate::refusal::Refusal;
 use crate::v2::Reply;
 
-/// Runs one of them.
+/// Runs one of them. Each is boxed, so that a request takes the room of its own step and not of the largest.
 pub(super) async fn run(special: Special, job: &Job) -> Result<Reply, Refusal> {
     // The mappings are refused when such a step is not on a path inside a project.
     let within = || job.in_project().ok_or_else(|| Refusal::internal("a step of projects outside of one"));
     match special {
-        Special::AuditLogsList => audit_logs_list::run(job).await,
-        Special::AuditLogsRetrieve => audit_logs_retrieve::run(job).await,
-        Special::CommentCreate => comment_create::run(&within()?).await,
-        Special::CommentUpdate => comment_update::run(&within()?).await,
+        Special::AuditLogsList => Box::pin(audit_logs_list::run(job)).await,
+        Special::AuditLogsRetrieve => Box::pin(audit_logs_retrieve::run(job)).await,
+        Special::CommentCreate => Box::pin(comment_create::run(&within()?)).await,
+        Special::CommentUpdate => Box::pin(comment_update::run(&within()?)).await,
         Special::CurrentUser => current_user::run(job),
-        Special::CycleCreate => cycle_create::run(&within()?).await,
-        Special::CycleUpdate => cycle_update::run(&within()?).await,
-        Special::ProjectMembers => project_members::run(&within()?).await,
-        Special::TypesEnable => own::enable_types(job).await,
-        Special::TypesImport => own::import_types(job).await,
-        Special::TypesMarkDefault => own::mark_default_type(job).await,
-        Special::TypesSchema => own::type_schema(&within()?).await,
-        Special::WorkItemArchive => steps::archive::run(&within()?).await,
-        Special::WorkItemCreate => steps::create::run(&within()?).await,
-        Special::WorkItemDelete => steps::delete::run(&within()?).await,
-        Special::WorkItemLookup => steps::lookup::run(job).await,
-        Special::WorkItemRetrieve => steps::retrieve::run(&within()?).await,
-        Special::WorkItemUnarchive => steps::unarchive::run(&within()?).await,
-        Special::WorkItemUpdate => steps::update::run(&within()?).await,
-        Special::WorkItemsList => steps::list::run(&within()?).await,
-        Special::WorkspaceMembers => workspace_members::run(job).await,
+        Special::CycleCreate => Box::pin(cycle_create::run(&within()?)).await,
+        Special::CycleUpdate => Box::pin(cycle_update::run(&within()?)).await,
+        Special::ProjectMembers => Box::pin(project_members::run(&within()?)).await,
+        Special::TypesEnable => Box::pin(own::enable_types(job)).await,
+        Special::TypesImport => Box::pin(own::import_types(job)).await,
+        Special::TypesMarkDefault => Box::pin(own::mark_default_type(job)).await,
+        Special::TypesSchema => Box::pin(own::type_schema(&within()?)).await,
+        Special::WorkItemArchive => Box::pin(steps::archive::run(&within()?)).await,
+        Special::WorkItemCreate => Box::pin(steps::create::run(&within()?)).await,
+        Special::WorkItemDelete => Box::pin(steps::delete::run(&within()?)).await,
+        Special::WorkItemLookup => Box::pin(steps::lookup::run(job)).await,
+        Special::WorkItemRetrieve => Box::pin(steps::retrieve::run(&within()?)).await,
+        Special::WorkItemUnarchive => Box::pin(steps::unarchive::run(&within()?)).await,
+        Special::WorkItemUpdate => Box::pin(steps::update::run(&within()?)).await,
+        Special::WorkItemsList => Box::pin(steps::list::run(&within()?)).await,
+        Special::WorkspaceMembers => Box::pin(workspace_members::run(job)).await,
     }
 }

@@ -1,20 +1,16 @@
 //! Where refusals become bytes, and where v2 answers say what they cost at v1, how old their data is, and where
 //! the credential stands with its limit.
 
-use super::layer::{Layered, context};
+use super::companion::Companion;
 use crate::context::Context;
 use crate::edge::body::Body;
 use crate::edge::paths::is_v2;
 use crate::edge::problem;
-use crate::edge::public_base::PublicBase;
 use crate::limits::headers;
 use crate::refusal::Refusal;
-use futures_util::FutureExt;
 use http::header::AGE;
 use http::{HeaderName, HeaderValue, Request, Response};
-use std::convert::Infallible;
 use std::time::{Duration, Instant};
-use tower::service_fn;
 
 /// Header with the number of v1 calls an answer cost.
 const V1_CALLS: HeaderName = HeaderName::from_static("causeway-v1-calls");
@@ -27,28 +23,38 @@ const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 /// v1 would have been asked, because what is kept is too old, and what is kept is the answer all the same.
 const STALE: HeaderValue = HeaderValue::from_static("causeway; fwd=stale");
 
-/// Turns refusals into problems and adds the cost to v2 answers, problems included.
-pub(in crate::edge) fn answer<S: Layered<Refusal>>(inner: S) -> impl Layered<Infallible> {
-    service_fn(move |request| answered(inner.clone(), request).boxed())
+/// What is told of the costs of one request.
+pub(in crate::edge) struct Costs {
+    began: Instant,
+    v2: bool,
 }
 
-async fn answered<S: Layered<Refusal>>(mut inner: S, request: Request<Body>) -> Result<Response<Body>, Infallible> {
-    let began = Instant::now();
-    let context = context(request.extensions());
-    let base = request.extensions().get::<PublicBase>().cloned().unwrap_or_else(|| PublicBase::new(""));
-    let v2 = is_v2(request.uri().path());
-    let result = inner.call(request).await;
-    let mut response = result.unwrap_or_else(|refusal| problem::respond(&refusal, &base, &context.request_id));
-    if v2 {
-        add_cost(&mut response, &context, began.elapsed());
-        if context.meter.is_replayed() {
-            response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
-        }
-        if let Some(standing) = context.meter.standing() {
-            headers::write(response.headers_mut(), &standing);
-        }
+impl Costs {
+    /// Counts from now.
+    pub(in crate::edge) fn begin(request: &Request<Body>) -> Self {
+        Self { began: Instant::now(), v2: is_v2(request.uri().path()) }
     }
-    Ok(response)
+
+    /// The answer as bytes, a problem for a refusal, with the costs where it is one of v2.
+    pub(in crate::edge) fn written(
+        self,
+        answer: Result<Response<Body>, Refusal>,
+        companion: &Companion,
+    ) -> Response<Body> {
+        let context = companion.context();
+        let mut response =
+            answer.unwrap_or_else(|refusal| problem::respond(&refusal, companion.base(), &context.request_id));
+        if self.v2 {
+            add_cost(&mut response, context, self.began.elapsed());
+            if context.meter.is_replayed() {
+                response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+            }
+            if let Some(standing) = context.meter.standing() {
+                headers::write(response.headers_mut(), &standing);
+            }
+        }
+        response
+    }
 }
 
 fn add_cost(response: &mut Response<Body>, context: &Context, total: Duration) {

@@ -1,0 +1,124 @@
+//! The threads that carry connections: one a processor, each with a runtime of its own.
+//!
+//! A connection stays with its thread, and so do the connections to v1 that are used for it (`worker`), so that the
+//! answer to a request wakes no other thread. What takes long is done on the pool for heavy work, not here. Where
+//! the gateway runs within somebody else's runtime of a single thread, as in tests, connections are carried there.
+//!
+//! May use: `telemetry`, `worker`, `edge::reception`.
+
+use super::reception::Handed;
+use crate::telemetry::field;
+use crate::worker;
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use tokio::runtime::{Builder, Handle, RuntimeFlavor};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+/// Carries one connection to its end.
+pub(super) type Converse = Arc<dyn Fn(Handed) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// One thread, or the caller's runtime.
+struct Worker {
+    hand_on: mpsc::UnboundedSender<Handed>,
+    /// Connections that it carries.
+    carried: Arc<AtomicUsize>,
+    /// Ends its connections when the first is dropped, which the second tells.
+    stop: Mutex<Option<(oneshot::Sender<()>, oneshot::Receiver<()>)>>,
+    /// Ends the thread when dropped.
+    _release: oneshot::Sender<()>,
+}
+
+/// All workers. Tasks that requests have begun go on until this is dropped.
+pub(super) struct Workers(Vec<Worker>);
+
+impl Workers {
+    /// Starts the threads; each connection is carried by `converse`.
+    ///
+    /// # Errors
+    /// When there can be no further thread or runtime.
+    pub(super) fn start(converse: &Converse) -> io::Result<Self> {
+        if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
+            let (worker, ends) = Worker::new();
+            tokio::spawn(carry(converse.clone(), ends));
+            return Ok(Self(vec![worker]));
+        }
+        let start = |number| {
+            let (worker, ends) = Worker::new();
+            let runtime = Builder::new_current_thread().enable_all().build()?;
+            let (converse, name) = (converse.clone(), format!("worker-{number}"));
+            thread::Builder::new().name(name).spawn(move || {
+                worker::is(number);
+                runtime.block_on(carry(converse, ends));
+            })?;
+            Ok(worker)
+        };
+        (1..=worker::count()).map(start).collect::<io::Result<_>>().map(Self)
+    }
+
+    /// Hands a connection to the worker that has the fewest.
+    pub(super) fn take(&self, handed: Handed) {
+        let least = self.0.iter().min_by_key(|worker| worker.carried.load(Ordering::Relaxed));
+        let Some(worker) = least else { return };
+        worker.carried.fetch_add(1, Ordering::Relaxed);
+        if worker.hand_on.send(handed).is_err() {
+            tracing::warn!({ field::CAUSE } = "its thread has ended", "a connection could not be handed over");
+        }
+    }
+
+    /// Connections that are carried.
+    pub(super) fn carried(&self) -> usize {
+        self.0.iter().map(|worker| worker.carried.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Ends all connections that are left.
+    pub(super) async fn end(&self) {
+        let stops: Vec<_> = self.0.iter().filter_map(|worker| worker.stop.lock().take()).collect();
+        for (stop, stopped) in stops {
+            drop(stop);
+            let _ = stopped.await;
+        }
+    }
+}
+
+/// What a worker's thread hears and tells.
+struct Ends {
+    arrived: mpsc::UnboundedReceiver<Handed>,
+    carried: Arc<AtomicUsize>,
+    stop: oneshot::Receiver<()>,
+    stopped: oneshot::Sender<()>,
+    released: oneshot::Receiver<()>,
+}
+
+impl Worker {
+    fn new() -> (Self, Ends) {
+        let ((hand_on, arrived), carried) = (mpsc::unbounded_channel(), Arc::<AtomicUsize>::default());
+        let ((stop, stopping), (stopped, has_stopped)) = (oneshot::channel(), oneshot::channel());
+        let (_release, released) = oneshot::channel();
+        let ends = Ends { arrived, carried: carried.clone(), stop: stopping, stopped, released };
+        (Self { hand_on, carried, stop: Mutex::new(Some((stop, has_stopped))), _release }, ends)
+    }
+}
+
+async fn carry(converse: Converse, ends: Ends) {
+    let Ends { mut arrived, carried, mut stop, stopped, released } = ends;
+    let mut running = JoinSet::new();
+    loop {
+        tokio::select! {
+            _ = &mut stop => break,
+            Some(_) = running.join_next() => {
+                carried.fetch_sub(1, Ordering::Relaxed);
+            }
+            Some(handed) = arrived.recv() => {
+                running.spawn(converse(handed));
+            }
+        }
+    }
+    running.shutdown().await;
+    drop(stopped);
+    let _ = released.await;
+}
