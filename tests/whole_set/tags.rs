@@ -201,14 +201,17 @@ async fn a_list_that_a_client_has_already_is_not_sent_again() {
     let path = world.path(operation);
     let first = world.gateway.get("ada", &path).await.expect(200);
     let known = tag(&first, "a list");
-    let conditional = async |known: &str| {
-        world.gateway.send_with("ada", "GET", &path, None, &[("if-none-match", known)]).await
-    };
+    let conditional =
+        async |known: &str| world.gateway.send_with("ada", "GET", &path, None, &[("if-none-match", known)]).await;
     let again = conditional(&format!("\"other\", W/{known}")).await.expect(304);
     assert_eq!((again.bytes.len(), tag(&again, "the same")), (0, known.clone()));
     let other = world.gateway.get("ada", &format!("{path}?count=false")).await.expect(200);
     assert_ne!(tag(&other, "another answer"), known);
-    world.gateway.post("ada", &path, json!({"name": "New", "group": "started", "color": "#123456"})).await.expect(201);
+    world
+        .gateway
+        .post("ada", &path, json!({"name": "New", "group": "started", "color": "#123456"}))
+        .await
+        .expect(201);
     let changed = conditional(&known).await.expect(200);
     assert_ne!(tag(&changed, "after a write"), known);
 }

@@ -212,7 +212,8 @@ pub fn read_page(text: &str) -> Result<Page, Fault> {
         total_count: usize,
         results: Vec<Listed>,
     }
-    let page: Read = serde_json::from_str(text).map_err(|fault| Fault(format!("a page is not readable: {fault}")))?;
+    let page: Read =
+        serde_json::from_str(text).map_err(|fault| Fault(format!("a page is not readable: {fault}")))?;
     Ok(Page { total: page.total_count, rows: page.results.into_iter().map(Item::from).collect() })
 }
 
