@@ -134,6 +134,11 @@ impl Client {
         &self.breaker
     }
 
+    /// Whether anything but index work was asked of v1 within `time`, here or by the pass-through.
+    pub fn is_urgent_within(&self, time: Duration) -> bool {
+        self.concurrency.is_urgent_within(time) || self.budget.is_foreign_within(time)
+    }
+
     /// The deployment this client talks to.
     pub fn base_url(&self) -> &BaseUrl {
         &self.base

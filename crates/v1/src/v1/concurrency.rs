@@ -10,7 +10,7 @@ use crate::context::Priority;
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 /// Kinds of [`Priority`].
@@ -51,6 +51,8 @@ struct State {
     index_under_way: usize,
     queues: [VecDeque<oneshot::Sender<Slot>>; KINDS],
     round: Round,
+    /// When a call that is no index work was last begun or ended.
+    urgent: Option<Instant>,
     /// What a call usually takes, in seconds.
     usual: Option<f64>,
 }
@@ -84,6 +86,7 @@ impl Concurrency {
             index_under_way: 0,
             queues: Default::default(),
             round: Round::default(),
+            urgent: None,
             usual: None,
         })))
     }
@@ -112,6 +115,12 @@ impl Concurrency {
         }
     }
 
+    /// Whether a call that is no index work is under way, or was within `time`.
+    pub fn is_urgent_within(&self, time: Duration) -> bool {
+        let state = self.state();
+        state.under_way > state.index_under_way || state.urgent.is_some_and(|at| at.elapsed() <= time)
+    }
+
     #[cfg(test)]
     fn limit(&self) -> usize {
         self.state().limit
@@ -127,12 +136,20 @@ impl State {
     fn enter(&mut self, priority: Priority) {
         self.under_way += 1;
         self.index_under_way += usize::from(priority == Priority::Index);
+        self.note_urgent(priority);
         self.round.most = self.round.most.max(self.under_way);
     }
 
     fn leave(&mut self, priority: Priority) {
         self.under_way -= 1;
         self.index_under_way -= usize::from(priority == Priority::Index);
+        self.note_urgent(priority);
+    }
+
+    fn note_urgent(&mut self, priority: Priority) {
+        if priority != Priority::Index {
+            self.urgent = Some(Instant::now());
+        }
     }
 
     /// Those who may go now; they are told after the lock is given back, because whoever has left gives its place
@@ -279,6 +296,17 @@ mod tests {
             one.await.unwrap();
         }
         assert_eq!(*order.lock(), [Priority::Write, Priority::Read, Priority::Index]);
+    }
+
+    #[tokio::test]
+    async fn index_work_alone_is_not_urgent() {
+        let limit = of(4, 4);
+        drop(limit.enter(Priority::Index).await);
+        assert!(!limit.is_urgent_within(Duration::MAX));
+        let read = limit.enter(Priority::Read).await;
+        assert!(limit.is_urgent_within(Duration::ZERO));
+        drop(read);
+        assert!(limit.is_urgent_within(Duration::from_secs(600)) && !limit.is_urgent_within(Duration::ZERO));
     }
 
     #[tokio::test]

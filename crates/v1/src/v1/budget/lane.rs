@@ -185,6 +185,13 @@ impl Lane {
         left <= state.window.quota() / 4 || state.window.closed().is_some() || state.first().is_some()
     }
 
+    /// Whether twice `calls` of this priority could be made at once, and nobody waits.
+    pub(super) fn spares(&self, priority: Priority, calls: usize) -> bool {
+        let state = self.state();
+        let left = self.share(&state, priority).saturating_sub(state.window.used());
+        2 * calls <= left && state.window.closed().is_none() && state.first().is_none()
+    }
+
     /// Time until one more call of this priority could be made.
     pub(super) fn wait(&self, priority: Priority) -> Duration {
         let (state, now) = (self.state(), Instant::now());

@@ -57,6 +57,8 @@ struct Inner {
     settings: BudgetSettings,
     lanes: Mutex<PrunedMap<KeyId, Arc<Lane>>>,
     spent: Spent,
+    /// When somebody else last made a call that was seen here.
+    foreign: Mutex<Option<Instant>>,
 }
 
 /// A call that is being made. Dropped without a word it counts, for v1 may have got it.
@@ -87,7 +89,12 @@ impl Budget {
     /// Budgets as `settings` say.
     pub fn new(settings: BudgetSettings) -> Self {
         Self {
-            inner: Arc::new(Inner { settings, lanes: Mutex::new(PrunedMap::new(MANY)), spent: Spent::default() }),
+            inner: Arc::new(Inner {
+                settings,
+                lanes: Mutex::new(PrunedMap::new(MANY)),
+                spent: Spent::default(),
+                foreign: Mutex::default(),
+            }),
         }
     }
 
@@ -151,7 +158,18 @@ impl Budget {
     /// A call that somebody else makes with `key` and that nobody here can hold back.
     pub fn observe(&self, key: KeyId) -> Permit {
         self.inner.spent.add_foreign();
+        *self.inner.foreign.lock() = Some(Instant::now());
         Permit(self.lane(key).map(|lane| lane.observe()))
+    }
+
+    /// Whether somebody else made a call within `time` that was seen here.
+    pub fn is_foreign_within(&self, time: Duration) -> bool {
+        self.inner.foreign.lock().is_some_and(|at| at.elapsed() <= time)
+    }
+
+    /// Whether `calls` more of this priority can be made with `key` and half of what is left still stays.
+    pub fn spares(&self, key: KeyId, priority: Priority, calls: usize) -> bool {
+        self.lane(key).is_none_or(|lane| lane.spares(priority, calls))
     }
 
     /// Whether reads with `key` should make do with what is kept: little is left of the quota, or somebody
