@@ -5,6 +5,8 @@
 mod churn;
 mod counting;
 mod keeping;
+mod kindness;
+mod resuming;
 mod waiting;
 
 use crate::support::gateway::serve_sandbox;

@@ -9,12 +9,12 @@ use causeway::refusal::Refusal;
 use causeway::translate::work_items::{FIELDS, Item, read};
 use causeway::v1::V1Key;
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-const PATH: &str = "workspaces/acme/projects/p/work-items/";
+pub const PATH: &str = "workspaces/acme/projects/p/work-items/";
 
-fn scope() -> Scope {
+pub fn scope() -> Scope {
     Scope { workspace: "acme".into(), project: Uuid::from_u128(9), path: PATH.into(), members: true }
 }
 
@@ -30,21 +30,21 @@ fn item(id: u128, name: &str, second: u32) -> Item {
     read(&row(id, name, second).to_string()).unwrap()
 }
 
-fn page(rows: Vec<Value>, total: usize, more: bool) -> Value {
+pub fn page(rows: Vec<Value>, total: usize, more: bool) -> Value {
     json!({"total_count": total, "next_page_results": more, "results": rows})
 }
 
-fn build_page(number: usize) -> Exchange {
+pub fn build_page(number: usize) -> Exchange {
     let cursor = if number > 0 { format!("&cursor=1000:{number}:0") } else { String::new() };
-    Exchange::get(&format!("{PATH}?per_page=1000{cursor}&order_by=created_at&{FIELDS}"))
+    Exchange::get(&format!("{PATH}?per_page=1000{cursor}&order_by=-updated_at&{FIELDS}"))
 }
 
-fn delta() -> Exchange {
+pub fn delta() -> Exchange {
     Exchange::get(&format!("{PATH}?per_page=100&order_by=-updated_at&{FIELDS}"))
 }
 
 /// `count` rows from `from` on; the first of all has changed long after the others.
-fn rows(from: u128, count: u128) -> Vec<Value> {
+pub fn rows(from: u128, count: u128) -> Vec<Value> {
     (from..from + count).map(|id| row(id, "x", if id == 1 { 3000 } else { 0 })).collect()
 }
 
@@ -66,6 +66,44 @@ async fn a_deadline_that_ends_first_is_told_the_progress_and_the_build_goes_on()
     gate.open();
     let index = indexes.fresh(&scope(), &key, &context()).await.unwrap();
     assert_eq!(index.len(), 1500);
+    v1.finish();
+}
+
+/// 200 pages at 300 ms each are a minute.
+#[tokio::test]
+async fn who_cannot_be_served_in_time_is_told_at_once_and_when_to_come_back() {
+    let v1 = ScriptedV1::start().await;
+    let (first, second) = (Gate::default(), Gate::default());
+    v1.expect(build_page(0).reply(200, page(rows(1, 1000), 200_000, true)).held(&first));
+    v1.expect(build_page(1).reply(500, json!({"error": "x"})).held(&second));
+    let indexes = Indexes::new(client_of(v1.base_url()), settings(), &Changes::default());
+    let ask = || {
+        let indexes = indexes.clone();
+        tokio::spawn(async move {
+            let (begun, hurried) = (Instant::now(), Context::new("req-1", Duration::from_secs(25)));
+            let refusal = indexes.fresh(&scope(), &V1Key::new("ada"), &hurried).await.unwrap_err();
+            (refusal, begun.elapsed())
+        })
+    };
+    let patient = {
+        let indexes = indexes.clone();
+        tokio::spawn(async move { indexes.fresh(&scope(), &V1Key::new("ada"), &context()).await.map(|_| ()) })
+    };
+    let before = ask();
+    v1.until_called(1).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    first.open();
+    v1.until_called(2).await;
+    for one in [before, ask()] {
+        let (refusal, waited) = one.await.unwrap();
+        let Refusal::IndexBuilding { detail, retry_after } = refusal else { panic!("{refusal:?}") };
+        assert!(detail.contains("1 of about 200 pages"), "{detail}");
+        assert!((55..=600).contains(&retry_after), "{retry_after}");
+        assert!(waited < Duration::from_secs(10), "{waited:?}");
+    }
+    // Of the one whose minute does not do either the build makes nothing else.
+    assert!(patient.await.unwrap().is_err_and(|refusal| refusal.code() == "index_building"));
+    second.open();
     v1.finish();
 }
 

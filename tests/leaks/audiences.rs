@@ -62,7 +62,7 @@ async fn each_role_class_reads_for_itself_and_shares_among_itself() {
 }
 
 fn items(key: &str, name: &str) -> Exchange {
-    let target = format!("{}/work-items/?per_page=1000&order_by=created_at&{ITEM_FIELDS}", project());
+    let target = format!("{}/work-items/?per_page=1000&order_by=-updated_at&{ITEM_FIELDS}", project());
     let row = json!({"id": "00000000-0000-4000-e000-000000000009", "name": name, "sequence_id": 9, "priority": "none",
         "state": "00000000-0000-4000-d000-000000000101", "parent": null, "assignees": [], "labels": [],
         "start_date": null, "target_date": null, "is_draft": false, "archived_at": null,

@@ -5,6 +5,7 @@
 
 pub mod audit;
 pub mod captured;
+pub mod cold_build;
 pub mod exchange;
 pub mod furnished;
 pub mod gateway;

@@ -256,10 +256,10 @@ async fn a_write_goes_through_while_an_index_waits_to_be_built() {
         made.expect(201);
         assert!(sandbox.journal().len() <= 10);
     };
-    tokio::select! {
-        answer = list => panic!("seven pages cannot have been read: {} {}", answer.status, answer.json),
-        () = write => {}
-    }
+    // Seven pages cannot be read in time, and who waits for them is told so at once.
+    let (answer, ()) = tokio::join!(list, write);
+    assert!(answer.headers.contains_key("retry-after"));
+    answer.expect_problem(503, "index_building");
 }
 
 /// Uses up what is left for reads, as a pass-through client with the same key would.

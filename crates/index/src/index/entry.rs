@@ -1,23 +1,35 @@
-//! What is known of one scope beside its index: how far a read has come, who has asked, and what its file lacks.
+//! What is known of one scope beside its index: how far a read has come, who has asked, and what its files lack.
 //!
-//! May use: this folder.
+//! May use: `v2`, this folder.
 
+use super::leftover::{Leftover, can_go_on};
 use super::own::Own;
 use super::progress::Progress;
 use super::project_index::Index;
 use super::refresh::Verified;
 use super::snapshot::Snapshot;
+use super::walk::Walk;
+use crate::v2::time::Micros;
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
+/// Time between two writings of the pages of a build.
+const EVERY: Duration = Duration::from_secs(10);
+
+/// Where what is known of one scope is kept on disk.
+pub(super) struct Files {
+    pub snapshot: Snapshot,
+    pub leftover: Leftover,
+}
+
 /// What is known of one scope.
 pub(super) struct Entry {
     pub progress: Progress,
-    snapshot: Option<Snapshot>,
-    /// Held while the file is read or written.
+    files: Option<Files>,
+    /// Held while a file is read or written.
     file: Mutex<()>,
     state: Mutex<State>,
 }
@@ -33,12 +45,15 @@ struct State {
     unsaved: bool,
     /// Whether it will be written soon.
     scheduled: bool,
+    /// The pages of a build that has not ended, and since when their file lacks some.
+    walk: Option<Walk>,
+    walk_unsaved: Option<Instant>,
 }
 
 impl Entry {
     /// A scope of which nothing is known.
-    pub fn new(snapshot: Option<Snapshot>) -> Self {
-        Self { progress: Progress::default(), snapshot, file: Mutex::default(), state: Mutex::default() }
+    pub fn new(files: Option<Files>) -> Self {
+        Self { progress: Progress::default(), files, file: Mutex::default(), state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -77,6 +92,7 @@ impl Entry {
     /// A read ended.
     pub fn read_ended(&self) {
         self.state().gone = None;
+        self.progress.end();
     }
 
     /// All ids were compared.
@@ -86,7 +102,7 @@ impl Entry {
 
     /// Whether it is kept on disk.
     pub fn has_file(&self) -> bool {
-        self.snapshot.is_some()
+        self.files.is_some()
     }
 
     /// The rows have become newer than the file.
@@ -102,24 +118,24 @@ impl Entry {
     /// Reads the file. Waits for the disk.
     pub fn load(&self) -> Option<Verified> {
         let _file = self.file.lock();
-        self.snapshot.as_ref()?.load()
+        self.files.as_ref()?.snapshot.load()
     }
 
     /// Writes the file when it is older than the rows of `index`; when this returns, it is not. Waits for the disk.
     pub fn save(&self, index: impl FnOnce() -> Option<Arc<Index>>) {
         let _file = self.file.lock();
-        if let (Some(snapshot), true) = (&self.snapshot, self.takes_over_saving())
+        if let (Some(files), true) = (&self.files, self.takes_over_saving())
             && let Some(index) = index()
         {
-            snapshot.save(&index.verified);
+            files.snapshot.save(&index.verified);
         }
     }
 
     /// Writes an index that was evicted, unless a newer one has come. Waits for the disk.
     pub fn save_evicted(&self, index: &Index, is_superseded: impl FnOnce() -> bool) {
         let _file = self.file.lock();
-        if let Some(snapshot) = self.snapshot.as_ref().filter(|_| !is_superseded()) {
-            snapshot.save(&index.verified);
+        if let Some(files) = self.files.as_ref().filter(|_| !is_superseded()) {
+            files.snapshot.save(&index.verified);
         }
     }
 
@@ -132,5 +148,48 @@ impl Entry {
     /// The time to write the file has come.
     pub fn unschedule(&self) {
         self.state().scheduled = false;
+    }
+
+    /// Keeps what a build has read so far; true when it is time to write it to disk.
+    pub fn keep_walk(&self, walk: &Walk) -> bool {
+        let mut state = self.state();
+        state.walk = Some(walk.clone());
+        let since = *state.walk_unsaved.get_or_insert_with(Instant::now);
+        self.has_file() && since.elapsed() >= EVERY
+    }
+
+    /// Writes what a build has read so far, if it has read any more. Waits for the disk.
+    pub fn save_walk(&self) {
+        let _file = self.file.lock();
+        let Some(files) = &self.files else { return };
+        let walk = {
+            let mut state = self.state();
+            state.walk_unsaved.take().and_then(|_| state.walk.clone())
+        };
+        if let Some(walk) = walk {
+            files.leftover.save(&walk);
+        }
+    }
+
+    /// What a build that has not ended has read and that can be gone on with. Waits for the disk.
+    pub fn walk(&self, size: usize, now: Micros) -> Option<Walk> {
+        let _file = self.file.lock();
+        let walk = self.state().walk.clone();
+        match walk {
+            Some(walk) => Some(walk).filter(|walk| can_go_on(walk, size, now)),
+            None => self.files.as_ref()?.leftover.load(size, now),
+        }
+    }
+
+    /// The build has ended, or its pages are of no use. Waits for the disk.
+    pub fn drop_walk(&self) {
+        let _file = self.file.lock();
+        {
+            let mut state = self.state();
+            (state.walk, state.walk_unsaved) = (None, None);
+        }
+        if let Some(files) = &self.files {
+            files.leftover.remove();
+        }
     }
 }

@@ -3,74 +3,176 @@
 //! May use: `refusal`.
 
 use crate::refusal::Refusal;
-use parking_lot::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// Longest wait advised to a client.
-const LONGEST: u64 = 60;
+const LONGEST: u64 = 900;
+/// What the call that ends a read takes, as part of a page.
+const LAST_CALL: f64 = 0.3;
 
 /// Pages read and pages in all, and until when the quota of v1 holds everything up.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
-    state: Mutex<State>,
+    state: watch::Sender<State>,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
 struct State {
-    begun: Option<Instant>,
-    done: usize,
-    total: Option<usize>,
+    pages: Option<Pages>,
     held_until: Option<Instant>,
 }
 
+/// Pages being read, and since when.
+#[derive(Debug, Clone, Copy)]
+struct Pages {
+    begun: Instant,
+    /// When the last one was read.
+    last: Instant,
+    /// Pages that had been read at first.
+    before: usize,
+    done: usize,
+    total: Option<usize>,
+}
+
 impl Progress {
-    /// A new read begins.
-    pub fn begin(&self) {
-        self.change(|state| *state = State { begun: Some(Instant::now()), ..State::default() });
+    /// Pages are read from now on, of which some had been read before.
+    pub fn begin(&self, before: usize) {
+        let now = Instant::now();
+        let pages = Pages { begun: now, last: now, before, done: before, total: None };
+        self.state.send_modify(|state| state.pages = Some(pages));
     }
 
-    /// This many pages are to be read in all.
-    pub fn expect(&self, pages: usize) {
-        self.change(|state| state.total = Some(pages));
-    }
-
-    /// One page more was read.
-    pub fn page(&self) {
-        self.change(|state| state.done += 1);
+    /// So many pages have been read of so many.
+    pub fn read(&self, done: usize, total: usize) {
+        self.state.send_modify(|state| {
+            if let Some(pages) = &mut state.pages {
+                (pages.done, pages.total, pages.last) = (done, Some(total), Instant::now());
+            }
+        });
     }
 
     /// v1's quota is used up for so long.
     pub fn held(&self, wait: Duration) {
-        self.change(|state| state.held_until = Some(Instant::now() + wait));
+        self.state.send_modify(|state| state.held_until = Some(Instant::now() + wait));
+    }
+
+    /// Nothing is read any more.
+    pub fn end(&self) {
+        self.state.send_modify(|state| *state = State::default());
+    }
+
+    /// Returns once it is known that a read will not have ended by `deadline`.
+    pub async fn outlasts(&self, deadline: Instant) {
+        let mut state = self.state.subscribe();
+        let outlasts = |state: &State| left(state).is_some_and(|left| Instant::now() + left > deadline);
+        if state.wait_for(outlasts).await.is_err() {
+            // Only when this is dropped, and then nobody waits for it.
+            std::future::pending::<()>().await;
+        }
     }
 
     /// What those are told whose deadline ends before the read does.
     pub fn refusal(&self) -> Refusal {
-        let state = *self.state.lock();
-        let pages = match state.total {
-            Some(total) => format!("{} of about {total} pages have been read", state.done.min(total)),
-            None => "its first page has been asked for".to_owned(),
+        let state = *self.state.borrow();
+        let pages = match state.pages {
+            Some(Pages { done, total: Some(total), .. }) => {
+                format!("{} of about {total} pages have been read", done.min(total))
+            }
+            _ => "its first page has been asked for".to_owned(),
         };
-        let held = state.held_until.map(|until| until.saturating_duration_since(Instant::now()).as_secs());
-        let quota = if held.is_some_and(|left| left > 0) {
-            "; the request quota at the service behind is used up"
-        } else {
-            ""
-        };
+        let quota =
+            if held(&state).as_secs() > 0 { "; the request quota at the service behind is used up" } else { "" };
+        let left = left(&state).unwrap_or_else(|| held(&state));
         Refusal::IndexBuilding {
             detail: format!("The index of this project is being built: {pages}{quota}. The build goes on."),
-            retry_after: (left(&state) + held.unwrap_or(0)).clamp(1, LONGEST),
+            retry_after: (left.as_secs_f64().ceil() as u64).clamp(1, LONGEST),
         }
-    }
-
-    fn change(&self, change: impl FnOnce(&mut State)) {
-        change(&mut self.state.lock());
     }
 }
 
-/// Seconds the rest will take when it goes on as it began.
-fn left(state: &State) -> u64 {
-    let (Some(begun), Some(total), 1..) = (state.begun, state.total, state.done) else { return 1 };
-    let rest = total.saturating_sub(state.done) as f64;
-    (begun.elapsed().as_secs_f64() / state.done as f64 * rest).ceil() as u64
+fn held(state: &State) -> Duration {
+    state.held_until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
+}
+
+/// Time the rest will take when it goes on as it began; none before a page has been read.
+fn left(state: &State) -> Option<Duration> {
+    let pages = state.pages?;
+    let read = pages.done.saturating_sub(pages.before);
+    let rest = pages.total?.saturating_sub(pages.done);
+    if read == 0 {
+        return None;
+    }
+    let each = (pages.last - pages.begun).as_secs_f64() / read as f64;
+    // Of the page under way, what has passed is no longer to come.
+    let passed = pages.last.elapsed().as_secs_f64().min(if rest > 0 { each } else { 0.0 });
+    Some(held(state) + Duration::from_secs_f64(each * (rest as f64 + LAST_CALL) - passed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: Duration = Duration::from_secs(4);
+
+    async fn read(progress: &Progress, pages: std::ops::Range<usize>, total: usize) {
+        for done in pages {
+            tokio::time::sleep(PAGE).await;
+            progress.read(done + 1, total);
+        }
+    }
+
+    fn retry_after(progress: &Progress) -> u64 {
+        match progress.refusal() {
+            Refusal::IndexBuilding { retry_after, .. } => retry_after,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_pace_tells_how_long_the_rest_takes() {
+        let progress = Progress::default();
+        assert_eq!(retry_after(&progress), 1);
+        progress.begin(0);
+        read(&progress, 0..4, 10).await;
+        assert_eq!(retry_after(&progress), 26);
+        progress.held(Duration::from_secs(50));
+        assert_eq!(retry_after(&progress), 76);
+        progress.end();
+        assert_eq!(retry_after(&progress), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pages_read_before_say_nothing_about_the_pace() {
+        let progress = Progress::default();
+        progress.begin(6);
+        read(&progress, 6..8, 10).await;
+        assert_eq!(retry_after(&progress), 10);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_cannot_be_served_in_time_hears_it_after_the_first_page() {
+        let (progress, begun) = (Progress::default(), Instant::now());
+        progress.begin(0);
+        let too_long = progress.outlasts(begun + Duration::from_secs(29));
+        tokio::select! {
+            () = too_long => {}
+            () = read(&progress, 0..10, 10) => panic!("not told"),
+        }
+        assert_eq!(begun.elapsed(), PAGE);
+        // And whoever comes later at once.
+        progress.outlasts(begun + Duration::from_secs(29)).await;
+        assert_eq!(begun.elapsed(), PAGE);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_can_be_served_in_time_is_not_sent_away() {
+        let (progress, begun) = (Progress::default(), Instant::now());
+        progress.begin(0);
+        tokio::select! {
+            () = progress.outlasts(begun + Duration::from_secs(45)) => panic!("sent away"),
+            () = read(&progress, 0..10, 10) => {}
+        }
+    }
 }

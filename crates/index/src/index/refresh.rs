@@ -1,16 +1,19 @@
 //! From rows of some age to what v1 shows now: a delta, and a sweep where the delta does not add up.
 //!
 //! A delta reads the last changed items first, down to the watermark and, while it is young, a margin beyond
-//! it, because v1 moves `updated_at` late (trap 56). Whatever vanished is in no delta, but the total tells that something has: then
-//! a sweep over all ids finds it. The watermark moves only by what was read from v1; own writes do not count,
+//! it, because v1 moves `updated_at` late (trap 56). Whatever vanished is in no delta, but the total tells that
+//! something has: then a sweep over all ids finds it. After a build its proof decides whether a sweep is due. The watermark moves only by what was read from v1; own writes do not count,
 //! because something else may have changed before them.
 //!
 //! May use: `translate`, `v2`, `refusal`, this folder.
 
-use super::build::{Sizes, Sweep, patiently, sweep};
+use super::build::{Sizes, patiently};
+use super::pace::Pace;
 use super::progress::Progress;
 use super::rows::Rows;
 use super::source::{Cut, Page, Source};
+use super::sweep::{Sweep, sweep};
+use super::walk::{MARGIN, Proof, Touched};
 use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
 use crate::v2::time::Micros;
@@ -19,12 +22,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// How far before the watermark an item may turn up that changed late (trap 56), in microseconds.
-const MARGIN: Micros = 10_000_000;
-/// The same as a duration.
+/// How far before the watermark an item may turn up that changed late (trap 56).
 const LATE: Duration = Duration::from_micros(MARGIN as u64);
 /// Times a delta and a sweep follow each other before the project is given up as moving too fast.
 const ROUNDS: usize = 6;
+/// Further sweeps after a build that were not whole, beyond which a count that adds up is enough.
+const TRIES: usize = 2;
 /// Rows read one by one; more of them are read by a longer delta.
 const SINGLY: usize = 5;
 
@@ -51,6 +54,11 @@ impl Verified {
     /// Rows read when nothing on v1 was newer than the watermark.
     pub fn new(rows: Rows, watermark: Micros) -> Self {
         Self { rows, watermark, seen: None, floor: watermark.saturating_sub(MARGIN) }
+    }
+
+    /// Rows of a build: nothing that changes after them has an `updated_at` before `floor`.
+    pub fn built(rows: Rows, watermark: Micros, floor: Micros) -> Self {
+        Self { rows, watermark, seen: None, floor }
     }
 
     /// The newest change seen.
@@ -86,13 +94,14 @@ pub(super) struct Refresh<'r, S> {
     pub sizes: Sizes,
     /// For those who wait.
     pub progress: &'r Progress,
+    /// The places of all reads.
+    pub pace: &'r Pace,
     /// Whether the quota of v1 is waited for also before anything was read.
     pub patient: bool,
     /// Whether a sweep is due whatever the total says.
     pub sweep: bool,
-    /// After pages were read side by side: if anything changed since then by v1's clock, a sweep follows,
-    /// because a row that went and one that came meanwhile can hide a third that was missed.
-    pub quiet_since: Option<Micros>,
+    /// After a build: a sweep follows where the first delta does not prove its rows.
+    pub proof: Option<&'r Proof>,
     /// Our clock.
     pub clock: &'r (dyn Fn() -> Instant + Sync),
 }
@@ -123,12 +132,16 @@ impl<S: Source> Refresh<'_, S> {
         let (mut before, mut floor) = (None, Micros::MAX);
         for round in 0..ROUNDS {
             let begun = mark();
-            let total = self.delta(&mut verified, floor).await?;
-            due |= round == 0 && self.quiet_since.is_some_and(|since| verified.watermark >= since);
+            let (total, touched) = self.delta(&mut verified, floor).await?;
+            if let Some(proof) = self.proof.filter(|_| round == 0) {
+                due |= !proof.settle(&mut verified.rows, touched.as_ref());
+            }
+            // What pages have not proven, a count alone hardly proves: a whole sweep is tried for.
+            due |= self.proof.is_some() && (1..=TRIES).contains(&round) && !swept;
             if !due && adds_up(&verified.rows, total, &gone()) {
                 return Ok(Refreshed { verified, mark: begun, swept });
             }
-            let found = sweep(self.source, self.sizes, self.progress).await?;
+            let found = sweep(self.source, self.sizes, self.progress, self.pace).await?;
             swept |= found.whole;
             due = false;
             self.drop_vanished(&mut verified.rows, &found, before.as_ref()).await?;
@@ -140,39 +153,36 @@ impl<S: Source> Refresh<'_, S> {
     }
 
     /// Takes in everything that changed since the watermark, or since `floor` when that is earlier; answers
-    /// v1's total.
-    async fn delta(&self, verified: &mut Verified, floor: Micros) -> Result<usize, Refusal> {
+    /// v1's total and, when one call has shown it all, what was touched.
+    async fn delta(&self, verified: &mut Verified, floor: Micros) -> Result<(usize, Option<Touched>), Refusal> {
         let (floor, begun) = (verified.floor.min(floor.saturating_sub(1)), (self.clock)());
-        let first = self.first_page(self.sizes.delta).await?;
-        let now = newest(&first);
-        let mut page = first;
-        if page.more && !reaches(&page, floor) {
-            let mut number = 0;
-            loop {
-                page = self.page(Cut { number, size: self.sizes.page }).await?;
-                let done = !page.more || page.rows.is_empty() || reaches(&page, floor);
+        let mut page = self.first_page(self.sizes.delta).await?;
+        let (now, mut number) = (newest(&page), 0);
+        // A first page that does not go far enough is read again as a large one.
+        let mut whole = !page.more || reaches(&page, floor);
+        while !whole {
+            page = self.page(Cut { number, size: self.sizes.page }).await?;
+            whole = !page.more || page.rows.is_empty() || reaches(&page, floor);
+            number += 1;
+            if !whole {
                 take(&mut verified.rows, &mut page);
-                if done {
-                    break;
-                }
-                number += 1;
             }
-        } else {
-            take(&mut verified.rows, &mut page);
         }
+        let touched = self.proof.filter(|_| number <= 1).map(|_| touched(&page));
+        take(&mut verified.rows, &mut page);
         verified.saw(now, begun);
-        Ok(page.total)
+        Ok((page.total, touched))
     }
 
     async fn first_page(&self, size: usize) -> Result<Page<Item>, Refusal> {
         if self.patient {
             return self.page(Cut { number: 0, size }).await;
         }
-        self.source.items(true, Cut { number: 0, size }).await
+        self.source.items(Cut { number: 0, size }).await
     }
 
     async fn page(&self, cut: Cut) -> Result<Page<Item>, Refusal> {
-        patiently(self.progress, || self.source.items(true, cut)).await
+        patiently(self.progress, || self.source.items(cut)).await
     }
 
     /// Drops the rows that a sweep has not seen. One page is cut at one moment; several may miss a row even
@@ -225,6 +235,11 @@ fn adds_up(rows: &Rows, total: usize, gone: &HashSet<Uuid>) -> bool {
 
 fn newest(page: &Page<Item>) -> Micros {
     page.rows.iter().map(|item| item.updated_at).max().unwrap_or(Micros::MIN)
+}
+
+fn touched(page: &Page<Item>) -> Touched {
+    let rows = page.rows.iter().map(|item| (item.id, item.updated_at, item.created_at)).collect();
+    Touched { total: page.total, rows }
 }
 
 /// Whether a page goes down to `floor`.

@@ -5,13 +5,16 @@
 //!
 //! May use: `v2`, `context`, `fresh`, `refusal`, `v1`, `translate` (the typed item), this folder.
 
-use super::build::{SIZES, build};
-use super::entry::Entry;
+use super::build::{Build, SIZES};
+use super::entry::{Entry, Files};
+use super::leftover::Leftover;
 use super::own::Own;
+use super::pace::Pace;
 use super::project_index::Index;
 use super::refresh::{Refresh, Refreshed, Verified};
 use super::snapshot::Snapshot;
 use super::source::V1Source;
+use super::walk::{Proof, Walk};
 use crate::context::{Context, Priority};
 use crate::fresh::{Changed, Changes, Fresh, Kept, Landed, Lost, Moment, Reading};
 use crate::refusal::Refusal;
@@ -31,8 +34,11 @@ const RESERVE: Duration = Duration::from_millis(500);
 const TIMES: usize = 3;
 /// Time from a change to the writing of the file.
 const DEBOUNCE: Duration = Duration::from_secs(30);
-/// How far v1's clock may be behind ours for a change during a build to be noticed.
+/// How far v1's clock may be behind ours for a late change during a build to be noticed.
 const SKEW: Duration = Duration::from_secs(2);
+
+/// Bytes that one item takes at most, about.
+const EACH: usize = 256;
 
 /// How indices are kept.
 #[derive(Debug, Clone)]
@@ -82,6 +88,8 @@ struct Inner {
     entries: Mutex<HashMap<Scope, Arc<Entry>>>,
     indexes: Fresh<Scope, Arc<Index>, Trouble>,
     changes: Changes,
+    /// The places of all builds and sweeps.
+    pace: Pace,
 }
 
 /// Why a read has brought nothing, and with whose key; a refusal may be about that key alone.
@@ -117,14 +125,16 @@ impl Indexes {
         let weigh = |_: &Scope, index: &Arc<Index>| if index.is_scan() { u64::MAX } else { index.bytes() as u64 };
         let indexes = Fresh::new(changes, settings.max_bytes as u64).weighing(weigh);
         let changes = changes.clone();
-        Self { inner: Arc::new(Inner { client, settings, entries: Mutex::default(), indexes, changes }) }
+        let (entries, pace) = (Mutex::default(), Pace::default());
+        Self { inner: Arc::new(Inner { client, settings, entries, indexes, changes, pace }) }
     }
 
     /// The index of `scope`, at most the freshness window old: a warm one, or one built or refreshed now,
     /// together with all who ask. The caller has proven that v1 shows them the rows of this scope.
     ///
     /// # Errors
-    /// [`Refusal::IndexBuilding`] when the read outlasts the deadline (it goes on), else what v1 refuses.
+    /// [`Refusal::IndexBuilding`] as soon as the read is known to outlast the deadline (it goes on), else what v1
+    /// refuses.
     pub async fn fresh(&self, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<Arc<Index>, Refusal> {
         self.within(self.inner.settings.freshness, scope, key, ctx).await
     }
@@ -149,13 +159,18 @@ impl Indexes {
         let mut last = None;
         for _ in 0..TIMES {
             let need = self.inner.need(scope, age);
-            let wait = ctx.remaining().saturating_sub(RESERVE);
+            let deadline = tokio::time::Instant::now() + ctx.remaining().saturating_sub(RESERVE);
             let read = |reading| Arc::clone(&self.inner).read(reading, scope, &entry, key, ctx);
-            match tokio::time::timeout(wait, self.inner.indexes.get(scope, need, read)).await {
-                Ok(Ok(kept)) => return Ok(kept.value),
-                Ok(Err(trouble)) if trouble.concerns_another_key(key.id()) => last = Some(trouble.refusal),
-                Ok(Err(trouble)) => return Err(trouble.refusal),
-                Err(_) => break,
+            let outcome = tokio::select! {
+                biased;
+                outcome = self.inner.indexes.get(scope, need, read) => outcome,
+                () = entry.progress.outlasts(deadline) => break,
+                () = tokio::time::sleep_until(deadline) => break,
+            };
+            match outcome {
+                Ok(kept) => return Ok(kept.value),
+                Err(trouble) if trouble.concerns_another_key(key.id()) => last = Some(trouble.refusal),
+                Err(trouble) => return Err(trouble.refusal),
             }
         }
         Err(last.unwrap_or_else(|| entry.progress.refusal()))
@@ -174,11 +189,31 @@ impl Indexes {
     /// # Errors
     /// What v1 refuses.
     pub async fn renew(&self, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<(), Refusal> {
-        let entry = self.inner.entry(scope);
-        let need = self.inner.need(scope, self.inner.settings.freshness / 2);
+        self.read_within(self.inner.settings.freshness / 2, scope, key, ctx).await
+    }
+
+    /// Sees to it that an index younger than `age` is there, however long it takes.
+    async fn read_within(&self, age: Duration, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<(), Refusal> {
+        let (entry, need) = (self.inner.entry(scope), self.inner.need(scope, age));
         let read = |reading| Arc::clone(&self.inner).read(reading, scope, &entry, key, ctx);
         let renewed = self.inner.indexes.get(scope, need, read).await;
         renewed.map(|_| ()).map_err(|trouble| trouble.refusal)
+    }
+
+    /// Builds the index of `scope` when there is none. `key` must have been shown its rows.
+    ///
+    /// # Errors
+    /// What v1 refuses.
+    pub async fn begin(&self, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<(), Refusal> {
+        if self.is_built(scope) {
+            return Ok(());
+        }
+        self.read_within(Duration::MAX, scope, key, ctx).await
+    }
+
+    /// Whether the index of a project with so many items fits, together with a few others.
+    pub fn has_room_for(&self, items: usize) -> bool {
+        items.saturating_mul(EACH) <= self.inner.settings.max_bytes / 4
     }
 
     /// The freshness window.
@@ -200,7 +235,7 @@ impl Indexes {
 
     /// Whether an index exists, of any age, so that lists should prefer it to direct pages.
     pub fn is_built(&self, scope: &Scope) -> bool {
-        self.inner.any(scope).is_some() || self.inner.snapshot(scope).is_some_and(|snapshot| snapshot.exists())
+        self.inner.any(scope).is_some() || self.inner.files(scope).is_some_and(|files| files.snapshot.exists())
     }
 
     /// Whether the kept index of a project shows an item, without asking v1; none when no index is kept.
@@ -240,7 +275,11 @@ impl Indexes {
     pub async fn close(&self) {
         for (scope, entry) in self.inner.entries_where(|_| true) {
             let inner = Arc::clone(&self.inner);
-            let _ = tokio::task::spawn_blocking(move || entry.save(|| inner.any(&scope))).await;
+            let save = move || {
+                entry.save_walk();
+                entry.save(|| inner.any(&scope));
+            };
+            let _ = tokio::task::spawn_blocking(save).await;
         }
     }
 }
@@ -266,7 +305,7 @@ impl Inner {
 
     fn entry(&self, scope: &Scope) -> Arc<Entry> {
         let mut entries = self.entries.lock();
-        let new = || Arc::new(Entry::new(self.snapshot(scope)));
+        let new = || Arc::new(Entry::new(self.files(scope)));
         Arc::clone(entries.entry(scope.clone()).or_insert_with(new))
     }
 
@@ -280,12 +319,13 @@ impl Inner {
         found.map(|(scope, entry)| (scope.clone(), Arc::clone(entry))).collect()
     }
 
-    fn snapshot(&self, scope: &Scope) -> Option<Snapshot> {
+    fn files(&self, scope: &Scope) -> Option<Files> {
         let directory = self.settings.directory.as_deref()?;
         let audience = if scope.members { "members" } else { "guests" };
         let base = self.client.base_url().as_str();
         let identity = [base, &scope.workspace, &scope.project.to_string(), &scope.path, audience].join("\n");
-        Some(Snapshot::of(directory, identity))
+        let leftover = Leftover::of(directory, identity.clone());
+        Some(Files { snapshot: Snapshot::of(directory, identity), leftover })
     }
 
     /// One read, as work of its own.
@@ -325,12 +365,11 @@ impl Inner {
     ) -> Result<(Index, Moment), Refusal> {
         let _noting = Noting(entry);
         let swept = entry.read_begins();
-        entry.progress.begin();
         let allowed = self.settings.shared_work;
         let source = V1Source { client: self.client.clone(), key, path: Arc::clone(&scope.path), ctx, allowed };
         let base = match self.any(scope) {
             Some(index) => Some((index.verified.clone(), swept)),
-            None => load(entry).await.map(|verified| (verified, Some(Instant::now()))),
+            None => with_files(entry, Entry::load).await.map(|verified| (verified, Some(Instant::now()))),
         };
         let refreshed = match base {
             Some((verified, swept)) => self.refresh(&source, entry, verified, swept).await?,
@@ -370,24 +409,39 @@ impl Inner {
         self.save_in(if landed.before.is_none() { Duration::ZERO } else { DEBOUNCE }, scope, entry);
     }
 
-    async fn build(&self, source: &V1Source, entry: &Entry) -> Result<Refreshed<Moment>, Refusal> {
-        let (begun, wall) = (self.changes.now(), SystemTime::now());
-        let built = build(source, SIZES, &entry.progress).await?;
-        let verified = Verified::new(built.rows, built.watermark);
-        if built.whole && !built.paged {
-            return Ok(Refreshed { verified, mark: begun, swept: true });
-        }
-        let refresh = Refresh {
-            source,
-            sizes: SIZES,
-            progress: &entry.progress,
-            patient: true,
-            sweep: !built.whole,
-            quiet_since: wall.checked_sub(SKEW).map(micros),
-            clock: &Instant::now,
+    async fn build(&self, source: &V1Source, entry: &Arc<Entry>) -> Result<Refreshed<Moment>, Refusal> {
+        let begun = self.changes.now();
+        let left_over = with_files(entry, |entry| entry.walk(SIZES.page, micros(SystemTime::now()))).await;
+        let is_new = left_over.is_none();
+        let since = micros(SystemTime::now().checked_sub(SKEW).unwrap_or(UNIX_EPOCH));
+        let walk = left_over.unwrap_or_else(|| Walk::new(SIZES.page, since));
+        let (progress, pace) = (&entry.progress, &self.pace);
+        let keep = |walk: &Walk| self.keep_walk(entry, walk);
+        let build = Build { source, sizes: SIZES, progress, pace, keep: &keep };
+        let walk = build.run(walk).await?;
+        let verified = Verified::built(walk.rows.clone(), walk.trail.newest, walk.trail.floor);
+        let built = if is_new && walk.is_one_whole_page() {
+            Refreshed { verified, mark: begun, swept: true }
+        } else {
+            let proof = Proof::of(walk);
+            let (sizes, proof, clock) = (SIZES, Some(&proof), &Instant::now);
+            let refresh = Refresh { source, sizes, progress, pace, patient: true, sweep: false, proof, clock };
+            refresh.run(verified, || self.changes.now(), || entry.gone()).await?
         };
-        let refreshed = refresh.run(verified, || self.changes.now(), || entry.gone()).await?;
-        Ok(Refreshed { swept: true, ..refreshed })
+        let drop_walk = |entry: &Entry| {
+            entry.drop_walk();
+            Some(())
+        };
+        with_files(entry, drop_walk).await;
+        Ok(Refreshed { swept: true, ..built })
+    }
+
+    /// Keeps what a build has read, unless it is too much.
+    fn keep_walk(&self, entry: &Arc<Entry>, walk: &Walk) {
+        if walk.rows.bytes() <= self.settings.max_bytes && entry.keep_walk(walk) {
+            let entry = Arc::clone(entry);
+            drop(tokio::task::spawn_blocking(move || entry.save_walk()));
+        }
     }
 
     async fn refresh(
@@ -398,16 +452,8 @@ impl Inner {
         swept: Option<Instant>,
     ) -> Result<Refreshed<Moment>, Refusal> {
         let sweep = swept.is_none_or(|at| at.elapsed() >= self.settings.sweep);
-        let progress = &entry.progress;
-        let refresh = Refresh {
-            source,
-            sizes: SIZES,
-            progress,
-            patient: false,
-            sweep,
-            quiet_since: None,
-            clock: &Instant::now,
-        };
+        let (sizes, progress, pace, clock) = (SIZES, &entry.progress, &self.pace, &Instant::now);
+        let refresh = Refresh { source, sizes, progress, pace, patient: false, sweep, proof: None, clock };
         refresh.run(base, || self.changes.now(), || entry.gone()).await
     }
 
@@ -426,9 +472,13 @@ impl Inner {
     }
 }
 
-async fn load(entry: &Arc<Entry>) -> Option<Verified> {
+/// What `work` finds on disk; none without files.
+async fn with_files<T: Send + 'static>(
+    entry: &Arc<Entry>,
+    work: impl FnOnce(&Entry) -> Option<T> + Send + 'static,
+) -> Option<T> {
     let entry = Arc::clone(entry);
-    entry.has_file().then(|| tokio::task::spawn_blocking(move || entry.load()))?.await.ok().flatten()
+    tokio::task::spawn_blocking(move || work(&entry)).await.ok().flatten()
 }
 
 fn micros(time: SystemTime) -> Micros {

@@ -15,6 +15,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
+/// How long after a call of somebody else others are expected.
+const LATELY: Duration = Duration::from_secs(5);
+
 /// A page of v1.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Page<T> {
@@ -51,15 +54,19 @@ pub(super) struct Cut {
 
 /// The list of one project.
 pub(super) trait Source: Send + Sync {
-    /// A page of items, the oldest first, or the last changed first.
-    fn items(&self, last_changed_first: bool, cut: Cut)
-    -> impl Future<Output = Result<Page<Item>, Refusal>> + Send;
+    /// A page of items, the last changed first.
+    fn items(&self, cut: Cut) -> impl Future<Output = Result<Page<Item>, Refusal>> + Send;
 
     /// A page of marks, the oldest item first.
     fn marks(&self, cut: Cut) -> impl Future<Output = Result<Page<Mark>, Refusal>> + Send;
 
     /// One item; none when v1 does not show it.
     fn record(&self, id: Uuid) -> impl Future<Output = Result<Option<Item>, Refusal>> + Send;
+
+    /// Whether somebody else asks v1 just now, as far as this gateway sees.
+    fn is_urgent(&self) -> bool {
+        false
+    }
 }
 
 /// The list as v1 shows it to one key.
@@ -92,9 +99,8 @@ fn damaged(cause: impl std::fmt::Display) -> Refusal {
 }
 
 impl Source for V1Source {
-    async fn items(&self, last_changed_first: bool, cut: Cut) -> Result<Page<Item>, Refusal> {
-        let order = if last_changed_first { "-updated_at" } else { "created_at" };
-        self.page(order, FIELDS, cut).await
+    async fn items(&self, cut: Cut) -> Result<Page<Item>, Refusal> {
+        self.page("-updated_at", FIELDS, cut).await
     }
 
     async fn marks(&self, cut: Cut) -> Result<Page<Mark>, Refusal> {
@@ -114,5 +120,9 @@ impl Source for V1Source {
             403 | 404 => Ok(None),
             status => Err(Refusal::upstream("A work item could not be read.", format!("status {status}"))),
         }
+    }
+
+    fn is_urgent(&self) -> bool {
+        self.client.is_urgent_within(LATELY)
     }
 }

@@ -1,5 +1,6 @@
 //! The index against plain meanings: selections against brute force, refreshes against a model of v1.
 
+mod building;
 mod model;
 mod refreshing;
 mod scale;
@@ -27,6 +28,32 @@ pub(super) fn id(kind: u128, number: u128) -> Uuid {
 
 pub(super) fn few(kind: u128) -> Vec<Uuid> {
     (1..=4).map(|number| id(kind, number)).collect()
+}
+
+/// An item of which nothing is said but its id.
+pub(super) fn plain_item(id: Uuid) -> Item {
+    Item {
+        id,
+        name: format!("Item {id}"),
+        sequence_id: 1,
+        priority: Priority::None,
+        state: self::id(3, 1),
+        parent: None,
+        assignees: Vec::new(),
+        labels: Vec::new(),
+        start_date: None,
+        target_date: None,
+        is_draft: false,
+        archived_at: None,
+        created_at: 0,
+        updated_at: 0,
+        created_by: None,
+        sort_order: 0.0,
+        external_id: None,
+        external_source: None,
+        description: None,
+        estimate_point: None,
+    }
 }
 
 pub(super) const NAMES: [&str; 12] = [

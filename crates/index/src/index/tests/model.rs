@@ -1,15 +1,28 @@
 //! A model of v1's list that writes happen to between any two calls.
 
-use super::id;
+use super::plain_item;
+use crate::index::build::Sizes;
+use crate::index::refresh::Verified;
 use crate::index::source::{Cut, Mark, Page, Source};
 use crate::refusal::Refusal;
-use crate::translate::work_items::{Item, Priority};
+use crate::translate::work_items::Item;
 use crate::v2::time::Micros;
 use proptest::prelude::*;
 use std::collections::VecDeque;
+use std::future::Future;
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
+
+pub const SMALL: Sizes = Sizes { page: 4, delta: 2 };
+
+pub fn run<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+pub fn content(verified: &Verified) -> Vec<Item> {
+    (0..verified.rows.len()).map(|position| verified.rows.item_at(position)).collect()
+}
 
 /// A write on v1; numbers choose among what is there.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +59,8 @@ pub struct World {
     numbers: i64,
     coming: VecDeque<Write>,
     pub calls: usize,
+    /// Calls among them that compare ids.
+    pub sweeps: usize,
 }
 
 /// The double, and what will happen to it.
@@ -67,6 +82,11 @@ impl Model {
         let mut items = self.world().shown.clone();
         items.sort_by_key(|item| item.id);
         items
+    }
+
+    /// What v1 shows, and how many calls were made for it.
+    pub fn calls(&self) -> usize {
+        std::mem::take(&mut self.world().calls)
     }
 
     /// Our clock, which goes as v1's does.
@@ -136,27 +156,12 @@ impl World {
         let number = self.numbers;
         let spread = (number as u128).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
         self.shown.push(Item {
-            id: Uuid::from_u128(spread),
             name: format!("Item {number}"),
             sequence_id: number,
-            priority: Priority::None,
-            state: id(3, 1),
-            parent: None,
-            assignees: Vec::new(),
-            labels: Vec::new(),
-            start_date: None,
-            target_date: None,
-            is_draft: false,
-            archived_at: None,
             // Some are made at the same instant.
             created_at: self.clock - self.clock % 20_000,
             updated_at: self.clock,
-            created_by: None,
-            sort_order: 0.0,
-            external_id: None,
-            external_source: None,
-            description: None,
-            estimate_point: None,
+            ..plain_item(Uuid::from_u128(spread))
         });
     }
 
@@ -176,13 +181,14 @@ impl World {
 }
 
 impl Source for Model {
-    async fn items(&self, last_changed_first: bool, cut: Cut) -> Result<Page<Item>, Refusal> {
+    async fn items(&self, cut: Cut) -> Result<Page<Item>, Refusal> {
         tokio::task::yield_now().await;
-        Ok(self.call().page(last_changed_first, cut, Item::clone))
+        Ok(self.call().page(true, cut, Item::clone))
     }
 
     async fn marks(&self, cut: Cut) -> Result<Page<Mark>, Refusal> {
         tokio::task::yield_now().await;
+        self.world().sweeps += 1;
         Ok(self.call().page(false, cut, |item| Mark { id: item.id, updated_at: item.updated_at }))
     }
 

@@ -46,7 +46,7 @@ async fn a_tie_on_the_boundary_is_settled_by_the_index() {
     let mut scene = Scene::in_project()
         .await
         .then(page("per_page=2&order_by=-created_at", &[&first(), &tied]))
-        .then(page("per_page=1000&order_by=created_at", &[&tied, &first()]))
+        .then(page("per_page=1000&order_by=-updated_at", &[&tied, &first()]))
         .then(labels());
     let answer = scene.ask("GET", &format!("{WEB}/work-items/?per_page=1"), None).await.expect(200);
     assert_eq!((answer.column("id"), answer.calls()), (vec![json!(TWO)], 4), "the higher id comes first");
@@ -85,7 +85,7 @@ async fn a_pair_v1_chokes_on_is_found_in_the_index() {
     let broken = json!({"error": "Something went wrong please try again later"});
     let mut scene = Scene::in_project().await;
     scene = scene.then(Exchange::get(&pair).reply(500, broken));
-    scene = scene.then(page("per_page=1000&order_by=created_at", &[&first(), &twin])).then(labels());
+    scene = scene.then(page("per_page=1000&order_by=-updated_at", &[&first(), &twin])).then(labels());
     let path = format!("{WEB}/work-items/?external_id=e-1&external_source=tracker&order_by=id");
     let answer = scene.ask("GET", &path, None).await.expect(200);
     assert_eq!(answer.column("id"), [json!(ONE), json!(TWO)]);
@@ -99,7 +99,7 @@ async fn a_number_two_items_share_is_found_in_the_index() {
     let broken = json!({"error": "Something went wrong please try again later"});
     let mut scene = Scene::in_project().await;
     scene = scene.then(Exchange::get(&key).reply(500, broken));
-    scene = scene.then(page("per_page=1000&order_by=created_at", &[&first(), &twin])).then(labels());
+    scene = scene.then(page("per_page=1000&order_by=-updated_at", &[&first(), &twin])).then(labels());
     let answer = scene.ask("GET", &format!("{WEB}/work-items/?sequence_id=7&order_by=id"), None).await.expect(200);
     assert_eq!(answer.column("id"), [json!(ONE), json!(TWO)]);
     scene.end();
@@ -109,7 +109,7 @@ async fn a_number_two_items_share_is_found_in_the_index() {
 async fn a_filter_builds_the_index_and_the_next_costs_nothing() {
     let mut scene = Scene::in_project()
         .await
-        .then(page("per_page=1000&order_by=created_at", &[&first(), &second()]))
+        .then(page("per_page=1000&order_by=-updated_at", &[&first(), &second()]))
         .then(labels())
         .then(states());
     let answer = scene.ask("GET", &format!("{WEB}/work-items/?priority=high&order_by=id"), None).await.expect(200);

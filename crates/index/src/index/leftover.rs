@@ -1,0 +1,83 @@
+//! The pages of a build that has not ended yet: kept, so that it is gone on with after a restart or a failure.
+//!
+//! On disk one file beside that of the index, for the same list. It is written while the build goes on and removed when
+//! it has ended. Whether its rows are still true is not its business: the proof of the build (`walk`) covers the time
+//! in which nobody read. What is damaged, of another list or makes no sense is ignored, and so is what is old, because
+//! too much of it may have changed.
+//!
+//! May use: `v2`, this folder.
+
+use super::snapshot::{KeepingRows, KeptRows, file_name};
+use super::walk::{Trail, Walk};
+use super::whole_file::WholeFile;
+use crate::v2::time::Micros;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// Kind and version of the file; to be raised when the form of a row or of the trail changes.
+const MARK: &[u8; 8] = b"CWPAGES1";
+/// Age from which on the pages of a build are not gone on with.
+const TOO_OLD: Micros = 3_600_000_000;
+
+#[derive(Deserialize)]
+struct Kept {
+    identity: String,
+    trail: Trail,
+    rows: KeptRows,
+}
+
+#[derive(Serialize)]
+struct Keeping<'k> {
+    identity: &'k str,
+    trail: &'k Trail,
+    rows: KeepingRows<'k>,
+}
+
+/// The place of such pages on disk.
+#[derive(Debug, Clone)]
+pub(super) struct Leftover {
+    file: WholeFile,
+    identity: String,
+}
+
+impl Leftover {
+    /// The file in `directory` for the list that `identity` names.
+    pub fn of(directory: &Path, identity: String) -> Self {
+        let file = WholeFile::at(directory.join(format!("{}.pages", file_name(&identity))), MARK);
+        Self { file, identity }
+    }
+
+    /// Where the file is.
+    #[cfg(test)]
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// The pages, if there are any that a build can go on with.
+    pub fn load(&self, size: usize, now: Micros) -> Option<Walk> {
+        let kept: Kept = self.file.load(|kept: &Kept| match kept.identity == self.identity {
+            true => Ok(()),
+            false => Err("it belongs to another list"),
+        })?;
+        let walk = Walk { rows: kept.rows.into(), trail: kept.trail };
+        can_go_on(&walk, size, now).then_some(walk)
+    }
+
+    /// Writes the pages; a failure is logged, for nothing but time depends on the file.
+    pub fn save(&self, walk: &Walk) {
+        let keeping = Keeping { identity: &self.identity, trail: &walk.trail, rows: KeepingRows::from(&walk.rows) };
+        if let Err(cause) = self.file.save(&keeping) {
+            tracing::warn!(file = %self.file.path().display(), %cause, "the pages of a build could not be kept");
+        }
+    }
+
+    /// The build has ended.
+    pub fn remove(&self) {
+        self.file.remove();
+    }
+}
+
+/// Whether a build with pages of `size` can go on with `walk` at `now`.
+pub(super) fn can_go_on(walk: &Walk, size: usize, now: Micros) -> bool {
+    walk.trail.can_go_on(size, walk.rows.len()) && now.saturating_sub(walk.trail.since()) < TOO_OLD
+}

@@ -1,0 +1,115 @@
+//! The comparison of all ids: which items there are and when they last changed, without anything else of them.
+//!
+//! v1 cuts its pages anew for every call (trap 43), so a sweep is whole only when v1's count never fell while it was read
+//! and its distinct ids are as many as counted at the end. New items come last in this order.
+//!
+//! May use: `v2`, `refusal`, this folder.
+
+use super::build::{Sizes, patiently};
+use super::pace::{Pace, Read};
+use super::progress::Progress;
+use super::source::{Cut, Mark, Page, Source};
+use crate::refusal::Refusal;
+use crate::v2::time::Micros;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use std::collections::HashMap;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+/// When every item last changed.
+pub(super) struct Sweep {
+    /// The last change by id.
+    pub marks: HashMap<Uuid, Micros>,
+    /// Whether nothing went while it was read, as far as v1's counts tell, and as many ids as counted were found.
+    pub whole: bool,
+    /// Whether it was more than one page, during which things may have changed.
+    pub paged: bool,
+}
+
+/// A sweep under way.
+struct Sweeping<'s, S> {
+    source: &'s S,
+    size: usize,
+    progress: &'s Progress,
+    read: Read,
+}
+
+/// Reads the ids of all items and when they last changed: the first page, then the others as many at once as v1 bears,
+/// the last of them when all else is there.
+///
+/// # Errors
+/// What v1 refuses, its quota excepted.
+pub(super) async fn sweep(
+    source: &impl Source,
+    sizes: Sizes,
+    progress: &Progress,
+    pace: &Pace,
+) -> Result<Sweep, Refusal> {
+    let sweeping = Sweeping { source, size: sizes.page, progress, read: pace.begin() };
+    progress.begin(0);
+    let first = sweeping.page(0, 1).await?;
+    let pages = first.total.div_ceil(sizes.page).max(1);
+    let mut found = Found { marks: HashMap::new(), total: first.total, fell: false };
+    found.take(first);
+    progress.read(1, pages);
+    sweeping.middle(pages, &mut found).await?;
+    let mut more = false;
+    if pages > 1 {
+        let page = sweeping.page(pages - 1, 1).await?;
+        more = page.more;
+        found.take(page);
+        progress.read(pages, pages);
+    }
+    let whole = !more && !found.fell && found.total == found.marks.len();
+    Ok(Sweep { marks: found.marks, whole, paged: pages > 1 })
+}
+
+/// What the pages have shown so far.
+struct Found {
+    marks: HashMap<Uuid, Micros>,
+    /// v1's count at last, and whether it ever fell.
+    total: usize,
+    fell: bool,
+}
+
+impl Found {
+    fn take(&mut self, page: Page<Mark>) {
+        self.fell |= page.total < self.total;
+        self.total = page.total;
+        self.marks.extend(page.rows.into_iter().map(|mark| (mark.id, mark.updated_at)));
+    }
+}
+
+impl<S: Source> Sweeping<'_, S> {
+    /// The pages between the first and the last; whether each counted `total`.
+    async fn middle(&self, pages: usize, found: &mut Found) -> Result<(), Refusal> {
+        let (mut next, mut done, mut under_way) = (1, 1, FuturesUnordered::new());
+        loop {
+            let at_once = self.read.at_once(self.source.is_urgent());
+            while under_way.len() < at_once && next + 1 < pages {
+                under_way.push(self.page(next, at_once));
+                next += 1;
+            }
+            let Some(page) = under_way.next().await else { return Ok(()) };
+            found.take(page?);
+            done += 1;
+            self.progress.read(done, pages);
+        }
+    }
+
+    async fn page(&self, number: usize, at_once: usize) -> Result<Page<Mark>, Refusal> {
+        let cut = Cut { number, size: self.size };
+        let one = || async {
+            let _turn = self.read.turn(at_once).await;
+            let begun = Instant::now();
+            let page = self.source.marks(cut).await?;
+            Ok((page, begun.elapsed()))
+        };
+        let (page, took) = patiently(self.progress, one).await?;
+        if page.rows.len() == self.size {
+            self.read.took(took, self.source.is_urgent());
+        }
+        Ok(page)
+    }
+}

@@ -1,0 +1,193 @@
+//! Builds against the model: what a build takes for proven is what v1 shows, whatever happens meanwhile.
+
+use super::cases;
+use super::model::{Model, SMALL, Write, content, run, writes};
+use crate::index::build::Build;
+use crate::index::leftover::Leftover;
+use crate::index::pace::Pace;
+use crate::index::progress::Progress;
+use crate::index::refresh::{Refresh, Refreshed, Verified};
+use crate::index::source::{Cut, Mark, Page, Source};
+use crate::index::walk::{Proof, Walk};
+use crate::refusal::Refusal;
+use crate::translate::work_items::Item;
+use parking_lot::Mutex;
+use proptest::prelude::*;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use uuid::Uuid;
+
+/// Nothing read yet.
+pub fn begin(model: &Model) -> Walk {
+    Walk::new(SMALL.page, model.world().clock)
+}
+
+/// A build that goes on with `walk`, as the service makes it.
+pub async fn built(model: &Model, walk: Walk) -> Result<Refreshed<()>, Refusal> {
+    let (pace, is_new) = (Pace::default(), walk.trail.progress().0 == 0);
+    let walk = read(model, walk, &|_| ()).await?;
+    let verified = Verified::built(walk.rows.clone(), walk.trail.newest, walk.trail.floor);
+    if is_new && walk.is_one_whole_page() {
+        return Ok(Refreshed { verified, mark: (), swept: false });
+    }
+    let (proof, progress) = (Proof::of(walk), &Progress::default());
+    let (source, sizes, proof, clock) = (model, SMALL, Some(&proof), &|| model.clock());
+    let refresh = Refresh { source, sizes, progress, pace: &pace, patient: true, sweep: false, proof, clock };
+    refresh.run(verified, || (), HashSet::new).await
+}
+
+async fn read(source: &impl Source, walk: Walk, keep: &(dyn Fn(&Walk) + Sync)) -> Result<Walk, Refusal> {
+    let (progress, pace) = (&Progress::default(), &Pace::default());
+    Build { source, sizes: SMALL, progress, pace, keep }.run(walk).await
+}
+
+/// Writes without any that takes a row away.
+fn growing(most: usize) -> impl Strategy<Value = Vec<Write>> {
+    let goes = |write: &Write| matches!(write, Write::Delete(_) | Write::Archive(_) | Write::Swap(_));
+    writes(most).prop_map(move |writes| writes.into_iter().filter(|write| !goes(write)).collect())
+}
+
+proptest! {
+    #![proptest_config(cases(3000))]
+
+    /// The heart of it: rows that were proven without a sweep are exactly those of v1, for every writing between the
+    /// calls.
+    #[test]
+    fn what_is_proven_is_the_truth(
+        items in 0..70_usize, before in writes(6), rests in any::<bool>(), during in writes(16)
+    ) {
+        run(async {
+            let model = Model::of(items);
+            model.now(&before);
+            model.world().clock += if rests { 60_000_000 } else { 0 };
+            model.meanwhile(&during);
+            if let Ok(found) = built(&model, begin(&model)).await && model.world().sweeps == 0 {
+                prop_assert_eq!(content(&found.verified), model.truth());
+            }
+            Ok(())
+        })?;
+    }
+
+    /// A build that ends before its last page is gone on with, whatever happened in between and does from then on.
+    #[test]
+    fn what_is_proven_after_a_break_is_the_truth(
+        items in 5..40_usize, first in writes(5), broken in 1..8_usize, between in writes(6), then in writes(10)
+    ) {
+        run(async {
+            let model = Model::of(items);
+            model.world().clock += 60_000_000;
+            model.meanwhile(&first);
+            let left_over = interrupted(&model, broken).await;
+            model.meanwhile(&[]);
+            model.now(&between);
+            model.meanwhile(&then);
+            let walk = left_over.unwrap_or_else(|| begin(&model));
+            if let Ok(found) = built(&model, walk).await && model.world().sweeps == 0 {
+                prop_assert_eq!(content(&found.verified), model.truth());
+            }
+            Ok(())
+        })?;
+    }
+
+    /// Changes and new rows cost no sweep while pages are read one after the other, as the first ten are.
+    #[test]
+    fn changes_and_growth_cost_no_sweep(items in 5..37_usize, during in growing(4)) {
+        run(async {
+            let model = Model::of(items);
+            model.world().clock += 60_000_000;
+            model.meanwhile(&during);
+            built(&model, begin(&model)).await.unwrap();
+            prop_assert_eq!(model.world().sweeps, 0);
+            Ok(())
+        })?;
+    }
+}
+
+/// What a build has read that ends after `pages` pages.
+async fn interrupted(model: &Model, pages: usize) -> Option<Walk> {
+    let kept = Mutex::new(None);
+    let broken = Broken { model, left: AtomicUsize::new(pages) };
+    let outcome = read(&broken, begin(model), &|walk| *kept.lock() = Some(walk.clone())).await;
+    outcome.err().and(kept.into_inner())
+}
+
+/// A v1 that answers only so many calls.
+struct Broken<'m> {
+    model: &'m Model,
+    left: AtomicUsize,
+}
+
+impl Source for Broken<'_> {
+    async fn items(&self, cut: Cut) -> Result<Page<Item>, Refusal> {
+        if self.left.fetch_sub(1, Ordering::Relaxed) == 0 {
+            return Err(Refusal::internal("broken"));
+        }
+        self.model.items(cut).await
+    }
+
+    async fn marks(&self, cut: Cut) -> Result<Page<Mark>, Refusal> {
+        self.model.marks(cut).await
+    }
+
+    async fn record(&self, id: Uuid) -> Result<Option<Item>, Refusal> {
+        self.model.record(id).await
+    }
+}
+
+#[test]
+fn a_still_project_costs_each_page_once_and_one_call_more() {
+    run(async {
+        let model = Model::of(40);
+        model.world().clock += 60_000_000;
+        built(&model, begin(&model)).await.unwrap();
+        assert_eq!((model.calls(), model.world().sweeps), (11, 0));
+        let left_over = interrupted(&model, 7).await.unwrap();
+        assert_eq!(model.calls(), 7);
+        let found = built(&model, left_over).await.unwrap();
+        assert_eq!((content(&found.verified), model.calls()), (model.truth(), 4), "the rest of it");
+    });
+}
+
+#[test]
+fn one_that_went_while_another_came_is_found_out() {
+    run(async {
+        for at in [0, 20, 39] {
+            let model = Model::of(40);
+            model.world().clock += 60_000_000;
+            model.meanwhile(&[Write::Nothing, Write::Nothing, Write::Nothing, Write::Swap(at)]);
+            let found = built(&model, begin(&model)).await.unwrap();
+            assert_eq!(content(&found.verified), model.truth(), "row {at}");
+            assert!(found.swept && model.world().sweeps > 0, "row {at}");
+        }
+    });
+}
+
+#[test]
+fn pages_on_disk_are_gone_on_with_and_nothing_damaged_or_old_is() {
+    run(async {
+        let (model, directory) = (Model::of(40), tempfile::tempdir().unwrap());
+        model.world().clock += 60_000_000;
+        let leftover = Leftover::of(directory.path(), "one".into());
+        let (now, hour) = (model.world().clock, 3_600_000_000);
+        assert!(leftover.load(SMALL.page, now).is_none());
+        let walk = interrupted(&model, 7).await.unwrap();
+        leftover.save(&walk);
+        model.calls();
+        model.now(&[Write::Update(3, 0)]);
+        let found = built(&model, leftover.load(SMALL.page, now).unwrap()).await.unwrap();
+        assert_eq!((content(&found.verified), model.calls()), (model.truth(), 4));
+        assert!(leftover.load(SMALL.page + 1, now).is_none(), "of other pages");
+        assert!(leftover.load(SMALL.page, now + hour).is_none(), "old");
+        let whole = std::fs::read(leftover.path()).unwrap();
+        std::fs::write(Leftover::of(directory.path(), "two".into()).path(), &whole).unwrap();
+        assert!(Leftover::of(directory.path(), "two".into()).load(SMALL.page, now).is_none(), "of another list");
+        for at in [0, 20, whole.len() / 2, whole.len() - 1] {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1;
+            std::fs::write(leftover.path(), damaged).unwrap();
+            assert!(leftover.load(SMALL.page, now).is_none() && !leftover.path().exists(), "byte {at}");
+        }
+        std::fs::write(leftover.path(), &whole[..whole.len() / 2]).unwrap();
+        assert!(leftover.load(SMALL.page, now).is_none(), "half of it");
+    });
+}

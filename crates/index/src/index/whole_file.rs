@@ -1,0 +1,115 @@
+//! A file that is whole or absent: a mark of its kind and version, a checksum, then the content.
+//!
+//! It is written beside its place and moved there. One that is damaged or of another kind is removed with a line in the
+//! log. May use: nothing of this crate.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use uuid::Uuid;
+
+const DIGEST: usize = 32;
+
+/// The place of such a file.
+#[derive(Debug, Clone)]
+pub(super) struct WholeFile {
+    path: PathBuf,
+    mark: &'static [u8; 8],
+}
+
+impl WholeFile {
+    /// The file at `path`, of the kind and version that `mark` tells.
+    pub fn at(path: PathBuf, mark: &'static [u8; 8]) -> Self {
+        Self { path, mark }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether it is there, with whatever content.
+    pub fn exists(&self) -> bool {
+        self.path.is_file()
+    }
+
+    /// The content, when it is undamaged and `judge` finds nothing wrong with it.
+    pub fn load<T: DeserializeOwned>(&self, judge: impl Fn(&T) -> Result<(), &'static str>) -> Option<T> {
+        let bytes = match std::fs::read(&self.path) {
+            Ok(bytes) => bytes,
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return None,
+            Err(cause) => return self.put_aside(&cause.to_string()),
+        };
+        match self.decode(&bytes).and_then(|content| judge(&content).map(|()| content)) {
+            Ok(content) => Some(content),
+            Err(fault) => self.put_aside(fault),
+        }
+    }
+
+    fn put_aside<T>(&self, fault: &str) -> Option<T> {
+        tracing::warn!(file = %self.path.display(), fault, "a kept index cannot be used; it is built anew");
+        self.remove();
+        None
+    }
+
+    fn decode<T: DeserializeOwned>(&self, bytes: &[u8]) -> Result<T, &'static str> {
+        let rest = bytes.strip_prefix(self.mark).ok_or("it is of another kind or version")?;
+        let (digest, body) = rest.split_at_checked(DIGEST).ok_or("it is too short")?;
+        if Sha256::digest(body)[..] != *digest {
+            return Err("its checksum is wrong");
+        }
+        postcard::from_bytes(body).map_err(|_| "its form is wrong")
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// Those of the disk; what was there before is there still then.
+    pub fn save(&self, content: &impl Serialize) -> io::Result<()> {
+        let body = postcard::to_stdvec(content).map_err(io::Error::other)?;
+        let mut bytes = Vec::with_capacity(self.mark.len() + DIGEST + body.len());
+        bytes.extend_from_slice(self.mark);
+        bytes.extend_from_slice(&Sha256::digest(&body));
+        bytes.extend_from_slice(&body);
+        self.replace(&bytes)
+    }
+
+    fn replace(&self, bytes: &[u8]) -> io::Result<()> {
+        if let Some(directory) = self.path.parent() {
+            private_folder(directory)?;
+        }
+        let beside = self.path.with_extension(format!("{}.part", Uuid::new_v4().simple()));
+        let written = write_private(&beside, bytes).and_then(|()| std::fs::rename(&beside, &self.path));
+        if written.is_err() {
+            let _ = std::fs::remove_file(&beside);
+        }
+        written
+    }
+
+    /// Removes it, if it is there.
+    pub fn remove(&self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// The folder, for the owner's eyes only: an index holds the names of work items.
+fn private_folder(directory: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
+}
+
+/// A new file, for the owner's eyes only like the store's.
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
