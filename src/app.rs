@@ -335,6 +335,7 @@ fn runner_settings(settings: &Settings) -> RunnerSettings {
         late_write: settings.store.late_write,
         stretch: settings.cache.stretch,
         stale_if_error: settings.cache.stale_if_error,
+        index_ahead: settings.index.ahead,
         service_key: service_key(settings),
         writers_waiting: settings.limits.writers_waiting,
     }

@@ -1,9 +1,13 @@
-//! Refreshing ahead of requests: the index of a project that is being read is brought up to date with the
-//! gateway's own key, so that nobody waits for a delta.
+//! Work on indices ahead of requests, so that nobody waits for it.
+//!
+//! The index of a project that is being read is brought up to date with the gateway's own key. And the index of a project
+//! that is met for the first time is begun: after a list that v1 has answered straight, others mostly follow that only the
+//! index can answer. A project of one page is left alone, for its index is a call that nobody minds.
 //!
 //! The key is proved like any other, and only projects whose card shows its owner the same rows are touched
 //! (rulings: refresh-ahead only when a service key is configured).
 
+use super::in_project::InProject;
 use super::runner::Runner;
 use crate::access::Caller;
 use crate::context::{Context, Priority};
@@ -18,6 +22,41 @@ use std::time::Duration;
 const IN_USE: Duration = Duration::from_secs(60);
 /// Shortest pause between two rounds.
 const SHORTEST: Duration = Duration::from_millis(200);
+
+/// Items up to which a build is one call.
+const ONE_CALL: usize = 1000;
+
+impl InProject<'_> {
+    /// Begins the index of a project that has so many items, when the setting, memory and v1's quota allow it; at most
+    /// once in a while for each list. Nobody waits for it, and its calls count for no request.
+    pub(super) fn begin_index(&self, scope: &Scope, items: usize) {
+        let runner = &self.runner;
+        let wanted = runner.settings.index_ahead && items > ONE_CALL && runner.indexes.has_room_for(items);
+        if !wanted || !runner.begun_ahead.entry(scope.clone()).or_insert(()).is_fresh() {
+            return;
+        }
+        let (runner, scope, key) = (Arc::clone(runner), scope.clone(), self.key().clone());
+        drop(tokio::spawn(async move {
+            if let Err(refusal) = begin(&runner, &scope, key, items).await {
+                tracing::debug!(project = %scope.project, code = refusal.code(), "not begun ahead");
+            }
+        }));
+    }
+}
+
+/// Builds the index of `scope` with the gateway's own key, or with `key` of one who has been shown its rows.
+async fn begin(runner: &Runner, scope: &Scope, key: V1Key, items: usize) -> Result<(), Refusal> {
+    let ctx = Context::new("index-ahead", runner.settings.shared_work).with_priority(Priority::Index);
+    let key = match &runner.settings.service_key {
+        Some(service) if sees_the_same(runner, service, scope, &ctx).await == Ok(true) => service.clone(),
+        _ => key,
+    };
+    let calls = items.div_ceil(ONE_CALL) + 1;
+    if !runner.client.budget().spares(key.id(), Priority::Index, calls) {
+        return Ok(());
+    }
+    runner.indexes.begin(scope, &key, &ctx).await
+}
 
 /// Keeps indices in use ahead of their readers, until dropped.
 pub async fn keep_ahead(runner: Arc<Runner>, key: V1Key) {

@@ -9,7 +9,7 @@ use super::shelf::{Audience, Shelf};
 use crate::access::{Access, ProjectCard};
 use crate::fresh::Changes;
 use crate::heavy::Heavy;
-use crate::index::Indexes;
+use crate::index::{Indexes, Scope};
 use crate::plan::Plan;
 use crate::refusal::Refusal;
 use crate::settings::{TypeSettings, WorkflowSettings};
@@ -25,6 +25,9 @@ use uuid::Uuid;
 
 /// Projects remembered as compared.
 const COMPARED: u64 = 100_000;
+
+/// Time from one index begun ahead to the next of the same list.
+const BEGUN: Duration = Duration::from_secs(600);
 
 /// Lists remembered that kept changing.
 const RESTLESS: u64 = 1_000;
@@ -61,6 +64,8 @@ pub struct RunnerSettings {
     pub stretch: Duration,
     /// Age up to which whatever is kept is used while v1 is unreachable or failing.
     pub stale_if_error: Duration,
+    /// Whether the index of a project is begun before a request needs it.
+    pub index_ahead: bool,
     /// A key of the gateway's own that reads indices.
     pub service_key: Option<V1Key>,
     /// Most writes that wait for the same record or rule.
@@ -89,6 +94,8 @@ pub struct Runner {
     pub(super) compared: Cache<Uuid, ()>,
     /// Lists that kept changing while they were read lately, by v1 path and those v1 shows the same.
     pub(super) restless: Cache<(Arc<str>, Audience), Refusal>,
+    /// Indices begun ahead lately.
+    pub(super) begun_ahead: Cache<Scope, ()>,
     pub(super) changes: Changes,
     pub(super) epochs: Epochs,
     pub(super) losses: Losses,
@@ -118,6 +125,7 @@ impl Runner {
             deleted_labels: Cache::builder().time_to_live(CLEANED_UP).max_capacity(DELETED).build(),
             made: Cache::builder().time_to_live(settings.late_write * 2 + REMEMBERED).max_capacity(MADE).build(),
             compared: Cache::builder().time_to_live(indexes.sweep()).max_capacity(COMPARED).build(),
+            begun_ahead: Cache::builder().time_to_live(BEGUN).max_capacity(COMPARED).build(),
             restless: Cache::builder().time_to_live(settings.collection_ttl).max_capacity(RESTLESS).build(),
             plan,
             client,

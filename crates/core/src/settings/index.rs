@@ -12,6 +12,8 @@ pub struct IndexSettings {
     pub freshness: Duration,
     /// Time from one comparison of all ids to the next.
     pub sweep: Duration,
+    /// Whether the index of a project is begun before a request needs it.
+    pub ahead: bool,
     /// Bytes held by the indices of all projects together.
     pub max_size: usize,
     /// Where they are kept between starts; none for beside the store's file.
@@ -24,6 +26,7 @@ impl IndexSettings {
         Self {
             freshness: from.get("index.freshness"),
             sweep: from.get("index.sweep"),
+            ahead: from.get("index.ahead"),
             max_size,
             directory: from.optional("index.directory"),
         }

@@ -44,6 +44,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         && direct_page::is_possible(&call)
         && let Some(page) = direct_page::read(job, &call).await?
     {
+        job.begin_index(&scope, page.total);
         let recorded = settle_open_writes(job, &page.rows, Looking::Read).await?;
         return envelope(job, &call, &page, &recorded).await;
     }
