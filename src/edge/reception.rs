@@ -26,6 +26,10 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 pub(super) const HEALTH: &str = "/healthz";
 /// How requests for it begin.
 const BEGINNINGS: [&[u8]; 2] = [b"GET /healthz ", b"HEAD /healthz "];
+/// Pauses between looks at a connection of which it is not certain yet what it wants, each twice as long as the one
+/// before; a quarter of a second together.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LAST_PAUSE: Duration = Duration::from_millis(256);
 /// Connections beyond the limit that are looked at nevertheless, for they may ask for `/healthz`.
 const SPARE: usize = 64;
 /// Time for such a one to say what it wants.
@@ -176,14 +180,23 @@ enum Wish {
 
 async fn wish(socket: &TcpStream, clock: &Clock) -> Wish {
     let mut beginning = [0; 16];
-    let peeked = tokio::select! {
-        () = clock.expired() => return Wish::Nothing,
-        peeked = socket.peek(&mut beginning) => peeked.unwrap_or(0),
-    };
-    match &beginning[..peeked] {
-        [] => Wish::Nothing,
-        bytes if BEGINNINGS.iter().any(|health| bytes.starts_with(health)) => Wish::Health,
-        _ => Wish::Other,
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let peeked = tokio::select! {
+            () = clock.expired() => return Wish::Nothing,
+            peeked = socket.peek(&mut beginning) => peeked.unwrap_or(0),
+        };
+        match &beginning[..peeked] {
+            [] => return Wish::Nothing,
+            bytes if BEGINNINGS.iter().any(|health| bytes.starts_with(health)) => return Wish::Health,
+            // It may go on like that: some clients send the line in pieces. A look does not take bytes away, so there is
+            // nothing to wait for but time.
+            bytes if pause < LAST_PAUSE && BEGINNINGS.iter().any(|health| health.starts_with(bytes)) => {
+                tokio::time::sleep(pause).await;
+                pause *= 2;
+            }
+            _ => return Wish::Other,
+        }
     }
 }
 
