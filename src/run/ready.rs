@@ -8,8 +8,10 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 
-/// Most bytes kept of the answers of one collection.
+/// Most bytes kept of the answers of one collection, with what was asked.
 const MOST: usize = 256 * 1024;
+/// What an answer takes beside its body and the query, about.
+const ENTRY: usize = 256;
 
 /// An operation, by its number in the plan, and what was asked of it.
 type Asked = (usize, Parameters);
@@ -37,10 +39,12 @@ impl Ready {
     pub(super) fn answer(&self, operation: usize, parameters: &Parameters, body: Vec<u8>) -> Reply {
         let tag = tag::of(&body);
         let body = Bytes::from(body);
+        let (asked, size) = ((operation, parameters.clone()), body.len() + parameters.size() + ENTRY);
         let mut kept = self.0.lock();
-        if kept.bytes + body.len() <= MOST {
-            kept.bytes += body.len();
-            kept.answers.insert((operation, parameters.clone()), (body.clone(), tag.clone()));
+        // Several who ask at once make the same answer.
+        if kept.bytes + size <= MOST && !kept.answers.contains_key(&asked) {
+            kept.bytes += size;
+            kept.answers.insert(asked, (body.clone(), tag.clone()));
         }
         Reply::json(200, body).of_version(Some(tag))
     }
@@ -61,5 +65,17 @@ mod tests {
         let large = ready.answer(1, &asked("per_page=200"), vec![b' '; MOST]);
         assert_eq!(large.body.map(|body| body.len()), Some(MOST));
         assert_eq!(ready.get(1, &asked("per_page=200")), None);
+    }
+
+    #[test]
+    fn an_answer_that_is_made_twice_and_a_long_query_take_the_room_they_need() {
+        let (ready, asked) = (Ready::default(), Parameters::parse("search=x").expect("UTF-8"));
+        ready.answer(1, &asked, b"[]".to_vec());
+        let once = ready.0.lock().bytes;
+        ready.answer(1, &asked, b"[]".to_vec());
+        assert_eq!(ready.0.lock().bytes, once);
+        let long = Parameters::parse(&format!("search={}", "x".repeat(MOST))).expect("UTF-8");
+        ready.answer(1, &long, b"[]".to_vec());
+        assert_eq!(ready.get(1, &long), None);
     }
 }

@@ -25,6 +25,11 @@ impl Parameters {
         self.get(name).filter(|value| !value.is_empty())
     }
 
+    /// Bytes of all names and values.
+    pub fn size(&self) -> usize {
+        self.0.iter().map(|(name, value)| name.len() + value.len()).sum()
+    }
+
     /// Names sent, repeated ones repeatedly.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())
