@@ -6,8 +6,7 @@ use super::body::Body;
 use super::dispatch::{Surface, dispatch};
 use super::intake::Patience;
 use super::layers::{self, Companion, Line};
-use super::paths::is_pass_through;
-use super::pools::Pools;
+use super::pools::{Kind, Pools};
 use crate::load::Memory;
 use crate::refusal::Refusal;
 use crate::settings::{CorsSettings, EdgeSettings, PublicSettings, Settings};
@@ -89,11 +88,13 @@ impl Inner {
         // Before the deadline: whoever is refused must not wait first.
         let kind = self.surface.kind_of(request.uri().path());
         let (request, permit) = layers::Permit::take(request, &self.pools, kind, self.patience)?;
-        let answer = match is_pass_through(request.uri().path()) {
+        let answer = match kind {
             // It has a time limit of its own.
-            true => dispatch(&self.surface, request).await,
+            Kind::PassThrough => dispatch(&self.surface, request).await,
             // Innermost: it ends the work itself, and only that.
-            false => layers::in_time(request, |request| dispatch(&self.surface, request)).await,
+            Kind::V2 | Kind::OAuth | Kind::Pages => {
+                layers::in_time(request, |request| dispatch(&self.surface, request)).await
+            }
         };
         permit.answered(answer?, &self.pools)
     }

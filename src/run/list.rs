@@ -59,7 +59,7 @@ async fn read(job: &Job) -> Result<Arc<Held>, Refusal> {
 /// The record at its own path, as it is now.
 async fn read_alone(job: &Job, id: Uuid) -> Result<Held, Refusal> {
     let path = job.record_path(job.resource(), id)?;
-    let answer = job.ask_project(V1Request::get(path, ""), Some(id)).await;
+    let answer = job.ask_record(V1Request::get(path, ""), id).await;
     let answer = job.explained(answer).await?;
     match answer.status {
         200 => {

@@ -18,7 +18,6 @@ use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
 use crate::v1::{V1Request, V1Response};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -90,21 +89,17 @@ impl Job {
         (!void).then_some((kept.value, kept.began.at))
     }
 
-    /// A read of v1 that is made anew for every request, with what it shows of this project: one record, or a page.
-    /// In trouble, the last answer to the same.
+    /// A read of v1 that is made anew for every request, and shows one record of this project. In trouble, the last answer
+    /// to the same.
     ///
     /// # Errors
     /// As `Client::ask`.
-    pub(super) async fn ask_project(
-        &self,
-        request: V1Request,
-        record: Option<Uuid>,
-    ) -> Result<V1Response, Refusal> {
-        let (shown, about) = (Shown::Class(self.audience()?), self.about(record));
+    pub(super) async fn ask_record(&self, request: V1Request, record: Uuid) -> Result<V1Response, Refusal> {
+        let (shown, about) = (Shown::Class(self.audience()?), self.about(Some(record)));
         self.ask_kept(shown, request, move |answer| is_of(record, answer).then_some(about)).await
     }
 
-    /// [`Job::ask_project`] for reads whose place is known only from their answer; `about` tells it, or that the answer
+    /// [`Job::ask_record`] for reads whose place is known only from their answer; `about` tells it, or that the answer
     /// is none to what was asked.
     pub(super) async fn ask_kept(
         &self,
@@ -118,7 +113,7 @@ impl Job {
         or_older(&self.call.ctx, older, Box::pin(asking)).await
     }
 
-    /// [`Job::ask_project`] for a page, of which `read` reads everything.
+    /// [`Job::ask_record`] for a page, of which `read` reads everything.
     ///
     /// # Errors
     /// As `Client::ask`, and those of `read`.
@@ -292,21 +287,13 @@ fn asking(
     async move { runner.client.ask(&key, request, &ctx).await }
 }
 
-/// Whether an answer shows the record that was asked for, or is a page when none was.
-fn is_of(record: Option<Uuid>, answer: &V1Response) -> bool {
+/// Whether an answer shows the record that was asked for.
+fn is_of(asked: Uuid, answer: &V1Response) -> bool {
     #[derive(Deserialize)]
     struct Record {
         id: Uuid,
     }
-    #[derive(Deserialize)]
-    struct Page {
-        #[serde(rename = "results")]
-        _rows: Vec<IgnoredAny>,
-    }
-    match record {
-        Some(asked) => serde_json::from_slice(&answer.body).is_ok_and(|shown: Record| shown.id == asked),
-        None => serde_json::from_slice::<Page>(&answer.body).is_ok(),
-    }
+    serde_json::from_slice(&answer.body).is_ok_and(|shown: Record| shown.id == asked)
 }
 
 #[cfg(test)]
@@ -320,18 +307,16 @@ mod tests {
             |body: &str| V1Response { status: 200, body: body.to_owned().into(), is_json: true, retry_after: None };
         let own = format!(r#"{{"name": "n", "id": "{id}"}}"#);
         let another = own.replace('7', "8");
-        for (record, body, is) in [
-            (Some(id), own.as_str(), true),
-            (Some(id), another.as_str(), false),
-            (Some(id), r#"{"name": "n"}"#, false),
-            (Some(id), r#"{"id": "seven"}"#, false),
-            (Some(id), "null", false),
-            (None, r#"{"results": [{}, {}], "total_count": 2}"#, true),
-            (None, r#"{"results": null}"#, false),
-            (None, own.as_str(), false),
-            (None, "[]", false),
+        for (body, is) in [
+            (own.as_str(), true),
+            (another.as_str(), false),
+            (r#"{"name": "n"}"#, false),
+            (r#"{"id": "seven"}"#, false),
+            ("null", false),
+            (r#"{"results": [{}, {}], "total_count": 2}"#, false),
+            ("[]", false),
         ] {
-            assert_eq!(is_of(record, &answer(body)), is, "{record:?}: {body}");
+            assert_eq!(is_of(id, &answer(body)), is, "{body}");
         }
     }
 }

@@ -18,8 +18,6 @@ use crate::v2::query::{ListCall, OrderBy, PageCall};
 use std::collections::HashSet;
 use uuid::Uuid;
 
-/// Orders v1 sorts as v2 means them, apart from ties.
-const SORTED_BY_V1: [&str; 4] = ["id", "sequence_id", "created_at", "updated_at"];
 /// Largest page v1 gives.
 const LARGEST: usize = 1000;
 
@@ -35,10 +33,7 @@ struct Window {
 /// Whether v1 can answer `call` by itself.
 pub(in crate::run) fn is_possible(call: &ListCall) -> bool {
     let first = !matches!(call.page, PageCall::Cursor { after: Some(_), .. });
-    first
-        && call.conditions.is_empty()
-        && call.search.is_none()
-        && SORTED_BY_V1.contains(&call.order.field.as_str())
+    first && call.conditions.is_empty() && call.search.is_none() && sort_key(&call.order).is_some()
 }
 
 /// Reads the page; none when a boundary ties or the list moved, so that only the index can answer.
@@ -116,7 +111,7 @@ fn cut(
 /// What v1 sorts the rows by: two that are equal in it tie.
 type SortKey = fn(&Item) -> (i64, Uuid);
 
-/// The key of an order that v1 sorts truly.
+/// The key of an order that v1 sorts as v2 means it, apart from ties.
 fn sort_key(order: &OrderBy) -> Option<SortKey> {
     match order.field.as_str() {
         "id" => Some(|item| (0, item.id)),

@@ -86,41 +86,26 @@ pub fn order(a: &Record, b: &Record, by: &OrderBy) -> Ordering {
 /// style `next` is the position after which more rows follow.
 pub fn envelope(data: Vec<u8>, page: &PageCall, total: usize, next: Option<&Cursor>) -> Vec<u8> {
     match page {
-        PageCall::Offset { offset, per_page, count } => {
-            offset_envelope(data, &OffsetWindow { offset: *offset, per_page: *per_page, total, count: *count })
-        }
+        PageCall::Offset { offset, per_page, count } => offset_envelope(data, *offset, *per_page, total, *count),
         PageCall::Cursor { .. } => cursor_envelope(data, next),
     }
 }
 
-/// Where an offset page lies in its list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OffsetWindow {
-    /// Rows before the page.
-    pub offset: usize,
-    /// Largest number of rows on a page.
-    pub per_page: usize,
-    /// Rows of the whole list.
-    pub total: usize,
-    /// Whether the total is told.
-    pub count: bool,
-}
-
-/// Closes an envelope that [`rows`] began, in the offset style (O17, O18).
-pub fn offset_envelope(mut out: Vec<u8>, window: &OffsetWindow) -> Vec<u8> {
-    let end = window.offset + window.per_page;
-    let next = (end < window.total).then_some(end);
-    let previous = (window.offset > 0).then(|| window.offset.saturating_sub(window.per_page));
+/// The offset style (O17, O18); `count` says whether the total is told.
+fn offset_envelope(mut out: Vec<u8>, offset: usize, per_page: usize, total: usize, count: bool) -> Vec<u8> {
+    let end = offset + per_page;
+    let next = (end < total).then_some(end);
+    let previous = (offset > 0).then(|| offset.saturating_sub(per_page));
     out.extend_from_slice(format!(",\"next\":{},\"previous\":{}", or_null(next), or_null(previous)).as_bytes());
-    if window.count {
-        out.extend_from_slice(format!(",\"total_count\":{}", window.total).as_bytes());
+    if count {
+        out.extend_from_slice(format!(",\"total_count\":{total}").as_bytes());
     }
     out.extend_from_slice(b",\"pagination\":{\"style\":\"offset\"}}");
     out
 }
 
-/// Closes an envelope in the cursor style; `next` is the position after which more rows follow.
-pub fn cursor_envelope(mut out: Vec<u8>, next: Option<&Cursor>) -> Vec<u8> {
+/// The cursor style; `next` is the position after which more rows follow.
+fn cursor_envelope(mut out: Vec<u8>, next: Option<&Cursor>) -> Vec<u8> {
     let token = next.map_or_else(|| "null".to_owned(), |next| format!("\"{}\"", next.encode()));
     let has_more = next.is_some();
     let tail =
