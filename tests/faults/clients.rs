@@ -6,8 +6,8 @@
 //! May use: what the scene offers, the numbers of the proxy.
 
 use crate::injected::{Field, is_told};
-use crate::proxy::Random;
 use crate::support::gateway::{Answer, WEB};
+use crate::support::random::Random;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

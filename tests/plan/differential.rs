@@ -1,6 +1,7 @@
 //! Work items in one pass against a plain slow reference: every answer that was recorded of a v1, and what damage can
 //! make of it, is translated by both. They have to say the same bytes, or both refuse.
 
+use crate::support::random::Random;
 use crate::support::replay::{Recording, fixture};
 use causeway::translate::work_items::{self, Page};
 use causeway::translate::work_items_text::{self, CustomFields};
@@ -125,30 +126,18 @@ fn page(text: &str) -> Option<(usize, String)> {
     Some((total, String::from_utf8(out).expect("JSON")))
 }
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, most: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % most as u64) as usize
+/// Any place between two characters.
+fn position(text: &str, random: &mut Random) -> usize {
+    let mut at = random.below(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
     }
-
-    fn at(&mut self, text: &str) -> usize {
-        let mut at = self.below(text.len().max(1));
-        while !text.is_char_boundary(at) {
-            at -= 1;
-        }
-        at
-    }
+    at
 }
 
 /// What damage, or a v1 that writes its JSON in another way, can make of an answer.
 fn damaged(text: &str, random: &mut Random) -> String {
-    let at = random.at(text);
+    let at = position(text, random);
     let (before, after) = text.split_at(at);
     let member = |value: &str| text.replacen('{', &format!("{{{value},"), 1);
     match random.below(12) {
@@ -178,7 +167,7 @@ fn reordered(text: &str) -> String {
 
 #[test]
 fn one_pass_says_what_the_plain_reference_says() {
-    let mut random = Random(13);
+    let mut random = Random::new(13);
     let (mut answers, mut items, mut pages) = (0, 0, 0);
     for entry in std::fs::read_dir(fixture("v1")).expect("the recordings") {
         let text = std::fs::read_to_string(entry.expect("a file").path()).expect("a file");

@@ -8,7 +8,8 @@
 use super::child::Child;
 use super::ledger::Ledger;
 use super::support::gateway::serve_sandbox;
-use super::{Random, sound, support, writer};
+use super::support::random::Random;
+use super::{sound, support, writer};
 use causeway::sandbox::{Config, Sandbox, Seed};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -44,7 +45,7 @@ async fn survive(store_url: &str) {
     let ledger = Arc::new(Mutex::new(Ledger::default()));
     let mut kind = String::new();
     let mut starts = Vec::new();
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
     for round in 0..rounds() {
         let began = Instant::now();
         let child = Child::start(&v1, store_url).await;
@@ -65,7 +66,7 @@ async fn survive(store_url: &str) {
         while ledger.lock().expect("a ledger").acknowledged() == before && began.elapsed() < PATIENCE {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        tokio::time::sleep(Duration::from_millis(random.below(120))).await;
+        tokio::time::sleep(Duration::from_millis(random.below(120) as u64)).await;
         child.kill();
         for writer in writers {
             writer.await.expect("a writer that ends when the gateway is gone");

@@ -2,7 +2,8 @@
 
 use super::child::Child;
 use super::support::gateway::serve_sandbox;
-use super::{Random, sound, support};
+use super::support::random::Random;
+use super::{sound, support};
 use causeway::sandbox::{Config, Sandbox, Seed};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -85,12 +86,10 @@ async fn invariants_hold_under_two_gateways_at_once() {
             let (of_project, options) = (of_project.clone(), options.clone());
             let (size, spread, wide) = (size.clone(), spread.clone(), workspace_type.clone());
             tokio::spawn(async move {
-                let mut random = Random(number as u64);
+                let mut random = Random::new(number as u64);
                 let mut statuses: BTreeMap<u16, usize> = BTreeMap::new();
                 for turn in 0..OPERATIONS / CLIENTS {
-                    let pick = |random: &mut Random, from: &[String]| {
-                        from[random.below(from.len() as u64) as usize].clone()
-                    };
+                    let pick = |random: &mut Random, from: &[String]| from[random.below(from.len())].clone();
                     let (method, path, body) = match random.below(10) {
                         0 => {
                             let on = random.below(3) > 0;

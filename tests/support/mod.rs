@@ -14,6 +14,7 @@ pub mod mixed;
 pub mod past_gateway;
 pub mod postgres;
 pub mod proofs;
+pub mod random;
 pub mod recorded;
 pub mod replay;
 pub mod schema;

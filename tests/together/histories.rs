@@ -8,6 +8,7 @@
 
 use crate::support::gateway::{Answer, Gateway, serve_sandbox};
 use crate::support::postgres::Database;
+use crate::support::random::Random;
 use crate::together::WEB;
 use crate::together::items::{Change, Item, Life, Row, What, step};
 use crate::together::linear::{Event, Verdict, check};
@@ -22,7 +23,7 @@ use std::time::{Duration, Instant};
 /// Items written to at a time.
 const ITEMS: usize = 20;
 /// Values of pairs, few so that they are wanted by several.
-const PAIRS: u64 = 12;
+const PAIRS: usize = 12;
 /// Times a writer comes again when it is told to.
 const PATIENCE: usize = 30;
 /// Positions looked at for one item before the search gives up.
@@ -65,19 +66,6 @@ impl Record {
     }
 }
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, most: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % most
-    }
-}
-
 /// One writer.
 struct Writer {
     gateway: Arc<Gateway>,
@@ -94,7 +82,7 @@ impl Writer {
             left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok()
         };
         while take(&self.record.left) {
-            let slot = self.random.below(ITEMS as u64) as usize;
+            let slot = self.random.below(ITEMS);
             let id = self.items.lock().expect("no panic")[slot].clone();
             match self.random.below(100) {
                 0..58 => self.patch(&id).await,
@@ -123,7 +111,7 @@ impl Writer {
     }
 
     fn other(&mut self) -> String {
-        let slot = self.random.below(ITEMS as u64) as usize;
+        let slot = self.random.below(ITEMS);
         self.items.lock().expect("no panic")[slot].clone()
     }
 
@@ -134,7 +122,7 @@ impl Writer {
             0..3 => Change::Name(format!("n{number}")),
             3..6 => {
                 let names = ["urgent", "high", "medium", "low", "none"];
-                Change::Priority(names[self.random.below(5) as usize].to_owned())
+                Change::Priority(names[self.random.below(5)].to_owned())
             }
             6..8 => Change::Dates(day(2026), day(2027)),
             8 => Change::Target(day(2028)),
@@ -275,7 +263,7 @@ async fn history(name: &str, gateways: &[Arc<Gateway>], size: Size) -> Found {
         record: Arc::clone(&record),
         items: Arc::clone(&items),
         labels: Arc::clone(&labels),
-        random: Random(size.seed.wrapping_mul(1_000) + number as u64),
+        random: Random::new(size.seed.wrapping_mul(1_000) + number as u64),
     };
     let mut first = writer(0);
     for number in 0..ITEMS {

@@ -2,8 +2,9 @@
 //!
 //! May use: the table of kinds.
 
+use super::Answer;
 use super::kinds::Shape;
-use super::{Answer, Random};
+use crate::support::random::Random;
 use serde_json::{Map, Value, json};
 
 /// Elements of a gzip bomb, 258 bytes each.

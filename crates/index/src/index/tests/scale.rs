@@ -2,7 +2,7 @@
 //! they look at grows with the page and not with the project.
 
 use super::selecting::{brute_force, call, cell, columns, is_after, keys, lookups, order, orders};
-use super::{any_item, cases, few};
+use super::{any_item, cases, few, plain_item};
 use crate::index::lookups::Lookups;
 use crate::index::order::Order;
 use crate::index::pool::Pools;
@@ -150,14 +150,7 @@ proptest! {
 /// Items of which one in `share` has the parent asked for.
 fn project(count: usize, share: usize) -> Rows {
     let (mut rows, mut chance) = (Rows::default(), Chance(5));
-    let kind = crate::translate::work_items::read(
-        r#"{"id":"00000000-0000-0000-0000-000000000001","name":"N","sequence_id":1,"priority":"low",
-            "state":"00000000-0000-0000-0000-000000000002","assignees":[],"labels":[],
-            "parent":null,"start_date":null,"target_date":null,"is_draft":false,"archived_at":null,"created_by":null,
-            "external_id":null,"external_source":null,
-            "created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z","sort_order":1.0}"#,
-    );
-    let kind = kind.unwrap();
+    let kind = plain_item(Uuid::nil());
     let mut item = |number: usize| Item {
         id: chance.id(),
         parent: chance.below(share).eq(&0).then(|| few(4)[0]),

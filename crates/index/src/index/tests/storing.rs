@@ -1,6 +1,6 @@
 //! Rows come back as the items they were, through any changes and through a file.
 
-use super::{any_items, cases, id};
+use super::{any_items, cases, id, plain_item};
 use crate::index::refresh::Verified;
 use crate::index::rows::Rows;
 use crate::index::snapshot::Snapshot;
@@ -38,14 +38,7 @@ proptest! {
 
 /// Many items, so that there are many chunks.
 fn many(count: u128) -> Vec<Item> {
-    let one = crate::translate::work_items::read(
-        r#"{"id":"00000000-0000-0000-0000-000000000001","name":"N","sequence_id":1,"priority":"low",
-            "state":"00000000-0000-0000-0000-000000000002","assignees":[],"labels":[],
-            "parent":null,"start_date":null,"target_date":null,"is_draft":false,"archived_at":null,"created_by":null,
-            "external_id":null,"external_source":null,
-            "created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z","sort_order":1.0}"#,
-    );
-    let one = one.unwrap();
+    let one = plain_item(Uuid::nil());
     let spread = |number: u128| Uuid::from_u128(number.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835));
     (0..count).map(|number| Item { id: spread(number), name: format!("Ä {number}"), ..one.clone() }).collect()
 }
