@@ -184,6 +184,12 @@ async fn a_read_only_store_of_a_newer_version_is_refused(place: Place) {
          FROM _sqlx_migrations WHERE version = 1",
     )
     .await;
+    execute(
+        &store,
+        "INSERT INTO service (id, v1_base_url, recorded_at, min_writer) VALUES (1, '', 0, 9999) \
+                     ON CONFLICT (id) DO UPDATE SET min_writer = 9999",
+    )
+    .await;
     protect_store(&place, store).await;
     let refused = Store::open(&place.url(), V1).await.unwrap_err();
     assert!(matches!(refused, StoreError::Schema(_)), "{refused:?}");

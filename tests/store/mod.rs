@@ -20,12 +20,14 @@ macro_rules! on_both_engines {
     };
 }
 
+mod care;
 mod definitions;
 mod effects;
 mod failing;
 mod files;
 mod oauth;
 mod overlay;
+mod peers;
 mod place;
 mod repeatable;
 mod side_by_side;

@@ -2,7 +2,7 @@
 
 use crate::store::place::{PROJECT, Place, V1, WORKSPACE, edit, execute, given, is_sqlite, number};
 use causeway::catalogue::Catalogue;
-use causeway::store::{DumpError, OverlayValue, Store, Swept};
+use causeway::store::{DumpError, OverlayValue, Store, Swept, UsageCaller, UsageRow};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -83,6 +83,20 @@ async fn fill(store: &Store) -> Arc<Catalogue> {
     )
     .await;
     crate::store::oauth::fill(&store.oauth()).await;
+    let texts = |text: &str| text.to_owned();
+    let count = UsageRow {
+        day: 20_000,
+        operation: texts("states_list"),
+        class: 2,
+        caller: texts("ab"),
+        client: texts("x"),
+        calls: 3,
+    };
+    store.usage_secret().await.unwrap();
+    store.add_usage(uuid::Uuid::new_v4(), 1, &[count]).await.unwrap();
+    let (fingerprint, kind, person, title) = (texts("ab"), texts("v1 key"), texts("ada"), texts(""));
+    let caller = UsageCaller { fingerprint, kind, person, title, credential: None };
+    store.name_usage_callers(&[caller]).await.unwrap();
     store.catalogue(WORKSPACE).await.unwrap()
 }
 
@@ -139,6 +153,10 @@ async fn every_table_is_exported(place: Place) {
     assert!(rows.len() >= 15);
     for row in rows {
         let table: String = sqlx::Row::get(&row, 0);
+        if ["process", "index_snapshot"].contains(&table.as_str()) {
+            // Which processes live, and what they can build anew.
+            continue;
+        }
         let count = number(&store, &format!("SELECT COUNT(*) FROM {table}")).await;
         assert!(count > 0, "the test writes nothing to {table}");
         assert_eq!(exported.get(&table), Some(&count), "{table}");

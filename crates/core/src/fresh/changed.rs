@@ -38,6 +38,10 @@ pub enum Changed {
     Refused([u8; 32]),
     /// The gateway's own tokens and keys: one of them was revoked.
     Credentials,
+    /// The counters that the store has of this project or workspace.
+    Stored(Uuid),
+    /// The counters that the store has of any project or workspace: nobody can say which.
+    AnyStored,
 }
 
 impl Changed {

@@ -5,12 +5,15 @@
 use super::changed::Changed;
 use super::clock::Clock;
 use super::sync::Mutex;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Changes remembered. When there are more, the older half is forgotten and voids everything that began before it.
 const MOST: usize = 200_000;
+
+/// Changes of which it is remembered when they were told.
+const RECENT: usize = 4096;
 
 /// A moment on the clock and in the order of events.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +46,11 @@ pub struct Need {
 }
 
 impl Need {
+    /// How old a value is for the one who asks.
+    pub(super) fn age_of(&self, began: Moment) -> Duration {
+        self.asked.at.saturating_duration_since(began.at)
+    }
+
     /// Whether a value whose read began then is good enough.
     pub fn is_met(&self, began: Moment) -> bool {
         self.is_met_within(began, self.max_age)
@@ -50,7 +58,7 @@ impl Need {
 
     /// The same with another greatest age, when that is smaller.
     pub(super) fn is_met_within(&self, began: Moment, max_age: Duration) -> bool {
-        let age = self.asked.at.saturating_duration_since(began.at);
+        let age = self.age_of(began);
         began.number > self.changed && (began.is_after(self.asked) || age < max_age.min(self.max_age))
     }
 }
@@ -67,6 +75,8 @@ struct State {
     /// Number of the last event.
     number: u64,
     last: HashMap<Changed, u64>,
+    /// When the last changes were told, and their numbers.
+    recent: VecDeque<(Instant, u64)>,
     /// Up to here changes were forgotten, so that anything may have changed.
     forgotten: u64,
 }
@@ -82,6 +92,19 @@ impl Changes {
         self.state.lock().next(&self.clock)
     }
 
+    /// The moment of something that was read elsewhere at `at`, which is past: void after every change that was told here
+    /// since, and where that is not known any more after any at all.
+    pub fn moment_at(&self, at: Instant) -> Moment {
+        let state = self.state.lock();
+        let before = state.recent.partition_point(|(told, _)| *told < at);
+        let number = match before.checked_sub(1).and_then(|last| state.recent.get(last)) {
+            Some((_, number)) => number + 1,
+            None if state.recent.len() < RECENT => 1,
+            None => 0,
+        };
+        Moment { at, number }
+    }
+
     /// Something may have changed: what began before does not count any more for those who ask from now on.
     pub fn tell(&self, changed: Changed) -> Moment {
         let mut state = self.state.lock();
@@ -89,6 +112,10 @@ impl Changes {
         for one in changed.with_it().into_iter().chain([changed]) {
             state.last.insert(one, now.number);
         }
+        if state.recent.len() == RECENT {
+            state.recent.pop_front();
+        }
+        state.recent.push_back((now.at, now.number));
         state.forget_some();
         now
     }

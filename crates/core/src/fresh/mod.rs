@@ -50,4 +50,4 @@ pub use changes::{Changes, Moment, Need};
 pub use clock::Clock;
 pub use older::or_older;
 pub use shared::{Fresh, Lost, Reading};
-pub use table::{Kept, Key, Landed, Value};
+pub use table::{Figures, Kept, Key, Landed, Value};

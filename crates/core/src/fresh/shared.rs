@@ -4,7 +4,7 @@
 
 use super::changes::{Changes, Moment, Need};
 use super::sync::{Mutex, spawn};
-use super::table::{Bounds, Kept, Key, Landed, Table, Value};
+use super::table::{Bounds, Figures, Kept, Key, Landed, Table, Value};
 use futures_util::FutureExt;
 use futures_util::future::Shared;
 use std::fmt;
@@ -94,6 +94,11 @@ impl<K: Key, V: Value, E: Value + From<Lost>> Fresh<K, V, E> {
     /// The value kept, whatever its age and whatever has changed since.
     pub fn any(&self, key: &K) -> Option<Kept<V>> {
         self.table.lock().any(key)
+    }
+
+    /// What is kept, and how often it was of use.
+    pub fn figures(&self) -> Figures {
+        self.table.lock().figures()
     }
 
     /// Keeps a value that was learned otherwise, from a read that began then. Whatever is kept of a later one stays.

@@ -59,6 +59,23 @@ pub(super) struct Bounds<K, V> {
     pub useless: Duration,
 }
 
+/// What is kept, and how often it was of use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Entries.
+    pub entries: usize,
+    /// Weight of all, in the unit of their bound.
+    pub weight: u64,
+    /// Times that somebody got what was kept.
+    pub hits: u64,
+    /// How old that was, all times together.
+    pub hit_age: Duration,
+    /// Reads that were begun.
+    pub reads: u64,
+    /// Entries that had to make room.
+    pub evicted: u64,
+}
+
 /// Entries by key; `W` is what those who wait for a read hold.
 pub(super) struct Table<K, V, W> {
     slots: HashMap<K, Slot<V, W>>,
@@ -68,6 +85,7 @@ pub(super) struct Table<K, V, W> {
     uses: u64,
     /// How many entries there may be before old ones are looked for.
     room: usize,
+    figures: Figures,
 }
 
 struct Slot<V, W> {
@@ -85,7 +103,7 @@ struct UnderWay<V, W> {
 
 impl<K: Key, V: Value, W: Clone> Table<K, V, W> {
     pub fn new(bounds: Bounds<K, V>) -> Self {
-        Self { slots: HashMap::new(), bounds, weight: 0, uses: 0, room: FEW }
+        Self { slots: HashMap::new(), bounds, weight: 0, uses: 0, room: FEW, figures: Figures::default() }
     }
 
     /// Whether a value is good enough.
@@ -99,7 +117,12 @@ impl<K: Key, V: Value, W: Clone> Table<K, V, W> {
         let slot = self.slots.get_mut(key)?;
         slot.used = self.uses;
         let kept = slot.kept.clone()?;
-        self.meets(need, &kept).then_some(kept)
+        if !self.meets(need, &kept) {
+            return None;
+        }
+        self.figures.hits += 1;
+        self.figures.hit_age += need.age_of(kept.began);
+        Some(kept)
     }
 
     /// The value kept, whatever it is. That does not count as a use.
@@ -118,6 +141,7 @@ impl<K: Key, V: Value, W: Clone> Table<K, V, W> {
         self.prune(key, began);
         let read = UnderWay { began, waiting, amendments: Vec::new() };
         self.slot(key).read = Some(read);
+        self.figures.reads += 1;
     }
 
     /// The read under way has brought a value.
@@ -209,7 +233,13 @@ impl<K: Key, V: Value, W: Clone> Table<K, V, W> {
                 self.drop_empty(&other);
             }
         }
+        self.figures.evicted += evicted.len() as u64;
         evicted
+    }
+
+    /// What is kept, and how often it was of use.
+    pub fn figures(&self) -> Figures {
+        Figures { entries: self.slots.len(), weight: self.weight, ..self.figures }
     }
 
     /// Before there is an entry more: drops what nobody can use any more, when it is time.

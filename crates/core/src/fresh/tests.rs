@@ -170,3 +170,38 @@ async fn a_thousand_share_one_read_even_when_the_first_leaves() {
     values.dedup();
     assert_eq!(values.len(), 1);
 }
+
+#[test]
+fn what_was_read_elsewhere_is_void_after_changes_since_and_not_before() {
+    let clock = Clock::stopped();
+    let changes = Changes::new(clock.clone());
+    let (this, other) = (Changed::Project(Uuid::from_u128(1)), Changed::Project(Uuid::from_u128(2)));
+    let mut moments = vec![changes.now().at];
+    for changed in [&this, &other, &this, &other] {
+        clock.advance(Duration::from_secs(1));
+        changes.tell(changed.clone());
+        clock.advance(Duration::from_secs(1));
+        moments.push(changes.now().at);
+    }
+    let is_void = |changed: &Changed, at: usize| {
+        changes.is_void(std::slice::from_ref(changed), changes.moment_at(moments[at]))
+    };
+    assert_eq!([0, 1, 2, 3, 4].map(|at| is_void(&this, at)), [true, true, true, false, false]);
+    assert_eq!([0, 1, 2, 3, 4].map(|at| is_void(&other, at)), [true, true, true, true, false]);
+    let need = changes.need(&[this], Duration::from_secs(60));
+    assert!(need.is_met(changes.moment_at(moments[3])) && !need.is_met(changes.moment_at(moments[2])));
+}
+
+#[test]
+fn before_all_changes_that_are_remembered_everything_is_void() {
+    let clock = Clock::stopped();
+    let changes = Changes::new(clock.clone());
+    let begun = changes.now().at;
+    assert!(!changes.is_void(&[Changed::Credentials], changes.moment_at(begun)));
+    for _ in 0..5000 {
+        changes.tell(Changed::AnyProjectAccess);
+    }
+    let need = changes.need(&[Changed::Credentials], Duration::from_secs(60));
+    assert!(!need.is_met(changes.moment_at(begun)));
+    assert!(need.is_met(changes.moment_at(changes.now().at)));
+}

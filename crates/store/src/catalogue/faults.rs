@@ -116,6 +116,25 @@ pub enum EntryForm {
     InContext,
 }
 
+impl EntryForm {
+    fn takes(self, member: &str) -> bool {
+        match member {
+            "id" => self != Self::New,
+            "external_id" | "external_source" => self != Self::InContext,
+            other => ["name", "description", "is_default"].contains(&other),
+        }
+    }
+}
+
+/// Members of entries of `options` that change nothing.
+pub fn ignored_inside(given: &Given, form: EntryForm) -> Vec<String> {
+    let entries = given.get("options").and_then(Value::as_array).into_iter().flatten().enumerate();
+    let objects = entries.filter_map(|(index, entry)| Some((index, entry.as_object()?)));
+    let members = objects.flat_map(|(index, members)| members.keys().map(move |name| (index, name)));
+    let ignored = members.filter(|(_, name)| !form.takes(name));
+    ignored.map(|(index, name)| format!("options.{index}.{name}")).collect()
+}
+
 /// The `options` member, when it was sent: every readable entry, every fault of the others.
 pub(super) fn entries(given: &Given, form: EntryForm, faults: &mut Faults) -> Option<Vec<Entry>> {
     let elements = match given.get("options")? {

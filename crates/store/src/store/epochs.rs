@@ -1,11 +1,13 @@
 //! What gateway processes that share a store tell each other: that a project was written to.
 //!
 //! A SQLite file belongs to one process, so there nobody else can write and there is nobody to tell.
-//! May use: this folder.
+//! May use: `fresh`, this folder.
 
-use super::engine::Kind;
 use super::error::StoreError;
+use super::kind::Kind;
+use super::peers::NOTES;
 use super::service::Store;
+use crate::fresh::Changed;
 use sqlx::Row;
 use uuid::Uuid;
 
@@ -30,21 +32,36 @@ impl Store {
         Ok(row.map(|row| row.try_get(0)).transpose()?.unwrap_or(0))
     }
 
-    /// Tells all gateway processes of a write to v1 in the project; the new number.
+    /// Tells all gateway processes of a write to v1 in the project, and of what else it may have changed; the new number.
+    /// With `heard` it waits until all have heard of it.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be written.
-    pub async fn bump_epoch(&self, project: Uuid) -> Result<i64, StoreError> {
+    pub async fn bump_epoch(
+        &self,
+        project: Uuid,
+        mut changed: Vec<Changed>,
+        heard: bool,
+    ) -> Result<i64, StoreError> {
         if self.engine.kind() == Kind::Sqlite {
             return Ok(0);
         }
-        let row = sqlx::query(
-            "INSERT INTO project (id, items, epoch) VALUES ($1, 0, 1) \
-             ON CONFLICT (id) DO UPDATE SET epoch = project.epoch + 1 RETURNING epoch",
+        changed.push(Changed::Stored(project));
+        let (number, note) = self.engine.peers.note(changed);
+        let raising = sqlx::query(
+            "WITH raised AS (INSERT INTO project (id, items, epoch) VALUES ($1, 0, 1) \
+             ON CONFLICT (id) DO UPDATE SET epoch = project.epoch + 1 RETURNING epoch) \
+             SELECT epoch, pg_notify($2, $3)::text FROM raised",
         )
         .bind(project.to_string())
-        .fetch_one(self.engine.pool())
-        .await?;
+        .bind(NOTES)
+        .bind(note)
+        .fetch_one(self.engine.pool());
+        let row = self.engine.while_there(raising).await?;
+        self.changes.tell(Changed::Stored(project));
+        if heard {
+            self.engine.confirmed(number).await;
+        }
         Ok(row.try_get(0)?)
     }
 }

@@ -24,10 +24,9 @@ pub enum StoreError {
     BaseUrl(#[from] BaseUrlError),
     /// The store was made for another deployment.
     #[error(
-        "this store belongs to the v1 deployment at {recorded}, but the configured one is {configured}. Its \
+        "this store (setting store.url) belongs to the v1 deployment at {recorded}, but the configured one is {configured}. Its \
          records would be attached to the wrong data. Configure {recorded} again, or use another store; if the \
-         same deployment has only moved, change v1_base_url in the table service of the store, with the \
-         gateway stopped"
+         same deployment has only moved, say so with `causeway store rebase --to {configured}`"
     )]
     OtherDeployment {
         /// Base URL the store was made for.
@@ -35,12 +34,34 @@ pub enum StoreError {
         /// Base URL that is configured now.
         configured: String,
     },
+    /// The store belongs to no deployment yet.
+    #[error("the store belongs to no v1 deployment yet; it will belong to the first that a gateway serves with it")]
+    Unclaimed,
+    /// A copy was to be written where something is already.
+    #[error("{0} exists already and was left as it is; name a new file")]
+    Occupied(String),
     /// A newer version of this program has changed the store, or its history was tampered with.
     #[error("the store cannot be used by this version of the program: {0}")]
     Schema(String),
     /// The store cannot be read or written for the time being: disk full, read-only, locked, no access.
     #[error("the store cannot be used: {0}")]
     Unavailable(String),
+    /// Another gateway serves this SQLite file.
+    #[error(
+        "another gateway serves the store {}: a SQLite file belongs to one process. Stop the other one, or let both \
+         use a PostgreSQL database (setting store.url)",
+        file.display()
+    )]
+    Served {
+        /// The file.
+        file: std::path::PathBuf,
+    },
+    /// What PostgreSQL sends by itself does not arrive.
+    #[error(
+        "the store answers, but its notifications do not arrive: there seems to be a pooler in transaction mode between \
+         (PgBouncer, for example). Connect to PostgreSQL itself, or to a pooler in session mode"
+    )]
+    Pooled,
     /// The store is damaged.
     #[error("the store is damaged; restore it from a backup: {0}")]
     Damaged(String),
@@ -86,11 +107,11 @@ impl From<sqlx::Error> for StoreError {
                 of_postgres(cause.code().as_deref(), error.to_string())
             }
             sqlx::Error::Database(cause) => of_sqlite(cause.code().as_deref(), error.to_string()),
-            sqlx::Error::Io(_)
-            | sqlx::Error::Tls(_)
-            | sqlx::Error::PoolTimedOut
-            | sqlx::Error::PoolClosed
-            | sqlx::Error::WorkerCrashed => Self::Unavailable(error.to_string()),
+            sqlx::Error::PoolClosed => Self::Unavailable("it cannot be used at present".into()),
+            sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::PoolTimedOut | sqlx::Error::WorkerCrashed => {
+                Self::Unavailable(error.to_string())
+            }
+            sqlx::Error::Configuration(cause) => Self::Unavailable(format!("its address cannot be read: {cause}")),
             _ => Self::Internal(error.to_string()),
         }
     }
@@ -103,8 +124,8 @@ fn of_postgres(code: Option<&str>, text: String) -> StoreError {
         // Unique violations, serialisation failures and deadlocks.
         _ if code == "23505" => StoreError::Contended(text),
         "40" => StoreError::Contended(text),
-        // No connection, no authorisation, read-only, out of resources, stopped, not available, system error.
-        "08" | "28" | "25" | "53" | "55" | "57" | "58" => StoreError::Unavailable(text),
+        // No connection, no authorisation, no such database, read-only, out of resources, stopped, not available, system error.
+        "08" | "28" | "3D" | "25" | "53" | "55" | "57" | "58" => StoreError::Unavailable(text),
         "XX" => StoreError::Damaged(text),
         _ => StoreError::Internal(text),
     }

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 /// Columns of a row, in the order in which [`read`] takes them.
 pub(super) const COLUMNS: &str =
-    "id, workspace_id, project_id, kind, work_item_id, user_id, sent, own, state, began_at";
+    "id, workspace_id, project_id, kind, work_item_id, user_id, sent, own, state, began_at, process_id";
 
 /// What v1 was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +67,8 @@ pub struct Intent {
     pub state: IntentState,
     /// When it began.
     pub began_at: Micros,
+    /// The gateway process whose request it is; none for one of an older version.
+    pub process: Option<Uuid>,
 }
 
 /// What became of a write.
@@ -137,7 +139,7 @@ impl Intent {
         own: OwnWrite,
     ) -> Self {
         let (id, began_at, state) = (Uuid::new_v4(), now(), IntentState::Open);
-        Self { id, workspace, project, kind, item, user, sent, own, state, began_at }
+        Self { id, workspace, project, kind, item, user, sent, own, state, began_at, process: None }
     }
 }
 
@@ -177,5 +179,6 @@ pub(super) fn read(row: &AnyRow) -> Result<Intent, StoreError> {
             other => return Err(unreadable("state of an intent", other)),
         },
         began_at: row.try_get(9)?,
+        process: row.try_get::<Option<&str>, _>(10)?.map(id).transpose()?,
     })
 }

@@ -5,11 +5,11 @@
 //! process whose request still runs are known in memory, so that nobody else settles them.
 //! May use: `v2` (times), this folder.
 
-use super::engine::Kind;
 use super::engine::now;
 use super::error::StoreError;
 use super::intent::{COLUMNS, Intent, IntentKind, IntentState, RunningIntent, Settled, read};
 use super::items::{apply, bump, purge, type_stands};
+use super::kind::Kind;
 use super::recorded::TypeChange;
 use super::service::Store;
 use crate::v2::time::Micros;
@@ -24,6 +24,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the store cannot be written; then v1 must not be asked.
     pub async fn begin_intent(&self, intent: Intent) -> Result<Option<RunningIntent>, StoreError> {
+        let intent = Intent { process: Some(self.engine.peers.me()), ..intent };
         let running = RunningIntent { running: Arc::clone(&self.running), intent };
         let intent = &running.intent;
         self.running.with(|ids| ids.insert(intent.id));
@@ -36,7 +37,7 @@ impl Store {
         let own = serde_json::to_string(&intent.own).map_err(|fault| StoreError::Internal(fault.to_string()))?;
         sqlx::query(
             "INSERT INTO intent (id, workspace_id, project_id, kind, work_item_id, user_id, sent, own, state, \
-             began_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+             began_at, process_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         )
         .bind(intent.id.to_string())
         .bind(intent.workspace.to_string())
@@ -48,6 +49,7 @@ impl Store {
         .bind(own)
         .bind(intent.state.word())
         .bind(intent.began_at)
+        .bind(intent.process.map(|id| id.to_string()))
         .execute(&mut *writing)
         .await?;
         writing.commit().await?;
@@ -151,15 +153,23 @@ impl Store {
         Ok(())
     }
 
-    /// Whether the request of an open write may still be at work: in this process it is known, in another one
-    /// only its age tells.
+    /// Whether the request of an open write may still be at work: in this process it is known, another one lives or
+    /// does not, and where nobody can say that only the age tells.
     pub fn is_running(&self, intent: &Intent, longest: Micros) -> bool {
         if self.running.with(|ids| ids.contains(&intent.id)) {
             return true;
         }
         // A file has one gateway process at a time, so a write that is not of this one is of a dead one.
-        let elsewhere = self.kind() == Kind::Postgres && intent.state == IntentState::Open;
-        elsewhere && now() - intent.began_at < longest
+        if self.kind() == Kind::Sqlite || intent.state != IntentState::Open {
+            return false;
+        }
+        let peers = &self.engine.peers;
+        let lives = match intent.process {
+            Some(id) if id == peers.me() => Some(false),
+            Some(id) => peers.lives(id, intent.began_at),
+            None => None,
+        };
+        lives.unwrap_or(true) && now() - intent.began_at < longest
     }
 
     /// All writes that are not settled, oldest first.

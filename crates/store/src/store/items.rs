@@ -5,11 +5,11 @@
 //! process has the store to itself it knows the counter as long as it writes nothing (`unchanged`).
 //! May use: `catalogue`, `v2` (times), this folder.
 
-use super::engine::Kind;
 use super::engine::{Writing, json_list, now, sql};
 use super::error::StoreError;
 use super::intent::{self, Intent};
 use super::items_kept::ProjectItems;
+use super::kind::Kind;
 use super::recorded::{Element, ItemValues, OwnWrite, TypeChange};
 use super::rows::{at_once, read_id as id, rows_of_places};
 use super::service::Store;
@@ -267,6 +267,7 @@ pub(super) async fn bump(writing: &mut Writing, project: Uuid) -> Result<i64, St
     .bind(project.to_string())
     .fetch_one(&mut **writing)
     .await?;
+    writing.raises(project);
     Ok(row.try_get(0)?)
 }
 

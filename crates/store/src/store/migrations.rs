@@ -10,6 +10,13 @@ use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::{AssertSqlSafe, SqlSafeStr};
 use std::sync::LazyLock;
 
+/// The last step that a program must know to read these tables rightly, and to write them: a step that only adds what
+/// older versions can ignore leaves both as they are, one that changes the meaning of what is there raises them. Steps
+/// that take something away come in a later release than the one that stops using it.
+pub(super) const MIN_READER: i64 = 5;
+/// See [`MIN_READER`].
+pub(super) const MIN_WRITER: i64 = 5;
+
 #[derive(RustEmbed)]
 #[folder = "src/store/migrations/sqlite"]
 struct Sqlite;

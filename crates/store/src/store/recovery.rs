@@ -10,8 +10,10 @@
 //!
 //! May use: this folder.
 
-use super::engine::{Engine, Kind, connected};
+use super::engine::Engine;
 use super::error::StoreError;
+use super::kind::Kind;
+use super::opening::connected;
 use super::writable::is_read_only;
 use std::sync::atomic::Ordering;
 

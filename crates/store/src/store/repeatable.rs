@@ -6,9 +6,9 @@
 //! other, in all gateway processes, so that of many at once with the same key one runs, and bounds hold exactly.
 //! May use: `v2` (times), this folder.
 
-use super::engine::Kind;
 use super::engine::{Writing, now};
 use super::error::StoreError;
+use super::kind::Kind;
 use super::rows::{Cells, read_id};
 use super::service::Store;
 use crate::v2::time::Micros;

@@ -9,15 +9,17 @@ use super::error::StoreError;
 use super::intent::Running;
 use super::items_kept::ProjectItems;
 use super::overlay::OverlayValue;
+use super::peers::Joined;
+use super::place::opening;
 use super::repeated::Repeated;
 use super::turn_places::Turns;
 use super::unchanged::Unchanged;
-use crate::fresh::{Changes, Reading, Value};
+use crate::fresh::{Changed, Changes, Reading, Value};
 use crate::v1::BaseUrl;
 use sqlx::Row;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 /// Overlaid fields by the id of the v1 record.
@@ -52,8 +54,9 @@ impl Store {
     pub async fn open(url: &str, v1_base_url: &str) -> Result<Self, StoreError> {
         let configured = BaseUrl::parse(v1_base_url)?;
         let store = Self::open_for_upkeep(url).await?;
-        store.engine.migrate_when_writable().await?;
-        let recorded = store.claim(configured.as_str()).await?;
+        let migrated = store.engine.migrate_when_writable().await;
+        migrated.map_err(|fault| opening(fault, url))?;
+        let recorded = store.claim(configured.as_str()).await.map_err(|fault| opening(fault, url))?;
         if recorded != configured.as_str() {
             store.close().await;
             return Err(StoreError::OtherDeployment { recorded, configured: configured.to_string() });
@@ -117,18 +120,60 @@ impl Store {
         F: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
         let read = |reading: Reading<Uuid, T, Unanswered>| {
-            let asking = question(self.clone());
-            async move { reading.end(asking.await.map_err(|_| Unanswered)) }
+            let (engine, asking) = (self.engine.clone(), question(self.clone()));
+            async move { reading.end(engine.while_there(asking).await.map_err(|_| Unanswered)) }
         };
-        match answers.get(&key, self.changes.need(&[], Duration::ZERO), read).await {
+        // What was heard before it is known whether this process hears at all would count for nothing.
+        let age = if self.engine.peers.are_heard() { Duration::MAX } else { Duration::ZERO };
+        let need = self.changes.need(&[Changed::Stored(key), Changed::AnyStored], age);
+        match answers.get(&key, need, read).await {
             Ok(kept) => Ok(kept.value),
-            Err(Unanswered) => question(self.clone()).await,
+            Err(Unanswered) => match self.engine.while_there(question(self.clone())).await {
+                // Reads make do with it and say so; writes need the store anyhow, and are refused.
+                Err(fault) if self.engine.peers.is_away() => answers.any(&key).map(|kept| kept.value).ok_or(fault),
+                outcome => outcome,
+            },
         }
+    }
+
+    /// Takes this process into those that serve this store, until what is returned is dropped: with PostgreSQL it hears
+    /// what others write, which goes to `changes` as well, and answers from memory meanwhile; a SQLite file belongs to it
+    /// alone. It waits for the end of another process that serves the file for `patience`.
+    ///
+    /// # Errors
+    /// [`StoreError::Served`] and [`StoreError::Pooled`].
+    pub async fn join(&self, changes: &Changes, patience: Duration) -> Result<Joined, StoreError> {
+        self.engine.join(changes, patience).await
+    }
+
+    /// The same with so many connections at most for writes that have something to themselves; to be called before the
+    /// store is used.
+    #[must_use]
+    pub fn with_lock_connections(self, most: usize) -> Self {
+        Self { turns: Turns::new(most), ..self }
+    }
+
+    /// Tells all gateway processes of these changes, and waits until all have heard of them.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the others cannot be told.
+    pub async fn tell(&self, changed: Vec<Changed>) -> Result<(), StoreError> {
+        self.engine.tell(changed).await
+    }
+
+    /// Up to when all of the store was known, while its database does not answer.
+    pub fn away_since(&self) -> Option<Instant> {
+        self.engine.peers.away_since()
+    }
+
+    /// How many gateway processes serve this store, this one included.
+    pub fn processes(&self) -> usize {
+        self.engine.peers.count()
     }
 }
 
 /// The deployment that the store belongs to.
-async fn recorded(pool: &sqlx::AnyPool) -> Result<Option<String>, StoreError> {
+pub(super) async fn recorded(pool: &sqlx::AnyPool) -> Result<Option<String>, StoreError> {
     let row = sqlx::query("SELECT v1_base_url FROM service WHERE id = 1").fetch_optional(pool).await?;
     Ok(row.map(|row| row.try_get(0)).transpose()?)
 }

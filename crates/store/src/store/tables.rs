@@ -10,7 +10,7 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 
 /// Every table, those that others refer to first.
-pub(super) const TABLES: [&str; 22] = [
+pub(super) const TABLES: [&str; 26] = [
     "service",
     "overlay",
     "workspace",
@@ -33,6 +33,10 @@ pub(super) const TABLES: [&str; 22] = [
     "oauth_token",
     "gateway_key",
     "repeatable_request",
+    "usage_secret",
+    "usage_writer",
+    "usage_caller",
+    "usage_count",
 ];
 
 /// What a column holds.

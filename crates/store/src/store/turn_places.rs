@@ -6,7 +6,7 @@ use tokio::sync::Semaphore;
 
 /// Turns held on the database at once: fewer than connections, because whoever has a turn goes on to read and
 /// write.
-const HELD: usize = 8;
+pub(super) const HELD: usize = 8;
 
 /// The lines of this process, and how many turns it may hold on the database.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    pub(super) fn new() -> Self {
-        Self { lines: Lines::default(), connections: Arc::new(Semaphore::new(HELD)) }
+    pub(super) fn new(held: usize) -> Self {
+        Self { lines: Lines::default(), connections: Arc::new(Semaphore::new(held)) }
     }
 }

@@ -9,8 +9,8 @@
 //! Whoever wants several names takes them in the order of their texts, so that no two wait for each other.
 //! May use: this folder.
 
-use super::engine::Kind;
 use super::error::StoreError;
+use super::kind::Kind;
 use super::lines::Inside;
 use super::service::Store;
 use sqlx::{Any, Transaction};
@@ -99,6 +99,17 @@ impl Turn {
         self.among_processes(&modes, patience.until).await
     }
 
+    /// Whether the turn is still this writer's: to be asked before anything is sent to v1. A connection that was cut
+    /// took the locks with it, and then somebody else may have them by now.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it is not, or nobody can say.
+    pub async fn is_kept(&mut self) -> Result<(), StoreError> {
+        let Some(held) = &mut self.held else { return Ok(()) };
+        let asking = sqlx::query("SELECT 1").execute(&mut **held);
+        self.store.engine.while_there(asking).await.map(|_| ())
+    }
+
     async fn among_processes(&mut self, modes: &BTreeMap<String, bool>, until: Instant) -> Result<(), NoTurn> {
         if self.connection.is_none() {
             let free = Arc::clone(&self.store.turns.connections).acquire_owned();
@@ -107,7 +118,7 @@ impl Turn {
         }
         let mut held = match self.held.take() {
             Some(held) => held,
-            None => self.store.engine.pool().begin().await.map_err(StoreError::from)?,
+            None => self.store.engine.while_there(self.store.engine.pool().begin()).await?,
         };
         let left = until.saturating_duration_since(Instant::now()).as_millis().max(1);
         // The database itself must neither wait longer nor end a transaction that waits for v1.

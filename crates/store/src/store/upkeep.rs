@@ -8,13 +8,15 @@ use super::definitions;
 use super::engine::{Engine, Kind, now};
 use super::error::StoreError;
 use super::items_kept;
+use super::place::opening;
 use super::repeated::Repeated;
 use super::rows::Cells;
 use super::service::Store;
-use super::turn_places::Turns;
+use super::turn_places::{HELD, Turns};
 use super::unchanged::Unchanged;
 use crate::fresh::Changes;
 use sqlx::Row;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,14 +37,15 @@ impl Store {
     /// # Errors
     /// [`StoreError`]: unknown kind or no access.
     pub async fn open_for_upkeep(url: &str) -> Result<Self, StoreError> {
-        let (engine, changes) = (Engine::open(url).await?, Changes::default());
+        let changes = Changes::default();
+        let engine = Engine::open(url, &changes).await.map_err(|fault| opening(fault, url))?;
         Ok(Self {
             engine,
             memory: definitions::Memory::new(),
             versions: asked::none(&changes),
             epochs: asked::none(&changes),
             counters: Unchanged::default(),
-            turns: Turns::new(),
+            turns: Turns::new(HELD),
             items: items_kept::none(&changes),
             changes,
             running: Arc::default(),
@@ -60,13 +63,24 @@ impl Store {
         Ok(self.engine.steps_after(before))
     }
 
+    /// Names of the steps that [`Store::migrate`] would take.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn steps_to_take(&self) -> Result<Vec<String>, StoreError> {
+        Ok(self.engine.steps_after(self.engine.tables_version().await?))
+    }
+
     /// Writes a copy of a SQLite store to a new file, which only its owner can read, while the store is in use.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] when there is such a file, or it cannot be written.
     pub async fn copy_to(&self, file: &Path) -> Result<(), StoreError> {
         let fault = |cause: std::io::Error| StoreError::Unavailable(format!("{}: {cause}", file.display()));
-        new_private_file(file).map_err(fault)?;
+        new_private_file(file).map_err(|cause| match cause.kind() {
+            ErrorKind::AlreadyExists => StoreError::Occupied(file.display().to_string()),
+            _ => fault(cause),
+        })?;
         let copied = sqlx::query("VACUUM INTO $1")
             .bind(file.display().to_string())
             .execute(self.engine.pool())

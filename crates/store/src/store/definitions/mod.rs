@@ -168,6 +168,7 @@ async fn raise(writing: &mut Writing, workspace: Uuid) -> Result<Option<i64>, St
         .bind(workspace.to_string())
         .fetch_optional(&mut **writing)
         .await?;
+    writing.raises(workspace);
     Ok(row.map(|row| row.try_get(0)).transpose()?)
 }
 

@@ -4,7 +4,7 @@
 //! hold even when two processes do the same at once (a code is used once, a refresh token is exchanged once)
 //! is decided by one conditional UPDATE inside a transaction that holds the grant's row.
 //!
-//! May use: the engine and error of the store.
+//! May use: `fresh`, the engine and error of the store.
 
 mod clients;
 mod grants;

@@ -1,8 +1,9 @@
 //! The tables of the authorization server, and how ids and lists of words stand in them.
 
-use super::super::engine::{self, Engine};
+use super::super::engine::{self, Engine, Kind};
 use super::super::error::StoreError;
 use super::super::service::Store;
+use crate::fresh::Changed;
 use uuid::Uuid;
 
 /// The tables of the authorization server; cheap to clone.
@@ -15,6 +16,22 @@ impl Store {
     /// The tables of the authorization server.
     pub fn oauth(&self) -> OAuthStore {
         OAuthStore { engine: self.engine.clone() }
+    }
+}
+
+impl OAuthStore {
+    /// Whether this process knows of every revocation that was answered: it has the store to itself, or hears what others
+    /// write.
+    pub fn hears_revocations(&self) -> bool {
+        self.engine.kind() == Kind::Sqlite || self.engine.peers.are_heard()
+    }
+
+    /// Tells all gateway processes that a credential has ended, and waits until all have heard of it.
+    ///
+    /// # Errors
+    /// When they cannot be told.
+    pub async fn revoked(&self) -> Result<(), StoreError> {
+        self.engine.tell(vec![Changed::Credentials]).await
     }
 }
 

@@ -1,0 +1,92 @@
+//! Telling the others of a change, and waiting until all have heard of it.
+//!
+//! May use: `fresh`, `engine`, this folder.
+
+use super::super::engine::{Engine, Kind, sql};
+use super::super::error::StoreError;
+use super::lease::LEASE;
+use super::note::NOTES;
+use crate::fresh::Changed;
+use sqlx::{AnyPool, Row};
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::time::{Instant, sleep, timeout_at};
+use uuid::Uuid;
+
+/// Time from one look at the leases to the next, of a process that hears no confirmations.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Microseconds since 1970 by the clock of the database.
+pub(super) const DATABASE_NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+
+impl Engine {
+    /// Tells all processes of changes that no transaction of the store goes with, and waits until all have heard.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be used; what this process keeps is void all the same.
+    pub(in crate::store) async fn tell(&self, changed: Vec<Changed>) -> Result<(), StoreError> {
+        self.peers.tell_here(&changed);
+        if self.kind() == Kind::Sqlite {
+            return Ok(());
+        }
+        let (number, note) = self.peers.note(changed);
+        let sending = sqlx::query("SELECT pg_notify($1, $2)::text").bind(NOTES).bind(note).fetch_one(self.pool());
+        self.while_there(sending).await?;
+        self.confirmed(number).await;
+        Ok(())
+    }
+
+    /// Waits until every process that answers from memory has heard the note of this number, which is committed.
+    pub(in crate::store) async fn confirmed(&self, number: u64) {
+        let end = Instant::now() + LEASE;
+        let state = self.peers.state();
+        let asked = timeout_at(end, leases(self.pool_of_any_version(), state.me)).await;
+        let Ok(Ok(leases)) = asked else {
+            // Nobody can say who has a lease; by then those who have one heard the note.
+            return tokio::time::sleep_until(end).await;
+        };
+        if leases.is_empty() {
+            return;
+        }
+        if !state.listens.load(Ordering::Acquire) {
+            return renewed_twice(self.pool_of_any_version(), state.me, leases, end).await;
+        }
+        let all_heard = || {
+            let confirmed = state.confirmed.lock();
+            leases.keys().all(|id| confirmed.get(id).is_some_and(|heard| *heard >= number))
+        };
+        loop {
+            let heard = state.heard.notified();
+            tokio::pin!(heard);
+            // Told from here on, also of what comes before it is waited for.
+            heard.as_mut().enable();
+            if all_heard() || timeout_at(end, heard).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// How often each other process that has a lease has renewed it.
+async fn leases(pool: &AnyPool, me: Uuid) -> Result<HashMap<Uuid, i64>, sqlx::Error> {
+    let text = format!("SELECT id, beats FROM process WHERE id <> $1 AND lease_until > {DATABASE_NOW}");
+    let rows = sqlx::query(sql(text)).bind(me.to_string()).fetch_all(pool).await?;
+    let read = |row: &sqlx::any::AnyRow| {
+        let id = Uuid::try_parse(row.try_get::<&str, _>(0)?).unwrap_or_default();
+        Ok((id, row.try_get(1)?))
+    };
+    rows.iter().map(read).collect()
+}
+
+/// Waits until each of these leases was renewed twice or has ended: the second renewal is sent only when the first has
+/// come back, and with it everything before it.
+async fn renewed_twice(pool: &AnyPool, me: Uuid, before: HashMap<Uuid, i64>, end: Instant) {
+    while Instant::now() < end {
+        sleep(LOOK).await;
+        let Ok(Ok(now)) = timeout_at(end, leases(pool, me)).await else { continue };
+        if before.iter().all(|(id, beats)| now.get(id).is_none_or(|later| *later >= beats + 2)) {
+            return;
+        }
+    }
+}

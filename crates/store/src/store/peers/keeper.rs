@@ -1,0 +1,335 @@
+//! Keeping the lease: the connection that listens, renews, and proves that this process lives.
+//!
+//! May use: `fresh`, `engine`, this folder.
+
+use super::super::engine::{Engine, Kind};
+use super::super::error::StoreError;
+use super::alone::{Alone, AlreadyServed};
+use super::confirm::DATABASE_NOW;
+use super::lease::LEASE;
+use super::note::{HEARD, Heard, NOTES, Note};
+use super::state::{Peers, State};
+use crate::fresh::{Changed, Changes};
+use sqlx::postgres::{PgConnectOptions, PgListener, PgNotification, PgPoolOptions};
+use sqlx::{AssertSqlSafe, ConnectOptions, Executor, Row};
+use std::collections::{HashMap, HashSet};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use uuid::Uuid;
+
+/// Time from one renewal to the next.
+const BEAT: Duration = Duration::from_millis(400);
+/// Longest wait for a connection or a statement of the keeper.
+const WAIT: Duration = Duration::from_millis(500);
+/// Pause before a lost connection is made again.
+const AGAIN: Duration = Duration::from_millis(200);
+/// Longest wait for the first lease. Notes that do not arrive by then never will.
+const FIRST: Duration = Duration::from_secs(5);
+/// First half of the name of the lock that a living process holds.
+const LIVES: i32 = 0x6361_7573;
+
+/// This process among those that share the store; it leaves when this is dropped.
+#[derive(Debug)]
+pub struct Joined {
+    keeping: Option<tokio::task::JoinHandle<()>>,
+    engine: Engine,
+    superseded: watch::Receiver<bool>,
+    /// A SQLite file belongs to this process as long as this lives.
+    _alone: Option<Alone>,
+}
+
+/// Why the keeper has to connect again.
+#[derive(Debug, thiserror::Error)]
+enum Lost {
+    #[error("no answer within {WAIT:?}")]
+    Silent,
+    #[error("the connection was closed")]
+    Closed,
+    #[error(transparent)]
+    Failed(#[from] sqlx::Error),
+}
+
+impl Lost {
+    /// Whether the database answered at all.
+    fn was_answered(&self) -> bool {
+        matches!(self, Self::Failed(sqlx::Error::Database(_)))
+    }
+}
+
+impl Engine {
+    /// Takes this process into those that serve this store. What they tell it goes to `changes` as well.
+    ///
+    /// # Errors
+    /// [`StoreError::Served`] for a SQLite file that another process serves, after waiting for its end for `patience`;
+    /// [`StoreError::Pooled`] when what PostgreSQL sends does not arrive.
+    pub(in crate::store) async fn join(&self, changes: &Changes, patience: Duration) -> Result<Joined, StoreError> {
+        let (tell, superseded) = watch::channel(false);
+        let joined = |keeping, alone| Joined { keeping, engine: self.clone(), superseded, _alone: alone };
+        if self.kind() == Kind::Sqlite {
+            let Some(file) = self.file_that_is_written() else { return Ok(joined(None, None)) };
+            return match Alone::take(&file, patience).await {
+                Ok(alone) => Ok(joined(None, Some(alone))),
+                Err(AlreadyServed { file }) => Err(StoreError::Served { file }),
+            };
+        }
+        let url = self.url_of_postgres().unwrap_or_default();
+        let options = PgConnectOptions::from_str(url)?.disable_statement_logging();
+        let keeper = Keeper {
+            state: Arc::clone(self.peers.state()),
+            peers: self.peers.clone(),
+            changes: changes.clone(),
+            options,
+            superseded: tell,
+            version: self.newest_step(),
+            said: false,
+        };
+        let keeping = tokio::spawn(keeper.keep());
+        let joined = joined(Some(keeping), None);
+        if !self.first_lease().await {
+            return Err(StoreError::Pooled);
+        }
+        Ok(joined)
+    }
+
+    /// Whether there is a lease soon, or a reason why there is none. Notes that do not come back although statements are
+    /// answered go through something that shares connections between clients.
+    async fn first_lease(&self) -> bool {
+        let (end, state) = (Instant::now() + FIRST, self.peers.state());
+        while Instant::now() < end {
+            if state.lease.is_held() || state.lease.is_away() || state.refused.load(Ordering::Acquire) {
+                return true;
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
+        !state.listened.load(Ordering::Acquire)
+    }
+}
+
+impl Joined {
+    /// Ends when the store was changed by a newer version that this one must not write beside.
+    pub fn superseded(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut told = self.superseded.clone();
+        async move {
+            if told.wait_for(|superseded| *superseded).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// Leaves, so that nobody waits for this process any more.
+    pub async fn leave(mut self) {
+        let Some(keeping) = self.keeping.take() else { return };
+        keeping.abort();
+        let _ = keeping.await;
+        let state = self.engine.peers.state();
+        state.listens.store(false, Ordering::Release);
+        state.lease.lost();
+        let gone = sqlx::query("DELETE FROM process WHERE id = $1")
+            .bind(state.me.to_string())
+            .execute(self.engine.pool_of_any_version());
+        let _ = timeout(WAIT, gone).await;
+    }
+}
+
+impl Drop for Joined {
+    fn drop(&mut self) {
+        if let Some(keeping) = self.keeping.take() {
+            keeping.abort();
+            self.engine.peers.state().lease.lost();
+        }
+    }
+}
+
+struct Keeper {
+    state: Arc<State>,
+    peers: Peers,
+    changes: Changes,
+    options: PgConnectOptions,
+    superseded: watch::Sender<bool>,
+    /// The last step of the tables that this program knows.
+    version: i64,
+    /// Whether it was said that the database refuses this.
+    said: bool,
+}
+
+impl Keeper {
+    async fn keep(mut self) {
+        loop {
+            let Err(lost) = self.session().await;
+            self.state.listens.store(false, Ordering::Release);
+            self.state.lease.lost();
+            match lost {
+                lost if lost.was_answered() => {
+                    // It can be read, but not written or listened to: no lease, and every counter is asked for.
+                    self.state.lease.back();
+                    self.state.refused.store(true, Ordering::Release);
+                    if !std::mem::replace(&mut self.said, true) {
+                        tracing::warn!(cause = %lost, "the store answers, but this process cannot hear of others' writes; every read asks the store");
+                    }
+                }
+                lost => {
+                    // A connection may be cut alone; whoever cannot make another one is away from the database.
+                    let there = timeout(WAIT, self.options.connect()).await.is_ok_and(|made| made.is_ok());
+                    if !there && self.state.lease.gone() {
+                        tracing::warn!(cause = %lost, "the store does not answer; reads make do with what is in memory, the rest is refused");
+                    }
+                    if there && self.state.lease.back() {
+                        tracing::info!("the store answers again");
+                    }
+                }
+            }
+            sleep(AGAIN).await;
+        }
+    }
+
+    /// One connection, for as long as it lasts.
+    async fn session(&mut self) -> Result<std::convert::Infallible, Lost> {
+        let pool = PgPoolOptions::new()
+            .max_connections(1)
+            .acquire_timeout(WAIT)
+            .max_lifetime(None)
+            .idle_timeout(None)
+            .connect_lazy_with(self.options.clone());
+        let mut listener = within(PgListener::connect_with(&pool)).await?;
+        listener.eager_reconnect(false);
+        // Nothing that this session writes must outlast a crash of the server.
+        within(listener.execute("SET synchronous_commit = off")).await?;
+        within(listener.listen_all([NOTES, HEARD])).await?;
+        let number = self.state.me.as_u128() as i32;
+        let lock = format!("SELECT pg_try_advisory_lock({LIVES}, {number})");
+        within(listener.execute(AssertSqlSafe(lock))).await?;
+        // Notes from before were not heard.
+        self.tell(&[Changed::AnyStored, Changed::Credentials]);
+        if self.state.lease.back() {
+            tracing::info!("the store answers again");
+        }
+        self.state.listens.store(true, Ordering::Release);
+        self.state.listened.store(true, Ordering::Release);
+        let mut beats = interval(BEAT);
+        beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut sent: HashMap<u64, Instant> = HashMap::new();
+        loop {
+            let first = tokio::select! {
+                _ = beats.tick() => {
+                    if sent.len() > 3 {
+                        // Statements are answered, but notes do not come.
+                        return Err(Lost::Silent);
+                    }
+                    let begun = Instant::now();
+                    let number = self.beat(&mut listener, number).await?;
+                    sent.insert(number, begun);
+                    self.look(&mut listener).await?;
+                    None
+                }
+                note = listener.try_recv() => Some(note?.ok_or(Lost::Closed)?),
+            };
+            let mut heard = HashMap::new();
+            for note in first.into_iter().chain(std::iter::from_fn(|| listener.next_buffered())) {
+                self.take(&note, &mut sent, &mut heard);
+            }
+            self.confirm(&mut listener, heard).await?;
+        }
+    }
+
+    /// Renews the lease in the database, with a note to itself.
+    async fn beat(&self, listener: &mut PgListener, number: i32) -> Result<u64, Lost> {
+        let (note_number, note) = self.peers.note(Vec::new());
+        let renewal = format!(
+            "WITH renewed AS (INSERT INTO process (id, number, lease_until, beats) \
+             VALUES ($1, $2, {DATABASE_NOW} + {}, 1) ON CONFLICT (id) DO UPDATE \
+             SET lease_until = excluded.lease_until, beats = process.beats + 1 RETURNING id) \
+             SELECT pg_notify($3, $4)::text FROM renewed",
+            LEASE.as_micros()
+        );
+        let renewal = sqlx::query(AssertSqlSafe(renewal)).bind(self.state.me.to_string()).bind(i64::from(number));
+        within(renewal.bind(NOTES).bind(note).fetch_one(&mut *listener)).await?;
+        Ok(note_number)
+    }
+
+    /// Who lives, and which version the tables are for.
+    async fn look(&self, listener: &mut PgListener) -> Result<(), Lost> {
+        let at = Instant::now();
+        let living = format!(
+            "SELECT p.id, {DATABASE_NOW}, s.min_writer FROM service s LEFT JOIN process p ON EXISTS (SELECT 1 FROM pg_locks l \
+             WHERE l.locktype = 'advisory' AND l.classid = {LIVES} AND l.objid = (p.number & 4294967295)::oid AND l.objsubid = 2 \
+             AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())) WHERE s.id = 1"
+        );
+        let rows = within(sqlx::query(AssertSqlSafe(living)).fetch_all(&mut *listener)).await?;
+        let mut ids = HashSet::new();
+        let (mut now, mut min_writer) = (0, 0);
+        for row in &rows {
+            let id: Option<&str> = row.try_get(0)?;
+            ids.extend(id.and_then(|id| Uuid::try_parse(id).ok()));
+            (now, min_writer) = (row.try_get(1)?, row.try_get(2)?);
+        }
+        if !rows.is_empty() {
+            self.state.living_are(ids, now, at);
+        }
+        if min_writer > self.version && !*self.superseded.borrow() {
+            tracing::error!(
+                needs = min_writer,
+                knows = self.version,
+                "a newer version has changed the store so that this one must not write to it; this process ends"
+            );
+            self.superseded.send_replace(true);
+        }
+        Ok(())
+    }
+
+    fn take(&self, note: &PgNotification, sent: &mut HashMap<u64, Instant>, heard: &mut HashMap<Uuid, u64>) {
+        match note.channel() {
+            HEARD => {
+                let Ok(told) = serde_json::from_str::<Heard>(note.payload()) else { return };
+                if told.of == self.state.me {
+                    let mut confirmed = self.state.confirmed.lock();
+                    let last = confirmed.entry(told.by).or_default();
+                    *last = told.number.max(*last);
+                    drop(confirmed);
+                    self.state.heard.notify_waiters();
+                }
+            }
+            _ => {
+                let Ok(note) = serde_json::from_str::<Note>(note.payload()) else {
+                    // Of another version: nobody can say what it means.
+                    return self.tell(&[Changed::AnyStored, Changed::Credentials]);
+                };
+                if note.from == self.state.me {
+                    if let Some(begun) = sent.remove(&note.number) {
+                        sent.retain(|number, _| *number > note.number);
+                        self.state.lease.renewed(begun);
+                    }
+                } else if !note.changed.is_empty() {
+                    self.tell(&note.changed);
+                    let last = heard.entry(note.from).or_default();
+                    *last = note.number.max(*last);
+                }
+            }
+        }
+    }
+
+    /// Voids what is kept in this process.
+    fn tell(&self, changed: &[Changed]) {
+        self.peers.tell_here(changed);
+        for one in changed {
+            self.changes.tell(one.clone());
+        }
+    }
+
+    async fn confirm(&self, listener: &mut PgListener, heard: HashMap<Uuid, u64>) -> Result<(), Lost> {
+        for (of, number) in heard {
+            let heard = Heard { by: self.state.me, of, number };
+            let text = serde_json::to_string(&heard).unwrap_or_default();
+            let told = sqlx::query("SELECT pg_notify($1, $2)").bind(HEARD).bind(text);
+            within(told.execute(&mut *listener)).await?;
+        }
+        Ok(())
+    }
+}
+
+async fn within<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, Lost> {
+    Ok(timeout(WAIT, work).await.map_err(|_| Lost::Silent)??)
+}

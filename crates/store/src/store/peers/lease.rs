@@ -1,0 +1,135 @@
+//! Until when this process may answer from memory, and since when the database does not answer.
+//!
+//! May use: nothing of this crate.
+
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// How long a lease lasts from the moment its renewal was begun.
+pub(super) const LEASE: Duration = Duration::from_secs(2);
+/// What the lease is shorter by here than in the database, because two clocks may run at slightly different speeds.
+const MARGIN: Duration = Duration::from_millis(50);
+
+/// The lease of this process, and the trouble it may be in.
+#[derive(Debug)]
+pub(super) struct Lease {
+    /// What the times below count from.
+    origin: Instant,
+    /// Microseconds after `origin`; 0 for none.
+    until: AtomicU64,
+    away: AtomicBool,
+    /// Since when nothing is known of the database.
+    since: Mutex<Option<Instant>>,
+    /// Tells those who wait for the database that it is away.
+    told: watch::Sender<bool>,
+}
+
+impl Default for Lease {
+    fn default() -> Self {
+        Self {
+            origin: Instant::now(),
+            until: AtomicU64::new(0),
+            away: AtomicBool::new(false),
+            since: Mutex::new(None),
+            told: watch::Sender::new(false),
+        }
+    }
+}
+
+impl Lease {
+    /// Whether this process has its lease now.
+    pub fn is_held(&self) -> bool {
+        let until = self.until.load(Ordering::Acquire);
+        until > 0 && self.origin.elapsed() < Duration::from_micros(until)
+    }
+
+    /// A renewal that was begun then has come back.
+    pub fn renewed(&self, begun: Instant) {
+        let until = (begun + LEASE - MARGIN).saturating_duration_since(self.origin);
+        self.until.fetch_max(until.as_micros() as u64, Ordering::AcqRel);
+        self.back();
+    }
+
+    /// Notes may have been missed.
+    pub fn lost(&self) {
+        let until = self.until.swap(0, Ordering::AcqRel);
+        if until > 0 {
+            // All was known up to now at most.
+            let end = self.origin + Duration::from_micros(until);
+            self.since.lock().get_or_insert(end.min(Instant::now()));
+        }
+    }
+
+    /// The database does not answer. Tells whether that is new.
+    pub fn gone(&self) -> bool {
+        self.since.lock().get_or_insert_with(Instant::now);
+        let new = !self.away.swap(true, Ordering::AcqRel);
+        self.told.send_replace(true);
+        new
+    }
+
+    /// The database answers. Tells whether it did not before.
+    pub fn back(&self) -> bool {
+        if !self.away.load(Ordering::Acquire) && self.since.lock().is_none() {
+            return false;
+        }
+        *self.since.lock() = None;
+        let was_away = self.away.swap(false, Ordering::AcqRel);
+        self.told.send_replace(false);
+        was_away
+    }
+
+    /// Whether the database does not answer.
+    pub fn is_away(&self) -> bool {
+        self.away.load(Ordering::Acquire)
+    }
+
+    /// Up to when all was known, while the database does not answer.
+    pub fn away_since(&self) -> Option<Instant> {
+        if !self.is_away() {
+            return None;
+        }
+        *self.since.lock()
+    }
+
+    /// Ends when the database is found not to answer.
+    pub async fn until_away(&self) {
+        let mut told = self.told.subscribe();
+        if told.wait_for(|away| *away).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_counts_from_before_its_renewal() {
+        let lease = Lease::default();
+        assert!(!lease.is_held(), "none was ever given");
+        lease.renewed(Instant::now());
+        assert!(lease.is_held());
+        lease.lost();
+        assert!(!lease.is_held(), "notes may have been missed");
+        let long_ago = Instant::now().checked_sub(LEASE).expect("a machine that runs for two seconds");
+        lease.renewed(long_ago);
+        assert!(!lease.is_held(), "its note took as long to come back as the lease lasts");
+    }
+
+    #[tokio::test]
+    async fn trouble_is_told_once_and_has_a_beginning() {
+        let lease = Lease::default();
+        lease.renewed(Instant::now());
+        lease.lost();
+        assert_eq!(lease.away_since(), None, "a lease alone may be lost");
+        assert!(lease.gone() && !lease.gone());
+        lease.until_away().await;
+        assert!(lease.away_since().is_some_and(|since| since <= Instant::now()));
+        assert!(lease.back() && !lease.back());
+        assert_eq!(lease.away_since(), None);
+    }
+}

@@ -1,0 +1,136 @@
+//! What this process knows of the others, shared by all who use the store.
+//!
+//! May use: `fresh`, `v2` (times), this folder.
+
+use super::lease::Lease;
+use super::note::Note;
+use crate::fresh::{Changed, Changes};
+use crate::v2::time::Micros;
+use parking_lot::Mutex;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+use uuid::Uuid;
+
+/// How long the list of living processes counts.
+const CURRENT: Duration = Duration::from_secs(2);
+
+/// This process among those that share the store; cheap to clone, all clones are the same.
+#[derive(Debug, Clone)]
+pub(in crate::store) struct Peers(Arc<State>);
+
+#[derive(Debug)]
+pub(super) struct State {
+    /// Id of this process; it has a new one whenever it opens a store.
+    pub me: Uuid,
+    /// Events by which the counters in memory become void.
+    pub changes: Changes,
+    pub lease: Lease,
+    /// Whether this process listens, so that it hears confirmations.
+    pub listens: AtomicBool,
+    /// Whether it ever did.
+    pub listened: AtomicBool,
+    /// Whether the database has answered that it must not: it can only be read, for example.
+    pub refused: AtomicBool,
+    /// Number of the last note of this process.
+    notes: AtomicU64,
+    /// Up to which note of this process others have confirmed.
+    pub confirmed: Mutex<HashMap<Uuid, u64>>,
+    /// Told with each confirmation.
+    pub heard: Notify,
+    living: Mutex<Option<Living>>,
+    /// How many processes live, this one included.
+    count: AtomicUsize,
+}
+
+/// Processes that lived when the database was asked last.
+#[derive(Debug)]
+struct Living {
+    ids: HashSet<Uuid>,
+    /// By the clock of the database.
+    asked_at: Micros,
+    at: Instant,
+}
+
+impl Peers {
+    pub fn new(changes: &Changes) -> Self {
+        Self(Arc::new(State {
+            me: Uuid::new_v4(),
+            changes: changes.clone(),
+            lease: Lease::default(),
+            listens: AtomicBool::new(false),
+            listened: AtomicBool::new(false),
+            refused: AtomicBool::new(false),
+            notes: AtomicU64::new(0),
+            confirmed: Mutex::default(),
+            heard: Notify::new(),
+            living: Mutex::new(None),
+            count: AtomicUsize::new(1),
+        }))
+    }
+
+    pub(super) fn state(&self) -> &Arc<State> {
+        &self.0
+    }
+
+    /// Id of this process.
+    pub fn me(&self) -> Uuid {
+        self.0.me
+    }
+
+    /// Whether counters in memory are those of the database, as long as no change of them was told.
+    pub fn are_heard(&self) -> bool {
+        self.0.lease.is_held()
+    }
+
+    /// Whether the database does not answer.
+    pub fn is_away(&self) -> bool {
+        self.0.lease.is_away()
+    }
+
+    /// Up to when all was known, while the database does not answer.
+    pub fn away_since(&self) -> Option<Instant> {
+        self.0.lease.away_since()
+    }
+
+    /// Ends when the database is found not to answer.
+    pub async fn until_away(&self) {
+        self.0.lease.until_away().await;
+    }
+
+    /// How many processes share the store, this one included.
+    pub fn count(&self) -> usize {
+        self.0.count.load(Ordering::Relaxed)
+    }
+
+    /// A note of what has changed, with its number.
+    pub fn note(&self, changed: Vec<Changed>) -> (u64, String) {
+        let number = self.0.notes.fetch_add(1, Ordering::SeqCst) + 1;
+        (number, Note { from: self.0.me, number, changed }.text())
+    }
+
+    /// Voids what is kept in this process.
+    pub fn tell_here(&self, changed: &[Changed]) {
+        for one in changed {
+            self.0.changes.tell(one.clone());
+        }
+    }
+
+    /// Whether the process `id`, which has begun something at `began_at`, still lives; none when nobody can say.
+    pub fn lives(&self, id: Uuid, began_at: Micros) -> Option<bool> {
+        let living = self.0.living.lock();
+        let living = living.as_ref().filter(|living| living.at.elapsed() < CURRENT)?;
+        // One that came later than the list was made.
+        Some(living.ids.contains(&id) || began_at >= living.asked_at)
+    }
+}
+
+impl State {
+    pub fn living_are(&self, ids: HashSet<Uuid>, asked_at: Micros, at: Instant) {
+        self.count.store(ids.len().max(1), Ordering::Relaxed);
+        self.confirmed.lock().retain(|id, _| ids.contains(id));
+        *self.living.lock() = Some(Living { ids, asked_at, at });
+    }
+}

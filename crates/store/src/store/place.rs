@@ -1,0 +1,112 @@
+//! Where a store is, in words for people, and what to do when it cannot be opened there.
+//!
+//! May use: `kind`, `error`.
+
+use super::error::StoreError;
+use super::kind::Kind;
+use std::path::Path;
+
+/// The file of a store in SQLite; none for other kinds and for one in memory.
+pub fn file_of(url: &str) -> Option<&Path> {
+    let file = url.strip_prefix("sqlite:")?.trim_start_matches("//");
+    let file = file.split('?').next().filter(|file| !file.is_empty() && !url.contains(":memory:"))?;
+    Some(Path::new(file))
+}
+
+/// Where the store at `url` is: its file, or its server and database without user and password.
+pub fn in_words(url: &str) -> String {
+    if let Some(file) = file_of(url) {
+        return file.display().to_string();
+    }
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let rest = rest.split('?').next().unwrap_or(rest);
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
+    if scheme.is_empty() { rest.to_owned() } else { format!("{scheme}://{rest}") }
+}
+
+/// What came back when the store at `url` was opened, with the place and what to do about it.
+pub(super) fn opening(error: StoreError, url: &str) -> StoreError {
+    let place = in_words(url);
+    let told = |cause: String| {
+        let cause = cause.trim_start_matches("error returned from database: ").to_owned();
+        let remedy = remedy(url, &cause);
+        format!("{place}: {cause}; {remedy}")
+    };
+    match error {
+        StoreError::Unavailable(cause) => StoreError::Unavailable(told(cause)),
+        StoreError::Damaged(cause) => StoreError::Damaged(format!("{place}: {cause}")),
+        StoreError::Schema(cause) => StoreError::Schema(format!("{place}: {cause}")),
+        other => other,
+    }
+}
+
+fn remedy(url: &str, cause: &str) -> String {
+    match Kind::of(url) {
+        Some(Kind::Sqlite) => file_of(url).map_or_else(String::new, of_a_file),
+        _ if ["password", "authentication", "role"].iter().any(|word| cause.contains(word)) => {
+            "check user and password in the setting store.url".into()
+        }
+        _ if cause.contains("does not exist") => {
+            "make the database first, for example with `createdb`, or name another in the setting store.url".into()
+        }
+        _ => "see whether PostgreSQL runs there and can be reached from this machine, or correct the setting \
+              store.url"
+            .into(),
+    }
+}
+
+fn of_a_file(file: &Path) -> String {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        return format!(
+            "there is no folder {}: make it, or name another file in the setting store.url",
+            folder.display()
+        );
+    }
+    if file.is_dir() {
+        return "this is a folder: name a file in it in the setting store.url".into();
+    }
+    format!(
+        "the user that runs this must be able to write the file and the folder {}, and there must be room on its disk",
+        folder.display()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_told_without_credentials() {
+        for (url, words) in [
+            ("sqlite:/var/lib/c.db", "/var/lib/c.db"),
+            ("sqlite://c.db?mode=ro", "c.db"),
+            ("sqlite::memory:", "sqlite::memory:"),
+            ("postgres://ada:s@cret@db:5432/causeway?sslmode=require", "postgres://db:5432/causeway"),
+        ] {
+            assert_eq!(in_words(url), words);
+        }
+    }
+
+    #[test]
+    fn each_failure_has_its_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = |name: &str| format!("sqlite:{}", folder.path().join(name).display());
+        let told = |url: &str, cause: &str| opening(StoreError::Unavailable(cause.into()), url).to_string();
+        assert!(told(&url("no/store.db"), "x").contains("there is no folder"));
+        assert!(told(&format!("sqlite:{}", folder.path().display()), "x").contains("this is a folder"));
+        assert!(told(&url("store.db"), "x").contains("must be able to write"));
+        let postgres = "postgres://u:secret@db/c";
+        for (cause, remedy) in [
+            ("password authentication failed for user \"u\"", "check user and password"),
+            ("database \"c\" does not exist", "make the database first"),
+            ("Connection refused (os error 111)", "see whether PostgreSQL runs"),
+        ] {
+            let told = told(postgres, cause);
+            assert!(
+                told.contains(remedy) && told.contains("postgres://db/c") && !told.contains("secret"),
+                "{told}"
+            );
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Indices of work items, kept in the database for all gateway processes, and which process builds one.
+//!
+//! What an index is does not concern the store: it keeps bytes under a name. They lie in parts, so that no single value is
+//! large. Only with PostgreSQL; beside a SQLite file there are files.
+//!
+//! May use: this folder.
+
+use super::engine::{now, sql};
+use super::error::StoreError;
+use super::kind::Kind;
+use super::opening::connected;
+use super::service::Store;
+use sqlx::{AnyConnection, Row};
+use std::time::Duration;
+
+/// Bytes of a part.
+const PART: usize = 1 << 20;
+/// Most bytes of a snapshot; a larger one is built by each process.
+const MOST: usize = 64 << 20;
+
+/// Something that one process does alone; others may when this is dropped or the process has ended.
+pub struct AloneAmongAll {
+    // Closing it ends the lock.
+    _session: AnyConnection,
+}
+
+impl Store {
+    /// Whether processes can share snapshots.
+    pub fn shares_snapshots(&self) -> bool {
+        self.engine.kind() == Kind::Postgres
+    }
+
+    /// The snapshot of this name; none when there is none.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn snapshot(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let reading = sqlx::query("SELECT bytes FROM index_snapshot WHERE name = $1 ORDER BY part")
+            .bind(name)
+            .fetch_all(self.engine.pool());
+        let rows = self.engine.while_there(reading).await?;
+        let mut bytes = Vec::new();
+        for row in &rows {
+            bytes.extend_from_slice(row.try_get(0)?);
+        }
+        Ok((!rows.is_empty()).then_some(bytes))
+    }
+
+    /// Keeps a snapshot in place of the one of this name, unless that one is younger than `age`, or this is too large.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written; then nothing was.
+    pub async fn keep_snapshot(&self, name: &str, bytes: &[u8], age: Duration) -> Result<(), StoreError> {
+        if bytes.len() > MOST || self.is_read_only() {
+            return Ok(());
+        }
+        let mut writing = self.engine.writing().await?;
+        let before = now() - i64::try_from(age.as_micros()).unwrap_or(i64::MAX);
+        // Of two that write the same, the second waits here and then finds a young one.
+        let lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, 1))::text";
+        sqlx::query(lock).bind(name).fetch_one(&mut *writing).await?;
+        let young = sqlx::query("SELECT 1 FROM index_snapshot WHERE name = $1 AND saved_at > $2 LIMIT 1")
+            .bind(name)
+            .bind(before)
+            .fetch_optional(&mut *writing)
+            .await?;
+        if young.is_some() {
+            return writing.rollback().await;
+        }
+        sqlx::query("DELETE FROM index_snapshot WHERE name = $1").bind(name).execute(&mut *writing).await?;
+        for (part, bytes) in (0_i64..).zip(bytes.chunks(PART)) {
+            sqlx::query("INSERT INTO index_snapshot (name, part, bytes, saved_at) VALUES ($1, $2, $3, $4)")
+                .bind(name)
+                .bind(part)
+                .bind(bytes)
+                .bind(now())
+                .execute(&mut *writing)
+                .await?;
+        }
+        writing.commit().await
+    }
+
+    /// Takes this process for the one that does what `name` names; none while another one does it. It has a connection of
+    /// its own, because it may take minutes.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be asked.
+    pub async fn alone_among_all(&self, name: &str) -> Result<Option<AloneAmongAll>, StoreError> {
+        let Some(target) = self.engine.target()? else { return Ok(None) };
+        let mut session = self.engine.while_there(connected(self.engine.kind(), &target)).await?;
+        let text = "SELECT CASE WHEN pg_try_advisory_lock(hashtextextended($1, 2)) THEN 1 ELSE 0 END";
+        let taking = sqlx::query(sql(text.to_owned())).bind(name).fetch_one(&mut session);
+        let row = self.engine.while_there(taking).await?;
+        let taken: i32 = row.try_get(0)?;
+        Ok((taken == 1).then_some(AloneAmongAll { _session: session }))
+    }
+}

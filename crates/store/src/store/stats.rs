@@ -1,0 +1,113 @@
+//! What a store holds, in numbers, and moving it along with its deployment.
+//!
+//! May use: `fresh`, `v1` (the base URL), this folder.
+
+use super::engine::sql;
+use super::error::StoreError;
+use super::kind::Kind;
+use super::place::file_of;
+use super::service::{Store, recorded};
+use super::tables::TABLES;
+use crate::v1::BaseUrl;
+use sqlx::Row;
+use std::path::Path;
+
+/// What a store holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stats {
+    /// The v1 deployment it belongs to; none before its first use.
+    pub deployment: Option<String>,
+    /// The last step of its tables; 0 when there are none yet.
+    pub tables_version: i64,
+    /// Why this version of the program must not use tables of a newer one; none when it may.
+    pub unfit: Option<String>,
+    /// How many steps this version of the program would still take.
+    pub steps_to_take: usize,
+    /// Bytes on disk, log and indices of the tables included.
+    pub bytes: u64,
+    /// Tables and their rows, deleted ones included.
+    pub rows: Vec<(&'static str, i64)>,
+}
+
+impl Stats {
+    /// Whether the store belongs to the v1 deployment at `address`, or to none yet.
+    pub fn may_belong_to(&self, address: &str) -> bool {
+        let asked = BaseUrl::parse(address).ok();
+        self.deployment.as_ref().is_none_or(|known| asked.is_some_and(|asked| asked.as_str() == known))
+    }
+}
+
+impl Store {
+    /// Counts what the store at `url`, which this is, holds.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub async fn stats(&self, url: &str) -> Result<Stats, StoreError> {
+        let engine = self.engine();
+        let tables_version = engine.tables_version().await?;
+        let mut stats = Stats {
+            deployment: None,
+            tables_version,
+            unfit: None,
+            steps_to_take: engine.steps_after(tables_version).len(),
+            bytes: self.bytes(url).await?,
+            rows: Vec::new(),
+        };
+        if tables_version == 0 {
+            return Ok(stats);
+        }
+        if tables_version > engine.newest_step() {
+            stats.unfit = engine.fits_newer_tables(tables_version).await.err().map(|fault| fault.to_string());
+        }
+        stats.deployment = self.deployment().await?;
+        for name in TABLES {
+            // Tables of later steps are not there yet.
+            let counted = sqlx::query(sql(format!("SELECT COUNT(*) FROM {name}")));
+            if let Ok(row) = counted.fetch_one(engine.pool_of_any_version()).await {
+                stats.rows.push((name, row.try_get(0)?));
+            }
+        }
+        Ok(stats)
+    }
+
+    async fn bytes(&self, url: &str) -> Result<u64, StoreError> {
+        if self.engine().kind() == Kind::Postgres {
+            let size = sqlx::query("SELECT pg_database_size(current_database())");
+            let size: i64 = size.fetch_one(self.engine().pool_of_any_version()).await?.try_get(0)?;
+            return Ok(size.unsigned_abs());
+        }
+        let of = |file: &Path, beside: &str| {
+            let mut name = file.as_os_str().to_owned();
+            name.push(beside);
+            std::fs::metadata(name).map_or(0, |file| file.len())
+        };
+        Ok(file_of(url).map_or(0, |file| of(file, "") + of(file, "-wal") + of(file, "-shm")))
+    }
+
+    /// The v1 deployment that the store belongs to; none before its first use.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub async fn deployment(&self) -> Result<Option<String>, StoreError> {
+        recorded(self.engine().pool_of_any_version()).await
+    }
+
+    /// Records that the deployment this store belongs to has moved to `address`; returns where it was, and the new
+    /// address in its normal form.
+    ///
+    /// # Errors
+    /// [`StoreError`]: no address, no deployment yet, or the store cannot be written.
+    pub async fn rebase(&self, address: &str) -> Result<(String, String), StoreError> {
+        let address = BaseUrl::parse(address)?.to_string();
+        let mut writing = self.engine().writing().await?;
+        let row = sqlx::query("SELECT v1_base_url FROM service WHERE id = 1").fetch_optional(&mut *writing).await?;
+        let Some(row) = row else { return Err(StoreError::Unclaimed) };
+        let before: String = row.try_get(0)?;
+        sqlx::query("UPDATE service SET v1_base_url = $1 WHERE id = 1")
+            .bind(&address)
+            .execute(&mut *writing)
+            .await?;
+        writing.commit().await?;
+        Ok((before, address))
+    }
+}

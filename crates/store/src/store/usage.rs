@@ -1,0 +1,284 @@
+//! Counts of who calls which operation, by day, of all processes together.
+//!
+//! May use: this folder.
+
+use super::engine::{Writing, now, sql};
+use super::error::StoreError;
+use super::rows::{Cell, Cells, at_once, rows_of_places};
+use super::service::Store;
+use sqlx::Row;
+use uuid::Uuid;
+
+/// What rows that had to make room are added up under.
+pub const OTHER: &str = "other";
+/// How long it is remembered which batch a process has written last, in microseconds.
+const WRITERS_KEPT: i64 = 86_400 * 1_000_000;
+const COLUMNS: &str = "day, operation, class, caller, client, calls";
+
+/// One count.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UsageRow {
+    /// Days since 1970 UTC.
+    pub day: i64,
+    /// Name of the operation of v1 or v2.
+    pub operation: String,
+    /// First digit of the status.
+    pub class: i64,
+    /// Fingerprint of the credential.
+    pub caller: String,
+    /// Product and version of the User-Agent.
+    pub client: String,
+    /// How many.
+    pub calls: i64,
+}
+
+/// Who is behind a fingerprint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageCaller {
+    /// The fingerprint.
+    pub fingerprint: String,
+    /// Kind of credential.
+    pub kind: String,
+    /// The person, as v1 calls them.
+    pub person: String,
+    /// Title of the key, or name of the app.
+    pub title: String,
+    /// Grant or gateway key that has the title; only when it is written.
+    pub credential: Option<Uuid>,
+}
+
+/// What making room for new counts took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct UsageBound {
+    /// Rows of days that are kept no longer.
+    pub old: u64,
+    /// Least used rows, added up under `other`.
+    pub folded: u64,
+    /// Rows that had to go altogether, and the calls they counted.
+    pub dropped: u64,
+}
+
+impl Store {
+    /// What fingerprints are made with, made on first use: 64 hexadecimal digits.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be used.
+    pub async fn usage_secret(&self) -> Result<String, StoreError> {
+        let read = || async {
+            let row = sqlx::query("SELECT secret FROM usage_secret WHERE id = 1");
+            let row = row.fetch_optional(self.engine.pool()).await?;
+            Ok::<_, StoreError>(row.map(|row| row.try_get::<String, _>(0)).transpose()?)
+        };
+        if let Some(secret) = read().await? {
+            return Ok(secret);
+        }
+        let made = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
+        let mut writing = self.engine.writing().await?;
+        sqlx::query("INSERT INTO usage_secret (id, secret) VALUES (1, $1) ON CONFLICT DO NOTHING")
+            .bind(made)
+            .execute(&mut *writing)
+            .await?;
+        writing.commit().await?;
+        read().await?.ok_or_else(|| StoreError::Internal("the secret of the counts is not there".into()))
+    }
+
+    /// Adds counts. A batch that this process has added before is not added again.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written; whether the batch was added is not known then.
+    pub async fn add_usage(&self, process: Uuid, batch: i64, rows: &[UsageRow]) -> Result<(), StoreError> {
+        let mut writing = self.engine.writing().await?;
+        let first = sqlx::query(
+            "INSERT INTO usage_writer (process, batch, seen_at) VALUES ($1, $2, $3) ON CONFLICT (process) DO UPDATE \
+             SET batch = excluded.batch, seen_at = excluded.seen_at WHERE usage_writer.batch < excluded.batch",
+        )
+        .bind(process.to_string())
+        .bind(batch)
+        .bind(now())
+        .execute(&mut *writing)
+        .await?;
+        if first.rows_affected() == 0 {
+            return writing.rollback().await;
+        }
+        // In one order everywhere, so that two processes do not wait for each other in a circle.
+        let mut rows = rows.to_vec();
+        rows.sort_unstable();
+        add(&mut writing, &rows).await?;
+        writing.commit().await
+    }
+
+    /// Notes who is behind fingerprints; titles of keys and names of apps are looked up here.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written.
+    pub async fn name_usage_callers(&self, callers: &[UsageCaller]) -> Result<(), StoreError> {
+        let mut writing = self.engine.writing().await?;
+        for caller in callers {
+            let mut title = caller.title.clone();
+            if let Some(credential) = caller.credential {
+                let found = sqlx::query(
+                    "SELECT name FROM oauth_client WHERE id = (SELECT client_id FROM oauth_grant WHERE id = $1) \
+                     UNION ALL SELECT title FROM gateway_key WHERE id = $1",
+                )
+                .bind(credential.to_string())
+                .fetch_optional(&mut *writing)
+                .await?;
+                title = found.map(|row| row.try_get::<String, _>(0)).transpose()?.unwrap_or(title);
+            }
+            sqlx::query(
+                "INSERT INTO usage_caller (fingerprint, kind, person, title, seen_at) VALUES ($1, $2, $3, $4, $5) \
+                 ON CONFLICT (fingerprint) DO UPDATE SET kind = excluded.kind, person = excluded.person, \
+                 title = excluded.title, seen_at = excluded.seen_at",
+            )
+            .bind(caller.fingerprint.clone())
+            .bind(caller.kind.clone())
+            .bind(caller.person.clone())
+            .bind(title)
+            .bind(now())
+            .execute(&mut *writing)
+            .await?;
+        }
+        writing.commit().await
+    }
+
+    /// Counts from `since` (days since 1970) on.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn usage(&self, since: i64) -> Result<Vec<UsageRow>, StoreError> {
+        let text = format!("SELECT {COLUMNS} FROM usage_count WHERE day >= $1 ORDER BY 1, 2, 3, 4, 5");
+        let rows = sqlx::query(sql(text)).bind(since).fetch_all(self.engine.pool()).await?;
+        rows.iter().map(read_row).collect()
+    }
+
+    /// Who is behind the fingerprints, as far as that is known.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn usage_callers(&self) -> Result<Vec<UsageCaller>, StoreError> {
+        let text = "SELECT fingerprint, kind, person, title FROM usage_caller ORDER BY 1";
+        let rows = sqlx::query(text).fetch_all(self.engine.pool()).await?;
+        let read = |row| {
+            let mut cells = Cells::of(row);
+            Ok(UsageCaller {
+                fingerprint: cells.text()?,
+                kind: cells.text()?,
+                person: cells.text()?,
+                title: cells.text()?,
+                credential: None,
+            })
+        };
+        rows.iter().map(read).collect()
+    }
+
+    /// Forgets days before `oldest`, and makes the table at most `most` rows long: the least used rows are added up
+    /// under `other`, day by day and operation by operation, so that sums stay; what is too much even then goes.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written.
+    pub async fn bound_usage(&self, oldest: i64, most: i64) -> Result<UsageBound, StoreError> {
+        let mut writing = self.engine.writing().await?;
+        let mut bound = UsageBound::default();
+        let old = sqlx::query("DELETE FROM usage_count WHERE day < $1").bind(oldest).execute(&mut *writing).await?;
+        bound.old = old.rows_affected();
+        sqlx::query("DELETE FROM usage_writer WHERE seen_at < $1")
+            .bind(now() - WRITERS_KEPT)
+            .execute(&mut *writing)
+            .await?;
+        sqlx::query(
+            "DELETE FROM usage_caller WHERE NOT EXISTS (SELECT 1 FROM usage_count WHERE caller = fingerprint)",
+        )
+        .execute(&mut *writing)
+        .await?;
+        let too_many = count(&mut writing).await? - most;
+        if too_many > 0 {
+            // A tenth more, so that not every batch makes room anew.
+            let text = format!(
+                "SELECT {COLUMNS} FROM usage_count WHERE caller <> '{OTHER}' ORDER BY calls, day, operation, class, \
+                 caller, client LIMIT $1"
+            );
+            let rows = sqlx::query(sql(text)).bind(too_many + most / 10).fetch_all(&mut *writing).await?;
+            let mut rows: Vec<UsageRow> = rows.iter().map(read_row).collect::<Result<_, _>>()?;
+            for row in &rows {
+                remove(&mut writing, row).await?;
+            }
+            bound.folded = rows.len() as u64;
+            for row in &mut rows {
+                row.caller = OTHER.into();
+                row.client = OTHER.into();
+            }
+            rows.sort_unstable();
+            rows.dedup_by(|next, kept| {
+                let same = (next.day, &next.operation, next.class) == (kept.day, &kept.operation, kept.class);
+                kept.calls += if same { next.calls } else { 0 };
+                same
+            });
+            add(&mut writing, &rows).await?;
+            let still = count(&mut writing).await? - most;
+            if still > 0 {
+                let text =
+                    format!("SELECT {COLUMNS} FROM usage_count ORDER BY day, calls, operation, class LIMIT $1");
+                let rows = sqlx::query(sql(text)).bind(still).fetch_all(&mut *writing).await?;
+                for row in &rows {
+                    remove(&mut writing, &read_row(row)?).await?;
+                }
+                bound.dropped = rows.len() as u64;
+            }
+        }
+        writing.commit().await?;
+        Ok(bound)
+    }
+}
+
+async fn add(writing: &mut Writing, rows: &[UsageRow]) -> Result<(), StoreError> {
+    for rows in at_once(rows) {
+        let text = format!(
+            "INSERT INTO usage_count ({COLUMNS}) VALUES {} ON CONFLICT (day, operation, class, caller, client) \
+             DO UPDATE SET calls = usage_count.calls + excluded.calls",
+            rows_of_places(rows.len(), 6)
+        );
+        let cells = rows.iter().flat_map(|row| {
+            [
+                Cell::whole(row.day),
+                Cell::text(row.operation.clone()),
+                Cell::whole(row.class),
+                Cell::text(row.caller.clone()),
+                Cell::text(row.client.clone()),
+                Cell::whole(row.calls),
+            ]
+        });
+        let query = cells.fold(sqlx::query(sql(text)), |query, cell| cell.bind(query));
+        query.execute(&mut **writing).await?;
+    }
+    Ok(())
+}
+
+async fn remove(writing: &mut Writing, row: &UsageRow) -> Result<(), StoreError> {
+    sqlx::query(
+        "DELETE FROM usage_count WHERE day = $1 AND operation = $2 AND class = $3 AND caller = $4 AND client = $5",
+    )
+    .bind(row.day)
+    .bind(row.operation.clone())
+    .bind(row.class)
+    .bind(row.caller.clone())
+    .bind(row.client.clone())
+    .execute(&mut **writing)
+    .await?;
+    Ok(())
+}
+
+async fn count(writing: &mut Writing) -> Result<i64, StoreError> {
+    Ok(sqlx::query("SELECT COUNT(*) FROM usage_count").fetch_one(&mut **writing).await?.try_get(0)?)
+}
+
+fn read_row(row: &sqlx::any::AnyRow) -> Result<UsageRow, StoreError> {
+    let mut cells = Cells::of(row);
+    Ok(UsageRow {
+        day: cells.whole()?,
+        operation: cells.text()?,
+        class: cells.whole()?,
+        caller: cells.text()?,
+        client: cells.text()?,
+        calls: cells.whole()?,
+    })
+}

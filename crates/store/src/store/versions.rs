@@ -1,0 +1,115 @@
+//! The version of the tables: brought up to date, and whether another version may use them.
+//!
+//! May use: this folder.
+
+use super::engine::Engine;
+use super::error::StoreError;
+use super::kind::Kind;
+use super::migrations::{MIN_READER, MIN_WRITER, POSTGRES, SQLITE};
+use sqlx::Row;
+use sqlx::migrate::{MigrateError, Migrator};
+
+impl Engine {
+    /// Creates or changes the tables to what this version needs.
+    ///
+    /// # Errors
+    /// [`StoreError::Schema`] when a newer version has been here.
+    pub async fn migrate(&self) -> Result<(), StoreError> {
+        if let Ok(version) = self.tables_version().await
+            && self.newest_step() < version
+        {
+            return self.fits_newer_tables(version).await;
+        }
+        match self.take_steps().await.map_err(StoreError::from) {
+            Ok(()) => self.allow_versions().await,
+            // A store that cannot be written at present is still read, when there is nothing to change in it.
+            Err(StoreError::Unavailable(cause)) => match self.tables_version().await {
+                Ok(version) if self.newest_step() < version => self.fits_newer_tables(version).await,
+                Ok(version) if version > 0 && self.steps_after(version).is_empty() => Ok(()),
+                _ => Err(StoreError::Unavailable(cause)),
+            },
+            other => other,
+        }
+    }
+
+    /// Whether this version may use tables of a newer one: that one has said which versions may still write beside it.
+    pub(super) async fn fits_newer_tables(&self, version: i64) -> Result<(), StoreError> {
+        let known = self.newest_step();
+        let newer = format!("a newer one has made step {version} of its tables, and this one knows {known} steps");
+        let needs = sqlx::query("SELECT min_writer FROM service WHERE id = 1")
+            .fetch_optional(self.pool_of_any_version())
+            .await;
+        let needs: Option<i64> = needs.ok().flatten().and_then(|row| row.try_get(0).ok());
+        match needs {
+            Some(needs) if needs <= known => Ok(()),
+            Some(needs) => Err(StoreError::Schema(format!("{newer}; whoever writes must know {needs}"))),
+            None => Err(StoreError::Schema(newer)),
+        }
+    }
+
+    /// Says in the store which versions may use it beside this one.
+    async fn allow_versions(&self) -> Result<(), StoreError> {
+        let said = "SELECT 1 FROM service WHERE id = 1 AND (min_reader < $1 OR min_writer < $2)";
+        let said = sqlx::query(said).bind(MIN_READER).bind(MIN_WRITER).fetch_optional(self.pool_of_any_version());
+        if said.await?.is_none() {
+            return Ok(());
+        }
+        sqlx::query("UPDATE service SET min_reader = $1, min_writer = $2 WHERE id = 1")
+            .bind(MIN_READER)
+            .bind(MIN_WRITER)
+            .execute(self.pool_of_any_version())
+            .await?;
+        Ok(())
+    }
+
+    async fn take_steps(&self) -> Result<(), MigrateError> {
+        let mut connection = self.pool_of_any_version().acquire().await?;
+        let outcome = self.migrations().run_direct(None, &mut *connection, false).await;
+        if outcome.is_err() && self.kind() == Kind::Postgres {
+            // It may hold the lock of those who migrate, and would keep it for as long as it lives.
+            let _ = connection.close().await;
+        }
+        outcome
+    }
+
+    fn migrations(&self) -> &'static Migrator {
+        migrations_of(self.kind())
+    }
+
+    /// The last migration this database has had; 0 for none.
+    pub(super) async fn tables_version(&self) -> Result<i64, StoreError> {
+        let there = match self.kind() {
+            Kind::Sqlite => "SELECT COUNT(*) FROM sqlite_master WHERE name = '_sqlx_migrations'",
+            Kind::Postgres => "SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass('_sqlx_migrations')",
+        };
+        let there: i64 = sqlx::query(there).fetch_one(self.pool_of_any_version()).await?.try_get(0)?;
+        if there == 0 {
+            return Ok(0);
+        }
+        let last = "SELECT COALESCE(MAX(version), 0) FROM _sqlx_migrations";
+        Ok(sqlx::query(last).fetch_one(self.pool_of_any_version()).await?.try_get(0)?)
+    }
+
+    /// Names of the migrations that come after `version`.
+    pub(super) fn steps_after(&self, version: i64) -> Vec<String> {
+        let steps = self.migrations().iter().filter(|step| step.version > version);
+        steps.map(|step| format!("{:04} {}", step.version, step.description)).collect()
+    }
+
+    /// Number of the last migration that this version knows.
+    pub(super) fn newest_step(&self) -> i64 {
+        last_step(self.kind())
+    }
+}
+
+fn migrations_of(kind: Kind) -> &'static Migrator {
+    match kind {
+        Kind::Sqlite => &SQLITE,
+        Kind::Postgres => &POSTGRES,
+    }
+}
+
+/// The last step of the tables that this version of the program knows; the same on both kinds.
+pub fn last_step(kind: Kind) -> i64 {
+    migrations_of(kind).iter().map(|step| step.version).max().unwrap_or(0)
+}

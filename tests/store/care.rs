@@ -1,0 +1,106 @@
+//! What an operator is told of a store: where it is and what to do when it cannot be used, what it holds, and how it
+//! moves along with its deployment.
+
+use crate::store::place::{Place, V1};
+use crate::support::captured::Captured;
+use causeway::settings::{LoadArgs, Settings};
+use causeway::store::{Store, StoreError, in_words};
+use std::process::{Command, Output};
+
+on_both_engines![a_store_moves_with_its_deployment, what_a_store_holds_is_counted];
+
+async fn a_store_moves_with_its_deployment(place: Place) {
+    place.open().await.close().await;
+    let elsewhere = "https://moved.example";
+    let refused = Store::open(&place.url(), elsewhere).await.unwrap_err();
+    let told = refused.to_string();
+    assert!(matches!(refused, StoreError::OtherDeployment { .. }), "{told}");
+    assert!(told.contains("causeway store rebase --to https://moved.example"), "{told}");
+    let store = Store::open_for_upkeep(&place.url()).await.unwrap();
+    assert!(store.rebase("nowhere").await.is_err());
+    let moved = store.rebase("HTTPS://moved.example:443/api/v1/").await.unwrap();
+    assert_eq!(moved.1, elsewhere);
+    store.close().await;
+    Store::open(&place.url(), elsewhere).await.unwrap().close().await;
+    let refused = Store::open(&place.url(), V1).await.unwrap_err();
+    assert!(matches!(refused, StoreError::OtherDeployment { .. }), "{refused}");
+}
+
+async fn what_a_store_holds_is_counted(place: Place) {
+    let new = Store::open_for_upkeep(&place.url()).await.unwrap();
+    let stats = new.stats(&place.url()).await.unwrap();
+    assert_eq!((stats.tables_version, stats.deployment, stats.rows.len()), (0, None, 0));
+    assert!(stats.steps_to_take > 0);
+    new.close().await;
+    let store = place.open().await;
+    let stats = store.stats(&place.url()).await.unwrap();
+    assert_eq!((stats.steps_to_take, stats.rows[0]), (0, ("service", 1)));
+    assert!(stats.deployment.is_some() && stats.bytes > 0 && stats.rows.len() > 20, "{stats:?}");
+}
+
+fn causeway(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_causeway")).args(arguments).output().expect("the program runs")
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_fault_of_the_store_is_told_once_with_its_path_and_the_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let (missing, letter) = (folder.path().join("no/store.db"), folder.path().join("letter.db"));
+    std::fs::write(&letter, "this is a letter, not a database; it is long enough to have a header".repeat(50))
+        .unwrap();
+    for (file, remedy) in [(&missing, "there is no folder"), (&letter, "restore it from a backup")] {
+        let url = format!("sqlite:{}", file.display());
+        let told = told(&causeway(&["serve", "--upstream", "http://127.0.0.1:9", "--store", &url]));
+        assert_eq!(told.matches("the store ").count(), 1, "{told}");
+        let place = file.display().to_string();
+        assert!(told.contains(&place) && told.contains(remedy), "{told}");
+    }
+    let postgres = "postgres://ada:secret@127.0.0.1:9/causeway";
+    let told = told(&causeway(&["store", "check", "--store", postgres]));
+    assert!(told.contains("postgres://127.0.0.1:9/causeway") && told.contains("PostgreSQL runs"), "{told}");
+    assert!(!told.contains("secret"), "{told}");
+}
+
+#[tokio::test]
+async fn the_command_line_moves_counts_and_overwrites_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (url, copy) =
+        (format!("sqlite:{}", folder.path().join("store.db").display()), folder.path().join("copy.db"));
+    Store::open(&url, "https://old.example").await.unwrap().close().await;
+    let with = |arguments: &[&str]| causeway(&[arguments, &["--store", &url]].concat());
+    let moved = with(&["store", "rebase", "--to", "https://new.example"]);
+    let out = String::from_utf8_lossy(&moved.stdout).into_owned();
+    assert!(moved.status.success() && out.contains("https://old.example") && out.contains("https://new.example"));
+    let counted = with(&["store", "stats", "--json"]);
+    let stats: serde_json::Value = serde_json::from_slice(&counted.stdout).unwrap();
+    assert_eq!((&stats["deployment"], &stats["rows"]["service"]), (&"https://new.example".into(), &1.into()));
+    let lines = with(&["store", "stats"]);
+    assert!(String::from_utf8_lossy(&lines.stdout).contains("up to date"));
+    std::fs::write(&copy, "mine").unwrap();
+    for command in ["backup", "export"] {
+        let refused = with(&["store", command, "--to", copy.to_str().unwrap()]);
+        let told = told(&refused);
+        assert!(!refused.status.success() && told.contains("exists already and was left as it is"), "{told}");
+        assert_eq!(std::fs::read_to_string(&copy).unwrap(), "mine");
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_can_only_be_read_is_told_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = format!("sqlite:{}", folder.path().join("store.db").display());
+    Store::open(&file, "http://127.0.0.1:9").await.unwrap().close().await;
+    let url = format!("{file}?mode=ro");
+    assert_eq!(in_words(&url), folder.path().join("store.db").display().to_string());
+    let overrides = [("upstream.base_url", "http://127.0.0.1:9"), ("store.url", &url)];
+    let overrides = overrides.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    let settings = Settings::load(LoadArgs { file: None, env: std::iter::empty(), overrides }).unwrap();
+    let log = Captured::default();
+    let _listening = log.listen();
+    causeway::app::App::build(&settings).await.unwrap();
+    assert!(log.text().contains("the store can only be read"), "{}", log.text());
+}

@@ -1,0 +1,182 @@
+//! Processes that share a database: what one has written is known to the others when it is acknowledged, whatever
+//! happens to the connection between.
+
+use crate::store::place::{PROJECT, Place, V1, WORKSPACE, edit, execute, given};
+use crate::support::pg_wire::PgWire;
+use causeway::fresh::{Changed, Changes};
+use causeway::store::{Intent, IntentKind, Joined, OwnWrite, Store};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+use uuid::Uuid;
+
+/// Longer than any of this takes, even on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A process of the deployment.
+struct Member {
+    store: Store,
+    changes: Changes,
+    joined: Joined,
+}
+
+impl Member {
+    async fn at(url: &str) -> Self {
+        let (store, changes) = (Store::open(url, V1).await.expect("a store"), Changes::default());
+        let joined = store.join(&changes, Duration::ZERO).await.expect("a place among them");
+        Self { store, changes, joined }
+    }
+}
+
+async fn soon(what: &str, mut is: impl AsyncFnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !is().await {
+        assert!(Instant::now() < end, "{what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+async fn flag(store: &Store, on: bool) {
+    let body = given(json!({"is_wiki_enabled": on}));
+    edit(store, |edit| edit.update_features(&body)).await.expect("an edit");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_nobody_wrote_is_read_without_a_statement_and_what_somebody_wrote_is_never_old() {
+    let place = Place::postgres().await;
+    let wire = PgWire::before(&place.url()).await;
+    let (one, two) = (Member::at(&place.url()).await, Member::at(wire.url()).await);
+    let read = async || {
+        let known = two.store.epoch(PROJECT).await.expect("a number");
+        two.store.project_items(PROJECT).await.expect("items");
+        two.store.catalogue(WORKSPACE).await.expect("definitions");
+        known
+    };
+    read().await;
+    let before = wire.statements();
+    assert!(before > 0, "statements are counted");
+    for _ in 0..500 {
+        read().await;
+    }
+    // A lease that was lost on a busy machine costs a few.
+    let statements = wire.statements() - before;
+    assert!(statements < 100, "{statements} statements for 500 reads that nobody wrote between");
+    for round in 1..=200 {
+        let bumped = one.store.bump_epoch(PROJECT, Vec::new(), true).await.expect("a bump");
+        assert_eq!(read().await, bumped, "round {round}");
+        flag(&one.store, round % 2 == 0).await;
+        let seen = two.store.catalogue(WORKSPACE).await.expect("definitions");
+        assert_eq!(seen.version, one.store.catalogue(WORKSPACE).await.expect("definitions").version);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_revocation_is_known_to_all_when_it_is_answered() {
+    let place = Place::postgres().await;
+    let (one, two) = (Member::at(&place.url()).await, Member::at(&place.url()).await);
+    for _ in 0..50 {
+        let found = two.changes.now();
+        one.store.oauth().revoked().await.expect("told");
+        let knows = two.changes.is_void(&[Changed::Credentials], found);
+        // On a machine that is busy for seconds it may have lost its lease; then it asks.
+        assert!(knows || !two.store.oauth().hears_revocations());
+    }
+    let found = two.changes.now();
+    one.store.tell(vec![Changed::WorkspaceAccess("acme".into())]).await.expect("told");
+    soon("it is told", async || two.changes.is_void(&[Changed::WorkspaceAccess("acme".into())], found)).await;
+    // A command that has not joined hears no confirmations, and waits all the same.
+    let command = place.open().await;
+    let found = two.changes.now();
+    command.oauth().revoked().await.expect("told");
+    assert!(two.changes.is_void(&[Changed::Credentials], found) || !two.store.oauth().hears_revocations());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_that_is_cut_off_answers_nothing_old_and_holds_nobody_up_for_long() {
+    let place = Place::postgres().await;
+    let wire = PgWire::before(&place.url()).await;
+    let (one, two) = (Member::at(&place.url()).await, Member::at(wire.url()).await);
+    for round in 0..3 {
+        let known = two.store.epoch(PROJECT).await.expect("a number");
+        wire.silence(true);
+        let began = Instant::now();
+        let bumped = one.store.bump_epoch(PROJECT, Vec::new(), true).await.expect("a bump");
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        assert!(bumped > known);
+        // Acknowledged: from here on the old number is told only as one from before.
+        match two.store.epoch(PROJECT).await {
+            Ok(number) => assert!(number == bumped || two.store.away_since().is_some(), "round {round}: {number}"),
+            Err(_) => assert!(two.store.away_since().is_some()),
+        }
+        soon("the cut is noticed", async || two.store.away_since().is_some()).await;
+        assert!(two.store.bump_epoch(PROJECT, Vec::new(), true).await.is_err(), "refused, and at once");
+        wire.silence(false);
+        soon("it is over", async || two.store.away_since().is_none()).await;
+        soon("all is known", async || two.store.epoch(PROJECT).await.is_ok_and(|number| number == bumped)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_dead_process_left_is_free_at_once() {
+    let place = Place::postgres().await;
+    let (one, two) = (Member::at(&place.url()).await, Member::at(&place.url()).await);
+    soon("they know of each other", async || one.store.processes() == 2 && two.store.processes() == 2).await;
+    let (item, user) = (Some(Uuid::from_u128(5)), Uuid::from_u128(6));
+    let intent =
+        Intent::new(IntentKind::Update, (WORKSPACE, PROJECT), item, user, Value::Null, OwnWrite::default());
+    let running = one.store.begin_intent(intent).await.expect("a note").expect("its type is there");
+    let hour = 3_600_000_000;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let left = two.store.open_intents(PROJECT).await.expect("a list").first().cloned().expect("the note");
+    assert!(two.store.is_running(&left, hour), "its process lives");
+    std::mem::forget(running);
+    drop(one);
+    soon("its process is gone", async || !two.store.is_running(&left, hour)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_version_that_must_not_write_any_more_is_told() {
+    let place = Place::postgres().await;
+    let one = Member::at(&place.url()).await;
+    let superseded = one.joined.superseded();
+    execute(&one.store, "UPDATE service SET min_writer = 1000").await;
+    tokio::time::timeout(PATIENCE, superseded).await.expect("told");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tables_of_a_newer_version_are_used_as_far_as_that_version_allows() {
+    for place in [Place::sqlite(), Place::postgres().await] {
+        let store = place.open().await;
+        execute(&store, "INSERT INTO _sqlx_migrations (version, description, installed_on, success, checksum, execution_time) \
+                 SELECT 1000, 'of a newer one', installed_on, success, checksum, 0 FROM _sqlx_migrations WHERE version = 1")
+            .await;
+        drop(place.open().await);
+        execute(&store, "UPDATE service SET min_writer = 1000").await;
+        let refused = Store::open(&place.url(), V1).await.expect_err("it must not write").to_string();
+        assert!(refused.contains("whoever writes must know 1000"), "{refused}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_is_served_by_one_process() {
+    let place = Place::sqlite();
+    let first = Member::at(&place.url()).await;
+    let command = place.open().await;
+    flag(&command, true).await;
+    let refused = command.join(&Changes::default(), Duration::ZERO).await.expect_err("it is served").to_string();
+    for word in [place.file().to_str().expect("a path"), "another gateway", "PostgreSQL"] {
+        assert!(refused.contains(word), "no {word} in {refused}");
+    }
+    let waiting = tokio::spawn(async move { command.join(&Changes::default(), PATIENCE).await.map(drop) });
+    drop(first);
+    waiting.await.expect("no panic").expect("it waits for the other's end");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pooler_that_keeps_notifications_back_is_refused() {
+    let place = Place::postgres().await;
+    let wire = PgWire::before(&place.url()).await;
+    wire.keep_notifications_back();
+    let store = Store::open(wire.url(), V1).await.expect("a store");
+    let refused = store.join(&Changes::default(), Duration::ZERO).await.expect_err("no note arrives").to_string();
+    assert!(refused.contains("pooler in transaction mode"), "{refused}");
+}

@@ -1,0 +1,156 @@
+//! A wire between a gateway and PostgreSQL that counts what is asked, can be cut and can fall silent.
+//!
+//! May use: nothing of the crate.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+/// The wire. It lives as long as the test's runtime.
+pub struct PgWire {
+    url: String,
+    inner: Arc<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// Statements that were carried out (`Execute` and `Query` messages), those of the keeper's connection left out.
+    statements: AtomicU64,
+    silent: watch::Sender<bool>,
+    cut: watch::Sender<u64>,
+    refusing: AtomicBool,
+    /// Whether notifications are kept back, as by a pooler in transaction mode.
+    deaf: AtomicBool,
+}
+
+impl PgWire {
+    /// A wire to the server at `url` (`postgres://USER@HOST:PORT/DATABASE`).
+    pub async fn before(url: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let here = listener.local_addr().expect("an address");
+        let (start, rest) = url.split_once('@').expect("a user");
+        let (server, database) = rest.split_once('/').expect("a database");
+        let wire = Self {
+            url: format!("{start}@{here}/{}?sslmode=disable", database.trim_end_matches('?')),
+            inner: Arc::default(),
+        };
+        let (server, inner) = (server.to_owned(), Arc::clone(&wire.inner));
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                if !inner.refusing.load(Ordering::SeqCst) {
+                    tokio::spawn(pass(client, server.clone(), Arc::clone(&inner)));
+                }
+            }
+        });
+        wire
+    }
+
+    /// The URL of the database through this wire.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Statements so far, without those of connections that listen.
+    pub fn statements(&self) -> u64 {
+        self.inner.statements.load(Ordering::SeqCst)
+    }
+
+    /// From now on nothing gets through, and nobody is told; or everything again.
+    pub fn silence(&self, silent: bool) {
+        self.inner.silent.send_replace(silent);
+    }
+
+    /// From now on no notification arrives, as with a pooler in transaction mode; to be called before anybody connects.
+    pub fn keep_notifications_back(&self) {
+        self.inner.deaf.store(true, Ordering::SeqCst);
+    }
+
+    /// Ends all connections; new ones are refused while `refusing`.
+    pub fn cut(&self, refusing: bool) {
+        self.inner.refusing.store(refusing, Ordering::SeqCst);
+        self.inner.cut.send_modify(|times| *times += 1);
+    }
+}
+
+async fn pass(client: TcpStream, server: String, inner: Arc<Inner>) {
+    let Ok(server) = TcpStream::connect(server).await else { return };
+    let mut cut = inner.cut.subscribe();
+    cut.mark_unchanged();
+    let ((from_client, to_client), (from_server, to_server)) = (client.into_split(), server.into_split());
+    let (there, back) = (carry(from_client, to_server, &inner, true), carry(from_server, to_client, &inner, false));
+    tokio::select! { () = there => {}, () = back => {}, _ = cut.changed() => {} }
+}
+
+async fn carry(
+    mut from: tokio::net::tcp::OwnedReadHalf,
+    mut to: tokio::net::tcp::OwnedWriteHalf,
+    inner: &Inner,
+    counted: bool,
+) {
+    let (mut silent, mut counting) = (inner.silent.subscribe(), Counting::default());
+    let mut piece = vec![0; 64 * 1024];
+    loop {
+        let Ok(size @ 1..) = from.read(&mut piece).await else { return };
+        if !counted && inner.deaf.load(Ordering::SeqCst) {
+            let passed = counting.without_notifications(&piece[..size]);
+            if to.write_all(&passed).await.is_err() {
+                return;
+            }
+            continue;
+        }
+        if counted {
+            inner.statements.fetch_add(counting.look(&piece[..size]), Ordering::SeqCst);
+        }
+        if silent.wait_for(|silent| !silent).await.is_err() || to.write_all(&piece[..size]).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads the messages of a client: one byte of kind, four bytes of length; the first message has no kind.
+#[derive(Default)]
+struct Counting {
+    held: Vec<u8>,
+    begun: bool,
+    listens: bool,
+}
+
+impl Counting {
+    /// The messages of a server in `piece` that are no notifications, as far as they are complete.
+    fn without_notifications(&mut self, piece: &[u8]) -> Vec<u8> {
+        self.held.extend_from_slice(piece);
+        let mut passed = Vec::new();
+        while let Some(length) = self.held.get(1..5) {
+            let length = u32::from_be_bytes(length.try_into().expect("four bytes")) as usize + 1;
+            if self.held.len() < length {
+                break;
+            }
+            let message: Vec<u8> = self.held.drain(..length).collect();
+            if message[0] != b'A' {
+                passed.extend(message);
+            }
+        }
+        passed
+    }
+
+    fn look(&mut self, piece: &[u8]) -> u64 {
+        self.held.extend_from_slice(piece);
+        let mut found = 0;
+        loop {
+            let at = usize::from(self.begun);
+            let Some(length) = self.held.get(at..at + 4) else { return found };
+            let length = u32::from_be_bytes(length.try_into().expect("four bytes")) as usize;
+            if self.held.len() < at + length {
+                return found;
+            }
+            let message: Vec<u8> = self.held.drain(..at + length).collect();
+            if self.begun {
+                self.listens |= message.windows(6).any(|word| word == b"LISTEN");
+                found += u64::from(!self.listens && matches!(message[0], b'E' | b'Q'));
+            }
+            self.begun = true;
+        }
+    }
+}
