@@ -80,6 +80,18 @@ async fn renew(runner: &Runner, key: &V1Key, scope: &Scope) -> Result<(), Refusa
     runner.indexes.renew(scope, key, &ctx).await
 }
 
+/// Brings the index of `scope` up to date whatever its age.
+///
+/// # Errors
+/// What v1 refuses.
+pub(super) async fn renew_now(runner: &Runner, key: &V1Key, scope: &Scope) -> Result<(), Refusal> {
+    let ctx = Context::new("refresh-hinted", runner.settings.shared_work).with_priority(Priority::Index);
+    if runner.client.budget().is_short(key.id()) || !sees_the_same(runner, key, scope, &ctx).await? {
+        return Ok(());
+    }
+    runner.indexes.renew_now(scope, key, &ctx).await
+}
+
 /// Whether v1 shows the owner of `key` the rows of `scope`: a member of the same kind.
 ///
 /// # Errors

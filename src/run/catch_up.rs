@@ -2,7 +2,8 @@
 //!
 //! Each write to v1 raises the project's epoch before and after it; each read compares. Before, so that nobody
 //! keeps for long what a process that died in the middle has changed; after, so that the next read of every
-//! other process sees what was acknowledged. With a store of its own (SQLite) a process has nobody to tell.
+//! other process sees what was acknowledged. A process that hears of all writes compares in memory (`store::peers`);
+//! with a store of its own (SQLite) it has nobody to tell.
 //! May use: `fresh`, `store`.
 
 use super::runner::Runner;
@@ -14,6 +15,8 @@ impl Runner {
     pub(super) async fn catch_up(&self, project: Uuid) {
         match self.store.epoch(project).await {
             Ok(epoch) => self.reached(project, epoch, 0),
+            // Reads make do with what is kept, and say so; see `Job::run`.
+            Err(_) if self.store.away_since().is_some() => {}
             // Nobody can say what others did, so nothing kept counts; v1 itself still answers.
             Err(_) => {
                 self.changes.tell(Changed::Project(project));
@@ -21,11 +24,19 @@ impl Runner {
         }
     }
 
-    /// Tells other processes of a write in `project` that is about to be sent or was answered.
-    pub async fn announce(&self, project: Uuid) {
-        match self.store.bump_epoch(project).await {
+    /// Tells other processes of a write in `project` that is about to be sent, or was answered: `done` waits until all
+    /// that answer from memory have heard of it. `changed` is what else they keep that may not count any more.
+    pub async fn announce(&self, project: Uuid, changed: Vec<Changed>, done: bool) {
+        match self.store.bump_epoch(project, changed, done).await {
             Ok(epoch) => self.reached(project, epoch, 1),
             Err(fault) => tracing::warn!(%project, %fault, "other gateway processes could not be told of a write"),
+        }
+    }
+
+    /// Tells other processes of what a write outside of any project may have changed.
+    pub async fn announce_beyond_projects(&self, changed: Vec<Changed>) {
+        if let Err(fault) = self.store.tell(changed).await {
+            tracing::warn!(%fault, "other gateway processes could not be told of a write");
         }
     }
 

@@ -5,6 +5,8 @@
 mod ahead;
 mod churn;
 mod counting;
+mod deployment;
+mod hints;
 mod keeping;
 mod kindness;
 mod resuming;

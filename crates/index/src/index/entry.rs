@@ -45,6 +45,8 @@ struct State {
     unsaved: bool,
     /// Whether it will be written soon.
     scheduled: bool,
+    /// Whether it will be kept for other processes soon.
+    sharing: bool,
     /// The pages of a build that has not ended, and since when their file lacks some.
     walk: Option<Walk>,
     walk_unsaved: Option<Instant>,
@@ -148,6 +150,16 @@ impl Entry {
     /// The time to write the file has come.
     pub fn unschedule(&self) {
         self.state().scheduled = false;
+    }
+
+    /// Notes that the index will be kept for other processes soon; false when that is noted already.
+    pub fn shares(&self) -> bool {
+        !std::mem::replace(&mut self.state().sharing, true)
+    }
+
+    /// The time to keep it has come.
+    pub fn has_shared(&self) {
+        self.state().sharing = false;
     }
 
     /// Keeps what a build has read so far; true when it is time to write it to disk.

@@ -11,7 +11,9 @@ mod bits;
 mod build;
 mod check;
 mod chunk;
+mod deployment;
 mod entry;
+mod figures;
 mod filter;
 mod leftover;
 mod lookups;
@@ -36,6 +38,8 @@ mod view;
 mod walk;
 mod whole_file;
 
+pub use deployment::{Alone, Deployment, Turn};
+pub use figures::Figures;
 pub use lookups::{Lookups, Memberships, Needs, SetNeeds};
 pub use project_index::Index;
 pub use select::Selection;

@@ -5,8 +5,14 @@
 //!
 //! May use: `v2`, `context`, `fresh`, `refusal`, `v1`, `translate` (the typed item), this folder.
 
+mod hinted;
+mod known;
+mod sharing;
+
 use super::build::{Build, SIZES};
+use super::deployment::Deployment;
 use super::entry::{Entry, Files};
+use super::figures::Reads;
 use super::leftover::Leftover;
 use super::own::Own;
 use super::pace::Pace;
@@ -15,7 +21,7 @@ use super::refresh::{Refresh, Refreshed, Verified};
 use super::snapshot::Snapshot;
 use super::source::V1Source;
 use super::walk::{Proof, Walk};
-use crate::context::{Context, Priority};
+use crate::context::Context;
 use crate::fresh::{Changed, Changes, Fresh, Kept, Landed, Lost, Moment, Reading};
 use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
@@ -24,7 +30,7 @@ use crate::v2::time::Micros;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use uuid::Uuid;
 
@@ -90,6 +96,9 @@ struct Inner {
     changes: Changes,
     /// The places of all builds and sweeps.
     pace: Pace,
+    /// The place that all gateway processes share.
+    deployment: OnceLock<Arc<dyn Deployment>>,
+    reads: Reads,
 }
 
 /// Why a read has brought nothing, and with whose key; a refusal may be about that key alone.
@@ -124,9 +133,16 @@ impl Indexes {
     pub fn new(client: Client, settings: IndexSettings, changes: &Changes) -> Self {
         let weigh = |_: &Scope, index: &Arc<Index>| if index.is_scan() { u64::MAX } else { index.bytes() as u64 };
         let indexes = Fresh::new(changes, settings.max_bytes as u64).weighing(weigh);
-        let changes = changes.clone();
-        let (entries, pace) = (Mutex::default(), Pace::default());
-        Self { inner: Arc::new(Inner { client, settings, entries, indexes, changes, pace }) }
+        let (changes, deployment) = (changes.clone(), OnceLock::new());
+        let (entries, pace, reads) = Default::default();
+        Self { inner: Arc::new(Inner { client, settings, entries, indexes, changes, pace, deployment, reads }) }
+    }
+
+    /// The same, built once for all processes that share this place.
+    #[must_use]
+    pub fn shared_in(self, deployment: Arc<dyn Deployment>) -> Self {
+        let _ = self.inner.deployment.set(deployment);
+        self
     }
 
     /// The index of `scope`, at most the freshness window old: a warm one, or one built or refreshed now,
@@ -196,8 +212,7 @@ impl Indexes {
     async fn read_within(&self, age: Duration, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<(), Refusal> {
         let (entry, need) = (self.inner.entry(scope), self.inner.need(scope, age));
         let read = |reading| Arc::clone(&self.inner).read(reading, scope, &entry, key, ctx);
-        let renewed = self.inner.indexes.get(scope, need, read).await;
-        renewed.map(|_| ()).map_err(|trouble| trouble.refusal)
+        self.inner.indexes.get(scope, need, read).await.map(|_| ()).map_err(|trouble| trouble.refusal)
     }
 
     /// Builds the index of `scope` when there is none. `key` must have been shown its rows.
@@ -211,14 +226,9 @@ impl Indexes {
         self.read_within(Duration::MAX, scope, key, ctx).await
     }
 
-    /// Whether the index of a project with so many items fits, together with a few others.
+    /// Whether the index of a project with so many items fits, beside a few others.
     pub fn has_room_for(&self, items: usize) -> bool {
         items.saturating_mul(EACH) <= self.inner.settings.max_bytes / 4
-    }
-
-    /// The freshness window.
-    pub fn freshness(&self) -> Duration {
-        self.inner.settings.freshness
     }
 
     /// A warm index young enough to vouch, without asking v1.
@@ -244,11 +254,6 @@ impl Indexes {
         entries.iter().find_map(|(scope, _)| self.inner.any(scope)).map(|index| index.get(id).is_some())
     }
 
-    /// Time from one comparison of all ids to the next.
-    pub fn sweep(&self) -> Duration {
-        self.inner.settings.sweep
-    }
-
     /// An own write has left this item: the next request sees it, whatever read is under way.
     pub fn changed(&self, project: Uuid, item: &Item) {
         self.own(project, Own::of(item));
@@ -268,18 +273,6 @@ impl Indexes {
                 entry.outdates_file();
                 self.inner.save_in(DEBOUNCE, &scope, &entry);
             }
-        }
-    }
-
-    /// Writes what is not yet on disk.
-    pub async fn close(&self) {
-        for (scope, entry) in self.inner.entries_where(|_| true) {
-            let inner = Arc::clone(&self.inner);
-            let save = move || {
-                entry.save_walk();
-                entry.save(|| inner.any(&scope));
-            };
-            let _ = tokio::task::spawn_blocking(save).await;
         }
     }
 }
@@ -321,11 +314,16 @@ impl Inner {
 
     fn files(&self, scope: &Scope) -> Option<Files> {
         let directory = self.settings.directory.as_deref()?;
-        let audience = if scope.members { "members" } else { "guests" };
-        let base = self.client.base_url().as_str();
-        let identity = [base, &scope.workspace, &scope.project.to_string(), &scope.path, audience].join("\n");
+        let identity = self.identity(scope);
         let leftover = Leftover::of(directory, identity.clone());
         Some(Files { snapshot: Snapshot::of(directory, identity), leftover })
+    }
+
+    /// Which list of which deployment an index is of, and who sees it.
+    fn identity(&self, scope: &Scope) -> String {
+        let audience = if scope.members { "members" } else { "guests" };
+        let base = self.client.base_url().as_str();
+        [base, &scope.workspace, &scope.project.to_string(), &scope.path, audience].join("\n")
     }
 
     /// One read, as work of its own.
@@ -373,11 +371,7 @@ impl Inner {
         };
         let refreshed = match base {
             Some((verified, swept)) => self.refresh(&source, entry, verified, swept).await?,
-            None => {
-                // A build is long and goes last; a refresh is as urgent as the one who waits for it.
-                let ctx = source.ctx.clone().with_priority(Priority::Index);
-                self.build(&V1Source { ctx, ..source }, entry).await?
-            }
+            None => self.first(scope, entry, source).await?,
         };
         let Refreshed { verified, mark, swept } = refreshed;
         if swept {
@@ -405,11 +399,13 @@ impl Inner {
         if landed.before.as_ref().is_none_or(differs) {
             entry.outdates_file();
         }
+        Arc::clone(&self).share_later(scope, entry);
         // What took long to build is written at once.
         self.save_in(if landed.before.is_none() { Duration::ZERO } else { DEBOUNCE }, scope, entry);
     }
 
     async fn build(&self, source: &V1Source, entry: &Arc<Entry>) -> Result<Refreshed<Moment>, Refusal> {
+        self.reads.builds.add(1);
         let begun = self.changes.now();
         let left_over = with_files(entry, |entry| entry.walk(SIZES.page, micros(SystemTime::now()))).await;
         let is_new = left_over.is_none();
@@ -451,6 +447,7 @@ impl Inner {
         base: Verified,
         swept: Option<Instant>,
     ) -> Result<Refreshed<Moment>, Refusal> {
+        self.reads.refreshes.add(1);
         let sweep = swept.is_none_or(|at| at.elapsed() >= self.settings.sweep);
         let (sizes, progress, pace, clock) = (SIZES, &entry.progress, &self.pace, &Instant::now);
         let refresh = Refresh { source, sizes, progress, pace, patient: false, sweep, proof: None, clock };

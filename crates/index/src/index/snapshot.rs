@@ -10,7 +10,7 @@ use super::pool::Pools;
 use super::refresh::Verified;
 use super::row::Row;
 use super::rows::Rows;
-use super::whole_file::WholeFile;
+use super::whole_file::{WholeFile, decode, encode};
 use crate::v2::time::Micros;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -74,6 +74,27 @@ struct Keeping<'k> {
 /// The name of the file for what `identity` names, without its ending.
 pub(super) fn file_name(identity: &str) -> String {
     Sha256::digest(identity.as_bytes())[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// An index as bytes, for a place that is not on disk.
+///
+/// # Errors
+/// When it cannot be put into bytes.
+pub(super) fn to_bytes(identity: &str, verified: &Verified) -> io::Result<Vec<u8>> {
+    let (watermark, rows) = (verified.watermark(), KeepingRows::from(&verified.rows));
+    encode(MARK, &Keeping { identity, watermark, rows })
+}
+
+/// The index that these bytes hold, when it is that of `identity` and undamaged.
+///
+/// # Errors
+/// What is wrong with them.
+pub(super) fn of_bytes(identity: &str, bytes: &[u8]) -> Result<Verified, &'static str> {
+    let kept: Kept = decode(MARK, bytes)?;
+    if kept.identity != identity {
+        return Err("it belongs to another list");
+    }
+    Ok(Verified::new(kept.rows.into(), kept.watermark))
 }
 
 /// The place of one index on disk.

@@ -42,7 +42,7 @@ impl WholeFile {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return None,
             Err(cause) => return self.put_aside(&cause.to_string()),
         };
-        match self.decode(&bytes).and_then(|content| judge(&content).map(|()| content)) {
+        match decode(self.mark, &bytes).and_then(|content| judge(&content).map(|()| content)) {
             Ok(content) => Some(content),
             Err(fault) => self.put_aside(fault),
         }
@@ -54,26 +54,12 @@ impl WholeFile {
         None
     }
 
-    fn decode<T: DeserializeOwned>(&self, bytes: &[u8]) -> Result<T, &'static str> {
-        let rest = bytes.strip_prefix(self.mark).ok_or("it is of another kind or version")?;
-        let (digest, body) = rest.split_at_checked(DIGEST).ok_or("it is too short")?;
-        if Sha256::digest(body)[..] != *digest {
-            return Err("its checksum is wrong");
-        }
-        postcard::from_bytes(body).map_err(|_| "its form is wrong")
-    }
-
     /// Writes it.
     ///
     /// # Errors
     /// Those of the disk; what was there before is there still then.
     pub fn save(&self, content: &impl Serialize) -> io::Result<()> {
-        let body = postcard::to_stdvec(content).map_err(io::Error::other)?;
-        let mut bytes = Vec::with_capacity(self.mark.len() + DIGEST + body.len());
-        bytes.extend_from_slice(self.mark);
-        bytes.extend_from_slice(&Sha256::digest(&body));
-        bytes.extend_from_slice(&body);
-        self.replace(&bytes)
+        self.replace(&encode(self.mark, content)?)
     }
 
     fn replace(&self, bytes: &[u8]) -> io::Result<()> {
@@ -92,6 +78,29 @@ impl WholeFile {
     pub fn remove(&self) {
         let _ = std::fs::remove_file(&self.path);
     }
+}
+
+/// The content that these bytes hold, when they are undamaged and of the kind and version that `mark` tells.
+pub(super) fn decode<T: DeserializeOwned>(mark: &[u8; 8], bytes: &[u8]) -> Result<T, &'static str> {
+    let rest = bytes.strip_prefix(mark).ok_or("it is of another kind or version")?;
+    let (digest, body) = rest.split_at_checked(DIGEST).ok_or("it is too short")?;
+    if Sha256::digest(body)[..] != *digest {
+        return Err("its checksum is wrong");
+    }
+    postcard::from_bytes(body).map_err(|_| "its form is wrong")
+}
+
+/// The bytes that [`decode`] reads.
+///
+/// # Errors
+/// When the content cannot be put into bytes.
+pub(super) fn encode(mark: &[u8; 8], content: &impl Serialize) -> io::Result<Vec<u8>> {
+    let body = postcard::to_stdvec(content).map_err(io::Error::other)?;
+    let mut bytes = Vec::with_capacity(mark.len() + DIGEST + body.len());
+    bytes.extend_from_slice(mark);
+    bytes.extend_from_slice(&Sha256::digest(&body));
+    bytes.extend_from_slice(&body);
+    Ok(bytes)
 }
 
 /// The folder, for the owner's eyes only: an index holds the names of work items.

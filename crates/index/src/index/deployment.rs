@@ -1,0 +1,102 @@
+//! Indices that gateway processes of one deployment build for each other.
+//!
+//! One process builds an index, the others load what it has built and read what has changed since, which is one call. A
+//! process that is restarted does the same. Whoever builds has a lock that ends with its process; the others wait for it
+//! and look now and then whether the index is there. What cannot be loaded is built anew.
+//!
+//! May use: this folder.
+
+use super::refresh::Verified;
+use super::snapshot::{file_name, of_bytes, to_bytes};
+use futures_util::future::BoxFuture;
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Time from one look at what another process builds to the next.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// What only one process does; others may when this is dropped.
+pub type Alone = Box<dyn Any + Send>;
+
+/// The place that all processes of a deployment share.
+pub trait Deployment: Send + Sync + 'static {
+    /// The bytes kept under a name; none when there are none or they cannot be had.
+    fn load(&self, name: String) -> BoxFuture<'static, Option<Vec<u8>>>;
+
+    /// Keeps bytes under a name, unless those that are there are younger than `age`.
+    fn save(&self, name: String, bytes: Vec<u8>, age: Duration) -> BoxFuture<'static, ()>;
+
+    /// Takes this process for the one that builds what is kept under `name`.
+    fn alone(&self, name: String) -> BoxFuture<'static, Turn>;
+}
+
+/// Whether this process builds.
+pub enum Turn {
+    /// It does.
+    Own(Alone),
+    /// Another one is at it.
+    Others,
+    /// Nobody can say, so each builds for itself.
+    Unknown,
+}
+
+/// What there is instead of an index in memory.
+pub(super) enum Found {
+    /// What another process has built.
+    Index(Verified),
+    /// Nothing: this process builds, and nobody else as long as this is held.
+    Nothing(Option<Alone>),
+}
+
+/// The place of one index among all processes.
+#[derive(Clone)]
+pub(super) struct SharedPlace {
+    pub deployment: Arc<dyn Deployment>,
+    pub identity: String,
+}
+
+impl SharedPlace {
+    fn name(&self) -> String {
+        file_name(&self.identity)
+    }
+
+    /// What another process has built, waiting for one that is at it; or that this one is to build.
+    pub async fn find(&self) -> Found {
+        loop {
+            if let Some(verified) = self.load().await {
+                return Found::Index(verified);
+            }
+            match self.deployment.alone(self.name()).await {
+                // Another one may have ended just before.
+                Turn::Own(alone) => match self.load().await {
+                    Some(verified) => return Found::Index(verified),
+                    None => return Found::Nothing(Some(alone)),
+                },
+                Turn::Unknown => return Found::Nothing(None),
+                Turn::Others => tokio::time::sleep(LOOK).await,
+            }
+        }
+    }
+
+    async fn load(&self) -> Option<Verified> {
+        let (bytes, identity) = (self.deployment.load(self.name()).await?, self.identity.clone());
+        let read = tokio::task::spawn_blocking(move || of_bytes(&identity, &bytes)).await.ok()?;
+        match read {
+            Ok(verified) => Some(verified),
+            Err(fault) => {
+                tracing::warn!(fault, "an index that another process has built cannot be used; it is built anew");
+                None
+            }
+        }
+    }
+
+    /// Keeps an index for the others, unless one is there that is younger than `age`.
+    pub async fn save(&self, verified: Verified, age: Duration) {
+        let identity = self.identity.clone();
+        let bytes = tokio::task::spawn_blocking(move || to_bytes(&identity, &verified)).await;
+        if let Ok(Ok(bytes)) = bytes {
+            self.deployment.save(self.name(), bytes, age).await;
+        }
+    }
+}

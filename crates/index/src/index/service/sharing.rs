@@ -1,0 +1,94 @@
+//! An index that this process has not yet: found where all processes keep theirs, or built and kept there; and what is kept
+//! at the end.
+//!
+//! May use: what `service` may use.
+
+use super::super::deployment::{Found, SharedPlace};
+use super::super::entry::Entry;
+use super::super::refresh::Refreshed;
+use super::super::source::V1Source;
+use super::{Indexes, Inner, Scope};
+use crate::context::Priority;
+use crate::fresh::Moment;
+use crate::refusal::Refusal;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Time from a change to the keeping of an index for other processes.
+const LATER: Duration = Duration::from_secs(300);
+/// Age up to which what other processes have of an index is young enough.
+const YOUNG: Duration = Duration::from_secs(60);
+
+impl Indexes {
+    /// Writes what is not yet on disk.
+    pub async fn close(&self) {
+        for (scope, entry) in self.inner.entries_where(|_| true) {
+            self.inner.share_at_the_end(&scope).await;
+            let inner = Arc::clone(&self.inner);
+            let save = move || {
+                entry.save_walk();
+                entry.save(|| inner.any(&scope));
+            };
+            let _ = tokio::task::spawn_blocking(save).await;
+        }
+    }
+}
+
+impl Inner {
+    /// Where all processes find this index.
+    fn shared(&self, scope: &Scope) -> Option<SharedPlace> {
+        let deployment = Arc::clone(self.deployment.get()?);
+        Some(SharedPlace { deployment, identity: self.identity(scope) })
+    }
+
+    /// Keeps the index for other processes, unless what they have is younger than `age`.
+    async fn share(&self, scope: &Scope, age: Duration) {
+        if let (Some(place), Some(index)) = (self.shared(scope), self.any(scope)) {
+            place.save(index.verified.clone(), age).await;
+        }
+    }
+
+    /// Keeps the index for other processes when this one ends.
+    pub(super) async fn share_at_the_end(&self, scope: &Scope) {
+        self.share(scope, YOUNG).await;
+    }
+
+    /// Sees to it that the index is kept for other processes after some time.
+    pub(super) fn share_later(self: Arc<Self>, scope: &Scope, entry: &Arc<Entry>) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        if self.deployment.get().is_none() || !entry.shares() {
+            return;
+        }
+        let (entry, scope) = (Arc::clone(entry), scope.clone());
+        drop(runtime.spawn(async move {
+            tokio::time::sleep(LATER).await;
+            entry.has_shared();
+            self.share(&scope, YOUNG).await;
+        }));
+    }
+
+    /// The index of which this process knows nothing: built by it, or by another process and brought up to date.
+    pub(super) async fn first(
+        &self,
+        scope: &Scope,
+        entry: &Arc<Entry>,
+        source: V1Source,
+    ) -> Result<Refreshed<Moment>, Refusal> {
+        let place = self.shared(scope);
+        let found = match &place {
+            Some(place) => place.find().await,
+            None => Found::Nothing(None),
+        };
+        let _alone = match found {
+            Found::Index(verified) => return self.refresh(&source, entry, verified, Some(Instant::now())).await,
+            Found::Nothing(alone) => alone,
+        };
+        // A build is long and goes last; a refresh is as urgent as the one who waits for it.
+        let ctx = source.ctx.clone().with_priority(Priority::Index);
+        let built = self.build(&V1Source { ctx, ..source }, entry).await?;
+        if let Some(place) = place {
+            place.save(built.verified.clone(), Duration::ZERO).await;
+        }
+        Ok(built)
+    }
+}

@@ -1,0 +1,93 @@
+//! Hints from v1: its webhooks say that a record was touched, and an index that is there is then refreshed at once
+//! instead of at the next window.
+//!
+//! A delivery proves nothing but that: it comes late, or never, or twice, and holds the record of another moment
+//! (`fixtures/webhooks.json`). So nothing of it is believed or shown; it only makes the gateway look earlier, in the
+//! lowest lane, with the gateway's own key. The door is at `/hints/v1/WORKSPACE/` and is there only with secrets
+//! (`hints.secrets_file`). v1 switches a webhook off when deliveries cannot be made, so each is answered at once.
+//!
+//! May use: `context`, `edge`, `refusal`; what a hint does is told to it.
+
+mod delivery;
+mod secrets;
+
+pub use secrets::{HintSecrets, SecretsError};
+
+use crate::context::Context;
+use crate::edge::{Body, Pages, empty, read_body};
+use crate::refusal::Refusal;
+use delivery::project_of;
+use futures_util::future::BoxFuture;
+use governor::{DefaultKeyedRateLimiter, Quota};
+use http::{Method, Request, Response};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Where the door is.
+const ROOT: &str = "/hints/v1/";
+/// Largest delivery in bytes.
+const LARGEST: usize = 1 << 20;
+/// Deliveries a second that are looked at, for each workspace.
+const PACE: NonZeroU32 = NonZeroU32::new(20).expect("not zero");
+/// The header with the signature.
+const SIGNATURE: &str = "x-plane-signature";
+
+/// Is told that something in a project was touched.
+pub trait Hinted: Send + Sync + 'static {
+    /// Something in `project` of the workspace with this slug was touched; to be returned from at once.
+    fn touched(&self, workspace: &str, project: Uuid);
+}
+
+/// The door.
+#[derive(Clone)]
+pub struct HintDoor(Arc<Inner>);
+
+struct Inner {
+    secrets: HintSecrets,
+    hinted: Arc<dyn Hinted>,
+    pace: DefaultKeyedRateLimiter<String>,
+}
+
+impl HintDoor {
+    /// Open for those who sign with one of `secrets`.
+    pub fn new(secrets: HintSecrets, hinted: Arc<dyn Hinted>) -> Self {
+        let pace = DefaultKeyedRateLimiter::keyed(Quota::per_second(PACE));
+        Self(Arc::new(Inner { secrets, hinted, pace }))
+    }
+
+    async fn take(&self, request: Request<Body>) -> Result<Response<Body>, Refusal> {
+        let (parts, body) = request.into_parts();
+        let workspace = parts.uri.path().strip_prefix(ROOT).unwrap_or_default().trim_end_matches('/').to_owned();
+        if !self.0.secrets.know(&workspace) {
+            return Err(Refusal::NotFound { detail: "There is nothing at this path.".into() });
+        }
+        if parts.method != Method::POST {
+            return Err(Refusal::MethodNotAllowed { allow: vec!["POST"] });
+        }
+        // Before the body is read: what is too much is not even looked at.
+        if self.0.pace.check_key(&workspace).is_err() {
+            return Err(Refusal::Overloaded);
+        }
+        let body = read_body(body, LARGEST).await?;
+        let signature = parts.headers.get(SIGNATURE).map(http::HeaderValue::as_bytes).unwrap_or_default();
+        if !self.0.secrets.verify(&workspace, &body, signature) {
+            return Err(Refusal::NotFound { detail: "There is nothing at this path.".into() });
+        }
+        if let Some(project) = project_of(&body) {
+            self.0.hinted.touched(&workspace, project);
+        }
+        Ok(Response::new(empty()))
+    }
+}
+
+impl Pages for HintDoor {
+    fn has(&self, path: &str) -> bool {
+        path.starts_with(ROOT)
+    }
+
+    fn answer(&self, request: Request<Body>, _: Context) -> BoxFuture<'static, Result<Response<Body>, Refusal>> {
+        let door = self.clone();
+        Box::pin(async move { door.take(request).await })
+    }
+}

@@ -1,0 +1,108 @@
+//! The secrets of v1's webhooks, one or more for each workspace.
+//!
+//! A file with a line for each: the slug of the workspace, a space, and the secret that v1 shows when the webhook is made.
+//! Empty lines and lines that begin with `#` are left out. May use: nothing of this crate.
+
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Why the secrets cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretsError {
+    /// The file cannot be read.
+    #[error("the secrets of webhooks (setting hints.secrets_file) cannot be read: {}: {cause}", file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        cause: std::io::Error,
+    },
+    /// A line has another form.
+    #[error("{}, line {line}: write the slug of a workspace, a space, and the secret of its webhook", file.display())]
+    Line {
+        /// The file.
+        file: PathBuf,
+        /// Number of the line, from 1.
+        line: usize,
+    },
+}
+
+/// Secrets by the slug of their workspace.
+#[derive(Clone, Default)]
+pub struct HintSecrets(HashMap<String, Vec<Vec<u8>>>);
+
+impl fmt::Debug for HintSecrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+impl HintSecrets {
+    /// Those of a file.
+    ///
+    /// # Errors
+    /// [`SecretsError`].
+    pub fn read(file: &Path) -> Result<Self, SecretsError> {
+        let unreadable = |cause| SecretsError::Unreadable { file: file.to_owned(), cause };
+        Self::of(&std::fs::read_to_string(file).map_err(unreadable)?)
+            .map_err(|line| SecretsError::Line { file: file.to_owned(), line })
+    }
+
+    fn of(text: &str) -> Result<Self, usize> {
+        let mut secrets: HashMap<String, Vec<Vec<u8>>> = HashMap::new();
+        for (line, number) in text.lines().map(str::trim).zip(1..) {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let mut words = line.split_whitespace();
+            match (words.next(), words.next(), words.next()) {
+                (Some(slug), Some(secret), None) => {
+                    secrets.entry(slug.to_owned()).or_default().push(secret.as_bytes().to_owned());
+                }
+                _ => return Err(number),
+            }
+        }
+        Ok(Self(secrets))
+    }
+
+    /// Whether there is a secret for this workspace.
+    pub(super) fn know(&self, workspace: &str) -> bool {
+        self.0.contains_key(workspace)
+    }
+
+    /// Whether `signature` (hexadecimal) is that of `body` under a secret of this workspace.
+    pub(super) fn verify(&self, workspace: &str, body: &[u8], signature: &[u8]) -> bool {
+        let Some(signature) = of_hex(signature) else { return false };
+        self.0.get(workspace).into_iter().flatten().any(|secret| {
+            // Of any length, so that this never fails; compared in constant time.
+            Hmac::<Sha256>::new_from_slice(secret)
+                .is_ok_and(|mac| mac.chain_update(body).verify_slice(&signature).is_ok())
+        })
+    }
+}
+
+fn of_hex(text: &[u8]) -> Option<Vec<u8>> {
+    let digit = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
+    let (pairs, rest) = text.as_chunks::<2>();
+    if !rest.is_empty() {
+        return None;
+    }
+    pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_a_line_for_each_webhook() {
+        let secrets = HintSecrets::of("# two\nacme one\n\n acme two \nother three").expect("a file");
+        assert!(secrets.know("acme") && secrets.know("other") && !secrets.know("third"));
+        assert!(!format!("{secrets:?}").contains("three"));
+        assert_eq!(HintSecrets::of("acme one\nacme").map(drop), Err(2));
+        assert_eq!(HintSecrets::of("acme one two").map(drop), Err(1));
+    }
+}
