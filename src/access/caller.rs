@@ -1,11 +1,12 @@
 //! Who is asking: the person and key behind a proven credential.
 
 use crate::v1::V1Key;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use uuid::Uuid;
 
 /// The person v1 knows behind a key (`GET users/me/`).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct User {
     /// Id at v1; equals `member_id`, `created_by_id` and `actor_id` elsewhere.
     pub id: Uuid,

@@ -5,7 +5,7 @@
 
 use super::PrincipalKind;
 use crate::refusal::Refusal;
-use crate::v1::{KeyId, V1Key, invalid_key};
+use crate::v1::{KeyId, V1Key};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::future::BoxFuture;
@@ -29,6 +29,10 @@ pub const GATEWAY_KEY: &str = "cwk_";
 
 /// Length of a whole secret: its beginning and 256 bits in base64.
 const OWN_LENGTH: usize = 47;
+
+/// What is said of refresh tokens, codes and client secrets.
+const OF_THE_TOKEN_ENDPOINT: &str =
+    "This is a refresh token, a code or a client secret; those are of use at /auth/o/token/ alone.";
 
 const OWN: [&str; 5] = [ACCESS_TOKEN, REFRESH_TOKEN, CODE, CLIENT_SECRET, GATEWAY_KEY];
 
@@ -92,21 +96,50 @@ pub fn presented(headers: &HeaderMap, id: Option<[u8; 32]>) -> Result<Presented,
     let mut bearers = values.filter(|value| is_bearer(value));
     match (bearers.next(), bearers.next()) {
         (None, _) => presented_key(headers, id),
-        (Some(value), None) => bearer_token(value).map(Presented::Bearer).ok_or_else(Refusal::invalid_token),
-        (Some(_), Some(_)) => Err(Refusal::invalid_token()),
+        (Some(value), None) => presented_token(value),
+        (Some(_), Some(_)) => Err(Refusal::misplaced_token("Authorization was sent twice; one token decides.")),
+    }
+}
+
+fn presented_token(value: &[u8]) -> Result<Presented, Refusal> {
+    let wrong = |detail: &str| Err(Refusal::misplaced_token(detail));
+    let Some(token) = bearer_token(value) else {
+        return wrong("The header Authorization holds no token; write it as `Bearer`, one blank and the token.");
+    };
+    match &token {
+        _ if token.starts_with(ACCESS_TOKEN) => Ok(Presented::Bearer(token)),
+        _ if token.starts_with(GATEWAY_KEY) => {
+            wrong("This is a gateway key; it belongs in the header X-Api-Key, not in Authorization.")
+        }
+        _ if is_own(&token) => wrong(OF_THE_TOKEN_ENDPOINT),
+        _ => wrong("This is no access token of this gateway. A key belongs in the header X-Api-Key."),
     }
 }
 
 fn presented_key(headers: &HeaderMap, id: Option<[u8; 32]>) -> Result<Presented, Refusal> {
+    let wrong = |detail: &str| Err(Refusal::Unauthorized { detail: detail.to_owned() });
     let mut keys = headers.get_all("x-api-key").iter();
-    let (Some(value), None) = (keys.next(), keys.next()) else { return Err(invalid_key()) };
-    let text = value.to_str().map_err(|_| invalid_key())?.trim();
-    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(invalid_key());
+    let value = match (keys.next(), keys.next()) {
+        (Some(value), None) => value,
+        (Some(_), Some(_)) => return wrong("X-Api-Key was sent twice; send one key."),
+        (None, _) if headers.contains_key(AUTHORIZATION) => {
+            return wrong("Authorization is read as `Bearer …` only. A key belongs in the header X-Api-Key.");
+        }
+        (None, _) => return Err(Refusal::no_credential()),
+    };
+    let text = value.to_str().unwrap_or("\0").trim();
+    if text.is_empty() {
+        return Err(Refusal::no_credential());
+    }
+    if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return wrong("X-Api-Key holds no key: a key is printable ASCII without blanks.");
     }
     match text {
         _ if text.starts_with(GATEWAY_KEY) => Ok(Presented::GatewayKey(text.to_owned())),
-        _ if is_own(text) => Err(Refusal::invalid_token()),
+        _ if text.starts_with(ACCESS_TOKEN) => Err(Refusal::misplaced_token(
+            "This is an access token; it belongs in the header Authorization as `Bearer …`, not in X-Api-Key.",
+        )),
+        _ if is_own(text) => Err(Refusal::misplaced_token(OF_THE_TOKEN_ENDPOINT)),
         _ => Ok(Presented::V1Key(id.map_or_else(|| V1Key::new(text), |id| V1Key::known(text, KeyId(id))))),
     }
 }
@@ -219,8 +252,8 @@ mod tests {
 
     #[test]
     fn a_bearer_token_decides_over_a_key() {
-        let both = headers(&[("authorization", b"bearer x"), ("x-api-key", b"ada")]);
-        assert!(presented(&both, None).unwrap() == Presented::Bearer("x".into()));
+        let both = headers(&[("authorization", b"bearer cwa_x"), ("x-api-key", b"ada")]);
+        assert!(presented(&both, None).unwrap() == Presented::Bearer("cwa_x".into()));
     }
 
     #[test]

@@ -9,8 +9,8 @@ use super::role::Role;
 use crate::context::Context;
 use crate::refusal::Refusal;
 use crate::v1::{Client, V1Key, V1Request};
-use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -18,7 +18,7 @@ const FIELDS: &str = "fields=id,is_member,member_role,identifier,workspace,timez
                       default_assignee,estimate,cycle_view,module_view";
 
 /// A project as one caller sees it, at most `AccessSettings::card_ttl` old.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectCard {
     /// Id of the project.
     pub id: Uuid,

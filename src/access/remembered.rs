@@ -4,10 +4,13 @@
 //! (429, 5xx, time-outs) never are. While v1 is unreachable or failing, a read may use a value that is older by a time of
 //! grace; a refusal is never used for longer, and v1's next verdict, whatever it is, replaces the value.
 //!
-//! May use: `context`, `fresh`, `refusal`, `v1` (a call that got no answer).
+//! Before v1 is asked, what another process has heard of it not long ago may do (`shared_proofs`).
+//!
+//! May use: `context`, `fresh`, `refusal`, `shared_proofs`, `v1` (a call that got no answer).
 
+use super::shared_proofs::Sharing;
 use crate::context::Context;
-use crate::fresh::{Changed, Changes, Fresh, Kept, Key, Moment, Reading, Value, or_older};
+use crate::fresh::{Changed, Changes, Figures, Fresh, Kept, Key, Moment, Reading, Value, or_older};
 use crate::refusal::Refusal;
 use crate::v1::V1Error;
 use std::future::Future;
@@ -59,6 +62,22 @@ impl<K: Key, V: Value> Remembered<K, V> {
     where
         F: Future<Output = Result<Verdict<V>, Refusal>> + Send + 'static,
     {
+        self.get_shared(key, voids, max_age, ctx, || None, ask).await
+    }
+
+    /// The same for a verdict that other processes may have obtained, where `share` says how.
+    pub(super) async fn get_shared<F>(
+        &self,
+        key: K,
+        voids: &[Changed],
+        max_age: Duration,
+        ctx: &Context,
+        share: impl FnOnce() -> Option<Sharing<V>>,
+        ask: impl FnOnce(Context) -> F,
+    ) -> Result<Kept<Verdict<V>>, Refusal>
+    where
+        F: Future<Output = Result<Verdict<V>, Refusal>> + Send + 'static,
+    {
         let need = self.changes.need(voids, max_age);
         if let Some(kept) = self.verdicts.kept(&key, &need) {
             return Ok(kept);
@@ -66,7 +85,20 @@ impl<K: Key, V: Value> Remembered<K, V> {
         let left = ctx.remaining();
         let read = |reading: Reading<K, Verdict<V>, Refusal>| {
             let asking = ask(ctx.for_shared_work(left.max(SHARED_WORK)));
-            async move { reading.end(asking.await) }
+            let (sharing, changes, lasts) = (share(), self.changes.clone(), self.ages.value);
+            async move {
+                let Some(sharing) = sharing else { return reading.end(asking.await) };
+                if let Some((value, began)) = sharing.look(&changes, lasts.min(max_age)).await
+                    && need.is_met(began)
+                {
+                    drop(reading.land(Ok(value), began));
+                    return;
+                }
+                let outcome = asking.await;
+                let age = changes.now().at.saturating_duration_since(reading.began().at);
+                sharing.tell(&outcome, age, lasts);
+                reading.end(outcome);
+            }
         };
         let asking = async {
             let in_time = tokio::time::timeout(left, self.verdicts.get(&key, need, read)).await;
@@ -75,6 +107,11 @@ impl<K: Key, V: Value> Remembered<K, V> {
         // Whoever wants it asked now gets nothing else.
         let older = || if max_age.is_zero() { None } else { self.outlasting(&key, voids) };
         or_older(ctx, older, Box::pin(asking)).await
+    }
+
+    /// What is kept, and how often it was of use.
+    pub(super) fn figures(&self) -> Figures {
+        self.verdicts.figures()
     }
 
     /// Remembers a value learned on the way to something else, from a read that began then.

@@ -1,7 +1,9 @@
 //! Roles of v1.
 
+use serde::{Deserialize, Serialize};
+
 /// Role of v1 in a project or workspace: 20 admin, 15 member (contributor), 5 guest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Role(pub i64);
 
 impl Role {

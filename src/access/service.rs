@@ -6,11 +6,12 @@
 use super::acquaintances::{Acquaintance, Acquaintances};
 use super::credential::{Credentials, Presented, presented};
 use super::remembered::{Ages, Remembered, Verdict};
+use super::shared_proofs::{SharedProofs, Sharing};
 use super::workspace_id::ProjectsPage;
 use super::{Caller, PrincipalKind, ProjectCard, User, WorkspaceCard};
 use super::{VisibleProjects, identity, paths, project_card, visible_projects, workspace_card, workspace_id};
 use crate::context::Context;
-use crate::fresh::{Changed, Changes, Kept};
+use crate::fresh::{Changed, Changes, Figures, Kept};
 use crate::refusal::Refusal;
 use crate::v1::{Client, KeyId, V1Key};
 use http::HeaderMap;
@@ -19,7 +20,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 /// How long access may be taken as proven.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessSettings {
     /// Greatest age of a project or workspace card; values above 30 s are taken as 30 s. This is how long
     /// a right that was withdrawn on v1 may still work here.
@@ -60,6 +61,7 @@ struct KnownId {
 pub struct Access {
     inner: Arc<Inner>,
     credentials: Option<Arc<dyn Credentials>>,
+    proofs: Option<Arc<dyn SharedProofs>>,
 }
 
 struct Inner {
@@ -96,13 +98,31 @@ impl Access {
             client,
             changes: changes.clone(),
         };
-        Self { inner: Arc::new(inner), credentials: None }
+        Self { inner: Arc::new(inner), credentials: None, proofs: None }
     }
 
     /// The same, with `credentials` knowing the gateway's own tokens and keys; without, there are none.
     #[must_use]
     pub fn with_credentials(self, credentials: Arc<dyn Credentials>) -> Self {
         Self { credentials: Some(credentials), ..self }
+    }
+
+    /// What is remembered, by what it is about.
+    pub fn figures(&self) -> [(&'static str, Figures); 5] {
+        let inner = &self.inner;
+        [
+            ("identities", inner.identities.figures()),
+            ("project_cards", inner.projects.figures()),
+            ("workspace_cards", inner.workspaces.figures()),
+            ("visible_projects", inner.visible.figures()),
+            ("workspace_ids", inner.ids.figures()),
+        ]
+    }
+
+    /// The same, with identities and project cards shared with other processes there, or with none.
+    #[must_use]
+    pub fn with_proofs(self, proofs: Option<Arc<dyn SharedProofs>>) -> Self {
+        Self { proofs, ..self }
     }
 
     /// The person behind the credential in the headers of a request; `id` is its [`presented_id`], where that is known.
@@ -158,7 +178,17 @@ impl Access {
         let inner = &self.inner;
         let ask = |ctx| identity::ask(inner.client.clone(), key.clone(), ctx);
         let voids = [Changed::Identity(key.id().0)];
-        inner.identities.get(key.id(), &voids, inner.identity_ttl, ctx, ask).await?.value
+        let share = || {
+            Some(Sharing {
+                proofs: Arc::clone(self.proofs.as_ref()?),
+                key: key.id(),
+                of: "identity".to_owned(),
+                write: |user: &Arc<User>| serde_json::to_string(&**user).ok(),
+                read: Box::new(|proof, _| serde_json::from_str(proof).ok().map(Arc::new)),
+                ends_all: true,
+            })
+        };
+        inner.identities.get_shared(key.id(), &voids, inner.identity_ttl, ctx, share, ask).await?.value
     }
 
     /// What the caller is in a project, at most `card_ttl` old. A card is also given for a public project
@@ -192,8 +222,24 @@ impl Access {
                 Ok(verdict)
             }
         };
-        let max_age = self.inner.card_ttl;
-        let answer = self.inner.projects.get((id, Arc::clone(&slug), project), &voids, max_age, ctx, ask).await;
+        let share = || {
+            let (inner, place) = (Arc::clone(&self.inner), (id, Arc::clone(&slug)));
+            Some(Sharing {
+                proofs: Arc::clone(self.proofs.as_ref()?),
+                key: id,
+                of: format!("project {project} in {slug}"),
+                write: |card: &Arc<ProjectCard>| serde_json::to_string(&**card).ok(),
+                read: Box::new(move |proof, began| {
+                    let card: ProjectCard =
+                        serde_json::from_str(proof).ok().filter(|card: &ProjectCard| card.id == project)?;
+                    inner.ids.learn(&place, KnownId { id: card.workspace_id, derived: false }, began);
+                    Some(Arc::new(card))
+                }),
+                ends_all: false,
+            })
+        };
+        let (key, max_age) = ((id, Arc::clone(&slug), project), self.inner.card_ttl);
+        let answer = self.inner.projects.get_shared(key, &voids, max_age, ctx, share, ask).await;
         let card = self.noting_lost_key(id, answer)?.value?;
         self.inner.acquaintances.note(&caller.user, card.workspace_id, &named);
         Ok(card)
@@ -332,6 +378,9 @@ impl Access {
     /// Forgets who is behind a key and all its cards: a later v1 call said that it is no longer valid.
     pub fn forget_identity(&self, key: KeyId) {
         self.inner.changes.tell(Changed::Identity(key.0));
+        if let Some(proofs) = &self.proofs {
+            proofs.refused(key, None);
+        }
     }
 
     fn noting_lost_key<T>(&self, key: KeyId, outcome: Result<T, Refusal>) -> Result<T, Refusal> {

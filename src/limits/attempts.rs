@@ -3,12 +3,16 @@
 //! Every 401 takes a slot of its address. When none is left, the answer is 429, and until the next slot is free
 //! credentials that were never proven are refused without asking v1, so that nobody can guess keys or have this
 //! gateway call v1 without end. Credentials that were proven before are let through all the same: one broken
-//! client must not lock out the others behind its address. May use: `refusal`, `buckets`.
+//! client must not lock out the others behind its address. Processes that share a Redis count together. May use:
+//! `refusal`, `tally`, `buckets`, `together`.
 
 use super::buckets::Buckets;
 use super::refused::{CredentialId, limited};
+use super::together::Together;
 use crate::refusal::Refusal;
+use crate::tally::Counter;
 use moka::sync::Cache;
+use sha2::{Digest, Sha256};
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -23,6 +27,9 @@ pub struct Attempts {
     buckets: Option<Buckets<IpAddr>>,
     refused: Cache<IpAddr, Instant>,
     proven: Cache<CredentialId, ()>,
+    within: Counter,
+    beyond: Counter,
+    together: Option<Together>,
 }
 
 impl Attempts {
@@ -32,7 +39,15 @@ impl Attempts {
             buckets: Buckets::new(limit),
             refused: Cache::new(REMEMBERED),
             proven: Cache::builder().max_capacity(REMEMBERED).time_to_idle(KNOWN).build(),
+            within: Counter::default(),
+            beyond: Counter::default(),
+            together: None,
         }
+    }
+
+    /// The same, counted by all processes together.
+    pub(super) fn counted_in(self, together: Together) -> Self {
+        Self { together: Some(together), ..self }
     }
 
     /// Whether a request with this credential may be looked at; none when it presents nothing that could be one.
@@ -46,8 +61,16 @@ impl Attempts {
         let Some(until) = self.refused.get(&network(address)) else { return Ok(()) };
         match until.saturating_duration_since(Instant::now()) {
             Duration::ZERO => Ok(()),
-            wait => Err(too_many(wait)),
+            wait => {
+                self.beyond.add(1);
+                Err(too_many(wait))
+            }
         }
+    }
+
+    /// Failed attempts within the limit of their address, and beyond it.
+    pub(super) fn figures(&self) -> (u64, u64) {
+        (self.within.get(), self.beyond.get())
     }
 
     /// The credential is valid.
@@ -59,7 +82,7 @@ impl Attempts {
     }
 
     /// The request was 401, for `refusal`; answers what it gets.
-    pub fn failed(&self, address: IpAddr, credential: Option<CredentialId>, refusal: Refusal) -> Refusal {
+    pub async fn failed(&self, address: IpAddr, credential: Option<CredentialId>, refusal: Refusal) -> Refusal {
         let Some(buckets) = &self.buckets else { return refusal };
         if let Some(credential) = credential {
             self.proven.invalidate(&credential);
@@ -67,9 +90,17 @@ impl Attempts {
         let network = network(address);
         // Too many addresses at once share one bucket, so that their number cannot fill the memory.
         let bucket = if buckets.is_crowded() { IpAddr::V6(Ipv6Addr::UNSPECIFIED) } else { network };
-        match buckets.take(&bucket) {
-            Ok(_) => refusal,
+        let of_all = match &self.together {
+            Some(together) => together.take(("unauthenticated", id_of(bucket)), buckets.limit()).await,
+            None => None,
+        };
+        match of_all.transpose().and_then(|_| buckets.take(&bucket)) {
+            Ok(_) => {
+                self.within.add(1);
+                refusal
+            }
             Err(wait) => {
+                self.beyond.add(1);
                 self.refused.insert(network, Instant::now() + wait);
                 too_many(wait)
             }
@@ -79,6 +110,10 @@ impl Attempts {
 
 fn too_many(wait: Duration) -> Refusal {
     limited(wait, "Too many requests without a valid credential from this address.".into())
+}
+
+fn id_of(network: IpAddr) -> [u8; 32] {
+    Sha256::digest(network.to_string()).into()
 }
 
 /// What counts as one address: of IPv6 the /64, which is what one subscriber gets.

@@ -99,6 +99,11 @@ impl<K: Hash + Eq + Clone> Buckets<K> {
         wait + self.interval() * (self.limit.get() - 1)
     }
 
+    /// A bucket in which so much is left.
+    pub(super) fn left(&self, remaining: u32) -> Left {
+        Left { remaining, reset: self.interval() * self.limit.get().saturating_sub(remaining) }
+    }
+
     /// Takes one request out of the bucket of `key`.
     ///
     /// # Errors
@@ -106,10 +111,7 @@ impl<K: Hash + Eq + Clone> Buckets<K> {
     pub(super) fn take(&self, key: &K) -> Result<Left, Duration> {
         self.drop_idle();
         match self.limiter.check_key(key) {
-            Ok(state) => {
-                let remaining = state.remaining_burst_capacity();
-                Ok(Left { remaining, reset: self.interval() * (self.limit.get() - remaining) })
-            }
+            Ok(state) => Ok(self.left(state.remaining_burst_capacity())),
             Err(not_until) => Err(not_until.wait_time_from(RuntimeClock.now())),
         }
     }

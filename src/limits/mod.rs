@@ -3,13 +3,18 @@
 //! The limit of the contract (chapter 10, O30) on crate `governor`: one bucket per credential presented, in
 //! five classes. It has nothing to do with v1's quota, which is a matter of the key behind (`v1::budget`).
 //!
-//! May use: `context`, `refusal`, `settings`.
+//! Several processes count together where they share a Redis (`together`); each process's own buckets count on beside it,
+//! so that what Redis forgets is not given twice by the same process.
+//!
+//! May use: `context`, `refusal`, `settings`, `shared`, `tally`.
 
+mod account;
 mod attempts;
 mod buckets;
 mod clock;
 pub mod headers;
 mod refused;
+mod together;
 
 pub use attempts::Attempts;
 pub use buckets::Class;
@@ -18,36 +23,74 @@ pub use refused::CredentialId;
 use crate::context::Standing;
 use crate::refusal::Refusal;
 use crate::settings::RateSettings;
+use crate::shared::Shared;
+use crate::tally::Counter;
 use buckets::Buckets;
 use refused::limited;
+use together::Together;
 
 /// The limits of all classes, and of those without a credential.
 pub struct Limits {
     classes: Vec<(Class, Option<Buckets<CredentialId>>)>,
+    passed: [Counter; Class::ALL.len()],
+    refused: [Counter; Class::ALL.len()],
     /// Attempts without a valid credential.
     pub attempts: Attempts,
+    together: Option<Together>,
 }
 
 impl Limits {
     /// Limits as `settings` say.
     pub fn new(settings: &RateSettings) -> Self {
         let classes = Class::ALL.into_iter().map(|class| (class, Buckets::new(class.rate(settings)))).collect();
-        Self { classes, attempts: Attempts::new(settings.unauthenticated) }
+        let (passed, refused) = Default::default();
+        let attempts = Attempts::new(settings.unauthenticated);
+        Self { classes, passed, refused, attempts, together: None }
+    }
+
+    /// Requests by the name of their limit: how many passed and how many were refused.
+    pub fn figures(&self) -> Vec<(&'static str, u64, u64)> {
+        let of =
+            |class: Class| (class.name(), self.passed[class as usize].get(), self.refused[class as usize].get());
+        let (passed, refused) = self.attempts.figures();
+        Class::ALL.into_iter().map(of).chain([("unauthenticated", passed, refused)]).collect()
+    }
+
+    /// The same, counted by all processes together in `shared`.
+    #[must_use]
+    pub fn shared_in(mut self, shared: Shared) -> Self {
+        let together = Together::new(shared);
+        self.attempts = self.attempts.counted_in(together.clone());
+        Self { together: Some(together), ..self }
     }
 
     /// Counts a request of a proven credential; where it stands afterwards, unless its class has no limit.
     ///
     /// # Errors
     /// [`Refusal::RateLimited`] with the time to the next free slot, and where the credential stands.
-    pub fn take(&self, class: Class, credential: CredentialId) -> Result<Option<Standing>, (Refusal, Standing)> {
+    pub async fn take(
+        &self,
+        class: Class,
+        credential: CredentialId,
+    ) -> Result<Option<Standing>, (Refusal, Standing)> {
         let buckets = self.classes.iter().find(|(known, _)| *known == class).and_then(|(_, known)| known.as_ref());
         let Some(buckets) = buckets else { return Ok(None) };
-        let standing =
-            |remaining, reset| Standing { policy: class.name(), limit: buckets.limit(), remaining, reset };
-        match buckets.take(&credential) {
-            Ok(left) => Ok(Some(standing(left.remaining, left.reset))),
+        let limit = buckets.limit();
+        let standing = |remaining, reset| Standing { policy: class.name(), limit, remaining, reset };
+        let of_all = match &self.together {
+            Some(together) => together.take((class.name(), credential), limit).await,
+            None => None,
+        };
+        let taken = of_all.transpose().and_then(|of_all| Ok((of_all, buckets.take(&credential)?)));
+        match taken {
+            Ok((of_all, own)) => {
+                self.passed[class as usize].add(1);
+                let left = of_all.map_or(own, |of_all| buckets.left(own.remaining.min(of_all)));
+                Ok(Some(standing(left.remaining, left.reset)))
+            }
             Err(wait) => {
-                let detail = format!("More than {} requests a minute with this credential.", buckets.limit());
+                self.refused[class as usize].add(1);
+                let detail = format!("More than {limit} requests a minute with this credential.");
                 Err((limited(wait, detail), standing(0, buckets.full_after(wait))))
             }
         }

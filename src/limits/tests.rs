@@ -46,14 +46,14 @@ async fn each_class_and_credential_has_a_bucket_of_its_own() {
         }
         let limits = Limits::new(&settings);
         for left in (0..rate).rev() {
-            let standing = limits.take(class, ADA).unwrap().unwrap();
+            let standing = limits.take(class, ADA).await.unwrap().unwrap();
             assert_eq!((standing.policy, standing.limit, standing.remaining), (class.name(), rate, left));
         }
-        let (refusal, standing) = limits.take(class, ADA).unwrap_err();
+        let (refusal, standing) = limits.take(class, ADA).await.unwrap_err();
         assert_eq!((wait_of(&refusal), standing.remaining), (60_u64.div_ceil(u64::from(rate)), 0));
-        assert!(limits.take(class, BOB).is_ok(), "{class:?}");
+        assert!(limits.take(class, BOB).await.is_ok(), "{class:?}");
         for other in Class::ALL.into_iter().filter(|other| *other != class) {
-            assert_eq!(limits.take(other, ADA).unwrap(), None, "0 is no limit");
+            assert_eq!(limits.take(other, ADA).await.unwrap(), None, "0 is no limit");
         }
     }
 }
@@ -61,25 +61,25 @@ async fn each_class_and_credential_has_a_bucket_of_its_own() {
 #[tokio::test(start_paused = true)]
 async fn after_the_time_told_it_works_and_a_second_before_it_does_not() {
     let limits = Limits::new(&all(3));
-    while limits.take(Class::ApiKey, ADA).is_ok() {}
+    while limits.take(Class::ApiKey, ADA).await.is_ok() {}
     advance(Duration::from_secs(7)).await;
-    let wait = wait_of(&limits.take(Class::ApiKey, ADA).unwrap_err().0);
+    let wait = wait_of(&limits.take(Class::ApiKey, ADA).await.unwrap_err().0);
     assert_eq!(wait, 13);
     advance(Duration::from_secs(wait - 1)).await;
-    assert_eq!(wait_of(&limits.take(Class::ApiKey, ADA).unwrap_err().0), 1);
+    assert_eq!(wait_of(&limits.take(Class::ApiKey, ADA).await.unwrap_err().0), 1);
     advance(Duration::from_secs(1)).await;
-    assert!(limits.take(Class::ApiKey, ADA).is_ok());
+    assert!(limits.take(Class::ApiKey, ADA).await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_reset_is_when_the_bucket_is_full() {
     let limits = Limits::new(&all(6));
-    assert_eq!(limits.take(Class::ApiKey, ADA).unwrap().unwrap().reset, Duration::from_secs(10));
-    while limits.take(Class::ApiKey, ADA).is_ok() {}
-    let reset = limits.take(Class::ApiKey, ADA).unwrap_err().1.reset;
+    assert_eq!(limits.take(Class::ApiKey, ADA).await.unwrap().unwrap().reset, Duration::from_secs(10));
+    while limits.take(Class::ApiKey, ADA).await.is_ok() {}
+    let reset = limits.take(Class::ApiKey, ADA).await.unwrap_err().1.reset;
     assert_eq!(reset.as_secs_f64().round(), 60.0);
     advance(reset).await;
-    assert_eq!(limits.take(Class::ApiKey, ADA).unwrap().unwrap().remaining, 5);
+    assert_eq!(limits.take(Class::ApiKey, ADA).await.unwrap().unwrap().remaining, 5);
 }
 
 #[tokio::test(start_paused = true)]
@@ -102,10 +102,10 @@ async fn failed_attempts_are_limited_by_address_and_known_credentials_are_not() 
     let home = address("192.0.2.1");
     attempts.proven(ADA);
     for _ in 0..2 {
-        assert_eq!(attempts.failed(home, None, no_credential()).code(), "unauthorized");
+        assert_eq!(attempts.failed(home, None, no_credential()).await.code(), "unauthorized");
     }
     attempts.may_try(home, None).unwrap();
-    let refused = attempts.failed(home, Some(BOB), no_credential());
+    let refused = attempts.failed(home, Some(BOB), no_credential()).await;
     assert_eq!((refused.code(), wait_of(&refused)), ("rate_limited", 30));
     assert_eq!(wait_of(&attempts.may_try(home, None).unwrap_err()), 30);
     assert_eq!(wait_of(&attempts.may_try(home, Some(BOB)).unwrap_err()), 30);
@@ -113,7 +113,7 @@ async fn failed_attempts_are_limited_by_address_and_known_credentials_are_not() 
     attempts.may_try(address("192.0.2.2"), Some(BOB)).expect("another address");
     advance(Duration::from_secs(30)).await;
     attempts.may_try(home, Some(BOB)).expect("the slot is free");
-    assert_eq!(attempts.failed(home, Some(BOB), no_credential()).code(), "unauthorized");
+    assert_eq!(attempts.failed(home, Some(BOB), no_credential()).await.code(), "unauthorized");
 }
 
 #[tokio::test(start_paused = true)]
@@ -121,8 +121,8 @@ async fn a_credential_that_was_withdrawn_is_no_longer_known() {
     let attempts = Attempts::new(1);
     let home = address("192.0.2.1");
     attempts.proven(ADA);
-    assert_eq!(attempts.failed(home, Some(ADA), no_credential()).code(), "unauthorized");
-    assert_eq!(attempts.failed(home, None, no_credential()).code(), "rate_limited");
+    assert_eq!(attempts.failed(home, Some(ADA), no_credential()).await.code(), "unauthorized");
+    assert_eq!(attempts.failed(home, None, no_credential()).await.code(), "rate_limited");
     assert!(attempts.may_try(home, Some(ADA)).is_err());
 }
 
@@ -134,8 +134,8 @@ async fn of_ipv6_the_64_counts_and_mapped_ipv4_is_ipv4() {
         ("2001:db8:1:3::1", "2001:db8:1:4::1", false),
         ("192.0.2.7", "::ffff:192.0.2.7", true),
     ] {
-        attempts.failed(address(first), None, no_credential());
-        let code = attempts.failed(address(second), None, no_credential()).code();
+        attempts.failed(address(first), None, no_credential()).await;
+        let code = attempts.failed(address(second), None, no_credential()).await.code();
         assert_eq!(code == "rate_limited", same, "{first} {second}");
     }
 }
@@ -144,7 +144,7 @@ async fn of_ipv6_the_64_counts_and_mapped_ipv4_is_ipv4() {
 async fn no_limit_of_attempts_is_none() {
     let attempts = Attempts::new(0);
     for _ in 0..10_000 {
-        assert_eq!(attempts.failed(address("192.0.2.1"), None, no_credential()).code(), "unauthorized");
+        assert_eq!(attempts.failed(address("192.0.2.1"), None, no_credential()).await.code(), "unauthorized");
     }
 }
 

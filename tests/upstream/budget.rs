@@ -21,7 +21,7 @@ fn paced(base_url: &str, quota: usize, write_reserve: usize) -> Client {
 fn paced_in(window: Duration, base_url: &str, quota: usize, write_reserve: usize) -> Client {
     let service = Some(V1Key::new("own").id());
     let (quota, service_quota) = (Quota::Fixed(quota), Quota::Fixed(300));
-    let settings = BudgetSettings { window, quota, service_quota, write_reserve, service };
+    let settings = BudgetSettings { window, quota, service_quota, total: Quota::Unlimited, write_reserve, service };
     client_of(base_url).paced_by(Budget::new(settings))
 }
 

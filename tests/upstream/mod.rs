@@ -11,6 +11,7 @@ mod identity;
 mod limits;
 mod paging;
 mod places;
+mod shared_budget;
 
 use crate::support::scripted::ScriptedV1;
 use causeway::access::{Access, AccessSettings, Caller, PrincipalKind, User};

@@ -6,8 +6,9 @@
 
 use crate::worker;
 use bytes::Bytes;
+use http::header::{HeaderMap, HeaderValue, VIA};
 use http::uri::Scheme;
-use http::{Request, Response, Uri};
+use http::{Request, Response, Uri, Version};
 use hyper::body::{Body, Incoming};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
@@ -46,6 +47,34 @@ pub struct HopSettings {
     pub idle: Duration,
     /// What may be spoken.
     pub versions: Versions,
+}
+
+/// The name of one gateway process in `Via` (RFC 9110, 7.6.3), by which it knows a request that it sent itself.
+#[derive(Debug, Clone)]
+pub struct Instance(Arc<str>);
+
+impl Default for Instance {
+    /// A name that nobody else has.
+    fn default() -> Self {
+        Self(format!("causeway-{}", uuid::Uuid::new_v4().simple()).into())
+    }
+}
+
+impl Instance {
+    /// Whether a request with these headers has come through this gateway before.
+    pub fn has_sent(&self, headers: &HeaderMap) -> bool {
+        let values = headers.get_all(VIA).iter().filter_map(|value| value.to_str().ok());
+        let mut names = values.flat_map(|value| value.split([',', ' '])).map(str::trim);
+        names.any(|name| name == &*self.0)
+    }
+
+    /// Adds this gateway to those that a request has come through.
+    pub fn sign(&self, headers: &mut HeaderMap, version: Version) {
+        let version = if version == Version::HTTP_2 { "2.0" } else { "1.1" };
+        if let Ok(value) = HeaderValue::from_str(&format!("{version} {}", self.0)) {
+            headers.append(VIA, value);
+        }
+    }
 }
 
 /// Connections of one thread.

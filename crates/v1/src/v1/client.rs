@@ -2,26 +2,28 @@
 //!
 //! One pooled client for all keys; nothing of a key survives a call. Redirects, proxies of the
 //! environment and compressed answers are off: what v1 answers is what is read. May use: `context`,
-//! `hop`, `load`, `refusal` and the rest of this folder.
+//! `hop`, `load`, `refusal`, `tally` and the rest of this folder.
 
 use super::base_url::{BaseUrl, BaseUrlError};
 use super::breaker::{Breaker, Ended, SILENCE};
 use super::budget::{Budget, Permit, Told};
-use super::concurrency::{Concurrency, ConcurrencySettings, Slot};
+use super::concurrency::{Concurrency, ConcurrencySettings, Figures, Slot};
 use super::message::{Method, V1Error, V1Request, V1Response};
 use super::outcome::Outcome;
 use super::{V1Key, refusals, retry};
 use crate::context::{Context, Priority};
-use crate::hop::{Hop, HopError, HopSettings, Versions, chain};
+use crate::hop::{Hop, HopError, HopSettings, Instance, Versions, chain};
 use crate::load::{Asker, Memory};
 use crate::refusal::Refusal;
+use crate::tally::{self, Called, Calls};
 use bytes::{Bytes, BytesMut};
 use http::header::{
     ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT,
 };
-use http::{Request, Response};
+use http::{Request, Response, Version};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body as _, Incoming};
+use parking_lot::RwLock;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -82,6 +84,8 @@ pub struct Client {
     concurrency: Concurrency,
     retries: Arc<retry::Retries>,
     memory: Memory,
+    calls: Arc<RwLock<Arc<Calls>>>,
+    instance: Instance,
 }
 
 impl Client {
@@ -109,7 +113,14 @@ impl Client {
             concurrency: Concurrency::new(settings.concurrency),
             retries: Arc::default(),
             memory: Memory::unlimited(),
+            calls: Arc::new(RwLock::new(Arc::new(Calls::new(Vec::new())))),
+            instance: Instance::default(),
         })
+    }
+
+    /// In whose name it sends.
+    pub fn instance(&self) -> &Instance {
+        &self.instance
     }
 
     /// The same, with its calls paced by `budget`.
@@ -122,6 +133,16 @@ impl Client {
     #[must_use]
     pub fn within(self, memory: Memory) -> Self {
         Self { memory, ..self }
+    }
+
+    /// From now on its calls, and those of its clones, are counted in `calls`.
+    pub fn count_in(&self, calls: Arc<Calls>) {
+        *self.calls.write() = calls;
+    }
+
+    /// Calls under way and how many there may be.
+    pub fn concurrency(&self) -> Figures {
+        self.concurrency.figures()
     }
 
     /// What paces the calls.
@@ -256,6 +277,7 @@ impl Client {
         let outcome = self.in_time(attempt, request.method, pass.is_probe(), ctx).await;
         let took = begun.elapsed();
         ctx.meter.record(took);
+        self.calls.read().add(called(ctx), request.method == Method::Get, counted(&outcome), took);
         let ended = ended(&outcome, took);
         slot.ended(took, matches!(ended, Some(Ended::Failed | Ended::Unreachable)));
         if let Some(ended) = ended {
@@ -320,6 +342,7 @@ impl Client {
         headers.insert(API_KEY, secret);
         headers.insert(ACCEPT, JSON);
         headers.insert(USER_AGENT, AGENT);
+        self.instance.sign(headers, Version::HTTP_11);
         if let Ok(id) = HeaderValue::from_str(&ctx.request_id) {
             headers.insert(REQUEST_ID, id);
         }
@@ -378,6 +401,25 @@ impl Client {
             body.extend_from_slice(&chunk);
         }
         Ok(room.hold(body.freeze()))
+    }
+}
+
+/// What a call of `ctx` counts for.
+fn called(ctx: &Context) -> Called {
+    match ctx.meter.operation() {
+        Some(operation) => Called::Operation(operation),
+        None if ctx.priority == Priority::Index => Called::Index,
+        None => Called::Gateway,
+    }
+}
+
+/// What a call counts as.
+fn counted(outcome: &Result<V1Response, V1Error>) -> tally::Outcome {
+    match outcome {
+        Ok(answer) => tally::Outcome::of_status(answer.status),
+        Err(V1Error::Unreachable(_)) => tally::Outcome::Unreachable,
+        Err(V1Error::Timeout { .. }) => tally::Outcome::Timeout,
+        Err(_) => tally::Outcome::Broken,
     }
 }
 

@@ -66,6 +66,17 @@ struct Round {
     most: usize,
 }
 
+/// Calls under way to v1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Figures {
+    /// How many there are.
+    pub under_way: usize,
+    /// How many there may be at present.
+    pub limit: usize,
+    /// How many wait for a place.
+    pub waiting: usize,
+}
+
 /// A call under way; its place is free again when this is dropped.
 #[derive(Debug)]
 pub struct Slot {
@@ -113,6 +124,13 @@ impl Concurrency {
                 return slot;
             }
         }
+    }
+
+    /// How many there are, and may be.
+    pub fn figures(&self) -> Figures {
+        let state = self.state();
+        let waiting = state.queues.iter().map(VecDeque::len).sum();
+        Figures { under_way: state.under_way, limit: state.limit, waiting }
     }
 
     /// Whether a call that is no index work is under way, or was within `time`.

@@ -3,7 +3,8 @@
 //! Purpose: carry a [`V1Request`] to the backend and bring a [`V1Response`] back, with pooling, time
 //! limits, size limits and the rules about what may be repeated. It knows nothing of v2.
 //!
-//! May use: `context`, `hop`, `load`, `refusal`, `settings`. May not use: `v2`, `translate`, `plan`, `run`, `edge`.
+//! May use: `context`, `hop`, `load`, `refusal`, `settings`, `shared`, `tally`. May not use: `v2`, `translate`, `plan`,
+//! `run`, `edge`.
 
 mod base_url;
 mod breaker;
@@ -20,10 +21,10 @@ mod whole;
 
 pub use base_url::{BaseUrl, BaseUrlError};
 pub use breaker::{Breaker, Ended, Health, Pass};
-pub use budget::{Budget, BudgetSettings, Quota, Room};
+pub use budget::{Budget, BudgetSettings, Figures as BudgetFigures, Processes, Quota, Room};
 pub use client::told;
 pub use client::{Client, ClientError, ClientSettings};
-pub use concurrency::ConcurrencySettings;
+pub use concurrency::{ConcurrencySettings, Figures as ConcurrencyFigures};
 pub use key::{KeyId, V1Key};
 pub use message::{Method, V1Error, V1Request, V1Response};
 pub use outcome::{Doubt, NotDone, Outcome};

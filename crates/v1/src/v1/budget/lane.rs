@@ -3,27 +3,48 @@
 //! The most urgent go first, among equals the one who came first. Nobody is woken but the first of the queue:
 //! it sleeps until its call can be made, and hands the place on when it goes, whether it was let through, gave
 //! up or its client left. A request that must not stop half-way keeps room for all of its calls first, and then
-//! makes them without waiting. May use: `context`, the quota, `window`.
+//! makes them without waiting.
+//!
+//! Where several processes use the same key, a call that this one could make is also reserved in the `pool` of all of
+//! them. While nobody can be asked there, a process makes no more calls than its even part of the quota. May use:
+//! `context`, `pool`, the quota, `window`.
 
+use super::pool::{PoolWindow, Reserved, Ticket};
+use super::processes::Processes;
 use super::quota::Quota;
-use super::window::{Told, Window};
+use super::window::{Counted, Told, Window};
 use crate::context::{Meter, Priority, RequestNumber};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 /// Kinds of [`Priority`].
 const KINDS: usize = 3;
+/// Others may give back what they have reserved: it is looked at again after this at the latest.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// How long what others have used is believed.
+const BELIEVED: Duration = Duration::from_secs(10);
 
 /// The lane of one key.
 #[derive(Debug)]
 pub(super) struct Lane {
     /// Calls of the quota that are for writes alone.
     reserve: usize,
+    others: Others,
     state: Mutex<State>,
+}
+
+/// The other processes that use the same key.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Others {
+    /// Where calls are reserved.
+    pub pool: Option<PoolWindow>,
+    /// How many processes there are.
+    pub processes: Option<Arc<dyn Processes>>,
 }
 
 #[derive(Debug)]
@@ -31,10 +52,33 @@ struct State {
     window: Window,
     queues: [VecDeque<Arc<Notify>>; KINDS],
     /// Calls that requests have kept room for and not made yet; the window counts them already.
-    kept: HashMap<RequestNumber, usize>,
+    kept: HashMap<RequestNumber, Kept>,
+    /// When the pool has room again, as it said last.
+    pool_opens: Option<Instant>,
+    /// Calls of the others that counted at this moment.
+    elsewhere: Option<(usize, Instant)>,
+    /// When it was last asked what they are, for nothing else.
+    looked: Option<Instant>,
+}
+
+/// Room that a request has kept.
+#[derive(Debug, Default)]
+struct Kept {
+    calls: usize,
+    tickets: Vec<Ticket>,
 }
 
 impl State {
+    /// Calls that count now, those of the others included.
+    fn used(&self) -> usize {
+        let elsewhere = self.elsewhere.filter(|(_, at)| at.elapsed() < BELIEVED).map_or(0, |(calls, _)| calls);
+        self.window.used().max(self.window.own() + elsewhere)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.window.closed().is_some() || self.pool_opens.is_some_and(|opens| opens > Instant::now())
+    }
+
     fn first(&self) -> Option<&Arc<Notify>> {
         self.queues.iter().find_map(VecDeque::front)
     }
@@ -59,8 +103,30 @@ enum Turn {
 impl Lane {
     /// A lane of `quota` in each `length` of time, of which `reserve` calls are for writes alone.
     pub(super) fn new(quota: Quota, reserve: usize, length: Duration) -> Self {
-        let state = State { window: Window::new(quota, length), queues: Default::default(), kept: HashMap::new() };
-        Self { reserve, state: Mutex::new(state) }
+        let state = State {
+            window: Window::new(quota, length),
+            queues: Default::default(),
+            kept: HashMap::new(),
+            pool_opens: None,
+            elsewhere: None,
+            looked: None,
+        };
+        Self { reserve, others: Others::default(), state: Mutex::new(state) }
+    }
+
+    /// The same, with other processes that use the same key.
+    #[must_use]
+    pub(super) fn among(self, others: Others) -> Self {
+        Self { others, ..self }
+    }
+
+    /// The part of `share` that this process may use by itself; none when all can be asked, or there are no others.
+    fn own_part(&self, share: usize) -> Option<usize> {
+        if self.others.pool.as_ref().is_some_and(PoolWindow::is_up) {
+            return None;
+        }
+        let processes = self.others.processes.as_ref().map_or(1, |known| known.processes());
+        (processes > 1).then(|| (share / processes).max(1))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -91,15 +157,15 @@ impl Lane {
         deadline: Instant,
         meter: &Arc<Meter>,
     ) -> Result<Permit, Duration> {
-        while let Some(turn) = self.kept_turn(meter.number(), deadline) {
+        while let Some((turn, ticket)) = self.kept_turn(meter.number(), deadline) {
             match turn {
-                Turn::Go => return Ok(Permit { lane: Arc::clone(self), open: true }),
+                Turn::Go => return Ok(Permit { lane: Arc::clone(self), ticket, open: true }),
                 Turn::GiveUp(wait) => return Err(wait),
                 Turn::Sleep(until) => sleep_until(until).await,
             }
         }
-        self.wait_for(1, priority, deadline).await?;
-        Ok(Permit { lane: Arc::clone(self), open: true })
+        let ticket = self.wait_for(1, priority, deadline).await?;
+        Ok(Permit { lane: Arc::clone(self), ticket, open: true })
     }
 
     /// Waits until `calls` can be made at once, and keeps room for them while the answer lives. More than the
@@ -114,11 +180,16 @@ impl Lane {
         deadline: Instant,
         meter: &Arc<Meter>,
     ) -> Result<Option<Room>, Duration> {
-        if calls == 0 || calls > self.share(&self.state(), priority) {
+        let share = self.share(&self.state(), priority);
+        if calls == 0 || calls > self.own_part(share).unwrap_or(share) {
             return Ok(None);
         }
-        self.wait_for(calls, priority, deadline).await?;
-        *self.state().kept.entry(meter.number()).or_default() += calls;
+        let ticket = self.wait_for(calls, priority, deadline).await?;
+        let mut state = self.state();
+        let kept = state.kept.entry(meter.number()).or_default();
+        kept.calls += calls;
+        kept.tickets.extend(ticket);
+        drop(state);
         Ok(Some(Room { lane: Arc::clone(self), meter: Arc::clone(meter) }))
     }
 
@@ -128,11 +199,26 @@ impl Lane {
         calls: usize,
         priority: Priority,
         deadline: Instant,
-    ) -> Result<(), Duration> {
+    ) -> Result<Option<Ticket>, Duration> {
         let place = Place::take(Arc::clone(self), priority);
         loop {
             match self.turn(&place, calls, deadline) {
-                Turn::Go => return Ok(()),
+                Turn::Go => {
+                    let sent = Sent { lane: self, calls };
+                    match self.reserve(calls, priority).await {
+                        Ok(ticket) => {
+                            sent.for_good();
+                            return Ok(ticket);
+                        }
+                        Err(Duration::ZERO) => {}
+                        Err(wait) if Instant::now() + wait > deadline => return Err(wait),
+                        Err(wait) => {
+                            drop(sent);
+                            sleep_until((Instant::now() + wait.min(LOOK_AGAIN)).min(deadline)).await;
+                            self.state().pool_opens = None;
+                        }
+                    }
+                }
                 Turn::GiveUp(wait) => return Err(wait),
                 Turn::Sleep(until) => tokio::select! {
                     () = sleep_until(until) => {}
@@ -142,25 +228,67 @@ impl Lane {
         }
     }
 
+    /// Reserves calls that this process could make among those of all processes. Without a ticket nobody was asked.
+    ///
+    /// # Errors
+    /// The time until they could be made; none at all when it should be looked at again.
+    async fn reserve(&self, calls: usize, priority: Priority) -> Result<Option<Ticket>, Duration> {
+        let Some(pool) = &self.others.pool else { return Ok(None) };
+        let (share, learned) = {
+            let state = self.state();
+            (self.share(&state, priority), state.window.learned())
+        };
+        let reserved = pool.reserve(calls, share, learned).await;
+        let (mut state, now) = (self.state(), Instant::now());
+        match reserved {
+            Reserved::Yes(ticket, count) => {
+                state.pool_opens = None;
+                state.elsewhere = Some((count.saturating_sub(state.window.own()), now));
+                Ok(Some(ticket))
+            }
+            // Then more may be made than this process knew.
+            Reserved::Wait(_, learned) if state.window.learn(learned) => Err(Duration::ZERO),
+            Reserved::Wait(wait, _) => {
+                state.pool_opens = Some(now + wait);
+                Err(wait)
+            }
+            Reserved::Away(ticket) => {
+                state.pool_opens = None;
+                Ok(Some(ticket))
+            }
+        }
+    }
+
     /// What to do about a call that room was kept for; none when there is no room for it.
-    fn kept_turn(&self, request: RequestNumber, deadline: Instant) -> Option<Turn> {
+    fn kept_turn(&self, request: RequestNumber, deadline: Instant) -> Option<(Turn, Option<Ticket>)> {
         let (mut state, now) = (self.state(), Instant::now());
         let closed = state.window.closed();
-        let kept = state.kept.get_mut(&request).filter(|kept| **kept > 0)?;
+        let kept = state.kept.get_mut(&request).filter(|kept| kept.calls > 0)?;
         Some(match closed {
-            Some(until) if until > deadline => Turn::GiveUp(until - now),
-            Some(until) => Turn::Sleep(until),
+            Some(until) if until > deadline => (Turn::GiveUp(until - now), None),
+            Some(until) => (Turn::Sleep(until), None),
             None => {
-                *kept -= 1;
-                Turn::Go
+                kept.calls -= 1;
+                (Turn::Go, kept.tickets.iter_mut().find_map(Ticket::split))
             }
         })
+    }
+
+    /// When the last of `more` calls can be made.
+    fn opens(&self, state: &State, more: usize, priority: Priority, now: Instant) -> Instant {
+        let share = self.share(state, priority);
+        let opens = state.window.opens(more, share, now);
+        let opens = match self.own_part(share) {
+            Some(part) => opens.max(state.window.opens_for_own(more, part, now)),
+            None => opens,
+        };
+        state.pool_opens.map_or(opens, |pool| opens.max(pool))
     }
 
     fn turn(&self, place: &Place, calls: usize, deadline: Instant) -> Turn {
         let (mut state, now) = (self.state(), Instant::now());
         let ahead = state.ahead_of(place.priority, Some(&place.changed));
-        let opens = state.window.opens(ahead + calls, self.share(&state, place.priority), now);
+        let opens = self.opens(&state, ahead + calls, place.priority, now);
         if ahead == 0 && opens <= now {
             state.window.send(calls);
             return Turn::Go;
@@ -175,28 +303,49 @@ impl Lane {
     /// Counts a call that nobody here can hold back.
     pub(super) fn observe(self: &Arc<Self>) -> Permit {
         self.state().window.send(1);
-        Permit { lane: Arc::clone(self), open: true }
+        Permit { lane: Arc::clone(self), ticket: self.others.pool.as_ref().map(PoolWindow::note), open: true }
+    }
+
+    /// Has the pool say what the others have used, unless it was asked not long ago. Nobody waits for that.
+    pub(super) fn look_at_others(self: &Arc<Self>) {
+        let (Some(pool), Ok(runtime)) = (&self.others.pool, Handle::try_current()) else { return };
+        let (mut state, now) = (self.state(), Instant::now());
+        if pool.is_up() && state.looked.is_none_or(|at| now - at >= LOOK_AGAIN) {
+            state.looked = Some(now);
+            let lane = Arc::clone(self);
+            runtime.spawn(async move { drop(lane.reserve(0, Priority::Read).await) });
+        }
     }
 
     /// Whether little is left for reads, or somebody waits.
     pub(super) fn is_short(&self) -> bool {
         let state = self.state();
-        let left = self.share(&state, Priority::Read).saturating_sub(state.window.used());
-        left <= state.window.quota() / 4 || state.window.closed().is_some() || state.first().is_some()
+        let left = self.share(&state, Priority::Read).saturating_sub(state.used());
+        left <= state.window.quota() / 4 || state.is_closed() || state.first().is_some()
     }
 
     /// Whether twice `calls` of this priority could be made at once, and nobody waits.
     pub(super) fn spares(&self, priority: Priority, calls: usize) -> bool {
         let state = self.state();
-        let left = self.share(&state, priority).saturating_sub(state.window.used());
-        2 * calls <= left && state.window.closed().is_none() && state.first().is_none()
+        let left = self.share(&state, priority).saturating_sub(state.used());
+        2 * calls <= left && !state.is_closed() && state.first().is_none()
     }
 
     /// Time until one more call of this priority could be made.
     pub(super) fn wait(&self, priority: Priority) -> Duration {
         let (state, now) = (self.state(), Instant::now());
         let ahead = state.ahead_of(priority, None);
-        state.window.opens(ahead + 1, self.share(&state, priority), now) - now
+        self.opens(&state, ahead + 1, priority, now) - now
+    }
+
+    /// Calls left of the quota, and how many wait by priority.
+    pub(super) fn standing(&self) -> (usize, [usize; KINDS]) {
+        let state = self.state();
+        let left = match state.window.closed() {
+            Some(_) => 0,
+            None => state.window.quota().saturating_sub(state.window.used()),
+        };
+        (left, std::array::from_fn(|kind| state.queues[kind].len()))
     }
 
     /// Whether nothing would be lost by forgetting the lane.
@@ -250,7 +399,25 @@ pub(super) struct Room {
 impl Drop for Room {
     fn drop(&mut self) {
         let left = self.lane.state().kept.remove(&self.meter.number()).unwrap_or_default();
-        self.lane.end(|window| window.take_back(left));
+        self.lane.end(|window| window.take_back(left.calls));
+    }
+}
+
+/// Calls that count here while it is asked whether they may be made; taken back when dropped.
+struct Sent<'l> {
+    lane: &'l Lane,
+    calls: usize,
+}
+
+impl Sent<'_> {
+    fn for_good(mut self) {
+        self.calls = 0;
+    }
+}
+
+impl Drop for Sent<'_> {
+    fn drop(&mut self) {
+        self.lane.state().window.take_back(self.calls);
     }
 }
 
@@ -258,13 +425,20 @@ impl Drop for Room {
 #[derive(Debug)]
 pub(super) struct Permit {
     lane: Arc<Lane>,
+    ticket: Option<Ticket>,
     open: bool,
 }
 
 impl Permit {
     pub(super) fn answered(mut self, told: &Told) {
         self.open = false;
-        self.lane.end(|window| window.answered(told, Instant::now()));
+        let mut counted = Counted::Yes;
+        self.lane.end(|window| counted = window.answered(told, Instant::now()));
+        match (self.ticket.take(), counted) {
+            (Some(ticket), Counted::Yes) => ticket.counted(),
+            (Some(ticket), Counted::Closed(wait)) => ticket.closed(wait),
+            (ticket, _) => drop(ticket),
+        }
     }
 
     pub(super) fn not_sent(mut self) {
@@ -277,6 +451,9 @@ impl Drop for Permit {
     fn drop(&mut self) {
         if self.open {
             self.lane.end(|window| window.lost(Instant::now()));
+            if let Some(ticket) = self.ticket.take() {
+                ticket.counted();
+            }
         }
     }
 }

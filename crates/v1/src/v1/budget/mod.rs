@@ -5,22 +5,30 @@
 //! client spends of the same key is counted as far as it goes through this gateway; the rest is seen in v1's
 //! own figures.
 //!
-//! May use: `context`, the key.
+//! Several processes that share a Redis reserve their calls there (`pool`); others divide the quota by their number
+//! (`processes`). With a quota for the deployment as a whole, every call also waits in a lane of all keys.
+//!
+//! May use: `context`, `shared`, the key.
 
 mod lane;
+mod pool;
+mod processes;
 mod pruned;
 mod quota;
 mod spent;
 mod window;
 
+pub use processes::Processes;
 pub use quota::Quota;
 pub use spent::{Share, Spent};
 pub use window::Told;
 
 use super::key::KeyId;
 use crate::context::{Context, Priority};
-use lane::{Lane, Permit as LanePermit, Room as LaneRoom};
+use crate::shared::Shared;
+use lane::{Lane, Others, Permit as LanePermit, Room as LaneRoom};
 use parking_lot::Mutex;
+use pool::Pool;
 use pruned::PrunedMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,6 +48,8 @@ pub struct BudgetSettings {
     pub quota: Quota,
     /// What the gateway's own key may.
     pub service_quota: Quota,
+    /// What all keys together may.
+    pub total: Quota,
     /// Calls of the quota that only writes may use.
     pub write_reserve: usize,
     /// The gateway's own key, if any.
@@ -55,31 +65,57 @@ pub struct Budget {
 #[derive(Debug)]
 struct Inner {
     settings: BudgetSettings,
+    pool: Option<Pool>,
+    processes: Option<Arc<dyn Processes>>,
+    /// The lane of all keys.
+    total: Option<Arc<Lane>>,
     lanes: Mutex<PrunedMap<KeyId, Arc<Lane>>>,
     spent: Spent,
+    /// The gateway's own key, if any.
+    service: Mutex<Option<KeyId>>,
     /// When somebody else last made a call that was seen here.
     foreign: Mutex<Option<Instant>>,
 }
 
 /// A call that is being made. Dropped without a word it counts, for v1 may have got it.
 #[derive(Debug)]
-pub struct Permit(Option<LanePermit>);
+pub struct Permit {
+    of_key: Option<LanePermit>,
+    of_all: Option<LanePermit>,
+}
+
+/// How the budgets of all keys stand.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Keys that were used lately.
+    pub keys: usize,
+    /// Calls left in this minute to the client's key that has the fewest.
+    pub clients: Option<usize>,
+    /// The same for the gateway's own key.
+    pub service: Option<usize>,
+    /// Calls that wait, by [`Priority`].
+    pub waiting: [usize; 3],
+}
 
 /// Room for the calls of one request; see [`Budget::keep_room`].
 #[derive(Debug)]
-pub struct Room(#[expect(dead_code, reason = "dropped with this")] Option<LaneRoom>);
+pub struct Room(#[expect(dead_code, reason = "dropped with this")] [Option<LaneRoom>; 2]);
 
 impl Permit {
     /// v1 answered.
-    pub fn answered(mut self, told: &Told) {
-        if let Some(permit) = self.0.take() {
+    pub fn answered(self, told: &Told) {
+        if let Some(permit) = self.of_key {
             permit.answered(told);
+        }
+        if let Some(permit) = self.of_all {
+            // What v1 says is about the key alone, and what it refuses costs it little but not nothing.
+            permit.answered(&Told { status: 200, ..Told::default() });
         }
     }
 
     /// v1 certainly got nothing.
-    pub fn not_sent(mut self) {
-        if let Some(permit) = self.0.take() {
+    pub fn not_sent(self) {
+        for permit in self.of_key.into_iter().chain(self.of_all) {
             permit.not_sent();
         }
     }
@@ -88,25 +124,39 @@ impl Permit {
 impl Budget {
     /// Budgets as `settings` say.
     pub fn new(settings: BudgetSettings) -> Self {
-        Self {
-            inner: Arc::new(Inner {
-                settings,
-                lanes: Mutex::new(PrunedMap::new(MANY)),
-                spent: Spent::default(),
-                foreign: Mutex::default(),
-            }),
-        }
+        Self::among(settings, None, None)
+    }
+
+    /// The same for one of several processes, which reserve their calls in `shared`; without it, and while it is away,
+    /// each has an even part of the quota, by their number.
+    pub fn among(settings: BudgetSettings, shared: Option<Shared>, processes: Option<Arc<dyn Processes>>) -> Self {
+        let pool = shared.map(Pool::new);
+        let total = (settings.total != Quota::Unlimited).then(|| {
+            let pool = pool.as_ref().map(|pool| pool.window(b"all keys", settings.window));
+            let others = Others { pool, processes: processes.clone() };
+            Arc::new(Lane::new(settings.total, settings.write_reserve, settings.window).among(others))
+        });
+        let (spent, lanes) = (Spent::default(), Mutex::new(PrunedMap::new(MANY)));
+        let service = Mutex::new(settings.service);
+        let inner = Inner { settings, pool, processes, total, lanes, spent, service, foreign: Mutex::default() };
+        Self { inner: Arc::new(inner) }
     }
 
     /// No limit for anybody.
     pub fn unlimited() -> Self {
         let (window, quota) = (Duration::ZERO, Quota::Unlimited);
-        Self::new(BudgetSettings { window, quota, service_quota: quota, write_reserve: 0, service: None })
+        let (service_quota, total) = (quota, quota);
+        Self::new(BudgetSettings { window, quota, service_quota, total, write_reserve: 0, service: None })
     }
 
     fn quota_of(&self, key: KeyId) -> Quota {
         let settings = &self.inner.settings;
-        if settings.service == Some(key) { settings.service_quota } else { settings.quota }
+        if *self.inner.service.lock() == Some(key) { settings.service_quota } else { settings.quota }
+    }
+
+    /// From now on this is the gateway's own key. What its calls have come to before counts as a client's.
+    pub fn serve(&self, key: Option<KeyId>) {
+        *self.inner.service.lock() = key;
     }
 
     /// Whether the calls of `key` are paced at all.
@@ -121,8 +171,22 @@ impl Budget {
         }
         let is_used = |lane: &Arc<Lane>| Arc::strong_count(lane) > 1 || !lane.is_idle();
         let settings = &self.inner.settings;
-        let new = || Arc::new(Lane::new(quota, settings.write_reserve, settings.window));
+        let new = || {
+            let pool = self.inner.pool.as_ref().map(|pool| pool.window(&key.0, settings.window));
+            let others = Others { pool, processes: self.inner.processes.clone() };
+            Arc::new(Lane::new(quota, settings.write_reserve, settings.window).among(others))
+        };
         Some(Arc::clone(self.inner.lanes.lock().get_or_insert(key, is_used, new)))
+    }
+
+    /// The lane of `key`, and that of all keys.
+    fn lanes_of(&self, key: KeyId) -> [Option<Arc<Lane>>; 2] {
+        [self.lane(key), self.inner.total.clone()]
+    }
+
+    /// The lane of `key` when it has made calls, and that of all keys.
+    fn known_lanes(&self, key: KeyId) -> impl Iterator<Item = Arc<Lane>> {
+        self.known(key).into_iter().chain(self.inner.total.clone())
     }
 
     /// The lane of `key`, when it has made calls.
@@ -135,12 +199,21 @@ impl Budget {
     /// # Errors
     /// The time until it could, when that is past the deadline.
     pub async fn admit(&self, key: KeyId, ctx: &Context) -> Result<Permit, Duration> {
-        let permit = match self.lane(key) {
-            None => None,
-            Some(lane) => Some(lane.admit(ctx.priority, deadline(ctx), &ctx.meter).await?),
-        };
+        let mut permit = Permit { of_key: None, of_all: None };
+        if let Some(lane) = self.lane(key) {
+            permit.of_key = Some(lane.admit(ctx.priority, deadline(ctx), &ctx.meter).await?);
+        }
+        if let Some(lane) = &self.inner.total {
+            match lane.admit(ctx.priority, deadline(ctx), &ctx.meter).await {
+                Ok(of_all) => permit.of_all = Some(of_all),
+                Err(wait) => {
+                    permit.not_sent();
+                    return Err(wait);
+                }
+            }
+        }
         self.inner.spent.add(ctx.meter.spender(), ctx.priority);
-        Ok(Permit(permit))
+        Ok(permit)
     }
 
     /// Waits until `key` may make `calls` calls at once, and keeps them for `ctx` while the answer lives: what is
@@ -149,17 +222,21 @@ impl Budget {
     /// # Errors
     /// As [`Budget::admit`].
     pub async fn keep_room(&self, key: KeyId, calls: usize, ctx: &Context) -> Result<Room, Duration> {
-        Ok(Room(match self.lane(key) {
-            None => None,
-            Some(lane) => lane.keep(calls, ctx.priority, deadline(ctx), &ctx.meter).await?,
-        }))
+        let mut rooms = [None, None];
+        for (room, lane) in rooms.iter_mut().zip(self.lanes_of(key)) {
+            if let Some(lane) = lane {
+                *room = lane.keep(calls, ctx.priority, deadline(ctx), &ctx.meter).await?;
+            }
+        }
+        Ok(Room(rooms))
     }
 
     /// A call that somebody else makes with `key` and that nobody here can hold back.
     pub fn observe(&self, key: KeyId) -> Permit {
         self.inner.spent.add_foreign();
         *self.inner.foreign.lock() = Some(Instant::now());
-        Permit(self.lane(key).map(|lane| lane.observe()))
+        let [of_key, of_all] = self.lanes_of(key).map(|lane| lane.map(|lane| lane.observe()));
+        Permit { of_key, of_all }
     }
 
     /// Whether somebody else made a call within `time` that was seen here.
@@ -169,18 +246,37 @@ impl Budget {
 
     /// Whether `calls` more of this priority can be made with `key` and half of what is left still stays.
     pub fn spares(&self, key: KeyId, priority: Priority, calls: usize) -> bool {
-        self.lane(key).is_none_or(|lane| lane.spares(priority, calls))
+        self.lanes_of(key).iter().flatten().all(|lane| lane.spares(priority, calls))
     }
 
     /// Whether reads with `key` should make do with what is kept: little is left of the quota, or somebody
     /// waits for it.
     pub fn is_short(&self, key: KeyId) -> bool {
-        self.known(key).is_some_and(|lane| lane.is_short())
+        if let Some(total) = &self.inner.total {
+            // Of a key v1 itself tells what others have used.
+            total.look_at_others();
+        }
+        self.known_lanes(key).any(|lane| lane.is_short())
     }
 
     /// Time until `key` could make one more call of this priority.
     pub fn wait(&self, key: KeyId, priority: Priority) -> Duration {
-        self.known(key).map_or(Duration::ZERO, |lane| lane.wait(priority))
+        self.known_lanes(key).map(|lane| lane.wait(priority)).max().unwrap_or_default()
+    }
+
+    /// How the budgets of all keys stand.
+    pub fn figures(&self) -> Figures {
+        let lanes: Vec<(KeyId, Arc<Lane>)> =
+            self.inner.lanes.lock().iter().map(|(key, lane)| (*key, Arc::clone(lane))).collect();
+        let mut figures = Figures { keys: lanes.len(), ..Figures::default() };
+        let service = *self.inner.service.lock();
+        for (key, lane) in lanes {
+            let (left, waiting) = lane.standing();
+            let of_kind = if service == Some(key) { &mut figures.service } else { &mut figures.clients };
+            *of_kind = Some(of_kind.map_or(left, |least| least.min(left)));
+            figures.waiting.iter_mut().zip(waiting).for_each(|(all, own)| *all += own);
+        }
+        figures
     }
 
     /// Who has spent what.

@@ -27,6 +27,11 @@ impl<K: Eq + Hash, V> PrunedMap<K, V> {
         self.entries.get(key)
     }
 
+    /// All entries.
+    pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+        self.entries.iter()
+    }
+
     /// The entry of `key`, made when there is none; before that those go, when it is time, that `keep` has no use for.
     pub fn get_or_insert(&mut self, key: K, keep: impl FnMut(&V) -> bool, make: impl FnOnce() -> V) -> &mut V {
         if self.entries.len() >= self.room && !self.entries.contains_key(&key) {

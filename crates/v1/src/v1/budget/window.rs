@@ -21,12 +21,21 @@ pub struct Told {
     pub retry_after: Option<u64>,
 }
 
+/// Whether v1 has counted a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counted {
+    Yes,
+    No,
+    /// Nor does it take any for so long.
+    Closed(Duration),
+}
+
 /// The most that v1 is believed to allow.
 const MOST: usize = 1_000_000;
 
 /// Requests that count.
 #[derive(Debug, Clone, Copy)]
-struct Counted {
+struct Requests {
     until: Instant,
     calls: usize,
     /// Known only from v1's figures.
@@ -42,7 +51,7 @@ pub(super) struct Window {
     length: Duration,
     under_way: usize,
     /// By the moment they end to count; `counted_calls` is how many they are.
-    counted: VecDeque<Counted>,
+    counted: VecDeque<Requests>,
     counted_calls: usize,
     closed: Option<Instant>,
     /// Whether v1 sends its figures, so that an answer without them was not counted.
@@ -65,6 +74,20 @@ impl Window {
         self.quota
     }
 
+    /// What v1's figures have shown it to allow; 0 where that is not believed.
+    pub(super) fn learned(&self) -> usize {
+        if self.learns { self.quota } else { 0 }
+    }
+
+    /// Another process has seen v1 allow so much. Tells whether that is more than was known.
+    pub(super) fn learn(&mut self, quota: usize) -> bool {
+        let more = self.learns && quota > self.quota;
+        if more {
+            self.quota = quota.min(MOST);
+        }
+        more
+    }
+
     /// Forgets what no longer counts.
     pub(super) fn pass(&mut self, now: Instant) {
         while let Some(gone) = self.counted.front().filter(|counted| counted.until <= now) {
@@ -77,6 +100,25 @@ impl Window {
     /// Calls that count now.
     pub(super) fn used(&self) -> usize {
         self.under_way + self.counted_calls
+    }
+
+    /// Calls of our own that count now.
+    pub(super) fn own(&self) -> usize {
+        self.under_way
+            + self.counted.iter().filter(|counted| !counted.foreign).map(|counted| counted.calls).sum::<usize>()
+    }
+
+    /// When `more` calls can be made by one who may use up to `share` by itself.
+    pub(super) fn opens_for_own(&self, more: usize, share: usize, now: Instant) -> Instant {
+        let Some(leaving) = (self.own() + more).checked_sub(share).filter(|leaving| *leaving > 0) else {
+            return now;
+        };
+        let mut gone = 0;
+        let enough = self.counted.iter().filter(|counted| !counted.foreign).find(|counted| {
+            gone += counted.calls;
+            gone >= leaving
+        });
+        enough.map_or(now + self.length, |counted| counted.until)
     }
 
     /// Until when v1 has said that it takes nothing.
@@ -124,8 +166,8 @@ impl Window {
         self.count(1, now + self.length, false);
     }
 
-    /// A call was answered.
-    pub(super) fn answered(&mut self, told: &Told, now: Instant) {
+    /// A call was answered; tells whether v1 has counted it.
+    pub(super) fn answered(&mut self, told: &Told, now: Instant) -> Counted {
         self.take_back(1);
         self.pass(now);
         self.tells |= told.remaining.is_some();
@@ -133,22 +175,23 @@ impl Window {
             // v1 does not count what it refuses so (`throttle_limited_again`).
             let wait = Duration::from_secs(told.retry_after.unwrap_or(1).max(1));
             self.closed = self.closed.max(Some(now + wait));
-            return;
+            return Counted::Closed(wait);
         }
         let uncounted = matches!(told.status, 401 | 403) && self.tells && told.remaining.is_none();
         if uncounted {
             // Refused before the throttle (`throttle_forbidden_is_not_counted`).
-            return;
+            return Counted::No;
         }
         self.count(1, now + self.length, false);
         if let Some(remaining) = told.remaining {
             self.correct(remaining, told.reset, now);
         }
+        Counted::Yes
     }
 
     fn count(&mut self, calls: usize, until: Instant, foreign: bool) {
         let at = self.counted.partition_point(|counted| counted.until <= until);
-        self.counted.insert(at, Counted { until, calls, foreign });
+        self.counted.insert(at, Requests { until, calls, foreign });
         self.counted_calls += calls;
     }
 

@@ -1,0 +1,3 @@
+//! What the processes of one deployment share through Redis.
+
+pub mod shared;

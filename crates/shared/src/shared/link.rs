@@ -1,0 +1,269 @@
+//! The connection: one for all, kept up by a task of its own, so that no request ever waits for it to be made.
+//!
+//! What is asked has a time limit of some tens of milliseconds. When three in a row are not answered, or the connection
+//! ends, it is made anew; until then everybody is told [`Away`] at once. That is said once in the log, and once when it is
+//! over. May use: `script`.
+
+use super::script::{Answer, Away, Call};
+use parking_lot::Mutex;
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client, ErrorKind, RedisError, ServerErrorKind, Value};
+use std::sync::Weak;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// Longest wait for an answer.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// Answers that may be late in a row before the connection is made anew.
+const LATE: usize = 3;
+/// Longest time to make a connection.
+const CONNECTING: Duration = Duration::from_secs(2);
+/// Time from one attempt to make a connection to the next.
+const PAUSE: Duration = Duration::from_millis(200);
+/// Time from one line in the log about what Redis refuses to the next.
+const QUIET: Duration = Duration::from_secs(60);
+/// The oldest Redis that will do.
+const OLDEST: u32 = 6;
+
+/// Why Redis cannot be used at all.
+#[derive(Debug, thiserror::Error)]
+pub enum SharedError {
+    /// The address is none.
+    #[error("the address cannot be used: {0}")]
+    Address(String),
+    /// Redis does not let us in.
+    #[error("Redis refuses to be used: {0}")]
+    Refused(String),
+    /// Redis is too old.
+    #[error("Redis 6 or later, or Valkey, is needed; this is {0}")]
+    Old(String),
+}
+
+/// The connection, and what is known of those who share the place.
+pub(super) struct Inner {
+    pub(super) client: Client,
+    pub(super) deployment: String,
+    connection: Mutex<Option<MultiplexedConnection>>,
+    /// Told when the connection is gone.
+    gone: Notify,
+    late: AtomicUsize,
+    away: AtomicBool,
+    refused: Mutex<Option<Instant>>,
+    pub(super) processes: AtomicUsize,
+    asked: AtomicU64,
+}
+
+/// Why there is no connection.
+pub(super) enum Unfit {
+    /// Nothing that goes away by itself.
+    Never(SharedError),
+    Now(RedisError),
+}
+
+impl From<RedisError> for Unfit {
+    fn from(fault: RedisError) -> Self {
+        match fault.kind() {
+            ErrorKind::AuthenticationFailed | ErrorKind::InvalidClientConfig => {
+                Self::Never(SharedError::Refused(fault.to_string()))
+            }
+            _ if matches!(fault.code(), Some("WRONGPASS" | "NOAUTH" | "NOPERM")) => {
+                Self::Never(SharedError::Refused(fault.to_string()))
+            }
+            _ => Self::Now(fault),
+        }
+    }
+}
+
+impl Inner {
+    /// What the processes of `deployment` share, without a connection yet.
+    pub(super) fn new(client: Client, deployment: String) -> Self {
+        Self {
+            client,
+            deployment,
+            connection: Mutex::default(),
+            gone: Notify::new(),
+            late: AtomicUsize::new(0),
+            away: AtomicBool::new(false),
+            refused: Mutex::default(),
+            processes: AtomicUsize::new(1),
+            asked: AtomicU64::new(0),
+        }
+    }
+
+    /// Makes the first connection, or goes on without one.
+    ///
+    /// # Errors
+    /// When it never can be made.
+    pub(super) async fn begin(&self) -> Result<(), SharedError> {
+        match self.connect().await {
+            Ok(connection) => *self.connection.lock() = Some(connection),
+            Err(Unfit::Never(fault)) => return Err(fault),
+            Err(Unfit::Now(fault)) => self.is_away(&fault),
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_up(&self) -> bool {
+        self.connection.lock().is_some()
+    }
+
+    /// How often Redis was asked.
+    pub(super) fn asked(&self) -> u64 {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn key(&self, kind: &str, tag: &str) -> String {
+        format!("causeway:{}:{kind}:{{{}.{tag}}}", self.deployment, self.deployment)
+    }
+
+    async fn connect(&self) -> Result<MultiplexedConnection, Unfit> {
+        // Each command has a limit of its own, so that what is late here is told from what is not sent.
+        let how = AsyncConnectionConfig::new().set_connection_timeout(Some(CONNECTING)).set_response_timeout(None);
+        let mut connection = self.client.get_multiplexed_async_connection_with_config(&how).await?;
+        let mut question = redis::cmd("INFO");
+        question.arg("server");
+        match tokio::time::timeout(CONNECTING, question.query_async::<String>(&mut connection)).await {
+            Ok(Ok(told)) => match version(&told) {
+                Some((major, text)) if major < OLDEST => Err(Unfit::Never(SharedError::Old(text))),
+                _ => Ok(connection),
+            },
+            // Whoever is not allowed to ask for it still is allowed to use it.
+            Ok(Err(fault)) if fault.code() == Some("NOPERM") => Ok(connection),
+            Ok(Err(fault)) => Err(fault.into()),
+            Err(_) => Err(Unfit::Now(RedisError::from((ErrorKind::Io, "no answer")))),
+        }
+    }
+
+    pub(super) async fn run_one(&self, call: Call) -> Result<Answer, Away> {
+        self.run(vec![call]).await?.pop().ok_or(Away)
+    }
+
+    pub(super) async fn run(&self, calls: Vec<Call>) -> Result<Vec<Answer>, Away> {
+        let connection = self.connection.lock().clone().ok_or(Away)?;
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        match tokio::time::timeout(PATIENCE, answers(connection, &calls)).await {
+            Ok(Ok(answers)) => {
+                self.late.store(0, Ordering::Relaxed);
+                Ok(answers)
+            }
+            Ok(Err(fault)) if fault.is_io_error() || fault.is_unrecoverable_error() => {
+                self.lost(&fault);
+                Err(Away)
+            }
+            Ok(Err(fault)) => {
+                self.refused(&fault);
+                Err(Away)
+            }
+            Err(_) => {
+                if self.late.fetch_add(1, Ordering::Relaxed) + 1 >= LATE {
+                    self.lost(&RedisError::from((ErrorKind::Io, "no answer")));
+                }
+                Err(Away)
+            }
+        }
+    }
+
+    /// The connection is of no use any more.
+    fn lost(&self, fault: &RedisError) {
+        self.late.store(0, Ordering::Relaxed);
+        if self.connection.lock().take().is_some() {
+            self.is_away(fault);
+            self.gone.notify_one();
+        }
+    }
+
+    fn is_away(&self, fault: &RedisError) {
+        if !self.away.swap(true, Ordering::Relaxed) {
+            tracing::warn!(%fault, "Redis is away: limits, quota and proofs of access are kept by each process alone");
+        }
+    }
+
+    fn refused(&self, fault: &RedisError) {
+        let mut refused = self.refused.lock();
+        if refused.is_none_or(|at| at.elapsed() >= QUIET) {
+            *refused = Some(Instant::now());
+            tracing::warn!(%fault, "Redis refuses what it is asked");
+        }
+    }
+}
+
+/// Makes the connection anew whenever it is gone, until nobody uses the place any more.
+pub(super) async fn keep_up(inner: Weak<Inner>) {
+    loop {
+        let Some(inner) = inner.upgrade() else { return };
+        if inner.connection.lock().is_some() {
+            // Not for ever: whether anybody uses the place is looked at again.
+            let _ = tokio::time::timeout(Duration::from_secs(1), inner.gone.notified()).await;
+            continue;
+        }
+        match inner.connect().await {
+            Ok(connection) => {
+                *inner.connection.lock() = Some(connection);
+                if inner.away.swap(false, Ordering::Relaxed) {
+                    tracing::info!("Redis is back");
+                }
+            }
+            Err(_) => {
+                drop(inner);
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+/// What each of `calls` answers; scripts that Redis does not know yet are told and asked again.
+async fn answers(mut connection: MultiplexedConnection, calls: &[Call]) -> Result<Vec<Answer>, RedisError> {
+    let mut values = sent(&mut connection, calls.iter()).await?;
+    let unknown: Vec<usize> = (0..values.len()).filter(|at| is_unknown_script(&values[*at])).collect();
+    if !unknown.is_empty() {
+        let mut codes: Vec<&str> = unknown.iter().map(|at| calls[*at].code).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        let mut loading = redis::pipe();
+        for code in codes {
+            loading.cmd("SCRIPT").arg("LOAD").arg(code).ignore();
+        }
+        loading.exec_async(&mut connection).await?;
+        let again = sent(&mut connection, unknown.iter().map(|at| &calls[*at])).await?;
+        for (at, value) in unknown.into_iter().zip(again) {
+            values[at] = value;
+        }
+    }
+    values.into_iter().map(|value| value.extract_error().map(Answer)).collect()
+}
+
+async fn sent<'c>(
+    connection: &mut MultiplexedConnection,
+    calls: impl Iterator<Item = &'c Call>,
+) -> Result<Vec<Value>, RedisError> {
+    let mut pipeline = redis::pipe();
+    pipeline.ignore_errors();
+    let mut count = 0;
+    for call in calls {
+        pipeline.add_command(call.command.clone());
+        count += 1;
+    }
+    connection.send_packed_commands(&pipeline, 0, count).await
+}
+
+fn is_unknown_script(value: &Value) -> bool {
+    matches!(value, Value::ServerError(fault) if fault.kind() == Some(ServerErrorKind::NoScript))
+}
+
+/// The version that Redis tells: its first number and the whole.
+fn version(told: &str) -> Option<(u32, String)> {
+    let text = told.lines().find_map(|line| line.strip_prefix("redis_version:"))?.trim();
+    Some((text.split('.').next()?.parse().ok()?, text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_read() {
+        assert_eq!(version("# Server\r\nredis_version:7.0.15\r\nx:y\r\n"), Some((7, "7.0.15".into())));
+        assert_eq!(version("# Server\r\n"), None);
+    }
+}

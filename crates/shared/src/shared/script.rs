@@ -1,0 +1,94 @@
+//! What is asked of Redis: scripts that look and change in one step.
+//!
+//! May use: nothing of this folder.
+
+use redis::{Cmd, Value};
+use std::sync::OnceLock;
+
+/// Redis did not answer in time, or is not there. Nobody knows whether the script ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Away;
+
+/// A script, which Redis knows by its hash once it has seen it.
+#[derive(Debug)]
+pub struct Script {
+    code: &'static str,
+    hash: OnceLock<String>,
+}
+
+impl Script {
+    /// The script with this text.
+    pub const fn new(code: &'static str) -> Self {
+        Self { code, hash: OnceLock::new() }
+    }
+
+    /// One run of it, on the key `key`.
+    pub fn on(&'static self, key: &str) -> Call {
+        self.on_all(&[key])
+    }
+
+    /// One run of it, on two keys of one tag.
+    pub fn on_both(&'static self, first: &str, second: &str) -> Call {
+        self.on_all(&[first, second])
+    }
+
+    fn on_all(&'static self, keys: &[&str]) -> Call {
+        let hash = self.hash.get_or_init(|| redis::Script::new(self.code).get_hash().to_owned());
+        let mut command = redis::cmd("EVALSHA");
+        command.arg(hash).arg(keys.len()).arg(keys);
+        Call { code: self.code, command }
+    }
+}
+
+/// One run of a script.
+#[derive(Debug, Clone)]
+pub struct Call {
+    pub(super) code: &'static str,
+    pub(super) command: Cmd,
+}
+
+impl Call {
+    /// With a number more.
+    #[must_use]
+    pub fn number(mut self, number: i64) -> Self {
+        self.command.arg(number);
+        self
+    }
+
+    /// With a text more.
+    #[must_use]
+    pub fn text(mut self, text: impl AsRef<[u8]>) -> Self {
+        self.command.arg(text.as_ref());
+        self
+    }
+}
+
+/// What a script answered: a list of numbers and texts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer(pub(super) Value);
+
+impl Answer {
+    fn items(&self) -> &[Value] {
+        match &self.0 {
+            Value::Array(items) => items,
+            single => std::slice::from_ref(single),
+        }
+    }
+
+    /// The number at this place.
+    pub fn number(&self, at: usize) -> Option<i64> {
+        match self.items().get(at)? {
+            Value::Int(number) => Some(*number),
+            Value::BulkString(text) => std::str::from_utf8(text).ok()?.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// The text at this place.
+    pub fn text(&self, at: usize) -> Option<&[u8]> {
+        match self.items().get(at)? {
+            Value::BulkString(text) => Some(text),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The quota of a key as all processes use it together, in Redis.
+//!
+//! Every call is reserved before it is made: v1 is asked for few, each of which takes far longer than Redis does, and a
+//! quota that is set aside in several places would be refused to one while another does not need it. A process that dies
+//! under way holds its calls for a while longer, as if v1 had got them. May use: `shared`, the key, `window` (`Told`).
+
+use crate::shared::{Call, Script, Shared};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use uuid::Uuid;
+
+/// Longest time a call is taken to be under way; no request is answered later.
+const LONGEST: Duration = Duration::from_secs(120);
+
+static RESERVE: Script = Script::new(include_str!("reserve.lua"));
+static SETTLE: Script = Script::new(include_str!("settle.lua"));
+
+/// The quotas of all processes; cheap to clone.
+#[derive(Clone)]
+pub(super) struct Pool(Arc<Inner>);
+
+struct Inner {
+    shared: Shared,
+    process: String,
+    next: AtomicU64,
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").finish_non_exhaustive()
+    }
+}
+
+/// The window of one key.
+#[derive(Debug, Clone)]
+pub(super) struct PoolWindow {
+    pool: Pool,
+    key: String,
+    /// Where it is kept what v1 was seen to allow.
+    learned: String,
+    length: Duration,
+}
+
+/// Calls that were reserved; whoever holds this says what became of them. Dropped without a word, they are given back.
+#[derive(Debug)]
+pub(super) struct Ticket {
+    window: PoolWindow,
+    calls: Vec<u64>,
+}
+
+/// What comes of a wish to make calls.
+#[derive(Debug)]
+pub(super) enum Reserved {
+    /// They may be made; with them so many count.
+    Yes(Ticket, usize),
+    /// Not before this, or at once if v1 allows as many as another process has seen.
+    Wait(Duration, usize),
+    /// Nobody knows.
+    Away(Ticket),
+}
+
+impl Pool {
+    pub fn new(shared: Shared) -> Self {
+        Self(Arc::new(Inner { shared, process: Uuid::new_v4().simple().to_string(), next: AtomicU64::new(0) }))
+    }
+
+    /// The window of `length` with this name; the name itself is not shown.
+    pub fn window(&self, name: &[u8], length: Duration) -> PoolWindow {
+        let tag = Shared::hidden_tag("quota", &[name]);
+        let [key, learned] = ["quota", "learned"].map(|kind| self.0.shared.key(kind, &tag));
+        PoolWindow { pool: self.clone(), key, learned, length }
+    }
+}
+
+impl PoolWindow {
+    /// Whether all processes are asked.
+    pub fn is_up(&self) -> bool {
+        self.pool.0.shared.is_up()
+    }
+
+    /// Reserves `calls` when with them no more than `limit` count; `learned` is what v1 was seen to allow, if anything.
+    pub async fn reserve(&self, calls: usize, limit: usize, learned: usize) -> Reserved {
+        let ticket = self.ticket(calls);
+        let wish = self.wish(&ticket, i64::try_from(limit).unwrap_or(i64::MAX), learned);
+        let told = self.pool.0.shared.run_one(wish).await.ok();
+        let told = told.and_then(|told| Some((told.number(0)?, told.number(1)?, told.number(2)?)));
+        match told {
+            Some((1, count, _)) => Reserved::Yes(ticket, usize::try_from(count).unwrap_or_default()),
+            Some((_, wait, learned)) => {
+                ticket.void();
+                let wait = Duration::from_millis(wait.max(1).unsigned_abs());
+                Reserved::Wait(wait, usize::try_from(learned).unwrap_or_default())
+            }
+            None => Reserved::Away(ticket),
+        }
+    }
+
+    /// Notes a call that nobody can hold back.
+    pub fn note(&self) -> Ticket {
+        let ticket = self.ticket(1);
+        self.send(self.wish(&ticket, -1, 0));
+        ticket
+    }
+
+    fn ticket(&self, calls: usize) -> Ticket {
+        let count = u64::try_from(calls).unwrap_or_default();
+        let first = self.pool.0.next.fetch_add(count, Ordering::Relaxed);
+        Ticket { window: self.clone(), calls: (first..first + count).collect() }
+    }
+
+    fn wish(&self, ticket: &Ticket, limit: i64, learned: usize) -> Call {
+        let call = RESERVE.on_both(&self.key, &self.learned).number(millis(self.length)).number(limit);
+        let call = call.number(i64::try_from(ticket.calls.len()).unwrap_or(i64::MAX)).number(millis(LONGEST));
+        let first = ticket.calls.first().copied().unwrap_or_default();
+        let call = call.text(&self.pool.0.process).number(i64::try_from(first).unwrap_or_default());
+        call.number(i64::try_from(learned).unwrap_or_default())
+    }
+
+    /// Sends what nobody waits for.
+    fn send(&self, call: Call) {
+        let shared = self.pool.0.shared.clone();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { drop(shared.run_one(call).await) });
+        }
+    }
+
+    fn settle(&self, calls: &[u64], counts: Duration, closed: Duration) {
+        if calls.is_empty() {
+            return;
+        }
+        let call = SETTLE.on(&self.key).number(millis(counts)).number(millis(closed)).text(&self.pool.0.process);
+        let call = calls.iter().fold(call, |call, number| call.number(i64::try_from(*number).unwrap_or_default()));
+        self.send(call);
+    }
+}
+
+impl Ticket {
+    /// One of the calls, which is then settled by itself.
+    pub fn split(&mut self) -> Option<Self> {
+        let calls = vec![self.calls.pop()?];
+        Some(Self { window: self.window.clone(), calls })
+    }
+
+    /// v1 has counted them, up to now.
+    pub fn counted(mut self) {
+        self.settle(self.window.length, Duration::ZERO);
+    }
+
+    /// v1 has not counted them, and takes none for so long.
+    pub fn closed(mut self, wait: Duration) {
+        self.settle(Duration::ZERO, wait);
+    }
+
+    /// There is nothing to settle.
+    fn void(mut self) {
+        self.calls.clear();
+    }
+
+    fn settle(&mut self, counts: Duration, closed: Duration) {
+        self.window.settle(&std::mem::take(&mut self.calls), counts, closed);
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.settle(Duration::ZERO, Duration::ZERO);
+    }
+}
+
+fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,22 @@
+-- What became of calls that were reserved.
+-- KEYS[1]: the window. ARGV: how long they count from now in milliseconds (0: they never did), how long v1 takes no calls
+-- from now (0: it does), id of the process, and the number of each call.
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local counts, closed = tonumber(ARGV[1]), tonumber(ARGV[2])
+for at = 4, #ARGV do
+  local call = ARGV[3] .. ':' .. ARGV[at]
+  if counts > 0 then
+    redis.call('ZADD', KEYS[1], now + counts, call)
+  else
+    redis.call('ZREM', KEYS[1], call)
+  end
+end
+if closed > 0 and tonumber(redis.call('ZSCORE', KEYS[1], 'closed') or '0') < now + closed then
+  redis.call('ZADD', KEYS[1], now + closed, 'closed')
+end
+local left = redis.call('PTTL', KEYS[1])
+if left < math.max(counts, closed) then
+  redis.call('PEXPIRE', KEYS[1], math.max(counts, closed))
+end
+return {1}

@@ -1,0 +1,159 @@
+//! Proofs of access in Redis: sealed, under names that only those who have the secret can make.
+//!
+//! The proofs of one key of v1 lie in one place, so that they end together. What is written says itself when its read
+//! began, so that nobody who can write to Redis makes an old proof young. A refusal is told to all processes.
+//!
+//! May use: `access`, `fresh`, `oauth` (the keyring), `settings`, `shared`, `v1`; it is composition.
+
+use crate::access::{Found, SharedProofs};
+use crate::fresh::{Changed, Changes};
+use crate::oauth::{Keyring, KeyringError};
+use crate::settings::SecretSettings;
+use crate::shared::{Call, Script, Shared};
+use crate::v1::KeyId;
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use uuid::Uuid;
+
+/// How long one process is waited for that asks v1.
+const ASKING: Duration = Duration::from_secs(2);
+/// Time from one look for its answer to the next.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// Longest time on the way to Redis.
+const SENDING: Duration = Duration::from_millis(50);
+/// How long a read that began before a refusal may go on.
+const REMEMBERED: Duration = Duration::from_secs(120);
+/// The channel of refusals.
+const REFUSALS: &str = "refusals";
+
+static LOOK: Script = Script::new(include_str!("proofs/look.lua"));
+static KEEP: Script = Script::new(include_str!("proofs/keep.lua"));
+static REFUSE: Script = Script::new(include_str!("proofs/refuse.lua"));
+
+/// The proofs of all processes; cheap to clone.
+#[derive(Clone)]
+pub(super) struct Proofs {
+    shared: Shared,
+    keyring: Keyring,
+    process: Uuid,
+}
+
+/// What lies in Redis.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    proof: String,
+    /// When v1 was asked, in milliseconds of the Unix time.
+    asked: u64,
+}
+
+/// What all processes are told.
+#[derive(Serialize, Deserialize)]
+struct Refused {
+    by: Uuid,
+    key: [u8; 32],
+    /// Whether the key itself was refused.
+    all: bool,
+}
+
+impl Proofs {
+    /// The proofs of those who share both the place and the secrets; without either there are none.
+    ///
+    /// # Errors
+    /// When the secrets cannot be read.
+    pub(super) fn of(shared: Option<&Shared>, secrets: &SecretSettings) -> Result<Option<Self>, KeyringError> {
+        let Some(shared) = shared else { return Ok(None) };
+        let new = |keyring| Self { shared: shared.clone(), keyring, process: Uuid::new_v4() };
+        Ok(Keyring::open(secrets)?.map(new))
+    }
+
+    /// The key in Redis and the name of the proof there.
+    fn place(&self, key: KeyId, of: &str) -> (String, String) {
+        let name = |what: &[&[u8]]| self.keyring.name("proofs of access", what);
+        (self.shared.key("proofs", &name(&[&key.0])), name(&[&key.0, of.as_bytes()]))
+    }
+
+    fn seal(&self, what: &impl Serialize, place: &str) -> Option<String> {
+        let (sealed, with) = self.keyring.seal(&serde_json::to_string(what).ok()?, place);
+        Some(format!("{with}.{sealed}"))
+    }
+
+    fn unseal<T: for<'de> Deserialize<'de>>(&self, sealed: &[u8], place: &str) -> Option<T> {
+        let (with, sealed) = std::str::from_utf8(sealed).ok()?.split_once('.')?;
+        serde_json::from_str(&self.keyring.unseal(sealed, with, place)?).ok()
+    }
+
+    /// Sends what nobody waits for.
+    fn send(&self, call: Call) {
+        let shared = self.shared.clone();
+        tokio::spawn(async move { drop(shared.run_one(call).await) });
+    }
+
+    /// Hears of refusals of other processes, and tells `changes`.
+    pub(super) async fn listen(self, changes: Changes) {
+        let mut news = self.shared.listen(REFUSALS);
+        while let Some(message) = news.next().await {
+            let refused: Option<Refused> = self.unseal(&message, REFUSALS);
+            // It has told its own changes already, before it asked v1 again.
+            if let Some(Refused { key, all, .. }) = refused.filter(|refused| refused.by != self.process) {
+                changes.tell(if all { Changed::Identity(key) } else { Changed::KeyAccess(key) });
+            }
+        }
+    }
+
+    async fn find(self, key: String, of: String, max_age: Duration) -> Option<Found> {
+        let patience = Instant::now() + ASKING;
+        loop {
+            let look = LOOK.on(&key).text(&of).number(millis(ASKING)).number(millis(max_age));
+            let told = self.shared.run_one(look).await.ok()?;
+            match told.number(0)? {
+                1 => {
+                    let written: Written = self.unseal(told.text(2)?, &of)?;
+                    let by_redis = Duration::from_millis(u64::try_from(told.number(1)?).ok()?);
+                    let by_clock = Duration::from_millis(unix_millis().saturating_sub(written.asked));
+                    return Some(Found { proof: written.proof, age: by_redis.max(by_clock) });
+                }
+                2 if Instant::now() < patience => tokio::time::sleep(LOOK_AGAIN).await,
+                _ => return None,
+            }
+        }
+    }
+}
+
+impl SharedProofs for Proofs {
+    fn look(&self, key: KeyId, of: &str, max_age: Duration) -> BoxFuture<'static, Option<Found>> {
+        let (key, of) = self.place(key, of);
+        Box::pin(self.clone().find(key, of, max_age))
+    }
+
+    fn keep(&self, key: KeyId, of: &str, proof: &str, age: Duration, lasts: Duration) {
+        // Until it is there as well.
+        let (age, (key, of)) = (age + SENDING, self.place(key, of));
+        let asked = unix_millis().saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
+        let Some(sealed) = self.seal(&Written { proof: proof.to_owned(), asked }, &of) else { return };
+        self.send(KEEP.on(&key).text(&of).number(millis(age)).number(millis(lasts)).text(sealed));
+    }
+
+    fn give_up(&self, key: KeyId, of: &str) {
+        let (key, of) = self.place(key, of);
+        self.send(KEEP.on(&key).text(&of).number(0).number(0).text(""));
+    }
+
+    fn refused(&self, key: KeyId, of: Option<&str>) {
+        let (place, name) = self.place(key, of.unwrap_or_default());
+        let told = Refused { by: self.process, key: key.0, all: of.is_none() };
+        let Some(message) = self.seal(&told, REFUSALS) else { return };
+        let name = if of.is_some() { name } else { String::new() };
+        let call = REFUSE.on(&place).text(name).number(millis(REMEMBERED));
+        self.send(call.text(self.shared.channel(REFUSALS)).text(message));
+    }
+}
+
+fn unix_millis() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}

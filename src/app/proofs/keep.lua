@@ -1,0 +1,21 @@
+-- A proof of access that v1 has given, unless it was refused after the question.
+-- KEYS[1]: the proofs of one key. ARGV: the proof, how long ago v1 was asked and how long it is good, in milliseconds, and
+-- what it says; nothing when nothing came of the question.
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local of, at = ARGV[1], now - ARGV[2]
+redis.call('HDEL', KEYS[1], of .. ':by')
+if ARGV[4] == '' then
+  return {0}
+end
+local kept = redis.call('HMGET', KEYS[1], of .. ':at', of .. ':ended', 'ended')
+for number = 1, 3 do
+  if kept[number] and tonumber(kept[number]) >= at then
+    return {0}
+  end
+end
+redis.call('HSET', KEYS[1], of, ARGV[4], of .. ':at', at)
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+end
+return {1}

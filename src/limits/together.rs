@@ -1,0 +1,163 @@
+//! The limits of several processes together, through Redis.
+//!
+//! One task tells Redis what was let through and asks for what nobody could decide alone, for all credentials at once:
+//! at the latest after [`GATHER`], at once when somebody waits. So the number of round trips does not grow with the number
+//! of requests. While Redis is away each process counts alone. May use: `account`, `shared`.
+
+use super::account::{Account, Granted, Shape, Taken};
+use super::refused::CredentialId;
+use crate::shared::{Call, Script, Shared};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+
+/// How long what was let through may wait to be told.
+const GATHER: Duration = Duration::from_millis(50);
+/// Most buckets told of in one round trip.
+const AT_ONCE: usize = 500;
+/// Buckets from which on those nobody has used for a while are forgotten.
+const MANY: usize = 100_000;
+/// How long they are kept then.
+const KEPT: Duration = Duration::from_secs(60);
+
+static EXCHANGE: Script = Script::new(include_str!("exchange.lua"));
+
+/// A bucket: the class it is of, and whose it is.
+type Place = (&'static str, CredentialId);
+
+/// The buckets of all processes; cheap to clone.
+#[derive(Clone)]
+pub(super) struct Together(Arc<Inner>);
+
+struct Inner {
+    shared: Shared,
+    state: Mutex<State>,
+    /// There is something to tell.
+    some: Notify,
+    /// And it should not wait.
+    urgent: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    accounts: HashMap<Place, Account>,
+    queue: Vec<Place>,
+}
+
+/// What is told of one bucket, and who waits for the answer.
+struct Told {
+    place: Place,
+    waiting: Vec<oneshot::Sender<Option<Granted>>>,
+}
+
+impl Together {
+    /// Counts in `shared`.
+    pub fn new(shared: Shared) -> Self {
+        let inner = Arc::new(Inner { shared, state: Mutex::default(), some: Notify::new(), urgent: Notify::new() });
+        tokio::spawn(exchange(Arc::downgrade(&inner)));
+        Self(inner)
+    }
+
+    /// Takes a slot of the bucket of `place`, of `limit` a minute: what is left, or the time until there is one. None when
+    /// Redis is away.
+    pub async fn take(&self, place: Place, limit: u32) -> Option<Granted> {
+        if !self.0.shared.is_up() {
+            return None;
+        }
+        match self.0.take(place, limit) {
+            Ok(granted) => Some(granted),
+            Err(waiting) => waiting.await.ok().flatten(),
+        }
+    }
+}
+
+impl Inner {
+    /// What is known here, or where to wait for what Redis says.
+    fn take(&self, place: Place, limit: u32) -> Result<Granted, oneshot::Receiver<Option<Granted>>> {
+        let now = Instant::now();
+        let mut state = self.state.lock();
+        let State { accounts, queue } = &mut *state;
+        let account = accounts.entry(place).or_insert_with(|| Account::new(Shape::of(limit), now));
+        let taken = match account.take(now) {
+            Taken::Refused(wait) => return Ok(Err(wait)),
+            Taken::Go(left) => Ok(Ok(left)),
+            Taken::Ask => {
+                let (tell, told) = oneshot::channel();
+                account.waiting.push(tell);
+                Err(told)
+            }
+        };
+        if !account.queued {
+            account.queued = true;
+            queue.push(place);
+            self.some.notify_one();
+        }
+        if account.is_urgent(now) {
+            self.urgent.notify_one();
+        }
+        taken
+    }
+
+    /// What there is to tell.
+    fn calls(&self) -> (Vec<Call>, Vec<Told>) {
+        let now = Instant::now();
+        let mut state = self.state.lock();
+        let State { accounts, queue } = &mut *state;
+        if accounts.len() > MANY {
+            accounts.retain(|_, account| account.queued || now - account.used < KEPT);
+        }
+        let some = queue.len().min(AT_ONCE);
+        let told = queue.drain(..some).filter_map(|place| {
+            let account = accounts.get_mut(&place)?;
+            let (owed, wanted) = account.charge();
+            let waiting = std::mem::take(&mut account.waiting);
+            let Shape { slots, interval } = account.shape();
+            let call = EXCHANGE.on(&self.key(&place)).number(interval).number(slots).number(owed).number(wanted);
+            Some((call, Told { place, waiting }))
+        });
+        told.unzip()
+    }
+
+    /// A key that does not show the credential's own hash.
+    fn key(&self, (class, id): &Place) -> String {
+        self.shared.key("limit", &Shared::hidden_tag("limit", &[class.as_bytes(), id.as_slice()]))
+    }
+
+    async fn tell(&self) {
+        let (calls, told) = self.calls();
+        if calls.is_empty() {
+            return;
+        }
+        let answers = self.shared.run(calls).await.unwrap_or_default();
+        let mut answers = answers.into_iter();
+        let now = Instant::now();
+        let mut state = self.state.lock();
+        for Told { place, waiting } in told {
+            let answer = answers.next().and_then(|answer| Some((answer.number(0)?, answer.number(1)?)));
+            let Some(account) = state.accounts.get_mut(&place) else { continue };
+            match answer {
+                Some((granted, debt)) => account.heard(waiting, granted, debt, now),
+                // Those who wait are told by being dropped.
+                None => account.lost(),
+            }
+        }
+        if !state.queue.is_empty() {
+            self.some.notify_one();
+        }
+    }
+}
+
+async fn exchange(inner: Weak<Inner>) {
+    loop {
+        let Some(inner) = inner.upgrade() else { return };
+        // Not for ever: whether anybody needs it is looked at again.
+        if tokio::time::timeout(KEPT, inner.some.notified()).await.is_err() {
+            continue;
+        }
+        let _ = tokio::time::timeout(GATHER, inner.urgent.notified()).await;
+        inner.tell().await;
+    }
+}

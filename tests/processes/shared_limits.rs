@@ -1,0 +1,152 @@
+//! Client limits through three processes that share a Redis, and without it.
+
+use super::child::Child;
+use super::client;
+use super::support::gateway::serve_sandbox;
+use super::support::redis::Redis;
+use causeway::sandbox::{Config, Sandbox, Seed};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+const ME: &str = "/api/v2/users/me/";
+const LIMIT: u32 = 600;
+
+/// Three gateways before one sandbox.
+struct Three {
+    children: Vec<Child>,
+    client: reqwest::Client,
+    _folder: tempfile::TempDir,
+}
+
+/// What many requests came to.
+#[derive(Debug, Default)]
+struct Counted {
+    taken: usize,
+    refused: usize,
+    /// From the first to the last.
+    time: Duration,
+}
+
+impl Three {
+    async fn with(redis: &Redis) -> Self {
+        let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+        let v1 = serve_sandbox(&sandbox).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let (url, limit) = (redis.url(), LIMIT.to_string());
+        let mut children = Vec::new();
+        for number in 0..3 {
+            // Stores of their own: what they share is Redis alone.
+            let store = format!("sqlite:{}", folder.path().join(format!("{number}.db")).display());
+            let env = [("CAUSEWAY_SHARED__URL", url.as_str()), ("CAUSEWAY_LIMITS__RATE__API_KEY", &limit)];
+            children.push(Child::start_with(&v1, &store, &env).await);
+        }
+        Self { children, client: client(), _folder: folder }
+    }
+
+    async fn get(&self, which: usize, key: &str) -> reqwest::Response {
+        let url = format!("{}{ME}", self.children[which].base());
+        self.client.get(url).header("X-Api-Key", key).send().await.expect("an answer")
+    }
+
+    async fn remaining(&self, which: usize, key: &str) -> u32 {
+        let answer = self.get(which, key).await;
+        assert_eq!(answer.status(), 200);
+        answer.headers()["x-ratelimit-remaining"].to_str().expect("a text").parse().expect("a number")
+    }
+
+    /// As many requests as `clients` can send at each of the gateways in `of`.
+    async fn flood(&self, of: &[usize], clients: usize, time: Duration) -> Counted {
+        let counts = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+        let begun = Instant::now();
+        let floods = of.iter().flat_map(|which| std::iter::repeat_n(*which, clients)).map(|which| {
+            let (client, counts) = (self.client.clone(), Arc::clone(&counts));
+            let url = format!("{}{ME}", self.children[which].base());
+            tokio::spawn(async move {
+                while begun.elapsed() < time {
+                    let answer = client.get(&url).header("X-Api-Key", "ada").send().await.expect("an answer");
+                    match answer.status().as_u16() {
+                        200 => counts[0].fetch_add(1, Ordering::Relaxed),
+                        429 => counts[1].fetch_add(1, Ordering::Relaxed),
+                        status => panic!("{status}"),
+                    };
+                }
+            })
+        });
+        for flood in floods.collect::<Vec<_>>() {
+            flood.await.expect("a client that ends");
+        }
+        let [taken, refused] = [0, 1].map(|at| counts[at].load(Ordering::Relaxed));
+        Counted { taken, refused, time: begun.elapsed() }
+    }
+}
+
+/// How many the limit lets through in `time` after a silence.
+fn allowed(time: Duration) -> f64 {
+    f64::from(LIMIT) * (1.0 + time.as_secs_f64() / 60.0)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_processes_with_redis_keep_one_limit() {
+    let redis = Redis::start();
+    let three = Three::with(&redis).await;
+    let before = redis.scripts_run();
+    let counted = three.flood(&[0, 1, 2], 4, Duration::from_secs(8)).await;
+    let allowed = allowed(counted.time);
+    println!("{counted:?}, {allowed:.0} allowed, {} scripts", redis.scripts_run() - before);
+    assert!((counted.taken as f64 - allowed).abs() <= allowed * 0.02, "{counted:?}: {allowed:.0} are allowed");
+    // Few for each request under load; and where a slow machine sends few requests, few in each second all the same.
+    let (asked, requests) = (redis.scripts_run() - before, counted.taken + counted.refused);
+    let in_time = counted.time.as_secs_f64() * 3.0 * 15.0;
+    assert!(asked as f64 <= (requests as f64 * 0.05).max(in_time), "{asked} round trips for {requests} requests");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_process_tells_what_is_left_of_the_one_limit() {
+    let redis = Redis::start();
+    let three = Three::with(&redis).await;
+    let begun = Instant::now();
+    for number in 0..90_u32 {
+        three.get(number as usize % 3, "ada").await;
+    }
+    // What a process has heard is doubted after a second at the latest.
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    for (number, which) in [0, 1, 2, 2, 1, 0].into_iter().enumerate() {
+        let left = three.remaining(which, "ada").await;
+        let back = LIMIT * u32::try_from(begun.elapsed().as_millis()).expect("not long") / 60_000;
+        let expected = LIMIT - 90 - 1 - number as u32 + back;
+        assert!(left.abs_diff(expected.min(LIMIT)) <= 3, "{left} of {expected} at {which}");
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+    }
+    assert!(three.remaining(1, "bob").await >= LIMIT - 1, "another credential has a bucket of its own");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_redis_each_process_keeps_the_limit_and_with_it_again_all_do() {
+    let mut redis = Redis::start();
+    let three = Three::with(&redis).await;
+    let together = three.flood(&[0, 1], 2, Duration::from_secs(2)).await;
+    assert!(together.taken as f64 <= allowed(together.time) * 1.02, "{together:?}");
+    redis.stop();
+    let alone = three.flood(&[2], 4, Duration::from_secs(3)).await;
+    let allowed_alone = allowed(alone.time);
+    // The third has let nothing through yet, so that it has all of its own.
+    assert!((alone.taken as f64 - allowed_alone).abs() <= allowed_alone * 0.02, "{alone:?}: {allowed_alone:.0}");
+    redis.start_again();
+    let patience = Instant::now() + Duration::from_secs(10);
+    // Together again: what one lets through is missing at the other.
+    loop {
+        for _ in 0..20 {
+            three.get(0, "bob").await;
+        }
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+        let left = three.remaining(1, "bob").await;
+        if left < LIMIT - 5 {
+            break;
+        }
+        assert!(Instant::now() < patience, "{left} are left");
+    }
+    redis.flush();
+    let flushed = three.flood(&[0, 1, 2], 2, Duration::from_secs(2)).await;
+    assert!(flushed.taken > 0, "{flushed:?}");
+}

@@ -1,0 +1,184 @@
+//! Proofs of access through three processes that share a Redis: asked for once, ended at once, readable by nobody.
+
+use super::child::Child;
+use super::client;
+use super::support::exchange::Exchange;
+use super::support::proofs::{V1, card, get_card, me};
+use super::support::redis::Redis;
+use super::support::scripted::ScriptedV1;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+
+const SECRET: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+const LABELS: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/labels/";
+const V1_LABELS: &str = "labels/?per_page=1000&fields=id,name,description,color,sort_order,parent,external_id,\
+                         external_source,created_at,created_by";
+
+/// Three gateways before one v1.
+struct Three {
+    children: Vec<Child>,
+    client: reqwest::Client,
+    _folder: tempfile::TempDir,
+}
+
+impl Three {
+    async fn with(redis: &Redis, v1: &ScriptedV1, env: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let url = redis.url();
+        let mut children = Vec::new();
+        for number in 0..3 {
+            let store = format!("sqlite:{}", folder.path().join(format!("{number}.db")).display());
+            let env = [&[("CAUSEWAY_SHARED__URL", url.as_str())], env].concat();
+            children.push(Child::start_with(v1.base_url(), &store, &env).await);
+        }
+        Self { children, client: client(), _folder: folder }
+    }
+
+    async fn get(&self, which: usize, key: &str) -> u16 {
+        let url = format!("{}{LABELS}", self.children[which].base());
+        let answer = self.client.get(url).header("X-Api-Key", key).send().await.expect("an answer");
+        answer.status().as_u16()
+    }
+}
+
+fn labels() -> Exchange {
+    let nothing = json!({"total_count": 0, "next_page_results": false, "results": []});
+    Exchange::get(&format!("{V1}{V1_LABELS}")).reply(200, nothing)
+}
+
+async fn willing() -> ScriptedV1 {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(me().repeated());
+    v1.expect(get_card().reply(200, card(Some(15))).repeated());
+    v1.expect(labels().repeated());
+    v1
+}
+
+fn calls(v1: &ScriptedV1, path: &str) -> usize {
+    v1.seen().iter().filter(|call| call.target.starts_with(path)).count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn four_hundred_keys_are_proven_once_whatever_process_they_come_to() {
+    const KEYS: usize = 400;
+    let (redis, v1) = (Redis::start(), willing().await);
+    let three = Arc::new(Three::with(&redis, &v1, &[("CAUSEWAY_SECRETS__KEY", SECRET)]).await);
+    // Each key at all three at the same time, forty keys at once.
+    for keys in (0..KEYS).collect::<Vec<_>>().chunks(40) {
+        let reads: Vec<_> = keys
+            .iter()
+            .flat_map(|key| (0..3).map(move |which| (*key, which)))
+            .map(|(key, which)| {
+                let three = Arc::clone(&three);
+                tokio::spawn(async move { three.get(which, &format!("key-{key}")).await })
+            })
+            .collect();
+        for read in reads {
+            assert_eq!(read.await.expect("an answer"), 200);
+        }
+    }
+    let (identities, cards) = (calls(&v1, "users/me/"), calls(&v1, &format!("{V1}?fields=")));
+    println!("{} calls of v1: {identities} identities, {cards} cards", v1.calls());
+    let once = 2 * KEYS;
+    assert!(identities + cards <= once + once / 20, "{identities} identities and {cards} cards for {KEYS} keys");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refusal_ends_what_the_others_have_proven() {
+    let (redis, v1) = (Redis::start(), ScriptedV1::start().await);
+    // Each process asks at its start whether v1 answers.
+    v1.expect(me().times(4));
+    v1.expect(get_card().reply(200, card(Some(15))));
+    v1.expect(labels().times(3));
+    let env = [("CAUSEWAY_SECRETS__KEY", SECRET), ("CAUSEWAY_CACHE__COLLECTION", "0s")];
+    let three = Three::with(&redis, &v1, &env).await;
+    for which in 0..3 {
+        assert_eq!(three.get(which, "bob").await, 200);
+    }
+    assert_eq!(v1.calls(), 3 + 5, "one identity, one card and three lists");
+    // From now on v1 does not take the key any more; the first learns it from the list it wants to read.
+    let invalid = json!({"detail": "Given API token is not valid"});
+    v1.expect(labels().reply(403, invalid.clone()));
+    v1.expect(me().reply(403, invalid.clone()).repeated());
+    assert_eq!(three.get(0, "bob").await, 401);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    for which in [1, 2] {
+        assert_eq!(three.get(which, "bob").await, 401, "the identity is asked for again");
+    }
+    assert_eq!(calls(&v1, &format!("{V1}labels/")), 4, "nobody got as far as the list");
+    v1.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn somebody_who_may_no_longer_see_a_project_sees_it_nowhere() {
+    let (redis, v1) = (Redis::start(), ScriptedV1::start().await);
+    // Each process asks at its start whether v1 answers.
+    v1.expect(me().times(4));
+    v1.expect(get_card().reply(200, card(Some(15))));
+    v1.expect(labels().repeated());
+    let env = [("CAUSEWAY_SECRETS__KEY", SECRET), ("CAUSEWAY_CACHE__CARD", "2s")];
+    let three = Three::with(&redis, &v1, &env).await;
+    assert_eq!(three.get(0, "bob").await, 200);
+    tokio::time::sleep(Duration::from_millis(1200)).await;
+    // The second has the proof of the first, with its age.
+    assert_eq!(three.get(1, "bob").await, 200);
+    let gone = json!({"detail": "gone"});
+    v1.expect(get_card().reply(404, gone).repeated());
+    tokio::time::sleep(Duration::from_millis(900)).await;
+    for which in 0..3 {
+        assert_eq!(three.get(which, "bob").await, 404, "the proof of the first is two seconds old everywhere");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_can_read_what_lies_in_redis_and_without_a_secret_nothing_does() {
+    let (redis, v1) = (Redis::start(), willing().await);
+    let three = Three::with(&redis, &v1, &[("CAUSEWAY_SECRETS__KEY", SECRET)]).await;
+    assert_eq!(three.get(0, "a-key-of-v1").await, 200);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let contents = redis.contents();
+    let names: Vec<&str> = contents.lines().filter(|line| line.starts_with("causeway:")).collect();
+    assert!(names.iter().any(|name| name.contains(":proofs:")), "{names:?}");
+    let id = causeway::v1::KeyId::of(b"a-key-of-v1").0;
+    let bare: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    for told in ["a-key-of-v1", &bare[..16], "@acme", "acme.test", "0000-4000"] {
+        assert!(!contents.contains(told), "{told}");
+    }
+    drop(three);
+    redis.flush();
+    let three = Three::with(&redis, &v1, &[]).await;
+    for which in 0..3 {
+        assert_eq!(three.get(which, "a-key-of-v1").await, 200);
+    }
+    assert!(!redis.contents().contains(":proofs:"));
+    assert_eq!(calls(&v1, "users/me/"), 6 + 4, "beside one at each start, each process asks for itself");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_fails_while_redis_is_stopped_started_and_emptied() {
+    let (mut redis, v1) = (Redis::start(), willing().await);
+    let three = Three::with(&redis, &v1, &[("CAUSEWAY_SECRETS__KEY", SECRET)]).await;
+    let mut key = 0;
+    let mut reads = async || {
+        for which in [0, 1, 2, 2, 1, 0] {
+            key += 1;
+            assert_eq!(three.get(which, &format!("key-{}", key / 2)).await, 200);
+        }
+    };
+    reads().await;
+    redis.stop();
+    reads().await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    reads().await;
+    redis.start_again();
+    reads().await;
+    redis.flush();
+    reads().await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let before = calls(&v1, "users/me/");
+    assert_eq!(three.get(0, "a-late-key").await, 200);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(three.get(1, "a-late-key").await, 200);
+    assert_eq!(calls(&v1, "users/me/") - before, 1, "shared again");
+}

@@ -1,0 +1,124 @@
+//! A Redis server of a test's own, which it may stop, start again and empty.
+//!
+//! May use: nothing of the crate.
+
+use redis::{Client, Connection};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longest start.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The server; it ends with the test.
+pub struct Redis {
+    port: u16,
+    arguments: Vec<String>,
+    running: Option<Child>,
+}
+
+impl Redis {
+    /// An empty server on a free port.
+    pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// The same with further arguments.
+    pub fn start_with(arguments: &[&str]) -> Self {
+        let free =
+            TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port");
+        let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+        let mut server = Self { port: free.port(), arguments, running: None };
+        server.start_again();
+        server
+    }
+
+    /// Starts it again after [`Redis::stop`], empty.
+    pub fn start_again(&mut self) {
+        let programs = ["redis-server", "valkey-server"];
+        let started = programs.into_iter().find_map(|program| {
+            let mut command = Command::new(program);
+            command.args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--daemonize", "no"]);
+            command.args(["--port", &self.port.to_string()]).args(&self.arguments);
+            command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().ok()
+        });
+        self.running = Some(started.expect("redis-server or valkey-server: apt-get install redis-server"));
+        let patience = Instant::now() + PATIENCE;
+        while std::net::TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            assert!(Instant::now() < patience, "Redis does not listen after {PATIENCE:?}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Kills it.
+    pub fn stop(&mut self) {
+        if let Some(mut running) = self.running.take() {
+            let _ = running.kill();
+            let _ = running.wait();
+        }
+    }
+
+    /// Its address.
+    pub fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// Where it listens.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// A connection.
+    pub fn connection(&self) -> Connection {
+        Client::open(self.url()).and_then(|client| client.get_connection()).expect("a connection to Redis")
+    }
+
+    /// Forgets everything.
+    pub fn flush(&self) {
+        redis::cmd("FLUSHALL").exec(&mut self.connection()).expect("an empty Redis");
+    }
+
+    /// How many scripts it has run.
+    pub fn scripts_run(&self) -> u64 {
+        let told: String =
+            redis::cmd("INFO").arg("commandstats").query(&mut self.connection()).expect("its figures");
+        let line = told.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
+        line.and_then(|line| line.split(',').next()?.parse().ok()).unwrap_or_default()
+    }
+
+    /// Everything it holds, keys and values, as text.
+    pub fn contents(&self) -> String {
+        let mut connection = self.connection();
+        let keys: Vec<String> = redis::cmd("KEYS").arg("*").query(&mut connection).expect("its keys");
+        let mut all = String::new();
+        for key in keys {
+            let kind: String = redis::cmd("TYPE").arg(&key).query(&mut connection).expect("a type");
+            let mut question = match kind.as_str() {
+                "hash" => redis::cmd("HGETALL"),
+                "zset" => redis::cmd("ZRANGE"),
+                _ => redis::cmd("GET"),
+            };
+            question.arg(&key);
+            if kind == "zset" {
+                question.arg(0).arg(-1);
+            }
+            let value: redis::Value = question.query(&mut connection).expect("a value");
+            all += &format!("{key} {}\n", text_of(&value));
+        }
+        all
+    }
+}
+
+fn text_of(value: &redis::Value) -> String {
+    match value {
+        redis::Value::BulkString(text) => String::from_utf8_lossy(text).into_owned(),
+        redis::Value::Array(items) => items.iter().map(text_of).collect::<Vec<_>>().join(" "),
+        other => format!("{other:?}"),
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

@@ -1,0 +1,198 @@
+//! One quota of v1 for several processes: budgets that share a Redis, and those that know how many they are.
+
+use crate::support::redis::Redis;
+use crate::support::scripted::{Exchange, ScriptedV1};
+use crate::upstream::{client_of, context};
+use causeway::context::{Context, Priority};
+use causeway::shared::Shared;
+use causeway::v1::{
+    Budget, BudgetSettings, Client, Method, NotDone, Outcome, Processes, Quota, V1Error, V1Key, V1Request,
+    V1Response,
+};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn settings(window: Duration, quota: Quota, total: Quota) -> BudgetSettings {
+    BudgetSettings { window, quota, service_quota: quota, total, write_reserve: 0, service: None }
+}
+
+/// What three processes have: a connection to Redis, a budget and a client each.
+async fn three(redis: &Redis, v1: &ScriptedV1, settings: &BudgetSettings) -> Vec<(Shared, Client)> {
+    let mut all = Vec::new();
+    for _ in 0..3 {
+        let shared = Shared::open(&redis.url(), v1.base_url()).await.expect("a shared place");
+        let processes: Arc<dyn Processes> = Arc::new(shared.clone());
+        let budget = Budget::among(settings.clone(), Some(shared.clone()), Some(processes));
+        all.push((shared, client_of(v1.base_url()).paced_by(budget)));
+    }
+    all
+}
+
+fn me() -> Exchange {
+    Exchange::get("users/me/").reply(200, json!({}))
+}
+
+async fn ask(client: &Client, key: &str, ctx: &Context) -> Result<V1Response, V1Error> {
+    client.call(&V1Key::new(key), V1Request::get("users/me/", ""), ctx).await
+}
+
+/// Time for a call of which the answer is not waited for.
+fn impatient() -> Context {
+    Context::new("req-2", Duration::from_secs(2))
+}
+
+/// Calls that are let through at once.
+async fn use_up(client: &Client, key: &str) -> usize {
+    let mut made = 0;
+    while ask(client, key, &impatient()).await.is_ok() {
+        made += 1;
+    }
+    made
+}
+
+async fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let patience = Instant::now() + Duration::from_secs(20);
+    while !done() {
+        assert!(Instant::now() < patience, "waited too long for: {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_window_sees_more_calls_than_the_quota_whoever_makes_them() {
+    const WINDOW: Duration = Duration::from_millis(1500);
+    const QUOTA: usize = 20;
+    let (redis, v1) = (Redis::start(), ScriptedV1::start().await);
+    v1.expect(me().repeated());
+    let all = three(&redis, &v1, &settings(WINDOW, Quota::Fixed(QUOTA), Quota::Unlimited)).await;
+    let until = Instant::now() + WINDOW * 4;
+    let callers: Vec<_> = all
+        .iter()
+        .flat_map(|(_, client)| [Priority::Read, Priority::Write].map(|priority| (client.clone(), priority)))
+        .map(|(client, priority)| {
+            tokio::spawn(async move {
+                while Instant::now() < until {
+                    let _ = ask(&client, "ada", &context().with_priority(priority)).await;
+                    tokio::time::sleep(Duration::from_millis(7)).await;
+                }
+            })
+        })
+        .collect();
+    for caller in callers {
+        caller.await.expect("a caller");
+    }
+    let arrived: Vec<Instant> = v1.seen().iter().map(|call| call.at).collect();
+    let most = (0..arrived.len())
+        .map(|first| arrived[first..].iter().take_while(|at| at.duration_since(arrived[first]) < WINDOW).count());
+    assert_eq!(most.max(), Some(QUOTA), "the quota is kept, and used: {} calls", arrived.len());
+    assert!(arrived.len() > 3 * QUOTA, "{} calls", arrived.len());
+    v1.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_process_may_use_all_of_it_and_each_key_has_its_own() {
+    let (redis, v1) = (Redis::start(), ScriptedV1::start().await);
+    v1.expect(me().repeated());
+    let all = three(&redis, &v1, &settings(MINUTE, Quota::Fixed(10), Quota::Unlimited)).await;
+    assert_eq!(use_up(&all[0].1, "ada").await, 10, "nothing is set aside for the others");
+    for (_, client) in &all {
+        let wait = ask(client, "ada", &impatient()).await.map(drop);
+        assert!(matches!(wait, Err(V1Error::Limited(wait)) if wait > Duration::from_secs(50)), "{wait:?}");
+    }
+    assert_eq!(use_up(&all[1].1, "bob").await, 10);
+    v1.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_one_process_learns_of_the_quota_the_others_know() {
+    let (redis, v1) = (Redis::start(), ScriptedV1::start().await);
+    v1.expect(me().header("x-ratelimit-remaining", "599").repeated());
+    let all = three(&redis, &v1, &settings(MINUTE, Quota::AtLeast(5), Quota::Unlimited)).await;
+    for _ in 0..30 {
+        ask(&all[0].1, "ada", &impatient()).await.expect("v1 has shown that it takes more");
+    }
+    ask(&all[1].1, "ada", &impatient()).await.expect("which the second hears before it has called v1 itself");
+    v1.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_429_that_one_gets_holds_all_back() {
+    let (redis, v1) = (Redis::start(), ScriptedV1::start().await);
+    let limited = json!({"error_code": 5900, "error_message": "RATE_LIMIT_EXCEEDED"});
+    v1.expect(Exchange::post("labels/").reply(429, limited).header("retry-after", "30"));
+    let all = three(&redis, &v1, &settings(MINUTE, Quota::Fixed(10), Quota::Unlimited)).await;
+    let write = V1Request::write(Method::Post, "labels/", "{}");
+    let outcome = all[0].1.write(&V1Key::new("ada"), write, &impatient()).await;
+    assert!(matches!(outcome, Outcome::NotDone(NotDone::Refused(_))), "{outcome:?}");
+    // Told without being waited for.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let wait = ask(&all[1].1, "ada", &impatient()).await.map(drop);
+    assert!(matches!(wait, Err(V1Error::Limited(wait)) if wait > Duration::from_secs(20)), "{wait:?}");
+    assert_eq!(v1.calls(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_redis_is_away_each_has_its_even_part() {
+    let (mut redis, v1) = (Redis::start(), ScriptedV1::start().await);
+    v1.expect(me().repeated());
+    let all = three(&redis, &v1, &settings(MINUTE, Quota::Fixed(12), Quota::Unlimited)).await;
+    until("three that know each other", || all.iter().all(|(shared, _)| shared.processes() == 3)).await;
+    redis.stop();
+    until("nobody thinks that Redis is there", || all.iter().all(|(shared, _)| !shared.is_up())).await;
+    for (_, client) in &all {
+        assert_eq!(use_up(client, "ada").await, 4);
+    }
+    redis.start_again();
+    until("Redis is back", || all.iter().all(|(shared, _)| shared.is_up())).await;
+    assert_eq!(use_up(&all[0].1, "bob").await, 12);
+    v1.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_quota_of_all_keys_holds_for_all_processes() {
+    let (redis, v1) = (Redis::start(), ScriptedV1::start().await);
+    v1.expect(me().repeated());
+    let all = three(&redis, &v1, &settings(MINUTE, Quota::Fixed(60), Quota::Fixed(8))).await;
+    let mut made = 0;
+    for (number, (_, client)) in all.iter().enumerate() {
+        for key in 0..3 {
+            made += usize::from(ask(client, &format!("key-{number}-{key}"), &impatient()).await.is_ok());
+        }
+    }
+    assert_eq!(made, 8);
+    // The first has long made its calls; it hears of the others when somebody reads there.
+    let (budget, anybody) = (all[0].1.budget(), V1Key::new("anybody").id());
+    until("reads make do with what is kept", || budget.is_short(anybody)).await;
+    v1.finish();
+}
+
+#[tokio::test]
+async fn the_quota_of_all_keys_needs_no_redis() {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(me().repeated());
+    let client =
+        client_of(v1.base_url()).paced_by(Budget::new(settings(MINUTE, Quota::Unlimited, Quota::Fixed(3))));
+    for key in ["ada", "bob", "cyd"] {
+        ask(&client, key, &impatient()).await.expect("within the quota");
+    }
+    let wait = ask(&client, "dee", &impatient()).await.map(drop);
+    assert!(matches!(wait, Err(V1Error::Limited(_))), "{wait:?}");
+    v1.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_is_not_made_after_all_is_given_back() {
+    let (redis, v1) = (Redis::start(), ScriptedV1::start().await);
+    v1.expect(me().repeated());
+    let all = three(&redis, &v1, &settings(MINUTE, Quota::Fixed(4), Quota::Unlimited)).await;
+    let (key, ctx) = (V1Key::new("ada").id(), impatient());
+    let room = all[0].1.budget().keep_room(key, 3, &ctx).await.expect("room");
+    assert_eq!(use_up(&all[1].1, "ada").await, 1, "the others have what is left");
+    drop(room);
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(use_up(&all[2].1, "ada").await, 3);
+    v1.finish();
+}
