@@ -1,12 +1,14 @@
 //! `causeway demo`: the embedded v1 with sample data, and the gateway in front of it.
 
 use super::arguments::{Outcome, block_on, stop_signal};
+use super::old_client;
 use super::sandbox::CostsArg;
 use crate::app::App;
 use crate::oauth::Keyring;
 use crate::oauth::protocol::registration::Registrable;
 use crate::sandbox::{Config, DemoFacts, Sandbox, Seed};
 use crate::settings::{LoadArgs, Settings};
+use crate::telemetry;
 use clap::Args;
 use std::net::SocketAddr;
 use tokio::net::TcpListener;
@@ -46,26 +48,37 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
         let listener = TcpListener::bind(listen)
             .await
             .map_err(|fault| format!("cannot listen on {listen}: {fault}; choose another with --listen"))?;
-        let app = App::build(&settings(listen, behind, quota)?).await.map_err(|fault| fault.to_string())?;
+        let token = uuid::Uuid::new_v4().simple().to_string();
+        let settings = settings(listen, behind, quota, &token)?;
+        let _log = telemetry::start(&settings.log).map_err(|fault| fault.to_string())?;
+        let app = App::build(&settings).await.map_err(|fault| fault.to_string())?;
         let client = demo_client(&app).await?;
-        print!("{}", welcome(listen, behind, &sandbox.demo_facts(), &client));
+        let operators = app.admin_address().map(|address| format!("http://operator:{token}@{address}/"));
+        let operators = operators.unwrap_or_default();
+        print!("{}", welcome(listen, behind, &operators, &sandbox.demo_facts(), &client));
+        let facts = sandbox.demo_facts();
         tokio::spawn(sandbox.serve(backend, stop_signal()));
+        // With a quota its calls would be somebody's.
+        if quota == 0 {
+            tokio::spawn(old_client::run(listen, facts));
+        }
         app.serve(listener, stop_signal()).await.map_err(|fault| format!("serving ended: {fault}"))
     })
 }
 
-/// The demo takes nothing from files or the environment, and keeps nothing.
-fn settings(listen: SocketAddr, behind: SocketAddr, quota: u32) -> Result<Settings, String> {
+/// The demo takes nothing from files or the environment, and keeps nothing. Operators are served on this machine alone.
+fn settings(listen: SocketAddr, behind: SocketAddr, quota: u32, token: &str) -> Result<Settings, String> {
     let overrides = [
         ("listen.address", listen.to_string()),
         ("upstream.base_url", format!("http://{behind}")),
         ("store.url", "sqlite::memory:".to_owned()),
         ("upstream.quota", quota.to_string()),
         ("secrets.key", Keyring::new_secret()),
+        ("admin.listen", "127.0.0.1:0".to_owned()),
     ];
     let overrides = overrides.map(|(name, value)| (name.to_owned(), value)).to_vec();
-    let nothing = std::iter::empty::<(String, String)>();
-    Settings::load(LoadArgs { file: None, env: nothing, overrides }).map_err(|faults| faults.to_string())
+    let env = [("CAUSEWAY_ADMIN__TOKEN".to_owned(), token.to_owned())];
+    Settings::load(LoadArgs { file: None, env, overrides }).map_err(|faults| faults.to_string())
 }
 
 /// An app to try the authorization server with: its id and secret.
@@ -83,11 +96,12 @@ async fn demo_client(app: &App) -> Result<(String, String), String> {
 fn welcome(
     listen: SocketAddr,
     behind: SocketAddr,
+    operators: &str,
     facts: &DemoFacts,
     (client, secret): &(String, String),
 ) -> String {
     let mut text = format!(
-        "Causeway demo\n\n  v2 gateway   http://{listen}/api/v2/\n  v1 sandbox   http://{behind}/api/v1/ (also through the gateway)\n\n  workspace    {}\n  project      {} ({})\n",
+        "Causeway demo\n\n  start here   http://{listen}/\n  v2 gateway   http://{listen}/api/v2/\n  v1 sandbox   http://{behind}/api/v1/ (also through the gateway)\n  operators    {operators}migration/ (who still calls v1; a small old client runs)\n\n  workspace    {}\n  project      {} ({})\n",
         facts.workspace, facts.project_identifier, facts.project_id
     );
     for key in &facts.keys {

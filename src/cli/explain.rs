@@ -2,15 +2,16 @@
 
 use super::arguments::{Outcome, SettingArgs, block_on, server};
 use crate::app;
-use crate::explain::{self, Explanation};
+use crate::explain;
 use crate::settings::HttpAddress;
 use crate::verify::Gateway;
 use clap::Args;
 use serde_json::{Value, json};
 
 /// Headers of an answer that say how it came about.
-const TOLD: [&str; 8] = [
+const TOLD: [&str; 9] = [
     "Causeway-V1-Calls",
+    "Causeway-Ignored",
     "Server-Timing",
     "Age",
     "X-Request-Id",
@@ -26,7 +27,7 @@ pub struct ExplainArgs {
     /// Method, such as GET
     #[arg(value_name = "METHOD")]
     method: String,
-    /// Path with its query, such as '/api/v2/users/me/'
+    /// Path with its query, such as '/api/v2/users/me/'; for a path of v1, what replaces it in v2
     #[arg(value_name = "PATH")]
     target: String,
     /// Print JSON instead of text
@@ -41,7 +42,8 @@ pub struct ExplainArgs {
     /// Key to send with it
     #[arg(long, value_name = "KEY", env = "CAUSEWAY_KEY", hide_env_values = true)]
     key: Option<String>,
-    /// JSON body to send with it
+    /// JSON body: judged as the gateway would before it looks anything up, and sent with --run; for a call of v1 told in v2's
+    /// words
     #[arg(long, value_name = "JSON")]
     body: Option<String>,
     #[command(flatten)]
@@ -51,27 +53,39 @@ pub struct ExplainArgs {
 pub(super) fn run(args: &ExplainArgs) -> Outcome {
     let settings = args.settings.load()?;
     let plan = app::compile_plan(settings.mappings.as_deref()).map_err(|fault| fault.to_string())?;
-    let told = explain::explain(&plan, settings.strict_query, &args.method, &args.target)?;
-    let Some(against) = args.against.as_ref().filter(|_| args.run) else {
-        print(args, &told, None);
-        return Ok(());
-    };
     let body: Option<Value> = match &args.body {
-        Some(text) => Some(serde_json::from_str(text).map_err(|fault| format!("--body is no JSON: {fault}"))?),
+        Some(text) => match serde_json::from_str(text) {
+            Ok(body) => Some(body),
+            // For a call of v2 that is told as the gateway would tell it.
+            Err(_) if args.target.starts_with("/api/v2/") && !args.run => None,
+            Err(fault) => return Err(format!("--body is no JSON: {fault}")),
+        },
         None => None,
+    };
+    let before = explain::replacement(&plan, &args.method, &args.target, body.as_ref())?;
+    let (document, text) = match &before {
+        Some(told) => (json!(told), explain::before_text(told)),
+        None => {
+            let sent = args.body.as_deref().map(str::as_bytes);
+            let told = explain::explain(&plan, settings.strict_query, &args.method, &args.target, sent)?;
+            (json!(told), explain::text(&told))
+        }
+    };
+    let Some(against) = args.against.as_ref().filter(|_| args.run) else {
+        print(args, document, &text, None);
+        return Ok(());
     };
     let gateway = Gateway::new(against.as_str(), args.key.clone())?;
     block_on(async move {
-        let answer = gateway.send(told.method, &args.target, body.as_ref()).await?;
-        print(args, &told, Some(&answer));
+        let answer = gateway.send(&args.method.to_ascii_uppercase(), &args.target, body.as_ref()).await?;
+        print(args, document, &text, Some(&answer));
         Ok(())
     })
 }
 
-fn print(args: &ExplainArgs, told: &Explanation, answer: Option<&crate::verify::Answer>) {
+fn print(args: &ExplainArgs, mut document: Value, text: &str, answer: Option<&crate::verify::Answer>) {
     let headers = |answer: &crate::verify::Answer| TOLD.map(|name| (name, answer.header(name)));
     if args.json {
-        let mut document = json!(told);
         if let Some(answer) = answer {
             let headers: serde_json::Map<String, Value> = headers(answer)
                 .into_iter()
@@ -87,7 +101,7 @@ fn print(args: &ExplainArgs, told: &Explanation, answer: Option<&crate::verify::
         println!("{document:#}");
         return;
     }
-    print!("{}", explain::text(told));
+    print!("{text}");
     if let Some(answer) = answer {
         let problem = (answer.status >= 400).then(|| answer.json.to_string());
         print!("{}", explain::run_text(answer.status, &headers(answer), answer.took, problem.as_deref()));

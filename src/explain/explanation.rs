@@ -66,6 +66,8 @@ pub struct Explanation {
     pub query: Vec<Part>,
     /// What the request would be refused for; the rest is as far as it can be told then.
     pub refused: Vec<Refused>,
+    /// Members of the body that change nothing.
+    pub ignored: Vec<String>,
     /// Calls that prove access; made when not done lately with this credential.
     pub proofs: Vec<ToldCall>,
     /// Calls with nothing kept, proofs of access excluded.

@@ -4,13 +4,17 @@
 //! query, where its filters are evaluated, and the calls of v1. A whole-set test holds the calls told here
 //! against the calls really made.
 //!
+//! For a call of v1, `before` tells what replaces it in v2.
+//!
 //! May use: `access` (the check of ids), `index` (what filters need), `plan`, `refusal`, `run::outlook`, `v2`.
 
+mod before;
 mod calls;
 mod explanation;
 mod query;
 mod text;
 
+pub use before::{Lost, Renamed, Replacement, Successor, text as before_text};
 pub use calls::ToldCall;
 pub use explanation::{Cost, Explanation, Refused, Variable};
 pub use query::{Part, Reading};
@@ -20,13 +24,20 @@ use crate::access::gate;
 use crate::plan::routes::{Found, Routes};
 use crate::plan::{Known, Operation, Plan, Resource, Source, Special, Step, Surface, TypeMode};
 use crate::refusal::Refusal;
+use crate::run::outlook;
 
 /// Explains `method` on `target`, a path with or without a query, for a gateway that refuses unknown parameters
-/// of lists if `strict`.
+/// of lists if `strict`. A `body` is judged as far as that needs nothing that is stored.
 ///
 /// # Errors
 /// A sentence for people when the request leads to no operation.
-pub fn explain(plan: &Plan, strict: bool, method: &str, target: &str) -> Result<Explanation, String> {
+pub fn explain(
+    plan: &Plan,
+    strict: bool,
+    method: &str,
+    target: &str,
+    body: Option<&[u8]>,
+) -> Result<Explanation, String> {
     let method = method.to_ascii_uppercase();
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let (operation, mut variables) = find(plan, &method, path)?;
@@ -37,6 +48,13 @@ pub fn explain(plan: &Plan, strict: bool, method: &str, target: &str) -> Result<
     }
     let reading = query::read(plan, operation, query, strict);
     refused.extend(reading.refusal.iter().flat_map(told));
+    let (mut body_refused, mut ignored) = (None, Vec::new());
+    if let Some(body) = body {
+        let judged = outlook::judged_body(resource, operation, body);
+        ignored = judged.ignored;
+        body_refused = judged.refusal;
+    }
+    refused.extend(body_refused.iter().flat_map(told));
     let paths = calls::Paths { plan, operation, variables: &variables };
     let (cold, warm) = paths.planned(&reading);
     Ok(Explanation {
@@ -63,8 +81,24 @@ pub fn explain(plan: &Plan, strict: bool, method: &str, target: &str) -> Result<
         success: operation.status,
         query: reading.parts,
         refused,
+        ignored,
         variables: variables.into_iter().map(|(name, value)| Variable { name, value }).collect(),
     })
+}
+
+/// What replaces `method` on `target`, a call of v1 with this JSON body; none when it is no call of v1.
+///
+/// # Errors
+/// A sentence for people when the body is no JSON object.
+pub fn replacement(
+    plan: &Plan,
+    method: &str,
+    target: &str,
+    body: Option<&serde_json::Value>,
+) -> Result<Option<Replacement>, String> {
+    let target = path_of(target);
+    let is_v1 = target.starts_with("/api/v1/") || target == "/api/v1";
+    is_v1.then(|| before::replace(plan, &method.to_ascii_uppercase(), target, body)).transpose()
 }
 
 /// An operation and the variables of its path.
@@ -72,7 +106,8 @@ type Addressed<'p> = (&'p Operation, Vec<(String, String)>);
 
 fn find<'p>(plan: &'p Plan, method: &str, path: &str) -> Result<Addressed<'p>, String> {
     let path = path_of(path);
-    match Routes::new(plan).find(method, path) {
+    let routes = Routes::new(plan);
+    match routes.find(method, path) {
         Found::Operation { operation, variables } => Ok((&plan.operations[operation], variables)),
         Found::MissingSlash { right } => {
             Err(format!("{path} is answered with 404 resource_not_found: the path ends with a slash, {right}"))
@@ -81,12 +116,10 @@ fn find<'p>(plan: &'p Plan, method: &str, path: &str) -> Result<Addressed<'p>, S
             "{method} {path} is answered with 405 method_not_allowed: the path knows {}",
             allow.join(", ")
         )),
-        Found::Unknown if path.starts_with("/api/v1/") => {
-            Err(format!("{path} belongs to v1: the gateway passes it on as it is, there is nothing to translate"))
-        }
         Found::Unknown => Err(format!(
-            "{path} is answered with 404 resource_not_found: no operation has this path; `causeway operations` \
-             lists all"
+            "{path} is answered with 404 resource_not_found: no operation has this path. {} \
+             `causeway operations` lists all",
+            routes.no_such_path(path)
         )),
     }
 }

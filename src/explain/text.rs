@@ -31,6 +31,9 @@ pub fn text(told: &Explanation) -> String {
     for part in &told.query {
         line("query", &format!("{}={}  {}; {}", part.name, part.value, part.does, part.evaluated));
     }
+    if !told.ignored.is_empty() {
+        line("ignored", &format!("these members of the body change nothing: {}", told.ignored.join(", ")));
+    }
     for refused in &told.refused {
         line("refused", &refusal(refused));
     }

@@ -2,6 +2,7 @@
 
 use super::fault::{Faults, Trail};
 use super::item::{self, Item};
+use super::legacy::{self, V1Table};
 use super::model::{
     Common, ErrorSpec, FieldSpec, Head, InputSpec, OperationHead, OperationSpec, OrderSpec, ParamSpec, Read,
     RefusalSpec, ResourceFile, V1Spec,
@@ -29,6 +30,8 @@ pub struct Files {
     pub resources: Vec<ResourceFile>,
     /// Read shapes by name, as far as fields do not say them.
     pub shapes: IndexMap<String, ShapeSpec>,
+    /// What is declared about the public operations of v1.
+    pub v1: V1Table,
     /// What was wrong with the reading.
     pub faults: Faults,
 }
@@ -42,6 +45,9 @@ impl Files {
         for (name, text) in texts.sorted().into_iter().filter(|(name, _)| *name != COMMON) {
             if name.starts_with(shapes::FOLDER) {
                 shapes::read(name, text, &mut shapes, &mut faults);
+                continue;
+            }
+            if name.starts_with(legacy::FOLDER) {
                 continue;
             }
             let mut reader = Reader { trail: Trail::file(name), faults: &mut faults };
@@ -59,7 +65,8 @@ impl Files {
                 Common::default()
             }
         };
-        Self { common, resources, shapes, faults }
+        let v1 = texts.get(legacy::FILE).map(|text| legacy::read(text, &mut faults)).unwrap_or_default();
+        Self { common, resources, shapes, v1, faults }
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod fault;
 mod item;
+mod legacy;
 mod load;
 mod model;
 mod rules;
@@ -18,6 +19,7 @@ mod texts;
 mod words;
 
 pub use fault::{Fault, Faults, Trail};
+pub use legacy::{FILE as V1_FILE, V1Row, V1Table};
 pub use load::{Files, known_keys};
 pub use model::{
     Common, ErrorSpec, FieldSpec, Head, InputSpec, Notes, OperationHead, OperationSpec, OrderSpec, ParamSpec, Read,

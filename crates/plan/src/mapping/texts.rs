@@ -3,6 +3,7 @@
 //! The files are embedded in debug builds too, so that a test sees what a release serves. Road not taken:
 //! `include_str!` per file would need a list kept by hand.
 
+use super::legacy;
 use super::shapes::FOLDER;
 use indexmap::IndexMap;
 use rust_embed::RustEmbed;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 struct Embedded;
 
 /// Texts of mapping files by file name.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Texts(IndexMap<String, String>);
 
 /// A directory or file of mappings that cannot be read.
@@ -39,7 +40,7 @@ impl Texts {
         texts
     }
 
-    /// Lays the `*.toml` and `shapes/*.json` files of a directory over these: same name replaces, new name adds.
+    /// Lays the `*.toml`, `shapes/*.json` and `v1/*.toml` files of a directory over these: same name replaces, new name adds.
     ///
     /// # Errors
     /// The directory or one of its files cannot be read.
@@ -48,6 +49,10 @@ impl Texts {
         let shapes = directory.join(FOLDER);
         if shapes.is_dir() {
             self.lay(&shapes, FOLDER, ".json")?;
+        }
+        let v1 = directory.join(legacy::FOLDER);
+        if v1.is_dir() {
+            self.lay(&v1, legacy::FOLDER, ".toml")?;
         }
         Ok(self)
     }

@@ -4,6 +4,7 @@
 //! 2. `operations`: one operation each, with `params` (query) and `bodies`
 //! 3. `shapes`: read shapes, from fields and from `shapes/`
 //! 4. `paths`, `lists`, `fields`, `writes`, `turns`, `rules`, `costs`, `whole`: the rules, each over everything
+//! 5. `legacy`: the operations of v1, and what replaces each
 //!
 //! No stage stops at a fault. A rule about a single part is silent when that part was already reported
 //! as unreadable. The result is a plan without any fault, or every fault of every file.
@@ -14,6 +15,7 @@ mod costs;
 mod draft;
 mod fields;
 mod kinds;
+mod legacy;
 mod lists;
 mod operations;
 mod params;
@@ -47,11 +49,13 @@ pub fn compile(files: &Files, named: impl IntoIterator<Item = Special>) -> Resul
         rule(&draft, &mut faults);
     }
     whole::functions_are_used(&draft, named, &mut faults);
-    if faults.is_empty() {
-        Ok(Plan { resources: draft.resources, operations: draft.operations, shapes })
-    } else {
-        Err(faults)
+    if !faults.is_empty() {
+        return Err(faults);
     }
+    // Last, because it only speaks about a sound plan.
+    let (resources, operations) = (draft.resources, draft.operations);
+    let v1 = legacy::build(&files.v1, &resources, &operations, &mut faults);
+    if faults.is_empty() { Ok(Plan { resources, operations, shapes, v1 }) } else { Err(faults) }
 }
 
 type Rule = fn(&Draft, &mut Faults);

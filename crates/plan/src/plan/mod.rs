@@ -10,6 +10,8 @@ mod column;
 mod compile;
 mod kind;
 mod known;
+mod legacy;
+mod meant;
 mod operation;
 mod path;
 mod resource;
@@ -30,6 +32,7 @@ pub use column::Column;
 pub use compile::compile;
 pub use kind::{Constant, Kind, ValueType};
 pub use known::Known;
+pub use legacy::{Extent, Fill, V1Found, V1Operation, V1Operations};
 pub use operation::{
     BodyRule, Calls, ErrorCase, Extra, Filter, FilterTest, Input, Made, Operation, Order, Param, ParamRole,
     PlannedCall,

@@ -46,8 +46,9 @@ pub struct Routes {
     names: Vec<Vec<String>>,
 }
 
+/// What may follow a part of a path.
 #[derive(Debug, Default)]
-struct Node {
+pub(super) struct Node {
     literals: HashMap<String, Node>,
     variable: Option<Box<Node>>,
     /// Operations whose path ends here.
@@ -63,6 +64,11 @@ impl Routes {
         }
         let names = plan.operations.iter().map(|o| o.path.variables().map(str::to_owned).collect()).collect();
         Self { root, names }
+    }
+
+    /// Where every path begins.
+    pub(super) fn root(&self) -> &Node {
+        &self.root
     }
 
     /// Finds what `method` on `path` (raw, as sent, without the query) leads to.
@@ -100,6 +106,26 @@ impl Routes {
 }
 
 impl Node {
+    /// The words that may follow.
+    pub(super) fn literals(&self) -> impl Iterator<Item = &str> {
+        self.literals.keys().map(String::as_str)
+    }
+
+    /// What follows after a word.
+    pub(super) fn literal(&self, word: &str) -> Option<&Self> {
+        self.literals.get(word)
+    }
+
+    /// What follows after a value.
+    pub(super) fn variable(&self) -> Option<&Self> {
+        self.variable.as_deref()
+    }
+
+    /// Whether a path ends here.
+    pub(super) fn is_an_end(&self) -> bool {
+        !self.operations.is_empty()
+    }
+
     fn insert(&mut self, index: usize, operation: &Operation) {
         let mut node = self;
         for segment in operation.path.segments() {

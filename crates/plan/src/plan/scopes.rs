@@ -103,3 +103,12 @@ pub const DORMANT: [&str; 64] = [
 pub fn all() -> impl Iterator<Item = &'static str> {
     GATING.into_iter().chain(DORMANT)
 }
+
+/// The scope nearest to `word` among `known`, when one is near enough to be meant.
+pub fn nearest(word: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    /// Longest word, in bytes, for which a nearer one is looked for.
+    const LONGEST: usize = 100;
+    let likeness = |scope: &'static str| (strsim::normalized_damerau_levenshtein(word, scope), scope);
+    let alike = known.filter(|_| word.len() <= LONGEST).map(likeness).filter(|(likeness, _)| *likeness > 0.6);
+    alike.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, scope)| scope)
+}

@@ -1,6 +1,7 @@
 //! The plan itself: resources, operations and shapes, and how to find one of them.
 
 use super::known::Known;
+use super::legacy::V1Operations;
 use super::operation::Operation;
 use super::resource::Resource;
 use super::shape::Shape;
@@ -16,6 +17,8 @@ pub struct Plan {
     pub operations: Vec<Operation>,
     /// Read shapes and what they are made of, by name.
     pub shapes: IndexMap<String, Shape>,
+    /// The public operations of v1, and what replaces each.
+    pub v1: V1Operations,
 }
 
 impl Plan {

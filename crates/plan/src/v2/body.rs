@@ -93,6 +93,13 @@ pub fn check_with(
     Err(Refusal::fields(errors))
 }
 
+/// Members of a parsed body that change nothing: those the operation does not know, and those that cannot be written.
+pub fn ignored(operation: &Operation, members: &Map<String, Value>) -> Vec<String> {
+    let BodyRule::Members(inputs) = &operation.body else { return Vec::new() };
+    let taken = |name: &&String| inputs.iter().any(|input| input.name == **name);
+    members.keys().filter(|name| !taken(name)).cloned().collect()
+}
+
 fn check_member(input: &Input, value: &Value) -> Result<Value, FieldErrors> {
     let refuse = |message: String| FieldErrors::from(vec![FieldError::new(&input.name, message)]);
     if value.is_null() && !matches!(input.value, ValueType::One(crate::plan::Kind::Any)) {
@@ -134,7 +141,7 @@ fn check_text(input: &Input, value: Value) -> Result<Value, String> {
         return Err(format!("must not be longer than {} characters", input.max_length.unwrap_or_default()));
     }
     if !input.allowed.is_empty() && !input.allowed.contains(&text) {
-        return Err(format!("is not one of: {}", input.allowed.join(", ")));
+        return Err(value::not_one_of(&text, &input.allowed));
     }
     Ok(Value::String(text))
 }

@@ -157,7 +157,7 @@ pub fn read_words(operation: &Operation, parameters: &Parameters, name: &str) ->
     let text = parameters.given(name).unwrap_or_default();
     for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
         if !param.allowed.iter().any(|known| known == word) {
-            errors.add(name, format!("`{word}` is not one of: {}", param.allowed.join(", ")));
+            errors.add(name, value::not_one_of(word, &param.allowed));
         } else if !words.iter().any(|known| known == word) {
             words.push(word.to_owned());
         }

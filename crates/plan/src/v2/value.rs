@@ -14,7 +14,7 @@ use uuid::Uuid;
 /// A sentence for the client when the text is not of the kind or outside the list.
 pub fn read_filter(kind: Kind, allowed: &[String], text: &str) -> Result<Cell, String> {
     if !allowed.is_empty() && !allowed.iter().any(|word| word == text) {
-        return Err(format!("`{}` is not one of: {}", shorten(text), allowed.join(", ")));
+        return Err(not_one_of(text, allowed));
     }
     match kind {
         Kind::Uuid => read_uuid(text).map(Cell::Id).ok_or_else(|| must_be("a UUID")),
@@ -29,6 +29,11 @@ pub fn read_filter(kind: Kind, allowed: &[String], text: &str) -> Result<Cell, S
         }
         Kind::String | Kind::Email | Kind::Object | Kind::Any => Ok(Cell::Text(text.trim().into())),
     }
+}
+
+/// A word outside of a list of words.
+pub fn not_one_of(text: &str, allowed: &[String]) -> String {
+    format!("`{}` is not one of {}", shorten(text), allowed.join(", "))
 }
 
 /// A bare date in a timestamp range is its first instant, UTC (O23).

@@ -3,7 +3,7 @@
 //! May use: `plan`.
 
 use super::{examples, pieces, safe_writes, schemas};
-use crate::plan::{Answer, ErrorCase, Operation, Plan, codes};
+use crate::plan::{Answer, BodyRule, ErrorCase, Operation, Plan, codes};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -35,6 +35,11 @@ pub(super) fn headers() -> Value {
         "V1Calls": {
             "description": "v1 calls the answer took",
             "schema": { "type": "integer", "minimum": 0 },
+        },
+        "Ignored": {
+            "description": "members of the body that changed nothing, percent-encoded: those the operation does not \
+                            know, and those that cannot be written",
+            "schema": { "type": "string" },
         },
         "ServerTiming": {
             "description": "milliseconds spent in v1 and in total",
@@ -113,6 +118,9 @@ fn success(plan: &Plan, operation: &Operation) -> Value {
             "X-Request-Id": { "$ref": "#/components/headers/RequestId" },
         },
     });
+    if matches!(operation.body, BodyRule::Members(_)) {
+        response["headers"]["Causeway-Ignored"] = json!({ "$ref": "#/components/headers/Ignored" });
+    }
     if let Some(headers) = response["headers"].as_object_mut() {
         headers.extend(safe_writes::success_headers(plan, operation));
     }

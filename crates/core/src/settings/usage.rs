@@ -1,0 +1,35 @@
+//! Counting of who calls which operation.
+
+use super::bounded::positive;
+use super::reader::Reader;
+use std::time::Duration;
+
+/// Counts for reports on the move from v1 to v2 (`[usage]`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UsageSettings {
+    /// Whether calls are counted at all.
+    pub count: bool,
+    /// For how many days counts are kept.
+    pub days: i64,
+    /// Most rows of counts.
+    pub rows: i64,
+    /// Time from one write of counts to the next.
+    pub flush: Duration,
+    /// Whether v1 may be asked who a key belongs to.
+    pub learn: bool,
+}
+
+impl UsageSettings {
+    pub(super) fn read(from: &mut Reader) -> Self {
+        let days = |days: &usize| (1..=3660).contains(days);
+        Self {
+            count: from.get("usage.count"),
+            days: from.get_where("usage.days", "a whole number from 1 to 3660", days) as i64,
+            rows: from.get_where("usage.rows", "a whole number from 1000 to 10000000", |rows: &usize| {
+                (1000..=10_000_000).contains(rows)
+            }) as i64,
+            flush: positive(from, "usage.flush"),
+            learn: from.get("usage.learn"),
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! The public operations of v1: how a call is known by name, and what replaces it in v2.
+
+use crate::mapping::Method;
+use crate::plan::{PathTemplate, Segment};
+use indexmap::IndexMap;
+use percent_encoding::percent_decode_str;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+/// Where all paths of v1 begin.
+const BASE: &str = "/api/v1/";
+/// Most parts of a path that is not known that its name keeps.
+const MOST_PARTS: usize = 12;
+/// Methods whose names are kept; no others are known to HTTP clients.
+const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+/// How much of an operation v2 has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    All,
+    /// A part; the sentence says what is missing.
+    Part(String),
+    /// None; the sentence says why.
+    None(String),
+}
+
+/// What a variable or parameter of a successor is filled with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fill {
+    /// A variable of v1's path.
+    Variable(String),
+    /// A parameter of v1's query.
+    Parameter(String),
+}
+
+/// A public operation of v1.
+#[derive(Debug)]
+pub struct V1Operation {
+    /// Name in reports and settings.
+    pub id: String,
+    /// Method.
+    pub method: Method,
+    /// Path below v1's base.
+    pub path: PathTemplate,
+    /// What it does.
+    pub does: String,
+    /// Indices of the v2 operations that stand for it, the usual one first.
+    pub successors: Vec<usize>,
+    /// Indices of the v2 operations that make this call.
+    pub made_by: Vec<usize>,
+    /// How much of it they have.
+    pub extent: Extent,
+    /// What variables and parameters of the successor are filled with, where their names do not say it.
+    pub fills: Vec<(String, Fill)>,
+    /// Parameters that v1 reads beside those of every list.
+    pub reads: Vec<String>,
+    /// What a request to the usual successor does differently.
+    pub differs: Vec<String>,
+    /// Members of a body that stand for another operation: its index when there is a value, and when it is null.
+    pub instead: Vec<(String, [usize; 2])>,
+    /// Whether v1 has the path; clients ask for some that it does not have.
+    pub served: bool,
+}
+
+/// What a call of v1 is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum V1Found {
+    /// An operation.
+    Operation {
+        /// Index.
+        operation: usize,
+        /// Whether the path lacks its slash at the end, which v1 answers with a redirect.
+        missing_slash: bool,
+    },
+    /// A path of v1 with a method that it does not have there.
+    NoMethod,
+    /// No path of v1 that is known.
+    Unknown,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub struct V1Operations {
+    rows: Vec<V1Operation>,
+    root: Node,
+    words: HashSet<String>,
+    hidden: IndexMap<String, Vec<String>>,
+    inputs: IndexMap<String, IndexMap<String, String>>,
+}
+
+#[derive(Debug, Default)]
+struct Node {
+    literals: HashMap<String, Node>,
+    variable: Option<Box<Node>>,
+    rows: Vec<(Method, usize)>,
+}
+
+impl V1Operations {
+    /// Of `rows`, with parts of paths that have a second name.
+    pub(super) fn new(rows: Vec<V1Operation>, spellings: &[[String; 2]], words: &[String]) -> Self {
+        let mut root = Node::default();
+        for (index, row) in rows.iter().enumerate() {
+            for path in spelled(row.path.as_str(), spellings) {
+                if let Ok(path) = PathTemplate::parse(&path) {
+                    root.insert(&path, row.method, index);
+                }
+            }
+        }
+        let words = words.iter().cloned().collect();
+        Self { rows, root, words, ..Self::default() }
+    }
+
+    /// The same, with what is known about fields and members of bodies by resource.
+    pub(super) fn about(
+        self,
+        hidden: IndexMap<String, Vec<String>>,
+        inputs: IndexMap<String, IndexMap<String, String>>,
+    ) -> Self {
+        Self { hidden, inputs, ..self }
+    }
+
+    /// Each of them.
+    pub fn all(&self) -> &[V1Operation] {
+        &self.rows
+    }
+
+    /// The operation called `id`.
+    pub fn by_id(&self, id: &str) -> Option<&V1Operation> {
+        self.rows.iter().find(|row| row.id == id)
+    }
+
+    /// Fields of v1's records of this resource that v2 does not show.
+    pub fn hidden(&self, resource: &str) -> &[String] {
+        self.hidden.get(resource).map_or(&[], Vec::as_slice)
+    }
+
+    /// What v2 calls a member of v1's bodies, where the fields do not say it.
+    pub fn input(&self, resource: &str, member: &str) -> Option<&str> {
+        Some(self.inputs.get(resource)?.get(member)?.as_str())
+    }
+
+    /// Finds what `method` on `path` (raw, from `/api/v1/` on, without the query) is.
+    pub fn find(&self, method: &str, path: &str) -> V1Found {
+        self.walk(path, None).map_or(V1Found::Unknown, |(node, missing_slash)| {
+            match node.rows.iter().find(|(known, _)| known.as_str() == method) {
+                Some(&(_, operation)) => V1Found::Operation { operation, missing_slash },
+                None => V1Found::NoMethod,
+            }
+        })
+    }
+
+    /// Methods that v1 has at `path`.
+    pub fn methods(&self, path: &str) -> Vec<&'static str> {
+        let node = self.walk(path, None);
+        node.map_or_else(Vec::new, |(node, _)| node.rows.iter().map(|(method, _)| method.as_str()).collect())
+    }
+
+    /// Values of the variables of an operation's path, by name.
+    pub fn variables(&self, operation: usize, path: &str) -> Vec<(String, String)> {
+        let mut values = Vec::new();
+        let _ = self.walk(path, Some(&mut values));
+        let row = &self.rows[operation];
+        row.path.variables().map(str::to_owned).zip(values).collect()
+    }
+
+    /// The name of a call that is no operation: its method and its path, with whatever could be an id or a name of
+    /// somebody's replaced.
+    pub fn guess(&self, method: &str, path: &str) -> String {
+        let method = METHODS.into_iter().find(|known| *known == method).unwrap_or("OTHER");
+        let mut name = format!("{method} ");
+        let inner = path.strip_prefix(BASE).unwrap_or_default();
+        for (index, part) in inner.trim_end_matches('/').split('/').enumerate() {
+            if index == MOST_PARTS {
+                name.push_str("…/");
+                break;
+            }
+            let part = percent_decode_str(part).decode_utf8_lossy();
+            name.push_str(match self.words.get(part.as_ref()) {
+                Some(word) => word,
+                None if is_id(&part) => "{id}",
+                None => "{name}",
+            });
+            name.push('/');
+        }
+        name
+    }
+
+    /// The node a path ends at, and whether it lacks its slash; adds the values of the variables in their order. Every call
+    /// of v1 comes by here, so nothing is kept that nobody wants.
+    fn walk(&self, path: &str, values: Option<&mut Vec<String>>) -> Option<(&Node, bool)> {
+        let inner = path.strip_prefix(BASE)?;
+        let (inner, missing_slash) = match inner.strip_suffix('/') {
+            Some(inner) => (inner, false),
+            None => (inner, true),
+        };
+        let decoded = match inner.contains('%') {
+            true => percent_decode_str(inner).decode_utf8_lossy(),
+            false => Cow::Borrowed(inner),
+        };
+        let Some(values) = values else { return Some((self.root.descend(Some(&decoded), None)?, missing_slash)) };
+        let mut found = Vec::new();
+        let node = self.root.descend(Some(&decoded), Some(&mut found))?;
+        values.extend(found.into_iter().map(str::to_owned));
+        Some((node, missing_slash))
+    }
+}
+
+impl Node {
+    fn insert(&mut self, path: &PathTemplate, method: Method, row: usize) {
+        let mut node = self;
+        for segment in path.segments() {
+            node = match segment {
+                Segment::Literal(text) => node.literals.entry(text.clone()).or_default(),
+                Segment::Variable(_) => node.variable.get_or_insert_default(),
+            };
+        }
+        if !node.rows.iter().any(|(known, _)| *known == method) {
+            node.rows.push((method, row));
+            node.rows.sort_unstable();
+        }
+    }
+
+    /// Literals first; steps back to the variable when a literal leads nowhere.
+    fn descend<'p>(&self, rest: Option<&'p str>, mut values: Option<&mut Vec<&'p str>>) -> Option<&Self> {
+        let Some(rest) = rest else { return (!self.rows.is_empty()).then_some(self) };
+        let (first, rest) = match rest.split_once('/') {
+            Some((first, rest)) => (first, Some(rest)),
+            None => (rest, None),
+        };
+        if let Some(found) = self.literals.get(first).and_then(|node| node.descend(rest, values.as_deref_mut())) {
+            return Some(found);
+        }
+        let next = self.variable.as_ref().filter(|_| !first.is_empty())?;
+        let known = values.as_ref().map_or(0, |values| values.len());
+        if let Some(values) = values.as_deref_mut() {
+            values.push(first);
+        }
+        let found = next.descend(rest, values.as_deref_mut());
+        if let (None, Some(values)) = (found, values) {
+            values.truncate(known);
+        }
+        found
+    }
+}
+
+/// A path in all its spellings.
+fn spelled(path: &str, spellings: &[[String; 2]]) -> Vec<String> {
+    let mut paths = vec![path.to_owned()];
+    for [first, second] in spellings {
+        let more: Vec<String> =
+            paths.iter().filter(|path| path.contains(first)).map(|path| path.replace(first, second)).collect();
+        paths.extend(more);
+    }
+    paths
+}
+
+/// Whether a part of a path looks like an id: digits in it, or nothing but hexadecimal.
+fn is_id(part: &str) -> bool {
+    let hexadecimal = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    hexadecimal || part.bytes().any(|byte| byte.is_ascii_digit())
+}

@@ -1,0 +1,11 @@
+//! The board: the move from v1 to v2 as pages of the operators' listener, below `/migration/`.
+//!
+//! Everything is rendered here and works without a script; templates escape what clients call themselves.
+//!
+//! May use: `admin` (what a page is), `migration`, `plan`, `store`, `usage` (which day it is).
+
+mod chart;
+mod page;
+mod service;
+
+pub use service::Board;

@@ -1,0 +1,139 @@
+//! The pages of the board, as templates.
+//!
+//! May use: `migration`, `board::chart`.
+
+use super::chart::chart;
+use crate::migration::{Left, Report, Wanted, date, shown};
+use askama::Template;
+
+/// Most rows of a table; the CSV has all.
+const MOST: usize = 200;
+
+/// A row of a table of clients or callers.
+pub(super) struct Row {
+    pub(super) name: String,
+    /// What else is known of it.
+    pub(super) about: String,
+    /// Where its own page is.
+    pub(super) link: String,
+    pub(super) v1: i64,
+    pub(super) v2: i64,
+    pub(super) moved: i64,
+    pub(super) last: String,
+    /// A picture; made of numbers alone.
+    pub(super) chart: String,
+}
+
+/// An operation that is left.
+pub(super) struct LeftRow {
+    pub(super) does: String,
+    pub(super) call: String,
+    pub(super) calls: i64,
+    pub(super) last: String,
+    pub(super) v2: Vec<String>,
+    pub(super) reason: String,
+}
+
+#[derive(Template)]
+#[template(path = "migration.html")]
+pub(super) struct Page {
+    /// What is shown, when it is not all.
+    pub(super) filter: String,
+    /// The query behind which the same is CSV.
+    pub(super) csv: String,
+    pub(super) since: String,
+    pub(super) today: String,
+    pub(super) v1: i64,
+    pub(super) v2: i64,
+    pub(super) moved: i64,
+    pub(super) clients: Vec<Row>,
+    pub(super) callers: Vec<Row>,
+    pub(super) left: Vec<LeftRow>,
+    pub(super) ready: Vec<String>,
+    pub(super) quiet: i64,
+    pub(super) never: usize,
+    pub(super) days: [(i64, bool); 3],
+}
+
+impl Page {
+    pub(super) fn of(report: &Report, wanted: &Wanted) -> Self {
+        let last = |day: Option<i64>| day.map_or_else(|| "never".to_owned(), date);
+        let share = |v1: i64, v2: i64| if v1 + v2 == 0 { 0 } else { v2 * 100 / (v1 + v2) };
+        let clients = report.clients.iter().take(MOST).map(|line| Row {
+            name: shown(&line.client),
+            about: String::new(),
+            link: link("client", &line.client),
+            v1: line.v1,
+            v2: line.v2,
+            moved: share(line.v1, line.v2),
+            last: last(line.last_v1),
+            chart: chart(&line.days),
+        });
+        let callers = report.callers.iter().take(MOST).map(|line| {
+            let name = if line.person.is_empty() { &line.fingerprint } else { &line.person };
+            let about: Vec<&str> =
+                [line.title.as_str(), line.kind.as_str()].into_iter().filter(|text| !text.is_empty()).collect();
+            Row {
+                name: shown(name),
+                about: shown(&about.join(", ")),
+                link: link("caller", &line.fingerprint),
+                v1: line.v1,
+                v2: line.v2,
+                moved: share(line.v1, line.v2),
+                last: last(line.last_v1),
+                chart: String::new(),
+            }
+        });
+        let filter = [("client", &wanted.client), ("caller", &wanted.caller), ("operation", &wanted.operation)];
+        let filter: Vec<String> =
+            filter.iter().filter_map(|(name, value)| Some(format!("{name} {}", shown(value.as_ref()?)))).collect();
+        Self {
+            filter: filter.join(", "),
+            csv: query(wanted),
+            since: report.since.map(date).unwrap_or_default(),
+            today: date(report.today),
+            v1: report.v1,
+            v2: report.v2,
+            moved: report.moved(),
+            clients: clients.collect(),
+            callers: callers.collect(),
+            left: report.left.iter().take(MOST).map(left).collect(),
+            ready: report.ready.iter().map(|operation| shown(operation)).collect(),
+            quiet: report.quiet,
+            never: report.never.len(),
+            days: [7, 30, 90].map(|days| (days, wanted.days == Some(days))),
+        }
+    }
+}
+
+fn left(left: &Left) -> LeftRow {
+    LeftRow {
+        does: shown(&left.does),
+        call: shown(&left.call),
+        calls: left.calls,
+        last: date(left.last),
+        v2: left.v2.clone(),
+        reason: left.reason.clone().unwrap_or_default(),
+    }
+}
+
+/// The page of one client, caller or operation.
+fn link(name: &str, value: &str) -> String {
+    let mut query = form_urlencoded::Serializer::for_suffix("?".to_owned(), 1);
+    query.append_pair(name, value);
+    query.finish()
+}
+
+/// The query that asks for the same.
+fn query(wanted: &Wanted) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    let days = wanted.days.map(|days| days.to_string());
+    let parts =
+        [("days", &days), ("client", &wanted.client), ("caller", &wanted.caller), ("operation", &wanted.operation)];
+    for (name, value) in parts {
+        if let Some(value) = value {
+            query.append_pair(name, value);
+        }
+    }
+    query.finish()
+}

@@ -1,0 +1,109 @@
+//! Answers requests for the board.
+//!
+//! May use: `admin` (what a page is), `migration`, `plan`, `store`, `usage` (which day it is), `board::page`.
+
+use super::page::Page;
+use crate::admin::{AdminPage, html, text};
+use crate::migration::{Counts, Report, Wanted, csv};
+use crate::plan::Plan;
+use crate::store::Store;
+use crate::usage::today;
+use askama::Template;
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use std::sync::Arc;
+
+/// Where the board is.
+const PATH: &str = "/migration/";
+/// The same as CSV.
+const CSV: &str = "/migration/counts.csv";
+/// Days without a call after which an operation of v1 is ready to be switched off.
+const QUIET: i64 = 14;
+/// Most days that are asked for.
+const MOST_DAYS: i64 = 3660;
+
+/// The board.
+pub struct Board {
+    plan: Arc<Plan>,
+    store: Store,
+}
+
+impl Board {
+    /// Of the counts in `store`.
+    pub fn new(plan: Arc<Plan>, store: Store) -> Self {
+        Self { plan, store }
+    }
+}
+
+impl AdminPage for Board {
+    fn path(&self) -> &'static str {
+        PATH
+    }
+
+    fn title(&self) -> &'static str {
+        "The move from v1 to v2"
+    }
+
+    fn answer(&self, request: Request<Bytes>) -> BoxFuture<'static, Response<Bytes>> {
+        let (plan, store) = (Arc::clone(&self.plan), self.store.clone());
+        Box::pin(async move {
+            if request.method() != Method::GET {
+                return text(StatusCode::METHOD_NOT_ALLOWED, "There is nothing to change here.\n");
+            }
+            let path = request.uri().path();
+            if path != PATH && path != CSV {
+                return text(StatusCode::NOT_FOUND, "There is no such page; /migration/ is the board.\n");
+            }
+            let wanted = match wanted(request.uri().query().unwrap_or_default()) {
+                Ok(wanted) => wanted,
+                Err(sentence) => return text(StatusCode::BAD_REQUEST, sentence),
+            };
+            let today = i64::from(today());
+            let counts = match Counts::read(&store, &plan, &wanted, today).await {
+                Ok(counts) => counts,
+                Err(fault) => {
+                    tracing::warn!(%fault, "the board could not be shown");
+                    return text(StatusCode::SERVICE_UNAVAILABLE, "The store cannot be read; the log says why.\n");
+                }
+            };
+            if path == CSV {
+                return table(csv(&counts));
+            }
+            let report = Report::of(&plan, &counts, today, QUIET);
+            match Page::of(&report, &wanted).render() {
+                Ok(page) => html(StatusCode::OK, page),
+                Err(fault) => {
+                    tracing::error!(%fault, "the board could not be written");
+                    text(StatusCode::INTERNAL_SERVER_ERROR, "The page could not be written; the log says why.\n")
+                }
+            }
+        })
+    }
+}
+
+fn table(csv: String) -> Response<Bytes> {
+    let mut response = text(StatusCode::OK, csv);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8"));
+    headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static("attachment; filename=\"v1-to-v2.csv\""));
+    response
+}
+
+fn wanted(query: &str) -> Result<Wanted, String> {
+    let mut wanted = Wanted::default();
+    for (name, value) in form_urlencoded::parse(query.as_bytes()).filter(|(_, value)| !value.is_empty()) {
+        match &*name {
+            "days" => match value.parse() {
+                Ok(days @ 1..=MOST_DAYS) => wanted.days = Some(days),
+                _ => return Err(format!("days is a whole number from 1 to {MOST_DAYS}.\n")),
+            },
+            "client" => wanted.client = Some(value.into_owned()),
+            "caller" => wanted.caller = Some(value.into_owned()),
+            "operation" => wanted.operation = Some(value.into_owned()),
+            _ => return Err("The board takes days, client, caller and operation.\n".into()),
+        }
+    }
+    Ok(wanted)
+}

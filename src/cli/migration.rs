@@ -1,0 +1,112 @@
+//! `causeway migration`: who still calls v1, and what replaces it.
+
+use super::arguments::{Outcome, SettingArgs, block_on};
+use super::store::expect_there;
+use crate::app;
+use crate::migration::{self, Counts, Report, Wanted};
+use crate::store::Store;
+use crate::usage;
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+/// Arguments of `migration`.
+#[derive(Debug, Args)]
+pub struct MigrationArgs {
+    #[command(subcommand)]
+    command: Option<MigrationCommand>,
+    #[command(flatten)]
+    shape: Shape,
+    /// Only calls of this client, as the report names it
+    #[arg(long, value_name = "NAME")]
+    client: Option<String>,
+    /// Only calls of this person, or with the credential of this fingerprint
+    #[arg(long, value_name = "NAME")]
+    caller: Option<String>,
+    /// Only calls of this operation of v1 or v2
+    #[arg(long, value_name = "ID")]
+    operation: Option<String>,
+    /// Days without a call after which an operation of v1 is ready to be switched off
+    #[arg(long, value_name = "DAYS", default_value_t = 14, value_parser = clap::value_parser!(i64).range(1..=3660))]
+    quiet: i64,
+    #[command(flatten)]
+    settings: SettingArgs,
+}
+
+/// Form and reach of the report.
+#[derive(Debug, Args)]
+struct Shape {
+    /// Print JSON instead of tables
+    #[arg(long, global = true)]
+    json: bool,
+    /// Print every count as a line for spreadsheets
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+    /// Only the last so many days, today included
+    #[arg(long, value_name = "DAYS", global = true, value_parser = clap::value_parser!(i64).range(1..=3660))]
+    days: Option<i64>,
+}
+
+#[derive(Debug, Subcommand)]
+enum MigrationCommand {
+    /// What one client still calls of v1, each call with the v2 request that replaces it
+    Client {
+        /// The client, as the report names it, such as plane-sdk/1.2.0
+        name: String,
+        #[command(flatten)]
+        settings: Box<SettingArgs>,
+    },
+}
+
+pub(super) fn run(args: &MigrationArgs) -> Outcome {
+    let settings = match &args.command {
+        Some(MigrationCommand::Client { settings, .. }) => settings.load()?,
+        None => args.settings.load()?,
+    };
+    let plan = app::compile_plan(settings.mappings.as_deref()).map_err(|fault| fault.to_string())?;
+    if let Some(id) =
+        args.operation.as_deref().filter(|id| plan.operation(id).is_none() && plan.v1.by_id(id).is_none())
+    {
+        return Err(format!(
+            "--operation {id}: there is none of this name; `causeway migration --json` names those of v1"
+        ));
+    }
+    block_on(async {
+        expect_there(&settings.store.url)?;
+        let store = Store::open_for_upkeep(&settings.store.url).await.map_err(|fault| fault.to_string())?;
+        let today = i64::from(usage::today());
+        let client = match &args.command {
+            Some(MigrationCommand::Client { name, .. }) => Some(name.clone()),
+            None => args.client.clone(),
+        };
+        let wanted = Wanted {
+            days: args.shape.days,
+            client,
+            caller: args.caller.clone(),
+            operation: args.operation.clone(),
+        };
+        let counts = Counts::read(&store, &plan, &wanted, today).await.map_err(|fault| fault.to_string());
+        store.close().await;
+        let counts = counts?;
+        match &args.command {
+            Some(MigrationCommand::Client { name, .. }) => {
+                let left = migration::left(&plan, &counts);
+                if counts.rows.is_empty() {
+                    return Err(format!("no call of a client {name} was counted; `causeway migration` lists all"));
+                }
+                match args.shape.json {
+                    true => println!("{:#}", json!(left)),
+                    false => print!("{}", migration::client_text(name, &left)),
+                }
+            }
+            None if args.shape.csv => print!("{}", migration::csv(&counts)),
+            None => {
+                let report = Report::of(&plan, &counts, today, args.quiet);
+                match args.shape.json {
+                    true => println!("{:#}", json!(report)),
+                    false => print!("{}", migration::text(&report)),
+                }
+            }
+        }
+        Ok(())
+    })
+}

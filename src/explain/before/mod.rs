@@ -1,0 +1,52 @@
+//! What replaces a call of v1: the v2 request that means the same, what is called differently, and what has no equivalent.
+//!
+//! Everything is read off the table of v1's operations and the mappings. Nothing is sent. What v2 has no place for is
+//! named and left out of the request, never guessed.
+//!
+//! May use: `plan`, `v2`.
+
+mod answer;
+mod body;
+mod call;
+mod query;
+mod request;
+mod text;
+mod told;
+
+pub use text::text;
+pub use told::{Lost, Renamed, Replacement, Successor};
+
+use crate::plan::{Plan, V1Found};
+use call::Call;
+use serde_json::Value;
+
+/// Tells what replaces `method` on `target` (from `/api/v1/` on, with or without a query) with this body.
+///
+/// # Errors
+/// A sentence when the body is no JSON object.
+pub fn replace(plan: &Plan, method: &str, target: &str, body: Option<&Value>) -> Result<Replacement, String> {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let (row, missing_slash) = match plan.v1.find(method, path) {
+        V1Found::Operation { operation, missing_slash } => (operation, missing_slash),
+        V1Found::NoMethod => {
+            let reason =
+                format!("v1 has no {method} here and answers 405; it has {}.", plan.v1.methods(path).join(", "));
+            return Ok(Replacement::without(plan.v1.guess(method, path), "a method v1 lacks", "unknown", reason));
+        }
+        V1Found::Unknown => {
+            let reason = "No public path of v1 that is known here; the gateway passes it on as it is.".to_owned();
+            return Ok(Replacement::without(plan.v1.guess(method, path), "not known", "unknown", reason));
+        }
+    };
+    let call = Call {
+        plan,
+        row: &plan.v1.all()[row],
+        variables: plan.v1.variables(row, path),
+        query: form_urlencoded::parse(query.as_bytes()).into_owned().collect(),
+    };
+    let mut told = call.told(body)?;
+    if missing_slash {
+        told.changes.push("Without the slash at its end v1 only redirects; v2 answers 404.".into());
+    }
+    Ok(told)
+}

@@ -1,0 +1,65 @@
+//! The counts that are wanted, with who is behind them.
+//!
+//! May use: `plan`, `store`.
+
+use crate::plan::Plan;
+use crate::store::{Store, StoreError, UsageCaller, UsageRow};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What part of the counts is wanted.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Only the last so many days, today included; all when absent.
+    pub days: Option<i64>,
+    /// Only this client.
+    pub client: Option<String>,
+    /// Only this caller: a fingerprint, or the name of a person.
+    pub caller: Option<String>,
+    /// Only this operation of v1 or v2.
+    pub operation: Option<String>,
+}
+
+/// Counts and who is behind them.
+#[derive(Debug, Clone, Default)]
+pub struct Counts {
+    /// Counts.
+    pub rows: Vec<UsageRow>,
+    v1: BTreeSet<String>,
+    callers: BTreeMap<String, UsageCaller>,
+}
+
+impl Counts {
+    /// Reads what is wanted.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn read(store: &Store, plan: &Plan, wanted: &Wanted, today: i64) -> Result<Self, StoreError> {
+        let since = wanted.days.map_or(0, |days| today - days + 1);
+        let callers = store.usage_callers().await?.into_iter().map(|caller| (caller.fingerprint.clone(), caller));
+        let mut counts = Self { rows: store.usage(since).await?, v1: BTreeSet::new(), callers: callers.collect() };
+        counts.v1 = counts.rows.iter().map(|row| &row.operation).filter(|id| is_v1(plan, id)).cloned().collect();
+        let of = |wanted: &Option<String>, value: &str| wanted.as_ref().is_none_or(|wanted| wanted == value);
+        let people = counts.callers.clone();
+        counts.rows.retain(|row| {
+            let person = people.get(&row.caller).map_or("", |caller| caller.person.as_str());
+            of(&wanted.client, &row.client)
+                && of(&wanted.operation, &row.operation)
+                && (of(&wanted.caller, &row.caller) || of(&wanted.caller, person))
+        });
+        Ok(counts)
+    }
+
+    /// Whether an operation is one of v1.
+    pub fn is_v1(&self, operation: &str) -> bool {
+        self.v1.contains(operation)
+    }
+
+    /// Who is behind a fingerprint.
+    pub fn caller(&self, fingerprint: &str) -> Option<&UsageCaller> {
+        self.callers.get(fingerprint)
+    }
+}
+
+fn is_v1(plan: &Plan, operation: &str) -> bool {
+    operation.starts_with("v1 ") || plan.v1.by_id(operation).is_some()
+}

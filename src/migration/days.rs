@@ -1,0 +1,35 @@
+//! Days as numbers since 1970 and as dates.
+//!
+//! May use: nothing of this crate.
+
+use jiff::civil::Date;
+
+fn first() -> Date {
+    jiff::civil::date(1970, 1, 1)
+}
+
+/// The date of a day, such as `2026-11-22`.
+pub fn date(day: i64) -> String {
+    let date = jiff::Span::new().try_days(day).ok().and_then(|span| first().checked_add(span).ok());
+    date.map_or_else(|| day.to_string(), |date| date.to_string())
+}
+
+/// The day of a date; none when it is no date.
+pub fn day_of(date: &str) -> Option<i64> {
+    let date: Date = date.parse().ok()?;
+    Some(date.since((jiff::Unit::Day, first())).ok()?.get_days().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_is_a_date_and_back() {
+        assert_eq!((date(0).as_str(), date(20_779).as_str()), ("1970-01-01", "2026-11-22"));
+        for day in [0, 59, 20_779, 30_000] {
+            assert_eq!(day_of(&date(day)), Some(day));
+        }
+        assert_eq!(day_of("soon"), None);
+    }
+}

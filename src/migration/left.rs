@@ -1,0 +1,86 @@
+//! What is left on v1, each operation with what replaces it.
+//!
+//! May use: `plan`, this folder.
+
+use super::counts::Counts;
+use crate::plan::{Extent, Fill, Plan, V1Operation};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// An operation of v1 that somebody calls.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Left {
+    /// Its name.
+    pub operation: String,
+    /// Method and path.
+    pub call: String,
+    /// What it does.
+    pub does: String,
+    /// Calls.
+    pub calls: i64,
+    /// Day of the last one.
+    pub last: i64,
+    /// The v2 requests that replace it, the usual one first.
+    pub v2: Vec<String>,
+    /// What they lack, or why there is none.
+    pub reason: Option<String>,
+}
+
+/// The v2 requests that replace an operation of v1, with variables in braces.
+pub fn successors(plan: &Plan, row: &V1Operation) -> Vec<String> {
+    let of = |(index, &successor): (usize, &usize)| {
+        let operation = &plan.operations[successor];
+        let mut target = operation.path.to_string();
+        if index == 0 {
+            let parameters: Vec<String> = row
+                .fills
+                .iter()
+                .filter(|(name, _)| operation.params.iter().any(|param| param.name == *name))
+                .map(|(name, fill)| match fill {
+                    Fill::Variable(with) | Fill::Parameter(with) => format!("{name}={{{with}}}"),
+                })
+                .collect();
+            if !parameters.is_empty() {
+                target = format!("{target}?{}", parameters.join("&"));
+            }
+        }
+        format!("{} {target}", operation.method)
+    };
+    row.successors.iter().enumerate().map(of).collect()
+}
+
+/// Operations of v1 in `counts`, the most called first.
+pub fn left(plan: &Plan, counts: &Counts) -> Vec<Left> {
+    let mut calls: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
+    for row in counts.rows.iter().filter(|row| counts.is_v1(&row.operation)) {
+        let (sum, last) = calls.entry(&row.operation).or_default();
+        *sum += row.calls;
+        *last = row.day.max(*last);
+    }
+    let mut all: Vec<Left> = calls.into_iter().map(|(id, (calls, last))| one(plan, id, calls, last)).collect();
+    all.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.operation.cmp(&b.operation)));
+    all
+}
+
+fn one(plan: &Plan, id: &str, calls: i64, last: i64) -> Left {
+    let Some(row) = plan.v1.by_id(id) else {
+        let reason = Some("It is no public operation of v1 that is known here.".into());
+        let call = id.to_owned();
+        return Left {
+            operation: call.clone(),
+            call,
+            does: "not known".into(),
+            calls,
+            last,
+            v2: Vec::new(),
+            reason,
+        };
+    };
+    let reason = match &row.extent {
+        Extent::All => None,
+        Extent::Part(what) => Some(what.clone()),
+        Extent::None(why) => Some(why.clone()),
+    };
+    let call = format!("{} /api/v1/{}", row.method, row.path);
+    Left { operation: id.into(), call, does: row.does.clone(), calls, last, v2: successors(plan, row), reason }
+}

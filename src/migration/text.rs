@@ -1,0 +1,116 @@
+//! The report for a terminal.
+//!
+//! May use: this folder.
+
+use super::days::date;
+use super::left::Left;
+use super::report::{Report, moved};
+use super::shown::{cut, shown};
+use std::fmt::Write;
+
+/// Most lines of a table.
+const MOST: usize = 30;
+
+/// The report, at most 100 characters wide.
+pub fn text(report: &Report) -> String {
+    let mut text = String::new();
+    let Some(since) = report.since else {
+        return "No calls were counted yet. Let clients call the gateway; counts are written every few seconds \
+                (usage.flush), and not at all with usage.count = false.\n"
+            .into();
+    };
+    let _ = writeln!(
+        text,
+        "Since {}: {} calls of v1, {} of v2; {} % moved.",
+        date(since),
+        report.v1,
+        report.v2,
+        report.moved()
+    );
+    let _ = writeln!(text, "\n{:<40} {:>10} {:>10} {:>6}  LAST V1", "CLIENT", "V1", "V2", "MOVED");
+    for line in report.clients.iter().take(MOST) {
+        let row = (line.v1, line.v2, last(line.last_v1));
+        let _ = writeln!(
+            text,
+            "{:<40} {:>10} {:>10} {:>4} %  {}",
+            cut(&line.client, 40),
+            row.0,
+            row.1,
+            moved(row.0, row.1),
+            row.2
+        );
+    }
+    more(&mut text, report.clients.len());
+    let _ = writeln!(text, "\n{:<40} {:>10} {:>10} {:>6}  LAST V1", "CALLER", "V1", "V2", "MOVED");
+    for line in report.callers.iter().take(MOST) {
+        let kind = if line.kind.is_empty() { "" } else { &format!(" ({})", line.kind) };
+        let name = match (line.person.as_str(), line.title.as_str()) {
+            ("", _) => line.fingerprint.clone(),
+            (person, "") => format!("{person}{kind}"),
+            (person, title) => format!("{person}, {title}{kind}"),
+        };
+        let share = moved(line.v1, line.v2);
+        let _ = writeln!(
+            text,
+            "{:<40} {:>10} {:>10} {share:>4} %  {}",
+            cut(&name, 40),
+            line.v1,
+            line.v2,
+            last(line.last_v1)
+        );
+    }
+    more(&mut text, report.callers.len());
+    if !report.left.is_empty() {
+        let _ = writeln!(text, "\n{:<40} {:>10}  {:<10}  SUCCESSOR", "LEFT ON V1", "CALLS", "LAST");
+        for line in report.left.iter().take(MOST) {
+            let successor = line.v2.first().map_or("none", String::as_str);
+            let _ = writeln!(
+                text,
+                "{:<40} {:>10}  {:<10}  {}",
+                cut(&line.operation, 40),
+                line.calls,
+                date(line.last),
+                cut(successor.split("/api/v2/").last().unwrap_or_default(), 36)
+            );
+        }
+        more(&mut text, report.left.len());
+    }
+    let _ = writeln!(text, "\nREADY TO BE SWITCHED OFF: called once, and not in the last {} days", report.quiet);
+    if report.ready.is_empty() {
+        text.push_str("none\n");
+    }
+    for operation in &report.ready {
+        let _ = writeln!(text, "{}", shown(operation));
+    }
+    let _ = writeln!(text, "\n{} operations of v1 were never called; --json names them.", report.never.len());
+    text
+}
+
+fn last(day: Option<i64>) -> String {
+    day.map_or_else(|| "never".into(), date)
+}
+
+fn more(text: &mut String, lines: usize) {
+    if lines > MOST {
+        let _ = writeln!(text, "… and {} more; --json and --csv have all", lines - MOST);
+    }
+}
+
+/// What one client still calls, each with what replaces it.
+pub fn client_text(client: &str, left: &[Left]) -> String {
+    if left.is_empty() {
+        return format!("{} calls nothing of v1.\n", shown(client));
+    }
+    let mut text = String::new();
+    for line in left {
+        let _ = writeln!(text, "{} calls, the last on {}: {}", line.calls, date(line.last), shown(&line.does));
+        let _ = writeln!(text, "  v1  {}", shown(&line.call));
+        for (index, successor) in line.v2.iter().enumerate() {
+            let _ = writeln!(text, "  {}  {successor}", if index == 0 { "v2" } else { "or" });
+        }
+        if let Some(reason) = &line.reason {
+            let _ = writeln!(text, "      {reason}");
+        }
+    }
+    text
+}

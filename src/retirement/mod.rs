@@ -1,0 +1,160 @@
+//! The end of v1, as its clients are told: headers on answers that pass through, trial refusals in declared windows, and
+//! refusal after the end. By default nothing is set, and answers pass through as they are.
+//!
+//! May use: `edge` (the trait of what is done to answers), `plan`, `settings`, `usage` (the names of clients).
+
+use crate::edge::{Notice as Said, Notices};
+use crate::plan::{Plan, V1Found};
+use crate::settings::{Brownout, EVERY, Notice, RetirementSettings};
+use crate::usage::client_of;
+use http::header::USER_AGENT;
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimePrinter;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Time from one line about windows to the next.
+const REPORT: Duration = Duration::from_secs(60);
+const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
+const SUNSET: HeaderName = HeaderName::from_static("sunset");
+const LINK: HeaderName = HeaderName::from_static("link");
+
+/// What is announced and refused.
+pub struct Retirement {
+    plan: Arc<Plan>,
+    notices: Vec<Notice>,
+    windows: Vec<(Brownout, AtomicU64)>,
+}
+
+impl Retirement {
+    /// As `settings` say; none when nothing is set. Windows that have passed are told of and left out.
+    ///
+    /// # Errors
+    /// A sentence when an operation is named that there is not.
+    pub fn new(settings: &RetirementSettings, plan: &Arc<Plan>) -> Result<Option<Self>, String> {
+        let named = settings.notices.iter().map(|notice| ("retirement", &notice.operation));
+        let windows = settings.brownouts.iter().map(|window| ("brownout", &window.operation));
+        for (setting, id) in named.chain(windows) {
+            if id != EVERY && plan.v1.by_id(id).is_none() {
+                return Err(format!(
+                    "{setting}: v1 has no operation {id}; `causeway migration --json` names all, and \"{EVERY}\" stands \
+                     for each"
+                ));
+            }
+        }
+        let now = Timestamp::now();
+        let mut windows = Vec::new();
+        for window in &settings.brownouts {
+            if window.until <= now {
+                tracing::warn!(operation = window.operation, until = %window.until, "a brownout has passed and is ignored");
+            } else {
+                windows.push((window.clone(), AtomicU64::new(0)));
+            }
+        }
+        for notice in &settings.notices {
+            if let Some(sunset) = notice.sunset.filter(|sunset| *sunset <= now && !notice.refuse) {
+                tracing::warn!(
+                    operation = notice.operation,
+                    %sunset,
+                    "a sunset has passed, and the operation is served all the same; `refuse = true` ends it"
+                );
+            }
+        }
+        if settings.notices.is_empty() && windows.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Self { plan: Arc::clone(plan), notices: settings.notices.clone(), windows }))
+    }
+
+    /// Says in the log, once a minute, how many calls windows have refused, or would have.
+    pub async fn report(self: Arc<Self>) {
+        loop {
+            tokio::time::sleep(REPORT).await;
+            for (window, calls) in &self.windows {
+                let calls = calls.swap(0, Ordering::Relaxed);
+                if calls > 0 {
+                    let (operation, dry_run) = (window.operation.as_str(), window.dry_run);
+                    tracing::info!(calls, operation, dry_run, "calls of the last minute in a brownout");
+                }
+            }
+        }
+    }
+
+    fn at(&self, now: Timestamp, method: &str, path: &str, headers: &HeaderMap) -> Option<Said> {
+        let V1Found::Operation { operation: index, .. } = self.plan.v1.find(method, path) else { return None };
+        let row = &self.plan.v1.all()[index];
+        let of = |id: &str| id == row.id || id == EVERY;
+        let successor = row.successors.first().and_then(|&successor| {
+            let variables = self.plan.v1.variables(index, path);
+            let known = |name: &str| Some(variables.iter().find(|(known, _)| known == name)?.1.as_str());
+            self.plan.operations[successor].path.fill(known)
+        });
+        let successor = successor.map(|path| format!("/{}", path.trim_start_matches('/')));
+        let by_name = |a: &&Notice| a.operation == EVERY;
+        let notice = self
+            .notices
+            .iter()
+            .filter(|notice| of(&notice.operation) && notice.deprecated <= now)
+            .min_by_key(by_name);
+        let mut said = Said {
+            headers: notice.map(|notice| told(notice, successor.as_deref())).unwrap_or_default(),
+            gone: None,
+        };
+        let instead = successor.map_or("v2 has no successor for it".to_owned(), |path| format!("use {path}"));
+        if let Some(sunset) =
+            notice.and_then(|notice| notice.sunset.filter(|sunset| *sunset <= now && notice.refuse))
+        {
+            said.gone = Some(format!("This operation of v1 ended on {sunset}; {instead}."));
+        }
+        let mut client = None;
+        for (window, calls) in &self.windows {
+            if !of(&window.operation) || now < window.from || now >= window.until {
+                continue;
+            }
+            let client =
+                client.get_or_insert_with(|| client_of(headers.get(USER_AGENT).map(HeaderValue::as_bytes)));
+            if !window.clients.is_empty() && !window.clients.contains(client) {
+                continue;
+            }
+            calls.fetch_add(1, Ordering::Relaxed);
+            if !window.dry_run {
+                let until = window.until;
+                said.gone = Some(format!(
+                    "This operation of v1 is switched off on trial until {until}, before it ends for good; {instead}."
+                ));
+            }
+        }
+        Some(said)
+    }
+}
+
+impl Notices for Retirement {
+    fn of(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Said> {
+        self.at(Timestamp::now(), method.as_str(), path, headers)
+    }
+}
+
+/// The headers of a notice (RFC 9745, RFC 8594).
+fn told(notice: &Notice, successor: Option<&str>) -> Vec<(HeaderName, HeaderValue)> {
+    let mut headers = Vec::new();
+    let mut add = |name: HeaderName, value: String| {
+        if let Ok(value) = HeaderValue::try_from(value) {
+            headers.push((name, value));
+        }
+    };
+    add(DEPRECATION, format!("@{}", notice.deprecated.as_second()));
+    if let Some(sunset) = notice.sunset
+        && let Ok(date) = DateTimePrinter::new().timestamp_to_rfc9110_string(&sunset)
+    {
+        add(SUNSET, date);
+    }
+    if let Some(successor) = successor {
+        add(LINK, format!("<{successor}>; rel=\"successor-version\""));
+    }
+    if let Some(link) = &notice.link {
+        add(LINK, format!("<{link}>; rel=\"deprecation\"; type=\"text/html\""));
+    }
+    headers
+}

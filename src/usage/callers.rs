@@ -1,0 +1,233 @@
+//! Who calls: credentials by number, with what is known of the people behind them.
+//!
+//! A credential has a number of its own once it has been proven: v1 took the key, or the gateway knows whose it is.
+//! May use: `access`, `store`.
+
+use crate::access::{Caller, PrincipalKind};
+use crate::store::UsageCaller;
+use hmac::{Hmac, Mac};
+use parking_lot::{Mutex, RwLock};
+use sha2::Sha256;
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+use uuid::Uuid;
+
+/// Number of credentials that are not proven, or none at all.
+const UNPROVEN: u32 = 0;
+/// Number of credentials beyond the bound.
+const OTHER: u32 = 1;
+/// Most credentials of one process.
+const MOST: usize = 20_000;
+/// Most clients of one credential on one day; the rest are one.
+const MOST_CLIENTS: usize = 8;
+/// Time after which the owner of a key is asked for again.
+const AGAIN: Duration = Duration::from_secs(3600);
+
+/// All credentials of this process.
+pub(super) struct Callers {
+    mac: Hmac<Sha256>,
+    known: RwLock<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    numbers: HashMap<u64, u32>,
+    all: Vec<Arc<Credential>>,
+}
+
+/// One credential.
+struct Credential {
+    fingerprint: String,
+    proven: AtomicBool,
+    /// Whether it is known whose it is: no, by its owner at v1, by the gateway itself.
+    named: AtomicU8,
+    details: Mutex<Details>,
+}
+
+#[derive(Default)]
+struct Details {
+    kind: &'static str,
+    person: String,
+    credential: Option<Uuid>,
+    changed: bool,
+    asked: Option<Instant>,
+    day: u32,
+    clients: Vec<u32>,
+}
+
+impl Callers {
+    pub(super) fn new(secret: &str) -> Self {
+        // A key of any length will do.
+        let mac = Hmac::new_from_slice(secret.as_bytes()).unwrap_or_else(|_| unreachable!("HMAC takes any key"));
+        let fixed = |fingerprint: &str| {
+            Arc::new(Credential {
+                fingerprint: fingerprint.into(),
+                proven: AtomicBool::new(true),
+                named: AtomicU8::new(2),
+                details: Mutex::default(),
+            })
+        };
+        let all = vec![fixed("unproven"), fixed(crate::store::OTHER)];
+        Self { mac, known: RwLock::new(Known { numbers: HashMap::new(), all }) }
+    }
+
+    fn fingerprint(&self, credential: u64) -> String {
+        let mut mac = self.mac.clone();
+        mac.update(&credential.to_be_bytes());
+        let bytes = mac.finalize().into_bytes();
+        bytes[..8].iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+
+    fn number(&self, credential: u64) -> u32 {
+        if let Some(&number) = self.known.read().numbers.get(&credential) {
+            return number;
+        }
+        let fingerprint = self.fingerprint(credential);
+        let mut known = self.known.write();
+        if let Some(&number) = known.numbers.get(&credential) {
+            return number;
+        }
+        if known.all.len() >= MOST {
+            return OTHER;
+        }
+        let number = u32::try_from(known.all.len()).unwrap_or(OTHER);
+        let (proven, named, details) = Default::default();
+        known.all.push(Arc::new(Credential { fingerprint, proven, named, details }));
+        known.numbers.insert(credential, number);
+        number
+    }
+
+    fn get(&self, number: u32) -> Option<Arc<Credential>> {
+        self.known.read().all.get(number as usize).cloned()
+    }
+
+    fn find(&self, credential: u64) -> Option<Arc<Credential>> {
+        let known = self.known.read();
+        known.all.get(*known.numbers.get(&credential)? as usize).cloned()
+    }
+
+    /// The number a call is counted under, which was answered so.
+    pub(super) fn counted(&self, credential: u64, v1: bool, status: u16) -> u32 {
+        if credential == 0 {
+            return UNPROVEN;
+        }
+        // v1 answers some calls before it looks at the key; v2 looks first, the limit of places aside.
+        let proves = if v1 { (200..300).contains(&status) } else { !matches!(status, 401 | 429) && status < 500 };
+        let known = self.known.read();
+        let found = known.numbers.get(&credential).copied();
+        if let Some(number) = found.filter(|number| known.all[*number as usize].proven.load(Ordering::Relaxed)) {
+            return number;
+        }
+        drop(known);
+        if !proves {
+            return UNPROVEN;
+        }
+        let number = self.number(credential);
+        if let Some(known) = self.get(number) {
+            known.proven.store(true, Ordering::Relaxed);
+        }
+        number
+    }
+
+    /// The number a client is counted under, of which one credential has only so many.
+    pub(super) fn client(&self, caller: u32, client: u32, day: u32) -> u32 {
+        let known = self.known.read();
+        let Some(caller) = known.all.get(caller as usize) else { return client };
+        let mut details = caller.details.lock();
+        if details.day != day {
+            details.day = day;
+            details.clients.clear();
+        }
+        if details.clients.contains(&client) {
+            return client;
+        }
+        if details.clients.len() >= MOST_CLIENTS {
+            return super::client::OTHER;
+        }
+        details.clients.push(client);
+        client
+    }
+
+    /// Whether the owner of a proven key of v1 should be asked for; then it counts as asked.
+    pub(super) fn wants_owner(&self, credential: u64) -> bool {
+        let Some(known) = self.find(credential) else { return false };
+        if known.named.load(Ordering::Relaxed) > 0 || !known.proven.load(Ordering::Relaxed) {
+            return false;
+        }
+        let mut details = known.details.lock();
+        let due = details.asked.is_none_or(|asked| asked.elapsed() >= AGAIN);
+        if due {
+            details.asked = Some(Instant::now());
+        }
+        due
+    }
+
+    /// The owner of a key of v1.
+    pub(super) fn owner(&self, credential: u64, name: &str) {
+        if let Some(known) = self.find(credential)
+            && known.named.swap(1, Ordering::Relaxed) == 0
+        {
+            let mut details = known.details.lock();
+            details.kind = "v1 key";
+            details.person = name.into();
+            details.changed = true;
+        }
+    }
+
+    /// A credential whose owner v2 knows.
+    pub(super) fn met(&self, credential: u64, caller: &Caller) {
+        if credential == 0 || self.find(credential).is_some_and(|known| known.named.load(Ordering::Relaxed) == 2) {
+            return;
+        }
+        let Some(known) = self.get(self.number(credential)).filter(|known| known.named.load(Ordering::Relaxed) < 2)
+        else {
+            return;
+        };
+        let mut details = known.details.lock();
+        details.kind = match caller.kind {
+            PrincipalKind::ApiKey => "v1 key",
+            PrincipalKind::OAuth => "app",
+            PrincipalKind::Other => "gateway key",
+        };
+        details.person.clone_from(&caller.user.display_name);
+        details.credential = caller.credential;
+        details.changed = true;
+        known.named.store(2, Ordering::Relaxed);
+    }
+
+    /// The fingerprint of a number.
+    pub(super) fn name(&self, number: u32) -> String {
+        self.get(number).map_or_else(|| crate::store::OTHER.into(), |known| known.fingerprint.clone())
+    }
+
+    /// Those of whom something is known that is not written yet.
+    pub(super) fn changed(&self) -> Vec<UsageCaller> {
+        let all = self.known.read().all.clone();
+        let changed = all.iter().filter_map(|known| {
+            let mut details = known.details.lock();
+            std::mem::take(&mut details.changed).then(|| UsageCaller {
+                fingerprint: known.fingerprint.clone(),
+                kind: details.kind.into(),
+                person: details.person.clone(),
+                title: String::new(),
+                credential: details.credential,
+            })
+        });
+        changed.collect()
+    }
+
+    /// These could not be written.
+    pub(super) fn not_written(&self, callers: &[UsageCaller]) {
+        for known in &self.known.read().all {
+            if callers.iter().any(|caller| caller.fingerprint == known.fingerprint) {
+                known.details.lock().changed = true;
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What a client calls itself, brought into one form: product and version of the User-Agent.
+//!
+//! What clients send is hostile by assumption: only letters, digits and a few signs of it are kept, and not many of them.
+//! May use: `store` (the name of what is beyond the bounds).
+
+use parking_lot::RwLock;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+
+/// Longest name of a product that is kept.
+const LONGEST_NAME: usize = 40;
+/// Most parts of a version that are kept.
+const VERSION_PARTS: usize = 3;
+/// Most different texts of the header that are remembered.
+const MOST_TEXTS: usize = 10_000;
+/// Most different clients of one process.
+const MOST: usize = 2_000;
+
+/// Number of what is beyond the bounds.
+pub(super) const OTHER: u32 = 0;
+
+/// Product and version of a User-Agent, such as `plane-sdk/1.2.0`; browsers by name alone.
+pub fn client_of(agent: Option<&[u8]>) -> String {
+    let text = String::from_utf8_lossy(agent.unwrap_or_default());
+    let first = text.split([' ', '\t', '(']).find(|word| !word.is_empty());
+    let Some(first) = first else { return "none".into() };
+    let (name, version) = first.split_once('/').unwrap_or((first, ""));
+    if name == "Mozilla" {
+        let known = [("Edg/", "edge"), ("OPR/", "opera"), ("Firefox/", "firefox"), ("Chrome/", "chrome")];
+        let known = known.into_iter().chain([("Safari/", "safari")]).find(|(sign, _)| text.contains(sign));
+        return known.map_or("browser", |(_, name)| name).into();
+    }
+    let legal = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if name.is_empty() || !name.chars().all(legal) || name.len() > LONGEST_NAME {
+        return "unreadable".into();
+    }
+    let parts = version.split('.').take_while(|part| part.len() <= 6 && !part.is_empty());
+    let whole = parts.map_while(|part| part.bytes().all(|byte| byte.is_ascii_digit()).then_some(part));
+    let version: Vec<&str> = whole.take(VERSION_PARTS).collect();
+    let name = name.to_ascii_lowercase();
+    if version.is_empty() { name } else { format!("{name}/{}", version.join(".")) }
+}
+
+/// The clients of this process, by number.
+#[derive(Debug, Default)]
+pub(super) struct Clients {
+    hasher: RandomState,
+    known: RwLock<Known>,
+}
+
+#[derive(Debug)]
+struct Known {
+    by_text: HashMap<u64, u32>,
+    names: Vec<String>,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self { by_text: HashMap::new(), names: vec![crate::store::OTHER.into()] }
+    }
+}
+
+impl Clients {
+    /// Number of the client that sent this header.
+    pub(super) fn of(&self, agent: Option<&[u8]>) -> u32 {
+        let text = self.hasher.hash_one(agent);
+        if let Some(&known) = self.known.read().by_text.get(&text) {
+            return known;
+        }
+        let name = client_of(agent);
+        let mut known = self.known.write();
+        let number = match known.names.iter().position(|known| *known == name) {
+            Some(number) => number,
+            None if known.names.len() < MOST => {
+                known.names.push(name);
+                known.names.len() - 1
+            }
+            None => OTHER as usize,
+        };
+        let number = u32::try_from(number).unwrap_or(OTHER);
+        if known.by_text.len() < MOST_TEXTS {
+            known.by_text.insert(text, number);
+        }
+        number
+    }
+
+    /// Its name.
+    pub(super) fn name(&self, number: u32) -> String {
+        let known = self.known.read();
+        known.names.get(number as usize).unwrap_or(&known.names[0]).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_product_and_version_are_kept() {
+        for (agent, client) in [
+            ("plane-sdk/1.2.3.4 (Linux; x86_64)", "plane-sdk/1.2.3"),
+            ("Plane-SDK/1.2rc1", "plane-sdk/1"),
+            ("python-requests/2.31.0", "python-requests/2.31.0"),
+            ("curl", "curl"),
+            ("", "none"),
+            ("  \t", "none"),
+            ("Mozilla/5.0 (X11) AppleWebKit/537 (KHTML) Chrome/120.0 Safari/537.36", "chrome"),
+            ("Mozilla/5.0 (X11; rv:1) Gecko/20100101 Firefox/121.0", "firefox"),
+            ("<script>alert(1)</script>/1", "unreadable"),
+            ("=cmd|'/C calc'!A0", "unreadable"),
+            ("a\u{202e}b/1", "unreadable"),
+            ("ops/ada@example.com", "ops"),
+            ("ops/4111111111111111", "ops"),
+        ] {
+            assert_eq!(client_of(Some(agent.as_bytes())), client, "{agent}");
+        }
+        assert_eq!(client_of(None), "none");
+        assert_eq!(client_of(Some(&[0xff, 0xfe])), "unreadable");
+        assert_eq!(client_of(Some("x".repeat(41).as_bytes())), "unreadable");
+    }
+
+    #[test]
+    fn there_are_only_so_many() {
+        let clients = Clients::default();
+        for number in 0..MOST_TEXTS + 100 {
+            let agent = format!("tool-{number}/1");
+            let name = clients.name(clients.of(Some(agent.as_bytes())));
+            assert_eq!(name, if number < MOST - 1 { agent } else { "other".into() });
+        }
+        assert_eq!(clients.known.read().by_text.len(), MOST_TEXTS);
+    }
+}

@@ -1,0 +1,113 @@
+//! Marks calls when they arrive and counts them when they are answered; both only touch memory.
+//!
+//! May use: `access` (who a credential belongs to), `context`, `edge` (its traits), `plan`, `v1` (keys), this folder.
+
+use super::callers::Callers;
+use super::client::Clients;
+use super::names::Names;
+use super::tally::{Key, Tally};
+use crate::access::Caller;
+use crate::access::credential::presented_id;
+use crate::context::Context;
+use crate::edge::{Arrived, Counting};
+use crate::plan::Plan;
+use crate::v1::V1Key;
+use http::header::USER_AGENT;
+use http::{HeaderMap, Method};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+use tokio::sync::mpsc;
+
+/// Seconds of a day.
+const DAY: u64 = 86_400;
+/// Keys of v1 whose owner is asked for later.
+const WAITING: usize = 64;
+
+/// Counts; cheap to clone.
+#[derive(Clone)]
+pub struct Usage(pub(super) Arc<Inner>);
+
+/// What counts.
+pub(super) struct Inner {
+    plan: Arc<Plan>,
+    pub(super) names: Names,
+    pub(super) callers: Callers,
+    pub(super) clients: Clients,
+    pub(super) tally: Tally,
+    unknown: Option<mpsc::Sender<(u64, V1Key)>>,
+}
+
+/// Keys of v1 that pass through and of which nothing is known.
+pub type UnknownKeys = mpsc::Receiver<(u64, V1Key)>;
+
+impl Usage {
+    /// Counts calls of the operations of `plan`; fingerprints are made with `secret`. With `learn`, keys of v1 that pass through
+    /// are handed out, so that somebody asks who they belong to.
+    pub fn new(plan: Arc<Plan>, secret: &str, learn: bool) -> (Self, UnknownKeys) {
+        let (send, receive) = mpsc::channel(WAITING);
+        let inner = Inner {
+            names: Names::new(&plan),
+            plan,
+            callers: Callers::new(secret),
+            clients: Clients::default(),
+            tally: Tally::default(),
+            unknown: learn.then_some(send),
+        };
+        (Self(Arc::new(inner)), receive)
+    }
+
+    /// The credential belongs to this caller.
+    pub fn met(&self, credential: u64, caller: &Caller) {
+        self.0.callers.met(credential, caller);
+    }
+
+    /// The owner of a key of v1 that passes through.
+    pub(crate) fn owner(&self, credential: u64, name: &str) {
+        self.0.callers.owner(credential, name);
+    }
+}
+
+/// The beginning of the SHA-256 of a credential, under which it is known here and in the accounts of v1's quota.
+pub fn beginning(id: [u8; 32]) -> u64 {
+    id[..8].try_into().map_or(0, u64::from_be_bytes)
+}
+
+/// Days since 1970 UTC.
+pub fn today() -> u32 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u32::try_from(since.as_secs() / DAY).unwrap_or(u32::MAX)
+}
+
+impl Counting for Usage {
+    fn arrived(&self, method: &Method, path: &str, headers: &HeaderMap) -> Arrived {
+        let inner = &*self.0;
+        let client = inner.clients.of(headers.get(USER_AGENT).map(http::HeaderValue::as_bytes));
+        let v1 = path.starts_with("/api/v1/");
+        if !v1 {
+            return Arrived { v1, operation: 0, client, credential: 0 };
+        }
+        let operation = inner.names.of_v1(&inner.plan, method.as_str(), path);
+        let credential = presented_id(headers).map_or(0, beginning);
+        if let Some(unknown) = inner.unknown.as_ref().filter(|_| inner.callers.wants_owner(credential))
+            && let Some(key) = headers.get("x-api-key").and_then(|key| key.to_str().ok())
+        {
+            // With too many waiting, the next call of the key asks again.
+            let _ = unknown.try_send((credential, V1Key::new(key.trim())));
+        }
+        Arrived { v1, operation, client, credential }
+    }
+
+    fn answered(&self, arrived: Arrived, context: &Context, status: u16) {
+        let inner = &*self.0;
+        let (operation, credential) = match context.meter.spender() {
+            _ if arrived.v1 => (arrived.operation, arrived.credential),
+            Some(spender) => (inner.names.of_v2(&spender.operation), spender.credential),
+            None => (inner.names.of_v2("none"), 0),
+        };
+        let day = today();
+        let caller = inner.callers.counted(credential, arrived.v1, status);
+        let class = u8::try_from(status / 100).unwrap_or(0);
+        let client = inner.callers.client(caller, arrived.client, day);
+        inner.tally.add(Key { day, operation, class, caller, client });
+    }
+}

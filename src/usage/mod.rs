@@ -1,0 +1,19 @@
+//! Who calls which operation: counted by day, operation, class of status, caller and client, for the move from v1 to v2.
+//!
+//! A request is marked when it arrives (`arrived` of `edge::Counting`) and counted when it is answered; both only touch memory.
+//! `writer` brings the counts into the store together, every few seconds. What is kept are names of operations, fingerprints of
+//! credentials (a keyed HMAC), people as v1 names them, and products of clients: no path, query or body value.
+//! Only credentials that have been proven have a row of their own, so that strangers cannot fill the table.
+//!
+//! May use: `access` (who a credential belongs to), `context`, `edge` (its traits), `plan`, `settings`, `store`, `v1`.
+
+mod callers;
+mod client;
+mod counting;
+mod names;
+mod tally;
+mod writer;
+
+pub use client::client_of;
+pub use counting::{UnknownKeys, Usage, beginning, today};
+pub use writer::Writer;

@@ -1,0 +1,137 @@
+//! Brings counts into the store, some time after they were made, and learns who keys of v1 belong to.
+//!
+//! A batch is written once: when it is not known whether it was, it is sent again under the same number, and the store
+//! adds no number twice. While the store cannot be written, the counts wait in memory, within bounds.
+//! May use: `access`, `context`, `settings`, `store`, `v1`.
+
+use super::counting::{UnknownKeys, Usage, today};
+use super::tally::Key;
+use crate::access::Access;
+use crate::context::{Context, Priority};
+use crate::settings::UsageSettings;
+use crate::store::{Store, StoreError, UsageRow};
+use crate::v1::Budget;
+use std::time::Duration;
+use tokio::sync::Mutex;
+use uuid::Uuid;
+
+/// Time from one look at the bounds of the table to the next.
+const BOUNDS: Duration = Duration::from_secs(60);
+/// Longest wait for the owner of a key.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Pause between two questions for owners.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Calls that must be to spare besides.
+const SPARE: usize = 10;
+
+/// Writes the counts of a process.
+pub struct Writer {
+    usage: Usage,
+    store: Store,
+    settings: UsageSettings,
+    process: Uuid,
+    open: Mutex<Open>,
+}
+
+/// A batch that is on its way, or of which it is not known whether it arrived.
+#[derive(Default)]
+struct Open {
+    number: i64,
+    rows: Vec<UsageRow>,
+}
+
+impl Writer {
+    /// Of `usage`, into `store`.
+    pub fn new(usage: Usage, store: Store, settings: UsageSettings) -> Self {
+        Self { usage, store, settings, process: Uuid::new_v4(), open: Mutex::default() }
+    }
+
+    /// Writes again and again.
+    pub async fn run(&self) {
+        let mut bounded = tokio::time::Instant::now();
+        let mut failing = false;
+        loop {
+            tokio::time::sleep(self.settings.flush).await;
+            match self.write().await {
+                Ok(()) => failing = false,
+                Err(fault) if !failing => {
+                    failing = true;
+                    tracing::warn!(%fault, "counts of calls could not be written; they wait in memory");
+                }
+                Err(_) => {}
+            }
+            if !failing && bounded.elapsed() >= BOUNDS.min(self.settings.flush) {
+                bounded = tokio::time::Instant::now();
+                self.bound().await;
+            }
+        }
+    }
+
+    /// Writes what was counted since the last time.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written; nothing is lost then.
+    pub async fn write(&self) -> Result<(), StoreError> {
+        let mut open = self.open.lock().await;
+        let inner = &self.usage.0;
+        let lost = inner.tally.lost();
+        if lost > 0 {
+            tracing::warn!(lost, "calls could not be counted: too many counts wait to be written");
+        }
+        if open.rows.is_empty() {
+            open.rows = self.taken();
+            open.number += 1;
+        }
+        if !open.rows.is_empty() {
+            self.store.add_usage(self.process, open.number, &open.rows).await?;
+            open.rows.clear();
+        }
+        let callers = inner.callers.changed();
+        if !callers.is_empty()
+            && let Err(fault) = self.store.name_usage_callers(&callers).await
+        {
+            inner.callers.not_written(&callers);
+            return Err(fault);
+        }
+        Ok(())
+    }
+
+    fn taken(&self) -> Vec<UsageRow> {
+        let inner = &self.usage.0;
+        let row = |(key, calls): (Key, i64)| UsageRow {
+            day: key.day.into(),
+            operation: inner.names.name(key.operation),
+            class: key.class.into(),
+            caller: inner.callers.name(key.caller),
+            client: inner.clients.name(key.client),
+            calls,
+        };
+        inner.tally.take().into_iter().map(row).collect()
+    }
+
+    async fn bound(&self) {
+        let oldest = i64::from(today()) - self.settings.days + 1;
+        match self.store.bound_usage(oldest, self.settings.rows).await {
+            Ok(bound) if bound.folded > 0 => tracing::warn!(
+                folded = bound.folded,
+                dropped = bound.dropped,
+                "the table of counts is full (usage.rows): the least used rows are added up under `other`"
+            ),
+            Ok(_) => {}
+            Err(fault) => tracing::warn!(%fault, "the table of counts could not be kept within its bounds"),
+        }
+    }
+
+    /// Learns who keys belong to that pass through, with calls to spare only.
+    pub async fn learn(usage: Usage, mut keys: UnknownKeys, access: Access, budget: Budget) {
+        while let Some((credential, key)) = keys.recv().await {
+            if budget.spares(key.id(), Priority::Index, SPARE) {
+                let ctx = Context::new("usage", PATIENCE).with_priority(Priority::Index);
+                if let Ok(owner) = access.owner_of(&key, &ctx).await {
+                    usage.owner(credential, &owner.display_name);
+                }
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What clients of v1 are told of its end, and refusals on trial.
+
+use crate::support::gateway::{Gateway, serve_sandbox};
+use causeway::app::App;
+use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::settings::{LoadArgs, Settings};
+
+const STATES: &str = "/api/v1/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/states/";
+const LABELS: &str = "/api/v1/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/labels/";
+
+fn links(answer: &crate::support::gateway::Answer) -> Vec<String> {
+    let links = answer.all_headers.get_all("link").iter();
+    links.map(|link| link.to_str().expect("text").to_owned()).collect()
+}
+
+#[tokio::test]
+async fn by_default_nothing_is_added_to_an_answer() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let answer = gateway.get("ada", STATES).await.expect(200);
+    assert!(["deprecation", "sunset", "link"].iter().all(|name| !answer.headers.contains_key(*name)));
+}
+
+#[tokio::test]
+async fn clients_are_told_of_the_end_and_refused_after_it() {
+    let notices = "[{ operation = \"all\", deprecated = \"2020-01-01\" }, { operation = \"v1_states_list\", \
+                   deprecated = \"2020-01-02\", sunset = \"2999-01-01\", link = \"https://wiki.example/v2\", \
+                   refuse = true }, { operation = \"v1_labels_list\", deprecated = \"2020-01-01\", \
+                   sunset = \"2020-06-01T12:00:00Z\", refuse = true }]";
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("retirement", notices)]).await;
+    let states = gateway.get("ada", STATES).await.expect(200);
+    assert_eq!(states.headers["deprecation"], "@1577923200");
+    assert_eq!(states.headers["sunset"], "Tue, 01 Jan 2999 00:00:00 GMT");
+    let successor = STATES.replace("/v1/", "/v2/");
+    assert_eq!(
+        links(&states),
+        [
+            format!("<{successor}>; rel=\"successor-version\""),
+            "<https://wiki.example/v2>; rel=\"deprecation\"; type=\"text/html\"".into(),
+        ]
+    );
+    // Of v1's answer nothing is lost.
+    assert_eq!(states.headers["content-type"], "application/json");
+    let me = gateway.get("ada", "/api/v1/users/me/").await.expect(200);
+    assert_eq!(me.headers["deprecation"], "@1577836800");
+    assert_eq!(links(&me), ["</api/v2/users/me/>; rel=\"successor-version\""]);
+    gateway.sandbox().clear_journal();
+    let labels = gateway.get("ada", LABELS).await.expect(410);
+    assert_eq!(labels.headers["content-type"], "application/problem+json");
+    assert_eq!((labels.text("code").as_str(), &labels.json["status"]), ("gone", &serde_json::json!(410)));
+    assert!(labels.text("detail").contains(&LABELS.replace("/v1/", "/v2/")), "{}", labels.json);
+    assert_eq!(gateway.sandbox().journal().len(), 0, "v1 was asked all the same");
+    // v2 goes on, on the same calls of v1.
+    gateway.get("ada", &LABELS.replace("/v1/", "/v2/")).await.expect(200);
+}
+
+#[tokio::test]
+async fn windows_refuse_those_they_are_for_or_only_count() {
+    let windows = "[{ operation = \"v1_states_list\", from = \"2020-01-01T00:00:00Z\", until = \"2999-01-01T00:00:00Z\", \
+                   clients = [\"old-tool/1\"] }, { operation = \"v1_labels_list\", from = \"2020-01-01T00:00:00Z\", \
+                   until = \"2999-01-01T00:00:00Z\", dry_run = true }, { operation = \"all\", \
+                   from = \"2020-01-01T00:00:00Z\", until = \"2020-01-02T00:00:00Z\" }]";
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("brownout", windows)]).await;
+    let ask =
+        async |agent: &str, path: &str| gateway.send_with("ada", "GET", path, None, &[("User-Agent", agent)]).await;
+    let refused = ask("Old-Tool/1 (x)", STATES).await.expect(410);
+    assert!(refused.text("detail").contains("until 2999-01-01T00:00:00Z"), "{}", refused.json);
+    ask("new-tool/1", STATES).await.expect(200);
+    ask("old-tool/1", LABELS).await.expect(200);
+    ask("old-tool/1", "/api/v1/users/me/").await.expect(200);
+}
+
+#[tokio::test]
+async fn faulty_announcements_are_refused_at_the_start() {
+    let load = |name: &str, value: &str| {
+        let overrides =
+            [("upstream.base_url", "http://127.0.0.1:1"), ("store.url", "sqlite::memory:"), (name, value)];
+        let overrides = overrides.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        Settings::load(LoadArgs { file: None, env: std::iter::empty(), overrides })
+    };
+    let of = |operation: &str, times: &str| format!("{{ operation = \"{operation}\", {times} }}");
+    let (march, april) = ("2999-03-01T00:00:00Z", "2999-04-01T00:00:00Z");
+    let window = format!("from = \"{march}\", until = \"{april}\"");
+    for (name, value, told) in [
+        ("brownout", format!("[{}, {}]", of("all", &window), of("all", &window)), "overlap for the same client"),
+        (
+            "brownout",
+            format!("[{}]", of("all", &format!("from = \"{april}\", until = \"{march}\""))),
+            "ends before",
+        ),
+        (
+            "retirement",
+            format!("[{}]", of("all", &format!("deprecated = \"{april}\", sunset = \"{march}\""))),
+            "sunset",
+        ),
+        (
+            "retirement",
+            format!("[{}]", of("all", &format!("deprecated = \"{april}\", refuse = true"))),
+            "no `sunset`",
+        ),
+        ("retirement", "soon".to_owned(), "one table per operation"),
+    ] {
+        let fault = load(name, &value).expect_err("a fault").to_string();
+        assert!(fault.contains(told), "{told}\n{fault}");
+    }
+    let unknown = load("brownout", &format!("[{}]", of("v1_sattes_list", &window))).expect("readable");
+    let fault = App::build(&unknown).await.err().expect("refused").to_string();
+    assert!(fault.contains("v1 has no operation v1_sattes_list"), "{fault}");
+    // Nothing else keeps such a gateway from starting.
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+    let good = format!("[{}]", of("v1_states_list", &window));
+    Gateway::with(&serve_sandbox(&sandbox).await, &[("brownout", &good)])
+        .await
+        .get("ada", STATES)
+        .await
+        .expect(200);
+}
