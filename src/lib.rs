@@ -15,22 +15,32 @@
 //! mean. `sandbox` is a separate world: an embedded v1 for trying things out and for tests.
 
 pub mod access;
+pub mod admin;
 pub mod app;
+pub mod board;
 pub mod cli;
 pub mod docs;
+pub mod doctor;
 pub mod edge;
 pub mod explain;
+pub mod front;
+pub mod hints;
 pub mod idempotency;
 pub mod limits;
+pub mod metrics;
+pub mod migration;
 pub mod oauth;
 pub mod request;
+pub mod retirement;
 pub mod run;
 pub mod telemetry;
+pub mod usage;
 pub mod verify;
 
-pub use causeway_core::{context, fresh, heavy, load, refusal, settings, worker};
+pub use causeway_core::{context, fresh, heavy, load, refusal, settings, tally, worker};
 pub use causeway_index::{index, translate};
 pub use causeway_plan::{describe, mapping, plan, v2};
 pub use causeway_sandbox as sandbox;
+pub use causeway_shared::shared;
 pub use causeway_store::{catalogue, store};
 pub use causeway_v1::{hop, v1};

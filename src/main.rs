@@ -1,6 +1,5 @@
 //! Arguments in, exit code out.
 
-use clap::Parser;
 use std::process::ExitCode;
 
 /// Requests allocate much and briefly, on several threads; the system's allocator takes a third longer for that.
@@ -8,5 +7,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    causeway::cli::Cli::parse().run()
+    causeway::cli::Cli::from_arguments().run()
 }

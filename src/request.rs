@@ -15,9 +15,10 @@ use crate::edge::ClientAddress;
 use crate::idempotency::{Idempotency, Key};
 use crate::limits::{Class, CredentialId, Limits};
 use crate::plan::routes::{Found, Routes};
-use crate::plan::{BodyRule, Method, Operation, Plan};
+use crate::plan::{BodyRule, Extent, Method, Operation, Plan, V1Found, V1Operation};
 use crate::refusal::Refusal;
 use crate::run::{Call, Job, Origin, Runner};
+use crate::usage::{Usage, beginning};
 use crate::v2::tag::{self, IfMatch};
 use crate::v2::{Parameters, Reply};
 use bytes::Bytes;
@@ -45,6 +46,7 @@ pub struct V2 {
     limits: Arc<Limits>,
     document: Arc<Document>,
     idempotency: Idempotency,
+    usage: Option<Usage>,
 }
 
 impl V2 {
@@ -52,12 +54,18 @@ impl V2 {
     pub fn new(
         runner: Arc<Runner>,
         access: Access,
-        limits: Limits,
+        limits: Arc<Limits>,
         document: Arc<Document>,
         idempotency: Idempotency,
     ) -> Self {
         let routes = Arc::new(Routes::new(runner.plan()));
-        Self { runner, routes, access, limits: Arc::new(limits), document, idempotency }
+        Self { runner, routes, access, limits, document, idempotency, usage: None }
+    }
+
+    /// The same, with `usage` told who is behind the credentials.
+    #[must_use]
+    pub fn counted_by(self, usage: Option<Usage>) -> Self {
+        Self { usage, ..self }
     }
 
     /// Answers one request; `body` is only awaited when the operation takes one.
@@ -77,6 +85,9 @@ impl V2 {
         let route = self.route(&head);
         let credential = presented_id(&head.headers);
         ctx.meter.spend_for(spender(&route, plan, credential));
+        if let Ok((operation, _)) = &route {
+            ctx.meter.ask_for(*operation);
+        }
         let caller = self.proven(&head, credential, &ctx).await?;
         let by_key = caller.kind == PrincipalKind::ApiKey;
         let answer = self.answer_to(caller, route, head, body, ctx).await;
@@ -151,15 +162,18 @@ impl V2 {
             Err(refused @ (Refusal::Unauthorized { .. } | Refusal::InvalidToken { .. })) => {
                 Box::pin(self.note_refused(&refused, head)).await;
                 return Err(match address {
-                    Some(address) => attempts.failed(address, credential, refused),
+                    Some(address) => attempts.failed(address, credential, refused).await,
                     None => refused,
                 });
             }
             Err(fault) => return Err(fault),
         };
         let credential = credential.unwrap_or_default();
+        if let Some(usage) = &self.usage {
+            usage.met(beginning(credential), &caller);
+        }
         attempts.proven(credential);
-        match self.limits.take(class(&caller), credential) {
+        match self.limits.take(class(&caller), credential).await {
             Ok(standing) => standing.into_iter().for_each(|standing| ctx.meter.stand(standing)),
             Err((refusal, standing)) => {
                 ctx.meter.stand(standing);
@@ -178,6 +192,21 @@ impl V2 {
         }
     }
 
+    /// What is said of a path that there is not; of one that only v1 has, where it is.
+    fn nothing(&self, head: &Parts) -> String {
+        let nothing = self.routes.no_such_path(head.uri.path());
+        let Some(rest) = head.uri.path().strip_prefix("/api/v2/") else { return nothing };
+        let path = format!("/api/v1/{rest}");
+        let v1 = &self.runner.plan().v1;
+        let V1Found::Operation { operation, .. } = v1.find(head.method.as_str(), &path) else { return nothing };
+        match &v1.all()[operation] {
+            V1Operation { extent: Extent::None(why), served: true, .. } => {
+                format!("{}. {why}", nothing.trim_end_matches('.'))
+            }
+            _ => nothing,
+        }
+    }
+
     fn route(&self, head: &Parts) -> Result<Route, Refusal> {
         match self.routes.find(head.method.as_str(), head.uri.path()) {
             Found::Operation { operation, variables } => Ok((operation, variables)),
@@ -185,7 +214,7 @@ impl V2 {
             Found::MissingSlash { right } => {
                 Err(Refusal::NotFound { detail: format!("Every path ends with a slash; the right URL is {right}") })
             }
-            Found::Unknown => Err(Refusal::NotFound { detail: "There is no such path.".into() }),
+            Found::Unknown => Err(Refusal::NotFound { detail: self.nothing(head) }),
         }
     }
 }
@@ -203,8 +232,7 @@ fn class(caller: &Caller) -> Class {
 /// Whom and what the v1 calls of a request are counted for.
 fn spender(route: &Result<Route, Refusal>, plan: &Plan, credential: Option<CredentialId>) -> Spender {
     let operation = route.as_ref().map_or("none", |(index, _)| plan.operations[*index].id.as_str());
-    let beginning = credential.and_then(|credential| credential[..8].try_into().ok());
-    Spender { credential: beginning.map_or(0, u64::from_be_bytes), operation: operation.into() }
+    Spender { credential: credential.map_or(0, beginning), operation: operation.into() }
 }
 
 /// What `If-Match` demands, where the operation writes to one record; elsewhere there is nothing to compare.

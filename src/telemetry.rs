@@ -4,11 +4,10 @@
 
 mod batch;
 
-pub use batch::Flush;
-
 use crate::settings::{LogFormat, LogSettings};
-use batch::Batch;
+use batch::{Batch, Flush};
 use std::any::Any;
+use std::fmt;
 use std::panic::PanicHookInfo;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
@@ -23,6 +22,10 @@ pub mod field {
     pub const METHOD: &str = "method";
     /// Path of the request, without the query.
     pub const PATH: &str = "path";
+    /// Id of the operation, or what the request is that is none.
+    pub const OPERATION: &str = "operation";
+    /// Where the answer came from.
+    pub const SOURCE: &str = "source";
     /// HTTP status of the answer; 499 when the client left before it.
     pub const STATUS: &str = "status";
     /// Milliseconds from the arrival of the request to the end of the answer.
@@ -45,16 +48,39 @@ pub mod field {
     pub const LOCATION: &str = "location";
 }
 
-/// Sends the log to standard error as `settings` say, for the whole process. Panics are logged too. The last lines are
-/// written when what is returned is dropped.
+/// The log of the process. The last lines are written when it is dropped.
+#[must_use = "the last lines are written when this is dropped"]
+pub struct Log {
+    refilter: Refilter,
+    _flush: Flush,
+}
+
+/// Changes what is logged.
+type Refilter = Box<dyn Fn(EnvFilter) + Send + Sync>;
+
+impl Log {
+    /// From now on what `filter` says is logged.
+    pub fn filter(&self, filter: &str) {
+        (self.refilter)(EnvFilter::builder().parse_lossy(filter));
+    }
+}
+
+impl fmt::Debug for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Log").finish_non_exhaustive()
+    }
+}
+
+/// Sends the log to standard error as `settings` say, for the whole process. Panics are logged too.
 ///
 /// # Errors
 /// When a log is set up already.
-pub fn start(settings: &LogSettings) -> Result<Flush, tracing::subscriber::SetGlobalDefaultError> {
-    let (batch, flush) = Batch::start(std::io::stderr());
-    tracing::subscriber::set_global_default(subscriber(settings, batch))?;
+pub fn start(settings: &LogSettings) -> Result<Log, tracing::subscriber::SetGlobalDefaultError> {
+    let (batch, _flush) = Batch::start(std::io::stderr());
+    let (subscriber, refilter) = refiltered(settings, batch);
+    tracing::subscriber::set_global_default(subscriber)?;
     std::panic::set_hook(Box::new(log_panic));
-    Ok(flush)
+    Ok(Log { refilter, _flush })
 }
 
 /// A subscriber that writes to `writer` as `settings` say.
@@ -62,13 +88,30 @@ pub fn subscriber<W>(settings: &LogSettings, writer: W) -> Box<dyn tracing::Subs
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
+    refiltered(settings, writer).0
+}
+
+/// The same, and how to change what it lets through.
+fn refiltered<W>(settings: &LogSettings, writer: W) -> (Box<dyn tracing::Subscriber + Send + Sync>, Refilter)
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
     let builder = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::builder().parse_lossy(&settings.filter))
         .with_writer(writer)
         .with_ansi(false);
+    // The log can only be away when the process ends.
     match settings.format {
-        LogFormat::Text => Box::new(builder.finish()),
-        LogFormat::Json => Box::new(builder.json().flatten_event(true).finish()),
+        LogFormat::Text => {
+            let builder = builder.with_filter_reloading();
+            let handle = builder.reload_handle();
+            (Box::new(builder.finish()), Box::new(move |filter| drop(handle.reload(filter))))
+        }
+        LogFormat::Json => {
+            let builder = builder.json().flatten_event(true).with_filter_reloading();
+            let handle = builder.reload_handle();
+            (Box::new(builder.finish()), Box::new(move |filter| drop(handle.reload(filter))))
+        }
     }
 }
 
@@ -118,6 +161,21 @@ mod tests {
     fn json_lines_carry_the_fields_flat() {
         let line: serde_json::Value = serde_json::from_str(&logged(LogFormat::Json)).unwrap();
         assert_eq!((&line["status"], &line["path"]), (&200.into(), &"/x".into()));
+    }
+
+    #[test]
+    fn what_is_logged_can_be_changed() {
+        let captured = Captured::default();
+        let writer = captured.clone();
+        let settings = LogSettings { format: LogFormat::Json, filter: "warn".into() };
+        let (subscriber, refilter) = refiltered(&settings, move || writer.clone());
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::info!("before");
+            refilter(EnvFilter::builder().parse_lossy("info"));
+            tracing::info!("after");
+        });
+        let lines = String::from_utf8(captured.0.lock().unwrap().clone()).unwrap();
+        assert!(lines.contains("after") && !lines.contains("before"), "{lines}");
     }
 
     #[test]

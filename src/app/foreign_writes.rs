@@ -41,20 +41,13 @@ impl WriteObserver for ForeignWrites {
         runtime.spawn(async move {
             tokio::time::sleep(BACKGROUND).await;
             Self::tell(&changes, &path);
-            if let Some(project) = Touched::by(&path).and_then(|touched| touched.project) {
-                runner.announce(project).await;
-            }
+            announce(&runner, Touched::by(&path), true).await;
         });
     }
 
-    fn announce(&self, path: &str) -> BoxFuture<'static, ()> {
-        let project = Touched::by(path).and_then(|touched| touched.project);
-        let runner = Arc::clone(&self.runner);
-        Box::pin(async move {
-            if let Some(project) = project {
-                runner.announce(project).await;
-            }
-        })
+    fn announce(&self, path: &str, done: bool) -> BoxFuture<'static, ()> {
+        let (runner, touched) = (Arc::clone(&self.runner), Touched::by(path));
+        Box::pin(async move { announce(&runner, touched, done).await })
     }
 
     fn deleted(&self, path: &str) -> BoxFuture<'static, ()> {
@@ -73,6 +66,16 @@ impl WriteObserver for ForeignWrites {
                 let _ = noted.await;
             }
         })
+    }
+}
+
+/// Tells other gateway processes what a write can change.
+async fn announce(runner: &Runner, touched: Option<Touched>, done: bool) {
+    let Some(touched) = touched else { return };
+    let changes = touched.changes();
+    match touched.project {
+        Some(project) => runner.announce(project, changes, done).await,
+        None => runner.announce_beyond_projects(changes).await,
     }
 }
 

@@ -1,15 +1,18 @@
 //! What is known of v1, told to `/readyz`, and learned from what passes through.
 //!
-//! May use: `edge`, `fresh`, `refusal`, `settings`, `store`, `v1`; it is composition.
+//! May use: `edge`, `fresh`, `refusal`, `settings`, `store`, `tally`, `v1`; it is composition.
 
 use crate::edge::{CallObserver, CallUnderWay, Condition, Readiness};
 use crate::fresh::{Changed, Changes};
 use crate::refusal::Refusal;
 use crate::settings::ReadySettings;
 use crate::store::Store;
+use crate::tally::{Called, Calls, Outcome};
 use crate::v1::{self, Breaker, Budget, Health, KeyId};
 use futures_util::future::BoxFuture;
 use http::HeaderMap;
+use std::sync::Arc;
+use std::time::Instant;
 
 /// Ready means: the store can be read, and written and v1 used where that is asked for.
 pub(super) struct Ready {
@@ -46,6 +49,7 @@ pub(super) struct ForeignCalls {
     pub budget: Budget,
     pub breaker: Breaker,
     pub changes: Changes,
+    pub calls: Arc<Calls>,
 }
 
 impl CallObserver for ForeignCalls {
@@ -53,7 +57,8 @@ impl CallObserver for ForeignCalls {
         // What v1 sees is the key in its own header; a bearer token is nothing to it.
         let key = headers.get("x-api-key").map(|key| KeyId::of(key.as_bytes().trim_ascii()));
         let permit = key.map(|key| self.budget.observe(key));
-        Box::new(ForeignCall { permit, pass: self.breaker.observe(), key, changes: self.changes.clone() })
+        let (changes, calls) = (self.changes.clone(), Arc::clone(&self.calls));
+        Box::new(ForeignCall { permit, pass: self.breaker.observe(), key, changes, calls, began: Instant::now() })
     }
 }
 
@@ -62,6 +67,8 @@ struct ForeignCall {
     pass: v1::Pass,
     key: Option<KeyId>,
     changes: Changes,
+    calls: Arc<Calls>,
+    began: Instant,
 }
 
 impl CallUnderWay for ForeignCall {
@@ -69,6 +76,7 @@ impl CallUnderWay for ForeignCall {
         if let Some(permit) = self.permit {
             permit.answered(&v1::told(status, headers));
         }
+        self.calls.add(Called::PassThrough, false, Outcome::of_status(status), self.began.elapsed());
         self.pass.ended(v1::Ended::of_status(status));
         if let Some(key) = self.key.filter(|_| matches!(status, 401 | 403 | 404)) {
             // It may be about what the key was allowed to see.
@@ -77,6 +85,7 @@ impl CallUnderWay for ForeignCall {
     }
 
     fn unreachable(self: Box<Self>) {
+        self.calls.add(Called::PassThrough, false, Outcome::Unreachable, self.began.elapsed());
         self.pass.ended(v1::Ended::Unreachable);
     }
 }

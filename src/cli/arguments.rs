@@ -1,8 +1,10 @@
 //! What several commands share: flags that override settings, how a command ends, and the runtime it runs on.
 
-use crate::settings::{HttpAddress, LoadArgs, Settings};
+use crate::settings::{HttpAddress, LoadArgs, Loaded, Settings};
 use clap::Args;
 use std::path::PathBuf;
+use std::process::ExitCode;
+use uuid::Uuid;
 
 /// Flags that override settings.
 #[derive(Debug, Clone, Default, Args)]
@@ -31,12 +33,27 @@ pub(super) fn server(text: &str) -> Result<HttpAddress, String> {
     HttpAddress::parse(text).ok_or_else(|| "write it as http://host:port or https://host".to_owned())
 }
 
+/// An id on the command line.
+pub(super) fn id(text: &str) -> Result<Uuid, String> {
+    let text = text.trim();
+    Uuid::try_parse(text).map_err(|_| {
+        "it is no id; ids look like 3f2b8c1e-5d4a-4e6f-9a7b-0c1d2e3f4a5b, and the command `list` beside this one or \
+         the API shows them"
+            .to_owned()
+    })
+}
+
 /// What a command ends with: success, or the sentences for standard error.
 pub(super) type Outcome = Result<(), String>;
 
 impl SettingArgs {
     /// Settings with these flags on top.
     pub(super) fn load(&self) -> Result<Settings, String> {
+        self.load_from().map(|loaded| loaded.settings)
+    }
+
+    /// The same, to be compared with what stands there later.
+    pub(super) fn load_from(&self) -> Result<Loaded, String> {
         let flags = [
             ("upstream.base_url", &self.upstream),
             ("listen.address", &self.listen),
@@ -54,7 +71,7 @@ impl SettingArgs {
             overrides.push((name.trim().to_owned(), value.to_owned()));
         }
         let args = LoadArgs { file: self.config.clone(), env: std::env::vars(), overrides };
-        Settings::load(args).map_err(|faults| faults.to_string())
+        Settings::load_from(args).map_err(|faults| faults.to_string())
     }
 }
 
@@ -83,4 +100,10 @@ pub(super) async fn stop_signal() {
     {
         let _ = interrupt.await;
     }
+}
+
+/// Says on standard error why a command failed.
+pub(super) fn failed(sentences: &str) -> ExitCode {
+    eprintln!("causeway: {sentences}");
+    ExitCode::FAILURE
 }

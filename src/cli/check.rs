@@ -1,9 +1,11 @@
-//! `causeway check`: settings, mappings, and on request the backend, before anything is served.
+//! `causeway check`: settings, mappings, the store, and on request the backend, before anything is served.
 
 use super::arguments::{Outcome, SettingArgs, block_on};
 use crate::access::paths;
 use crate::app;
 use crate::context::Context;
+use crate::doctor::{self, Report, State};
+use crate::retirement::Retirement;
 use crate::settings::Settings;
 use crate::v1::{Client, ClientSettings, ConcurrencySettings, V1Key, V1Request};
 use clap::Args;
@@ -27,7 +29,9 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
     }
     let plan = app::compile_plan(settings.mappings.as_deref()).map_err(|fault| fault.to_string())?;
     let working = plan.operations.iter().filter(|operation| operation.works()).count();
+    drop(Retirement::new(&settings.retirement, &plan)?);
     println!("mappings  fine: {} operations, {working} of them work in this version", plan.operations.len());
+    block_on(check_store(&settings))?;
     match &settings.upstream.base_url {
         None => {
             println!("backend   not checked: no --upstream given");
@@ -38,6 +42,21 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
             block_on(async move { check_backend(&settings, base, args.key.as_deref()).await })
         }
     }
+}
+
+/// Opens the store when it is there; it is not made.
+async fn check_store(settings: &Settings) -> Outcome {
+    let mut report = Report::default();
+    doctor::store(settings, &mut report).await;
+    for check in &report.checks {
+        let remedy = check.remedy.as_deref().unwrap_or_default();
+        match check.state {
+            State::Fine => println!("store     fine: {}", check.found),
+            State::Warning => println!("warning   {}; {remedy}", check.found),
+            State::Fault => return Err(format!("{}; {remedy}", check.found)),
+        }
+    }
+    Ok(())
 }
 
 async fn check_backend(settings: &Settings, base: String, key: Option<&str>) -> Outcome {

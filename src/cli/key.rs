@@ -1,6 +1,7 @@
 //! `causeway key`: gateway keys, which open less than the v1 key behind them.
 
-use super::arguments::{Outcome, SettingArgs, block_on};
+use super::arguments::{Outcome, SettingArgs, block_on, id};
+use super::oauth::told;
 use crate::app;
 use crate::context::Context;
 use crate::oauth::Minting;
@@ -48,6 +49,7 @@ enum KeyCommand {
         #[command(flatten)]
         settings: SettingArgs,
         /// Id of the key, as listed
+        #[arg(value_parser = id)]
         id: Uuid,
     },
 }
@@ -89,7 +91,7 @@ async fn mint(settings: &SettingArgs, v1_key: &str, wanted: Minting) -> Outcome 
     let settings = settings.load()?;
     let (oauth, _store) = app::open_oauth(&settings).await.map_err(|fault| fault.to_string())?;
     let ctx = Context::new("mint", settings.limits.deadline);
-    let (key, secret) = oauth.mint(v1_key, wanted, &ctx).await.map_err(|fault| fault.to_string())?;
+    let (key, secret) = oauth.mint(v1_key, wanted, &ctx).await.map_err(told)?;
     println!("id      {}\nkey     {secret}\nperson  {}\nscopes  {}", key.id, key.user_name, key.scopes.join(" "));
     println!("\nThe key is not shown again. Send it as X-Api-Key.");
     Ok(())

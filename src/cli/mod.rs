@@ -1,24 +1,30 @@
 //! The command line: arguments in, exit code out.
 //!
-//! May use: `app`, `settings`, `mapping`, `oauth`, `plan`, `describe`, `explain`, `verify`, `store`, `sandbox`. The only place,
+//! May use: `app`, `settings`, `mapping`, `oauth`, `plan`, `describe`, `doctor`, `explain`, `migration`, `usage`, `verify`, `store`, `sandbox`. The only place,
 //! tests aside, that knows the sandbox.
 
 mod arguments;
 mod check;
 mod demo;
+mod doctor;
 mod explain;
 mod key;
+mod manual;
+mod migration;
 mod oauth;
+mod old_client;
 mod openapi;
 mod operations;
 mod sandbox;
 mod secrets;
 mod serve;
 mod store;
+mod supervisor;
 mod verify;
+mod version;
 
-use arguments::SettingArgs;
-use clap::{Parser, Subcommand};
+use arguments::{SettingArgs, failed};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// Causeway serves a work-tracking REST API v2 in front of a deployment that only speaks v1.
@@ -44,16 +50,20 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Serve only the embedded v1, as a stand-in of a deployment for tests
     Sandbox(sandbox::SandboxArgs),
-    /// Check settings and mappings, and with --upstream that the backend answers as expected
+    /// Check settings, mappings and store, and with --upstream that the backend answers as expected
     Check(check::CheckArgs),
+    /// Look at everything an installation stands on: settings, store, secrets, v1, proxy; say what to put right
+    Doctor(doctor::DoctorArgs),
     /// Look after the gateway's own data: migrate, backup, restore, export, check, sweep
     Store(store::StoreArgs),
     /// List the operations: method, path, scopes, source, v1 calls, status
     Operations(operations::OperationsArgs),
     /// Print the OpenAPI document that a gateway serves at /api/v2/schema/
     Openapi(openapi::OpenapiArgs),
-    /// Tell what would happen to a request: operation, checks, v1 calls, cost; with --run send it as well
+    /// Tell what would happen to a request: operation, checks, v1 calls, cost; of a call of v1, what replaces it
     Explain(explain::ExplainArgs),
+    /// Report who still calls v1, what replaces it, and what nobody calls any more
+    Migration(migration::MigrationArgs),
     /// Prove a running gateway: every operation it serves, one line each
     Verify(verify::VerifyArgs),
     /// Register and manage the apps that people may allow to act for them
@@ -63,9 +73,24 @@ enum Command {
     Key(key::KeyArgs),
     /// Make and rotate the secrets under which v1 keys are kept
     Secrets(secrets::SecretsArgs),
+    /// Print the completions of a shell
+    Completions(manual::CompletionsArgs),
+    /// Print the manual page, or write one for each command
+    Man(manual::ManArgs),
 }
 
 impl Cli {
+    /// Reads the arguments of the process; ends it after `--help`, `--version` and arguments that cannot be read.
+    pub fn from_arguments() -> Self {
+        let matches = Self::described().get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|fault| fault.exit())
+    }
+
+    /// All commands, with the version.
+    fn described() -> clap::Command {
+        Self::command().version(version::short()).long_version(version::long())
+    }
+
     /// Carries the command out.
     pub fn run(self) -> ExitCode {
         let outcome = match self.command {
@@ -77,17 +102,18 @@ impl Cli {
             Command::Operations(args) => operations::run(&args),
             Command::Openapi(args) => openapi::run(&args),
             Command::Explain(args) => explain::run(&args),
-            Command::Verify(args) => verify::run(args),
+            Command::Migration(args) => migration::run(&args),
+            Command::Verify(args) => return verify::run(args),
+            Command::Doctor(args) => return doctor::run(&args),
+            Command::Completions(args) => manual::completions(&args, Self::described()),
+            Command::Man(args) => manual::man(&args, Self::described()),
             Command::OAuth(args) => oauth::run(args),
             Command::Key(args) => key::run(args),
             Command::Secrets(args) => secrets::run(args),
         };
         match outcome {
             Ok(()) => ExitCode::SUCCESS,
-            Err(sentences) => {
-                eprintln!("causeway: {sentences}");
-                ExitCode::FAILURE
-            }
+            Err(sentences) => failed(&sentences),
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::arguments::{Outcome, SettingArgs, block_on};
 use crate::app;
 use crate::oauth::protocol::registration::{Metadata, judge};
+use crate::oauth::scope_words;
 use crate::plan::scopes;
 use clap::{Args, Subcommand};
 
@@ -17,7 +18,13 @@ pub struct OAuthArgs {
 enum OAuthCommand {
     /// Manage clients
     #[command(subcommand)]
-    Client(ClientCommand),
+    Client(Box<ClientCommand>),
+    /// List the scopes and what each opens
+    Scopes {
+        /// Also those that open nothing in this version
+        #[arg(long)]
+        all: bool,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -65,9 +72,12 @@ enum ClientCommand {
 }
 
 pub(super) fn run(args: OAuthArgs) -> Outcome {
-    let OAuthCommand::Client(command) = args.command;
+    let command = match args.command {
+        OAuthCommand::Client(command) => command,
+        OAuthCommand::Scopes { all } => return list_scopes(all),
+    };
     block_on(async move {
-        match command {
+        match *command {
             ClientCommand::Create { settings, name, redirect_uris, public, scopes, json } => {
                 let metadata = Metadata {
                     redirect_uris,
@@ -85,9 +95,24 @@ pub(super) fn run(args: OAuthArgs) -> Outcome {
     })
 }
 
+/// A fault of scopes says where they are listed.
+pub(super) fn told(fault: impl ToString) -> String {
+    match fault.to_string() {
+        scopes if scopes.contains("scope") => format!("{scopes} `causeway oauth scopes` lists them."),
+        other => other,
+    }
+}
+
+fn list_scopes(all: bool) -> Outcome {
+    for scope in scopes::all().filter(|scope| all || !scopes::DORMANT.contains(scope)) {
+        println!("{scope:<45} {}", scope_words::of(scope));
+    }
+    Ok(())
+}
+
 async fn create(settings: &SettingArgs, metadata: Metadata, json: bool) -> Outcome {
     let wanted = judge(metadata, |scope| scopes::all().any(|known| known == scope));
-    let wanted = wanted.map_err(|error| error.description)?;
+    let wanted = wanted.map_err(|error| told(error.description))?;
     let (oauth, _store) = app::open_oauth(&settings.load()?).await.map_err(|fault| fault.to_string())?;
     let (client, secret) = oauth.register(wanted, false).await.map_err(|fault| fault.to_string())?;
     if json {

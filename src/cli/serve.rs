@@ -1,28 +1,132 @@
-//! `causeway serve`: the gateway in front of an existing deployment.
+//! `causeway serve`: the gateway in front of an existing deployment, until it is told to stop.
+//!
+//! SIGHUP reads settings, mappings and secrets again.
 
 use super::arguments::{Outcome, SettingArgs, block_on, stop_signal};
-use crate::app::App;
-use crate::telemetry;
+use super::supervisor;
+use crate::app::{App, Reloader};
+use crate::settings::Settings;
+use crate::telemetry::{self, Log, field};
+use std::sync::Arc;
 use tokio::net::TcpListener;
 
 pub(super) fn run(args: &SettingArgs) -> Outcome {
-    let settings = args.load()?;
+    let loaded = args.load_from()?;
+    let settings = loaded.settings.clone();
     settings.upstream.needed_base_url().map_err(|fault| fault.to_string())?;
-    let _log = telemetry::start(&settings.log).map_err(|fault| fault.to_string())?;
+    let log = Arc::new(telemetry::start(&settings.log).map_err(|fault| fault.to_string())?);
     for warning in settings.warnings() {
         tracing::warn!("{warning}");
     }
+    let args = args.clone();
     block_on(async move {
-        let app = App::build(&settings).await.map_err(|fault| fault.to_string())?;
-        let address = settings.listen.address;
-        let listener = TcpListener::bind(address).await.map_err(|fault| {
-            format!(
-                "cannot listen on {address}: {fault}; choose another with --listen or the setting listen.address"
-            )
-        })?;
+        // First of all, because a signal that nobody waits for ends the process.
+        let mut hangups = Hangups::wait()?;
+        let app = App::build_from(loaded).await.map_err(|fault| fault.to_string())?;
+        let listener = listener(&settings).await?;
         // With port 0 the system chooses one.
-        let address = listener.local_addr().unwrap_or(address);
+        let address = listener.local_addr().unwrap_or(settings.listen.address);
+        summarize(&app, &settings);
         tracing::info!(%address, upstream = %app.upstream(), "serving v2");
-        app.serve(listener, stop_signal()).await.map_err(|fault| format!("serving ended: {fault}"))
+        let status = format!("serving {} on {address}", app.upstream());
+        supervisor::ready(&status);
+        let (reloader, asking) = (app.reloader(), app.ask_v1());
+        let reloading = async move {
+            while hangups.next().await {
+                reload(&args, &reloader, &log);
+                supervisor::ready(&status);
+            }
+        };
+        let beside =
+            tokio::spawn(async move { tokio::join!(supervisor::watched(), reloading, tell_of_v1(asking)) });
+        let stopped = async {
+            stop_signal().await;
+            supervisor::stopping();
+        };
+        let served = app.serve(listener, stopped).await.map_err(|fault| format!("serving ended: {fault}"));
+        beside.abort();
+        served
     })
+}
+
+/// The socket that was handed over, or one of its own.
+async fn listener(settings: &Settings) -> Result<TcpListener, String> {
+    if let Some(handed) = supervisor::listener()? {
+        tracing::info!("listening on the socket that was handed over; listen.address is not used");
+        return TcpListener::from_std(handed).map_err(|fault| fault.to_string());
+    }
+    let address = settings.listen.address;
+    TcpListener::bind(address).await.map_err(|fault| {
+        format!("cannot listen on {address}: {fault}; choose another with --listen or the setting listen.address")
+    })
+}
+
+/// What an operator wants to see first.
+fn summarize(app: &App, settings: &Settings) {
+    let store = settings.store.url.split(':').next().unwrap_or_default();
+    let oauth = if app.oauth().is_set_up() { "on" } else { "off, because there is no secret" };
+    let operators = app.admin_address().map_or_else(|| "off".to_owned(), |address| address.to_string());
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), store, oauth, operators, "started");
+}
+
+/// Says whether v1 answers, as soon as that is known; nothing waits for it.
+async fn tell_of_v1(asking: impl Future<Output = Result<u16, String>>) {
+    match asking.await {
+        Ok(status) if status < 500 => tracing::info!({ field::STATUS } = status, "v1 answers"),
+        Ok(status) => {
+            tracing::warn!({ field::STATUS } = status, "v1 fails; requests are served as far as they can be")
+        }
+        Err(cause) => {
+            tracing::warn!(
+                { field::CAUSE } = cause,
+                "v1 cannot be reached; requests are served as far as they can be"
+            );
+        }
+    }
+}
+
+/// Reads everything again; a fault in it changes nothing.
+fn reload(args: &SettingArgs, reloader: &Reloader, log: &Log) {
+    supervisor::reloading();
+    let loaded = match args.load_from() {
+        Ok(loaded) => loaded,
+        Err(faults) => {
+            tracing::error!({ field::CAUSE } = faults, "not reloaded: nothing was changed");
+            return;
+        }
+    };
+    let settings = loaded.settings.clone();
+    match reloader.reload(loaded) {
+        Ok(changed) => {
+            log.filter(&settings.log.filter);
+            for warning in settings.warnings() {
+                tracing::warn!("{warning}");
+            }
+            tracing::info!(changed = changed.join(", "), "reloaded");
+        }
+        Err(fault) => tracing::error!({ field::CAUSE } = %fault, "not reloaded"),
+    }
+}
+
+/// SIGHUP, where there are signals.
+struct Hangups(#[cfg(unix)] tokio::signal::unix::Signal);
+
+impl Hangups {
+    /// From now on the signal does not end the process.
+    fn wait() -> Result<Self, String> {
+        #[cfg(unix)]
+        return tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup())
+            .map(Self)
+            .map_err(|fault| format!("SIGHUP cannot be waited for: {fault}"));
+        #[cfg(not(unix))]
+        Ok(Self())
+    }
+
+    /// Waits for the next; false when there will be none.
+    async fn next(&mut self) -> bool {
+        #[cfg(unix)]
+        return self.0.recv().await.is_some();
+        #[cfg(not(unix))]
+        return false;
+    }
 }

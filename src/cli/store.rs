@@ -1,10 +1,11 @@
 //! `causeway store`: what an operator does with the gateway's own data.
 
 use super::arguments::{Outcome, SettingArgs, block_on};
-use crate::store::{Kind, Store};
+use crate::store::{Kind, Store, StoreError, file_of, in_words};
 use clap::{Args, Subcommand};
+use serde_json::json;
 use std::fs::{File, OpenOptions};
-use std::io::{BufReader, BufWriter, Read, stdout};
+use std::io::{BufReader, BufWriter, ErrorKind, Read, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,7 +19,13 @@ pub struct StoreArgs {
 #[derive(Debug, Subcommand)]
 enum StoreCommand {
     /// Create the tables or bring them up to this version, as serving does
-    Migrate(SettingArgs),
+    Migrate {
+        /// Say which steps would be taken, and take none
+        #[arg(long)]
+        plan: bool,
+        #[command(flatten)]
+        settings: SettingArgs,
+    },
     /// Copy the store to a new file while the gateway runs: SQLite as a SQLite file, PostgreSQL as JSON lines
     Backup {
         /// New file for the copy; readable by its owner alone
@@ -46,6 +53,22 @@ enum StoreCommand {
         #[command(flatten)]
         settings: SettingArgs,
     },
+    /// Say that the v1 deployment the store belongs to has another address now; stop the gateways first
+    Rebase {
+        /// The address it has now, without /api/v1
+        #[arg(long, value_name = "URL")]
+        to: String,
+        #[command(flatten)]
+        settings: SettingArgs,
+    },
+    /// Tell what the store holds: whose it is, version, bytes, rows of each table
+    Stats {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        settings: SettingArgs,
+    },
     /// Look for damage, broken rules, gaps in the audit log and unsettled writes; exit code 1 when there are any
     Check(SettingArgs),
     /// Purge what is recorded on work items that v1 has not shown for long
@@ -60,28 +83,33 @@ enum StoreCommand {
 
 pub(super) fn run(args: &StoreArgs) -> Outcome {
     let settings = match &args.command {
-        StoreCommand::Migrate(settings) | StoreCommand::Check(settings) => settings,
-        StoreCommand::Backup { settings, .. }
+        StoreCommand::Check(settings) => settings,
+        StoreCommand::Migrate { settings, .. }
+        | StoreCommand::Backup { settings, .. }
         | StoreCommand::Restore { settings, .. }
         | StoreCommand::Export { settings, .. }
+        | StoreCommand::Rebase { settings, .. }
+        | StoreCommand::Stats { settings, .. }
         | StoreCommand::Sweep { settings, .. } => settings,
     };
     let url = settings.load()?.store.url;
     block_on(async {
-        let makes_one = matches!(args.command, StoreCommand::Migrate(_) | StoreCommand::Restore { .. });
+        let makes_one =
+            matches!(args.command, StoreCommand::Migrate { plan: false, .. } | StoreCommand::Restore { .. });
         if !makes_one {
             expect_there(&url)?;
         }
         let store = Store::open_for_upkeep(&url).await.map_err(|fault| fault.to_string())?;
-        let outcome = carry_out(&args.command, &store).await;
+        let outcome = carry_out(&args.command, &store, &url).await;
         store.close().await;
         outcome
     })
 }
 
-async fn carry_out(command: &StoreCommand, store: &Store) -> Outcome {
+async fn carry_out(command: &StoreCommand, store: &Store, url: &str) -> Outcome {
     match command {
-        StoreCommand::Migrate(_) => migrate(store).await,
+        StoreCommand::Migrate { plan: true, .. } => plan(store).await,
+        StoreCommand::Migrate { .. } => migrate(store).await,
         StoreCommand::Backup { to, .. } => backup(store, to).await,
         StoreCommand::Restore { from, force, .. } => restore(store, from, *force).await,
         StoreCommand::Export { to: Some(file), .. } => export(store, file).await,
@@ -89,12 +117,50 @@ async fn carry_out(command: &StoreCommand, store: &Store) -> Outcome {
             store.export(&mut BufWriter::new(stdout())).await.map(drop).map_err(|fault| fault.to_string())
         }
         StoreCommand::Check(_) => check(store).await,
+        StoreCommand::Rebase { to, .. } => rebase(store, to).await,
+        StoreCommand::Stats { json, .. } => stats(store, url, *json).await,
         StoreCommand::Sweep { purge_older_than, .. } => {
             let swept = store.sweep(*purge_older_than).await.map_err(|fault| fault.to_string())?;
             println!("purged {} work items with {} values", swept.work_items, swept.values);
             Ok(())
         }
     }
+}
+
+async fn rebase(store: &Store, to: &str) -> Outcome {
+    let (before, now) = store.rebase(to).await.map_err(|fault| fault.to_string())?;
+    println!("the store belonged to the deployment at {before} and belongs to {now} now");
+    println!(
+        "Set upstream.base_url to {now}. This is right only when the same deployment has moved, with its data."
+    );
+    Ok(())
+}
+
+async fn stats(store: &Store, url: &str, as_json: bool) -> Outcome {
+    let stats = store.stats(url).await.map_err(|fault| fault.to_string())?;
+    let engine = if store.engine().kind() == Kind::Sqlite { "SQLite" } else { "PostgreSQL" };
+    if as_json {
+        let rows: serde_json::Map<String, serde_json::Value> =
+            stats.rows.iter().map(|(name, rows)| ((*name).to_owned(), (*rows).into())).collect();
+        let told = json!({
+            "place": in_words(url), "engine": engine, "deployment": stats.deployment,
+            "tables_version": stats.tables_version, "steps_to_take": stats.steps_to_take,
+            "bytes": stats.bytes, "rows": rows,
+        });
+        println!("{told:#}");
+        return Ok(());
+    }
+    println!("place       {}\nengine      {engine}", in_words(url));
+    println!("deployment  {}", stats.deployment.as_deref().unwrap_or("none yet"));
+    let steps = match stats.steps_to_take {
+        0 => "up to date".to_owned(),
+        steps => format!("{steps} steps to take: `causeway store migrate`"),
+    };
+    println!("tables      version {}, {steps}\nbytes       {}\n", stats.tables_version, stats.bytes);
+    for (name, rows) in &stats.rows {
+        println!("{rows:>10}  {name}");
+    }
+    Ok(())
 }
 
 async fn migrate(store: &Store) -> Outcome {
@@ -104,6 +170,17 @@ async fn migrate(store: &Store) -> Outcome {
     }
     for step in steps {
         println!("migrated  {step}");
+    }
+    Ok(())
+}
+
+async fn plan(store: &Store) -> Outcome {
+    let steps = store.steps_to_take().await.map_err(|fault| fault.to_string())?;
+    if steps.is_empty() {
+        println!("the tables are up to date");
+    }
+    for step in steps {
+        println!("would migrate  {step}");
     }
     Ok(())
 }
@@ -118,7 +195,10 @@ async fn backup(store: &Store, to: &Path) -> Outcome {
 }
 
 async fn export(store: &Store, to: &Path) -> Outcome {
-    let file = create(to).map_err(|fault| format!("{}: {fault}", to.display()))?;
+    let file = create(to).map_err(|fault| match fault.kind() {
+        ErrorKind::AlreadyExists => StoreError::Occupied(to.display().to_string()).to_string(),
+        _ => format!("{}: {fault}", to.display()),
+    })?;
     let mut writer = BufWriter::new(file);
     let written = store.export(&mut writer).await.map_err(|fault| fault.to_string());
     let lasting =
@@ -193,10 +273,11 @@ fn create(file: &Path) -> std::io::Result<File> {
 }
 
 /// A mistyped path must not make an empty store that then looks sound.
-fn expect_there(url: &str) -> Outcome {
-    let Some(file) = url.strip_prefix("sqlite:").filter(|file| !file.contains(":memory:")) else { return Ok(()) };
-    let file = file.trim_start_matches("//").split('?').next().unwrap_or_default();
-    if Path::new(file).exists() { Ok(()) } else { Err(format!("there is no store at {file}; see --store")) }
+pub(super) fn expect_there(url: &str) -> Outcome {
+    match file_of(url) {
+        Some(file) if !file.exists() => Err(format!("there is no store at {}; see --store", file.display())),
+        _ => Ok(()),
+    }
 }
 
 /// `30d`, `12h`, `90m` or `45s`.

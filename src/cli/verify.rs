@@ -1,12 +1,13 @@
 //! `causeway verify`: acceptance of a running gateway.
 
-use super::arguments::{Outcome, block_on, server};
+use super::arguments::{block_on, failed, id, server};
 use crate::app;
 use crate::settings::HttpAddress;
-use crate::verify::{self, Gateway, Verdict, Wanted};
+use crate::verify::{self, Gateway, Proof, Report, Verdict, Wanted};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use uuid::Uuid;
 
 /// Arguments of `verify`.
@@ -22,7 +23,7 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "SLUG")]
     workspace: Option<String>,
     /// Id of the project to read; without it the first one the key belongs to
-    #[arg(long, value_name = "ID", requires = "workspace", conflicts_with = "write")]
+    #[arg(long, value_name = "ID", requires = "workspace", conflicts_with = "write", value_parser = id)]
     project: Option<Uuid>,
     /// Carry out every operation: a project is made and deleted again, and the workspace switched for a moment
     /// to managing its work item types itself, then back
@@ -36,24 +37,40 @@ pub struct VerifyArgs {
     mappings: Option<PathBuf>,
 }
 
-pub(super) fn run(args: VerifyArgs) -> Outcome {
+/// Exit code when nothing failed and not everything could be proven.
+const NOT_PROVEN: u8 = 2;
+
+pub(super) fn run(args: VerifyArgs) -> ExitCode {
+    match verified(args) {
+        Ok(code) => code,
+        Err(sentences) => failed(&sentences),
+    }
+}
+
+fn verified(args: VerifyArgs) -> Result<ExitCode, String> {
     let plan = app::compile_plan(args.mappings.as_deref()).map_err(|fault| fault.to_string())?;
     let gateway = Gateway::new(args.against.as_str(), Some(args.key))?;
     let wanted =
         Wanted { workspace: args.workspace, project: args.project.map(|id| id.to_string()), write: args.write };
-    block_on(async move {
-        let report = verify::verify(&plan, &gateway, &wanted).await?;
-        if args.json {
-            let [passed, failed, skipped] =
-                [Verdict::Pass, Verdict::Fail, Verdict::Skipped].map(|verdict| report.count(&verdict));
-            let summary = json!({ "passed": passed, "failed": failed, "skipped": skipped, "lines": report.lines });
-            println!("{summary:#}");
-        } else {
-            println!("{report}");
-        }
-        match report.count(&Verdict::Fail) {
-            0 => Ok(()),
-            failed => Err(format!("{failed} checks failed")),
-        }
-    })
+    let mut report = Report::default();
+    block_on(async {
+        report = verify::verify(&plan, &gateway, &wanted).await?;
+        Ok(())
+    })?;
+    let proof = report.proof(&plan, wanted.write);
+    if args.json {
+        let [passed, failed, skipped] =
+            [Verdict::Pass, Verdict::Fail, Verdict::Skipped].map(|verdict| report.count(&verdict));
+        let summary = json!({
+            "verdict": proof.word(), "passed": passed, "failed": failed, "skipped": skipped, "lines": report.lines,
+        });
+        println!("{summary:#}");
+    } else {
+        println!("{report}\n{proof}");
+    }
+    match proof {
+        Proof::Broken => Err(format!("{} checks failed", report.count(&Verdict::Fail))),
+        Proof::Missing(_) => Ok(NOT_PROVEN.into()),
+        Proof::Reads | Proof::All => Ok(ExitCode::SUCCESS),
+    }
 }

@@ -4,12 +4,13 @@
 //! when there is no place for a newcomer, an idle one is closed: of whoever has most, the oldest. Who has their share
 //! already can replace only their own, and only so many a second.
 //!
-//! May use: `load`, `settings`, `edge::connection`, `edge::turnover`.
+//! May use: `load`, `settings`, `tally`, `edge::connection`, `edge::turnover`.
 
 use super::connection::Clock;
 use super::turnover::Turnover;
 use crate::load::{Asker, Holder, Lack, Place, Pool, Share};
 use crate::settings::{PublicSettings, Settings};
+use crate::tally::Traffic;
 use parking_lot::{Mutex, MutexGuard};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -26,6 +27,7 @@ pub(super) struct Connections(Arc<Inner>);
 struct Inner {
     places: Pool,
     public: PublicSettings,
+    traffic: Arc<Traffic>,
     table: Mutex<Table>,
 }
 
@@ -45,10 +47,10 @@ struct Entry {
 }
 
 impl Connections {
-    /// At most `most` connections.
-    pub(super) fn new(most: usize, settings: &Settings) -> Self {
+    /// At most `most` connections, counted in `traffic`.
+    pub(super) fn new(most: usize, settings: &Settings, traffic: Arc<Traffic>) -> Self {
         let places = Pool::new(most, Share(settings.limits.share));
-        Self(Arc::new(Inner { places, public: settings.public.clone(), table: Mutex::default() }))
+        Self(Arc::new(Inner { places, public: settings.public.clone(), traffic, table: Mutex::default() }))
     }
 
     /// For whom a connection from `peer` counts. Trusted proxies stand for many clients, so they are nobody.
@@ -58,6 +60,15 @@ impl Connections {
 
     /// Takes in the connection of `clock`; an idle one is closed for it if need be. None without room.
     pub(super) fn admit(&self, peer: IpAddr, clock: &Clock) -> Option<Open> {
+        let open = self.taken_in(peer, clock);
+        match open {
+            Some(_) => self.0.traffic.opened(),
+            None => self.0.traffic.turned_away.add(1),
+        }
+        open
+    }
+
+    fn taken_in(&self, peer: IpAddr, clock: &Clock) -> Option<Open> {
         let asker = self.asker(peer);
         let holder = asker.holders().next();
         let place = match self.0.places.enter(asker) {
@@ -125,6 +136,7 @@ impl Drop for Open {
     fn drop(&mut self) {
         let entry = self.connections.table().open.remove(&self.number);
         drop(entry);
+        self.connections.0.traffic.closed();
     }
 }
 
@@ -135,7 +147,7 @@ mod tests {
 
     fn connections(most: usize) -> (Connections, Settings) {
         let settings = Settings::default();
-        (Connections::new(most, &settings), settings)
+        (Connections::new(most, &settings, Arc::default()), settings)
     }
 
     fn from(last: u8) -> IpAddr {

@@ -1,6 +1,6 @@
 //! Tells v2 from the pass-through and from everything else, by the beginning of the path.
 //!
-//! May use: `context`, `refusal`, `v2::Reply`, `edge::body`, `edge::pass_through`,
+//! May use: `context`, `refusal`, `tally`, `v2::Reply`, `edge::body`, `edge::pass_through`,
 //! `edge::pools`.
 
 use super::body::{self, Body};
@@ -10,10 +10,11 @@ use super::paths::{is_pass_through, is_v2};
 use super::pools::Kind;
 use crate::context::Context;
 use crate::refusal::Refusal;
+use crate::tally::Requests;
 use crate::v2::Reply;
 use futures_util::future::BoxFuture;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, VARY};
-use http::{HeaderValue, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -73,6 +74,28 @@ impl Readiness for AlwaysReady {
     }
 }
 
+/// What is known of a call when it arrives, by numbers of whoever counts.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrived {
+    /// Whether it is one of v1.
+    pub v1: bool,
+    /// The operation of v1.
+    pub operation: u32,
+    /// The client.
+    pub client: u32,
+    /// The credential of a call of v1.
+    pub credential: u64,
+}
+
+/// Counts the calls of both interfaces; called on the way of each request, so it must not wait for anything.
+pub trait Counting: Send + Sync + 'static {
+    /// A call has arrived.
+    fn arrived(&self, method: &Method, path: &str, headers: &HeaderMap) -> Arrived;
+
+    /// It was answered so; 499 when its client left before.
+    fn answered(&self, arrived: Arrived, context: &Context, status: u16);
+}
+
 /// Everything the stack stands in front of.
 pub struct Surface {
     /// The v2 operations.
@@ -83,11 +106,21 @@ pub struct Surface {
     pub pass_through: PassThrough,
     /// What `/readyz` asks.
     pub readiness: Arc<dyn Readiness>,
+    /// Where requests are counted.
+    pub requests: Arc<Requests>,
+    /// Who counts calls, when anybody does.
+    pub counting: Option<Arc<dyn Counting>>,
 }
 
 impl Surface {
     fn pages_for(&self, path: &str) -> Option<&dyn Pages> {
         self.pages.iter().find(|pages| pages.has(path)).map(|pages| &**pages)
+    }
+
+    /// Who counts the calls of `path`: those of the two interfaces are counted, and pages are not.
+    pub(super) fn counting_of(&self, path: &str) -> Option<&dyn Counting> {
+        let counting = self.counting.as_deref()?;
+        matches!(self.kind_of(path), Kind::V2 | Kind::PassThrough).then_some(counting)
     }
 
     /// Whose places a request for `path` takes.

@@ -1,6 +1,6 @@
 //! Accepts connections (HTTP/1.1 and h2c) and lets running requests finish when told to stop.
 //!
-//! May use: `load`, `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::descriptors`, `edge::door`,
+//! May use: `load`, `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::descriptors`, `edge::door`, `edge::ending`,
 //! `edge::leftover`, `edge::outgoing`, `edge::reception`, `edge::stack`, `edge::workers`.
 
 use super::body::Body;
@@ -8,6 +8,7 @@ use super::connection::{Clock, Peer, Timed};
 use super::connections::Connections;
 use super::descriptors::affordable;
 use super::door::{Gate, Limits, Unreadable, Verdicts};
+use super::ending::Ending;
 use super::leftover::read_on;
 use super::outgoing::outgoing;
 use super::reception::{Arrival, Carry, HEALTH, Handed, Reception};
@@ -17,13 +18,10 @@ use crate::load::Memory;
 use crate::settings::{ListenSettings, Settings};
 use crate::telemetry::field;
 use futures_util::FutureExt;
-use futures_util::future::Either;
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
-use parking_lot::Mutex;
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
@@ -32,6 +30,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 /// Requests side by side on one HTTP/2 connection.
@@ -71,19 +70,19 @@ pub async fn serve(
     if most < settings.listen.max_connections {
         tracing::warn!(most, "fewer connections than listen.max_connections: the process may open too few files");
     }
-    let open = Open::default();
-    let connections = Connections::new(most, settings);
+    let ending = Ending::default();
+    let connections = Connections::new(most, settings, stack.traffic());
     let server = server(&settings.listen, connections.clone(), memory);
-    let healthy = beside_workers(server.clone(), stack.clone(), open.clone());
-    let workers = Arc::new(Workers::start(&carrying(server, stack, open.clone()))?);
+    let healthy = beside_workers(server.clone(), stack.clone());
+    let workers = Arc::new(Workers::start(&carrying(server, stack))?);
     let hand_on = {
         let workers = workers.clone();
         Arc::new(move |handed| workers.take(handed))
     };
-    let mut reception = Reception::open(listener, connections, &settings.listen, healthy, hand_on)?;
+    let mut reception = Reception::open(listener, connections, ending.clone(), &settings.listen, healthy, hand_on)?;
     shutdown.await;
     reception.close().await;
-    drain(open, &workers, settings.listen.drain_time).await;
+    drain(&ending, &workers, settings.listen.drain_time).await;
     workers.end().await;
     Ok(Served { _workers: workers, _reception: reception })
 }
@@ -95,46 +94,23 @@ pub struct Served {
 }
 
 /// How workers carry connections.
-fn carrying(server: Server, stack: Stack, open: Open) -> Converse {
+fn carrying(server: Server, stack: Stack) -> Converse {
     Arc::new(move |handed: Handed| {
-        let (server, stack, watcher) = (server.clone(), stack.clone(), open.watcher());
+        let (server, stack) = (server.clone(), stack.clone());
         let conversation = async move {
             if let Some(arrival) = handed.arrive() {
-                converse(server, arrival, stack, None, watcher).await;
+                converse(server, arrival, stack, None).await;
             }
         };
         conversation.boxed()
     })
 }
 
-/// All connections that are to be told of the end.
-#[derive(Clone)]
-struct Open(Arc<Mutex<Option<GracefulShutdown>>>);
-
-impl Default for Open {
-    fn default() -> Self {
-        Self(Arc::new(Mutex::new(Some(GracefulShutdown::new()))))
-    }
-}
-
-impl Open {
-    /// Watches one more; none after the end.
-    fn watcher(&self) -> Option<Watcher> {
-        self.0.lock().as_ref().map(GracefulShutdown::watcher)
-    }
-
-    fn end(&self) -> GracefulShutdown {
-        self.0.lock().take().unwrap_or_default()
-    }
-}
-
 /// Carries connections that asked for `/healthz` first on the runtime that accepted them. Whatever else they ask for
 /// is the business of the workers, as ever.
-fn beside_workers(server: Server, stack: Stack, open: Open) -> Carry {
+fn beside_workers(server: Server, stack: Stack) -> Carry {
     let workers = Handle::current();
-    Arc::new(move |arrival| {
-        converse(server.clone(), arrival, stack.clone(), Some(workers.clone()), open.watcher()).boxed()
-    })
+    Arc::new(move |arrival| converse(server.clone(), arrival, stack.clone(), Some(workers.clone())).boxed())
 }
 
 fn server(settings: &ListenSettings, connections: Connections, memory: Memory) -> Server {
@@ -156,38 +132,44 @@ fn server(settings: &ListenSettings, connections: Connections, memory: Memory) -
 }
 
 /// Carries one connection to its end, to the end of its limits, or to the end of the drain.
-async fn converse(
-    server: Server,
-    arrival: Arrival,
-    stack: Stack,
-    workers: Option<Handle>,
-    watcher: Option<Watcher>,
-) {
-    let Arrival { socket, peer, clock, open } = arrival;
+async fn converse(server: Server, arrival: Arrival, stack: Stack, workers: Option<Handle>) {
+    let Arrival { socket, peer, clock, open, mut told } = arrival;
     if let Err(error) = socket.set_nodelay(true) {
         tracing::debug!({ field::CAUSE } = %error, "TCP_NODELAY could not be set");
     }
     let (requests, verdicts) = (clock.clone(), Verdicts::default());
     let room = server.memory.reservation(server.connections.asker(peer.ip()));
     let gate = Gate::new(Timed::new(socket, clock.clone()), server.door, verdicts.clone(), room);
+    let first = Arc::new(Notify::new());
+    let begun = Arc::clone(&first);
     let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
+        begun.notify_one();
         if let Some(refusal) = verdicts.of_next() {
             request.extensions_mut().insert(Unreadable(refusal));
         }
         answer(stack.clone(), request, peer, requests.clone(), workers.clone())
     });
-    let connection = server.http.serve_connection(TokioIo::new(gate), service);
-    let connection = match watcher {
-        Some(watcher) => Either::Left(watcher.watch(connection)),
-        None => Either::Right(connection),
-    };
-    tokio::select! {
-        ended = connection => {
-            if let Err(error) = ended {
-                tracing::debug!({ field::PEER } = %peer, { field::CAUSE } = %error, "connection ended early");
+    let mut connection = std::pin::pin!(server.http.serve_connection(TokioIo::new(gate), service));
+    let mut expired = std::pin::pin!(clock.expired());
+    let mut ending = std::pin::pin!(told.wait(&first));
+    let mut ends = false;
+    loop {
+        tokio::select! {
+            ended = connection.as_mut() => {
+                if let Err(error) = ended {
+                    tracing::debug!({ field::PEER } = %peer, { field::CAUSE } = %error, "connection ended early");
+                }
+                break;
+            }
+            () = ending.as_mut(), if !ends => {
+                ends = true;
+                connection.as_mut().graceful_shutdown();
+            }
+            () = expired.as_mut() => {
+                tracing::debug!({ field::PEER } = %peer, "connection closed by a limit");
+                break;
             }
         }
-        () = clock.expired() => tracing::debug!({ field::PEER } = %peer, "connection closed by a limit"),
     }
     drop(open);
 }
@@ -227,11 +209,9 @@ async fn carried_out(
     }
 }
 
-async fn drain(open: Open, workers: &Workers, time: Duration) {
-    let graceful = open.end();
-    let left = graceful.count();
-    tracing::info!(connections = left, "draining");
-    if tokio::time::timeout(time, graceful.shutdown()).await.is_err() {
+async fn drain(ending: &Ending, workers: &Workers, time: Duration) {
+    tracing::info!(connections = ending.left(), "draining");
+    if tokio::time::timeout(time, ending.end()).await.is_err() {
         tracing::warn!(connections = workers.carried(), "drain time over, closing what is left");
     }
 }

@@ -4,7 +4,7 @@
 //! [`stack()`] lists the layers in order, [`dispatch`] tells v2 from the pass-through, [`problem`] writes
 //! every error body. What a v2 request means is the business of the [`V2Service`] behind.
 //!
-//! May use: `context`, `hop`, `limits` (headers), `load`, `refusal`, `settings`, `telemetry`, `v2::Reply`, `worker`. May not use: `access`, `run`,
+//! May use: `context`, `hop`, `limits` (headers), `load`, `refusal`, `settings`, `tally`, `telemetry`, `v2::Reply`, `worker`. May not use: `access`, `run`,
 //! `translate`, `v1`, `store`.
 
 mod body;
@@ -14,11 +14,13 @@ mod connections;
 mod descriptors;
 pub mod dispatch;
 pub mod door;
+mod ending;
 mod forwarding;
 mod intake;
 mod layers;
 mod leftover;
 mod listen;
+mod notices;
 mod outgoing;
 mod pass_through;
 mod paths;
@@ -33,9 +35,10 @@ mod workers;
 pub use body::{Body, BodyError, empty, full, read_body};
 pub use client_address::ClientAddress;
 pub use connection::Peer;
-pub use dispatch::{AlwaysReady, Condition, Pages, Readiness, Surface, V2Service};
+pub use dispatch::{AlwaysReady, Arrived, Condition, Counting, Pages, Readiness, Surface, V2Service};
 pub use forwarding::request_headers as forwarded_headers;
 pub use listen::{Served, serve};
+pub use notices::{Notice, Notices};
 pub use pass_through::{Admission, AdmitAll, CallObserver, CallUnderWay, PassThrough, Unobserved, WriteObserver};
 pub use pools::Kind;
 pub use public_base::PublicBase;

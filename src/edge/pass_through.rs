@@ -2,13 +2,14 @@
 //!
 //! HTTP/1.1 only: one exchange a connection, so that a large transfer never holds up others.
 //!
-//! May use: `context`, `refusal`, `settings`, `hop`, `edge::body`, `edge::forwarding`.
+//! May use: `context`, `refusal`, `settings`, `hop`, `edge::body`, `edge::forwarding`, `edge::notices`.
 
 use super::body::{self, Body, Watch, watched};
 use super::forwarding::{request_headers, strip_hop_by_hop};
 use super::layers::REQUEST_ID;
+use super::notices::{Notice, Notices};
 use crate::context::Context;
-use crate::hop::{Hop, HopError, HopSettings, Versions, chain};
+use crate::hop::{Hop, HopError, HopSettings, Instance, Versions, chain};
 use crate::refusal::Refusal;
 use crate::settings::{HttpAddress, PublicSettings, UpstreamSettings};
 use futures_util::future::BoxFuture;
@@ -26,10 +27,10 @@ pub trait WriteObserver: Send + Sync + 'static {
     /// A write to `path` was answered, failed, or was given up by its client; it may have been carried
     /// out in each case. Called before the client gets the answer.
     fn after_write(&self, path: &str);
-    /// Tells whoever else has to know of a write to `path`; awaited before the write is sent, and again before
-    /// the client gets the answer. By default there is nobody.
-    fn announce(&self, path: &str) -> BoxFuture<'static, ()> {
-        let _ = path;
+    /// Tells whoever else has to know of a write to `path`; awaited before the write is sent, and again, when it is
+    /// `done`, before the client gets the answer. By default there is nobody.
+    fn announce(&self, path: &str, done: bool) -> BoxFuture<'static, ()> {
+        let _ = (path, done);
         Box::pin(std::future::ready(()))
     }
     /// The service behind has said that it deleted what `path` names; awaited before the client gets the
@@ -104,6 +105,8 @@ pub struct PassThrough {
     observer: Arc<dyn WriteObserver>,
     calls: Arc<dyn CallObserver>,
     admission: Arc<dyn Admission>,
+    notices: Option<Arc<dyn Notices>>,
+    instance: Instance,
 }
 
 impl PassThrough {
@@ -121,7 +124,27 @@ impl PassThrough {
             observer: Arc::new(Unobserved),
             calls: Arc::new(Unobserved),
             admission: Arc::new(AdmitAll),
+            notices: None,
+            instance: Instance::default(),
         })
+    }
+
+    /// The same, sending in the name of `instance`.
+    #[must_use]
+    pub fn named(self, instance: Instance) -> Self {
+        Self { instance, ..self }
+    }
+
+    /// Refuses a request that this gateway has sent itself: the service behind is the gateway, or leads back to it.
+    pub(super) fn expect_of_others(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        if !self.instance.has_sent(headers) {
+            return Ok(());
+        }
+        Err(Refusal::upstream(
+            "The address of the service behind leads back to this gateway; its operator has to correct the setting \
+             upstream.base_url.",
+            "a request came back with the name of this gateway in Via: upstream.base_url leads to the gateway itself",
+        ))
     }
 
     /// The same, with `observer` told of writes.
@@ -142,6 +165,12 @@ impl PassThrough {
         Self { admission, ..self }
     }
 
+    /// The same, with `notices` telling clients of the end of v1.
+    #[must_use]
+    pub fn telling(self, notices: Option<Arc<dyn Notices>>) -> Self {
+        Self { notices, ..self }
+    }
+
     /// Sends `request` to v1 and brings the answer back, both as streams.
     ///
     /// # Errors
@@ -152,9 +181,14 @@ impl PassThrough {
         context: &Context,
     ) -> Result<Response<Body>, Refusal> {
         self.admission.admit(request.headers())?;
+        let notices = self.notices.as_ref();
+        let notice = notices.and_then(|of| of.of(request.method(), request.uri().path(), request.headers()));
+        if let Some(refusal) = notice.as_ref().and_then(Notice::refusal) {
+            return Ok(refusal);
+        }
         let write = Write::begin(&self.observer, request.method(), request.uri().path());
         if let Some(write) = &write {
-            self.observer.announce(&write.path).await;
+            self.observer.announce(&write.path, false).await;
         }
         let (progress, writes) = (Progress::default(), write.is_some());
         let deletes = request.method() == Method::DELETE;
@@ -172,12 +206,16 @@ impl PassThrough {
         if let Some(write) = write {
             let path = write.path.clone();
             drop(write);
-            self.observer.announce(&path).await;
+            self.observer.announce(&path, true).await;
             if deletes && answer.as_ref().is_ok_and(|answer| answer.status() == StatusCode::NO_CONTENT) {
                 self.observer.deleted(&path).await;
             }
         }
-        answer.map(returned)
+        let mut answer = answer.map(returned)?;
+        if let Some(notice) = notice {
+            notice.mark(&mut answer);
+        }
+        Ok(answer)
     }
 
     fn outgoing(
@@ -190,6 +228,7 @@ impl PassThrough {
         let mut outgoing = Request::new(watched(body, progress.clone()));
         *outgoing.uri_mut() = self.target.uri(&parts.uri)?;
         *outgoing.headers_mut() = request_headers(&parts, &self.public);
+        self.instance.sign(outgoing.headers_mut(), parts.version);
         *outgoing.method_mut() = parts.method;
         if let Ok(id) = HeaderValue::from_str(&context.request_id) {
             outgoing.headers_mut().entry(REQUEST_ID).or_insert(id);

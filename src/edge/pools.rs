@@ -78,6 +78,22 @@ impl Pools {
         }
     }
 
+    /// Places by name of their pool: how many are taken, and how many there are.
+    pub(super) fn figures(&self) -> Vec<(&'static str, usize, usize)> {
+        let pools = [
+            ("v2", &self.v2.served),
+            ("v2_bodies", &self.v2.bodies),
+            ("pass_through", &self.pass_through.served),
+            ("pass_through_bodies", &self.pass_through.bodies),
+            ("oauth", &self.oauth.served),
+            ("oauth_bodies", &self.oauth.bodies),
+            ("pages", &self.pages.served),
+            ("pages_bodies", &self.pages.bodies),
+            ("answers", &self.answers),
+        ];
+        pools.map(|(name, pool)| (name, pool.taken(), pool.size())).to_vec()
+    }
+
     /// For whom a request counts that came from `address` with `headers`.
     pub(super) fn asker(&self, address: Option<IpAddr>, headers: &HeaderMap) -> Asker {
         let presented = headers.get("x-api-key").or_else(|| headers.get(AUTHORIZATION));

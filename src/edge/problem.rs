@@ -390,6 +390,29 @@ mod tests {
         assert!(challenge(Refusal::invalid_token()).await.contains("error=\"invalid_token\""));
     }
 
+    #[test]
+    fn the_documented_texts_are_those_that_are_sent() {
+        let examples: Value = serde_json::from_str(include_str!("../../fixtures/examples/problems.json")).unwrap();
+        for refusal in [
+            Refusal::OrderingNotCursorEligible { ordering: "sort_order".into() },
+            Refusal::MethodNotAllowed { allow: vec!["GET"] },
+            Refusal::ManagedAtWorkspace,
+            Refusal::ManagedAtProject,
+            Refusal::IdempotencyKeyReused,
+            Refusal::IdempotencyInProgress { retry_after: 1 },
+            Refusal::internal(SECRET),
+            Refusal::NotImplemented { operation: "audit_logs_list".into() },
+            Refusal::unavailable(SECRET),
+            Refusal::Overloaded,
+            Refusal::DeadlineExceeded { maybe_done: false },
+            Refusal::StoreUnavailable { cause: SECRET.into() },
+        ] {
+            let (shown, example) = (shown(&refusal), &examples[refusal.code()]);
+            let told = (shown.title, &*shown.detail);
+            assert_eq!((example["title"].as_str().unwrap(), example["detail"].as_str().unwrap()), told);
+        }
+    }
+
     #[tokio::test]
     async fn a_validation_error_that_fits_no_field_has_an_empty_list() {
         assert_eq!(answered(&Refusal::invalid("x")).await.1["errors"], serde_json::json!([]));

@@ -4,10 +4,11 @@
 //! looked at before it is handed to them: one that begins with a request for `/healthz` stays here. It costs others
 //! one hop to another thread for each connection, and none for each request.
 //!
-//! May use: `load`, `settings`, `telemetry`, `edge::connection`, `edge::connections`.
+//! May use: `load`, `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::ending`.
 
 use super::connection::Clock;
 use super::connections::{Connections, Open};
+use super::ending::{Ending, Told};
 use crate::load::{Place, Pool, Share};
 use crate::settings::ListenSettings;
 use crate::telemetry::field;
@@ -34,6 +35,8 @@ const LAST_PAUSE: Duration = Duration::from_millis(256);
 const SPARE: usize = 64;
 /// Time for such a one to say what it wants.
 const SPARE_TIME: Duration = Duration::from_secs(1);
+/// Time for those who were accepted to say something, when nothing more is accepted.
+const LAST_TIME: Duration = Duration::from_secs(1);
 /// What others beyond the limit get.
 const TURNED_AWAY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\
     Content-Type: application/problem+json\r\nContent-Length: 137\r\n\r\n\
@@ -46,6 +49,7 @@ pub(super) struct Arrival {
     pub(super) clock: Clock,
     /// Kept as long as the connection lives; none for one beyond the limit.
     pub(super) open: Option<Open>,
+    pub(super) told: Told,
 }
 
 /// Carries a connection to its end.
@@ -57,14 +61,15 @@ pub(super) struct Handed {
     peer: SocketAddr,
     clock: Clock,
     open: Open,
+    told: Told,
 }
 
 impl Handed {
     /// Takes the connection over to the runtime of whoever calls this; none when that is not possible.
     pub(super) fn arrive(self) -> Option<Arrival> {
-        let Self { socket, peer, clock, open } = self;
+        let Self { socket, peer, clock, open, told } = self;
         match TcpStream::from_std(socket) {
-            Ok(socket) => Some(Arrival { socket, peer, clock, open: Some(open) }),
+            Ok(socket) => Some(Arrival { socket, peer, clock, open: Some(open), told }),
             Err(error) => {
                 tracing::warn!({ field::CAUSE } = %error, "a connection could not be taken over");
                 None
@@ -87,6 +92,7 @@ pub(super) struct Reception {
 /// What the thread works with.
 struct Desk {
     connections: Connections,
+    ending: Ending,
     spare: Pool,
     settings: ListenSettings,
     healthy: Carry,
@@ -101,6 +107,7 @@ impl Reception {
     pub(super) fn open(
         listener: TcpListener,
         connections: Connections,
+        ending: Ending,
         settings: &ListenSettings,
         healthy: Carry,
         hand_on: HandOn,
@@ -111,7 +118,7 @@ impl Reception {
         let (close, closed) = oneshot::channel();
         let (_release, released) = oneshot::channel::<()>();
         let spare = Pool::new(SPARE, Share(25));
-        let desk = Arc::new(Desk { connections, spare, settings: settings.clone(), healthy, hand_on });
+        let desk = Arc::new(Desk { connections, ending, spare, settings: settings.clone(), healthy, hand_on });
         std::thread::Builder::new().name("reception".into()).spawn(move || {
             runtime.block_on(async {
                 if let Err(error) = receive(listener, desk, stopped).await {
@@ -124,7 +131,7 @@ impl Reception {
         Ok(Self { stop: Some(stop), closed: Some(closed), _release })
     }
 
-    /// Accepts nothing more from now on, and closes what has not begun to say anything.
+    /// Accepts nothing more from now on. Who was accepted has a moment to begin; those that say nothing are closed.
     pub(super) async fn close(&mut self) {
         drop(self.stop.take());
         if let Some(closed) = self.closed.take() {
@@ -142,7 +149,12 @@ async fn receive(
     let mut waiting = JoinSet::new();
     loop {
         tokio::select! {
-            _ = &mut stopped => return Ok(()),
+            _ = &mut stopped => {
+                drop(listener);
+                let heard = async { while waiting.join_next().await.is_some() {} };
+                let _ = tokio::time::timeout(LAST_TIME, heard).await;
+                return Ok(());
+            }
             Some(_) = waiting.join_next() => {}
             (socket, peer) = accept(&listener) => {
                 let clock = Clock::start(&desk.settings);
@@ -201,10 +213,11 @@ async fn wish(socket: &TcpStream, clock: &Clock) -> Wish {
 }
 
 async fn welcome(desk: Arc<Desk>, socket: TcpStream, peer: SocketAddr, clock: Clock, open: Open) {
+    let told = desk.ending.listener();
     match wish(&socket, &clock).await {
-        Wish::Health => stay(&desk, Arrival { socket, peer, clock, open: Some(open) }),
+        Wish::Health => stay(&desk, Arrival { socket, peer, clock, open: Some(open), told }),
         Wish::Other => match socket.into_std() {
-            Ok(socket) => (desk.hand_on)(Handed { socket, peer, clock, open }),
+            Ok(socket) => (desk.hand_on)(Handed { socket, peer, clock, open, told }),
             Err(error) => tracing::warn!({ field::CAUSE } = %error, "a connection could not be handed over"),
         },
         Wish::Nothing => {}
@@ -219,7 +232,10 @@ fn stay(desk: &Desk, arrival: Arrival) {
 /// A connection for which there is no room, unless it asks for `/healthz`.
 async fn beyond(desk: Arc<Desk>, socket: TcpStream, peer: SocketAddr, clock: Clock, place: Place) {
     match tokio::time::timeout(SPARE_TIME, wish(&socket, &clock)).await {
-        Ok(Wish::Health) => (desk.healthy)(Arrival { socket, peer, clock, open: None }).await,
+        Ok(Wish::Health) => {
+            let told = desk.ending.listener();
+            (desk.healthy)(Arrival { socket, peer, clock, open: None, told }).await;
+        }
         Ok(Wish::Other) => turn_away(&socket),
         Ok(Wish::Nothing) | Err(_) => {}
     }

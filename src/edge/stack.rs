@@ -1,6 +1,6 @@
 //! What happens to every request between its connection and its operation, in order, on one page.
 //!
-//! May use: `load`, `refusal`, `settings`, `edge::layers`, `edge::dispatch`, `edge::intake`, `edge::pools`.
+//! May use: `load`, `refusal`, `settings`, `tally`, `edge::layers`, `edge::dispatch`, `edge::intake`, `edge::pools`.
 
 use super::body::Body;
 use super::dispatch::{Surface, dispatch};
@@ -10,17 +10,25 @@ use super::pools::{Kind, Pools};
 use crate::load::Memory;
 use crate::refusal::Refusal;
 use crate::settings::{CorsSettings, EdgeSettings, PublicSettings, Settings};
+use crate::tally::{self, Traffic};
 use http::{Request, Response};
+use parking_lot::RwLock;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The whole HTTP surface; cheap to clone.
+/// The whole HTTP surface; cheap to clone, all clones are the same.
 #[derive(Clone)]
-pub struct Stack(Arc<Inner>);
+pub struct Stack(Arc<Shared>);
+
+struct Shared {
+    /// What new requests meet; those under way keep what they have met.
+    inner: RwLock<Arc<Inner>>,
+    traffic: Arc<Traffic>,
+}
 
 struct Inner {
     surface: Surface,
-    pools: Pools,
+    pools: Arc<Pools>,
     patience: Patience,
     deadline: Duration,
     public: PublicSettings,
@@ -30,33 +38,72 @@ struct Inner {
 
 /// Everything around `surface`, as `settings` say; what is under way counts in `memory`.
 pub fn stack(settings: &Settings, surface: Surface, memory: Memory) -> Stack {
-    Stack(Arc::new(Inner {
+    let inner = inner(settings, surface, Arc::new(Pools::new(&settings.limits, memory)));
+    Stack(Arc::new(Shared { inner: RwLock::new(inner), traffic: Arc::default() }))
+}
+
+fn inner(settings: &Settings, surface: Surface, pools: Arc<Pools>) -> Arc<Inner> {
+    Arc::new(Inner {
         surface,
-        pools: Pools::new(&settings.limits, memory),
+        pools,
         patience: Patience::new(&settings.limits),
         deadline: settings.limits.deadline,
         public: settings.public.clone(),
         cors: settings.cors.clone(),
         edge: settings.edge,
-    }))
+    })
 }
 
 impl Stack {
+    /// From now on requests meet `surface`, as `settings` say; those under way end as they began. The places stay, and
+    /// how many there are.
+    pub fn replace(&self, settings: &Settings, surface: Surface) {
+        let pools = Arc::clone(&self.0.inner.read().pools);
+        let mut next = inner(settings, surface, pools);
+        std::mem::swap(&mut *self.0.inner.write(), &mut next);
+    }
+
+    /// Connections of clients.
+    pub fn traffic(&self) -> Arc<Traffic> {
+        Arc::clone(&self.0.traffic)
+    }
+
+    /// Places by name of their pool: how many are taken, and how many there are.
+    pub fn places(&self) -> Vec<(&'static str, usize, usize)> {
+        self.0.inner.read().pools.figures()
+    }
+
     /// Answers one request.
     pub async fn answer(&self, request: Request<Body>) -> Response<Body> {
-        let inner = &*self.0;
+        let inner = Arc::clone(&self.0.inner.read());
         let (mut parts, body) = request.into_parts();
         // First, because everything below logs, counts or answers under the request's id and address.
         let companion = Companion::join(&mut parts, inner.deadline, &inner.public);
         let request = Request::from_parts(parts, body);
         // Outside all that can refuse, so that every request leaves exactly one line.
-        let line = Line::begin(&request, companion.context());
+        let line = Line::begin(&request, companion.context(), inner.kind_of(&request), &inner.surface.requests);
+        let counting = inner.surface.counting_of(request.uri().path());
+        // Beside the line, for the same reason: each call is counted once, however it ends.
+        let counted = layers::Counted::begin(counting, &request, companion.context());
         let response = inner.shared(request, &companion).await;
+        counted.answered(response.status().as_u16());
         line.answered(companion.mark(response))
     }
 }
 
 impl Inner {
+    /// What a request counts as when it is no operation.
+    fn kind_of(&self, request: &Request<Body>) -> tally::Kind {
+        let path = request.uri().path();
+        match self.surface.kind_of(path) {
+            Kind::PassThrough => tally::Kind::PassThrough,
+            Kind::OAuth => tally::Kind::OAuth,
+            Kind::V2 => tally::Kind::Unknown,
+            Kind::Pages if layers::is_examination(path) => tally::Kind::Health,
+            Kind::Pages => tally::Kind::Pages,
+        }
+    }
+
     /// Outside the problems, so that pages of allowed origins can read those too; preflights need no credential and end
     /// here.
     async fn shared(&self, request: Request<Body>, companion: &Companion) -> Response<Body> {
@@ -81,6 +128,8 @@ impl Inner {
     async fn admitted(&self, request: Request<Body>) -> Result<Response<Body>, Refusal> {
         // Before anything that looks at path, host or headers to decide.
         let request = layers::admitted(request, self.edge)?;
+        // Before anything is sent on: a loop ends at its first turn.
+        self.surface.pass_through.expect_of_others(request.headers())?;
         // Before the load limit: a full gateway is alive, and says so.
         if let Some(examination) = layers::Examination::of(&request) {
             return examination.answer(&*self.surface.readiness, &self.pools).await;

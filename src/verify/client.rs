@@ -71,6 +71,11 @@ impl Gateway {
         Ok(Self { http, base: base.trim_end_matches('/').to_owned(), key })
     }
 
+    /// Its address.
+    pub(super) fn base(&self) -> &str {
+        &self.base
+    }
+
     /// Sends a request with the key.
     ///
     /// # Errors

@@ -11,12 +11,14 @@ mod client;
 mod doors;
 mod place;
 mod project;
+mod proof;
 mod reads;
 mod report;
 mod shape;
 mod writes;
 
 pub use client::{Answer, Gateway};
+pub use proof::Proof;
 pub use report::{Line, Report, Verdict, Wanted};
 
 use crate::plan::{Operation, Plan};
@@ -29,6 +31,13 @@ use report::Checked;
 /// A sentence for people when it cannot be reached at all or the key is not accepted.
 pub async fn verify(plan: &Plan, gateway: &Gateway, wanted: &Wanted) -> Result<Report, String> {
     let me = gateway.send("GET", "/api/v2/users/me/", None).await?;
+    if me.header("Causeway-V1-Calls").is_none() {
+        let answered = me.brief().lines().next().unwrap_or_default().to_owned();
+        return Err(format!(
+            "{} is no causeway (it answers /api/v2/users/me/ with {answered}); check --against",
+            gateway.base()
+        ));
+    }
     if me.status == 401 {
         return Err("the gateway does not accept the key; check --key".into());
     }

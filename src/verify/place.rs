@@ -32,10 +32,39 @@ impl Place {
         }
         let mut lists: Vec<&Operation> = plan.operations.iter().filter(|operation| operation.is_list()).collect();
         lists.sort_by_key(|operation| operation.path.variables().count());
-        for list in lists {
+        for list in lists.iter().copied() {
             place.look(plan, gateway, list).await?;
         }
+        for list in lists {
+            if !place.records.contains_key(&plan.resource_of(list).name) {
+                place.look_at_other_types(plan, gateway, list).await?;
+            }
+        }
         Ok(place)
+    }
+
+    /// The first type may have nothing of what belongs to types; then another one of the first few is taken.
+    async fn look_at_other_types(
+        &mut self,
+        plan: &Plan,
+        gateway: &Gateway,
+        list: &Operation,
+    ) -> Result<(), String> {
+        let types = types_of(list);
+        let Some(first) = self.records.get(&types).cloned().filter(|_| names_a_type(list)) else { return Ok(()) };
+        let all = plan.operations.iter().find(|other| other.is_list() && plan.resource_of(other).name == types);
+        let Some(Ok(path)) = all.map(|all| self.path(plan, all)) else { return Ok(()) };
+        let page = gateway.send_patiently("GET", &path, None).await?;
+        let rows = page.json["data"].as_array().map(Vec::as_slice).unwrap_or_default();
+        for id in rows.iter().filter_map(|row| row["id"].as_str()).take(MOST_TYPES) {
+            self.records.insert(types.clone(), id.to_owned());
+            self.look(plan, gateway, list).await?;
+            if self.records.contains_key(&plan.resource_of(list).name) {
+                return Ok(());
+            }
+        }
+        self.records.insert(types, first);
+        Ok(())
     }
 
     /// Remembers a record that `list` shows, if there is one and the list can be asked for.
@@ -109,10 +138,23 @@ impl Place {
             "pk" => record(&plan.resource_of(operation).name),
             "work_item_id" => record(Known::WorkItems.name()),
             "property_id" => record(&format!("{surface}_work_item_properties")),
-            "type_id" => record(&format!("{surface}_work_item_types")),
+            "type_id" => record(&types_of(operation)),
             _ => None,
         }
     }
+}
+
+/// Most types that are looked at for one that has properties.
+const MOST_TYPES: usize = 20;
+
+/// The types on the surface of an operation.
+fn types_of(operation: &Operation) -> String {
+    let surface = if operation.surface == Surface::Project { "project" } else { "workspace" };
+    format!("{surface}_work_item_types")
+}
+
+fn names_a_type(operation: &Operation) -> bool {
+    operation.path.variables().any(|name| name == "type_id")
 }
 
 /// Whether an operation's path names a record.

@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+/// Most members of a body that an answer names because they change nothing.
+pub const MOST_IGNORED: usize = 20;
+
 /// Counts the v1 calls made for one request and the time they took, and holds what its answer has to say about
 /// how it came about.
 #[derive(Debug, Default)]
@@ -16,6 +19,7 @@ pub struct Meter {
     micros: AtomicU64,
     told: Mutex<Told>,
     spender: OnceLock<Spender>,
+    operation: OnceLock<u16>,
 }
 
 /// The number of a request in this process; no two have the same.
@@ -35,11 +39,12 @@ struct Told {
     oldest: Option<Instant>,
     standing: Option<Standing>,
     replayed: bool,
+    ignored: Vec<String>,
 }
 
 impl Told {
     fn is_stale(&self) -> bool {
-        self.notes.iter().any(|note| matches!(note, Note::Stale | Note::Outage | Note::Changing))
+        self.notes.iter().any(|note| matches!(note, Note::Stale | Note::Outage | Note::Changing | Note::Store))
     }
 }
 
@@ -56,6 +61,8 @@ pub enum Note {
     Outage,
     /// Answered with a list as it was read last, because it changes faster than it can be read.
     Changing,
+    /// Answered with what was known before, because the store does not answer.
+    Store,
 }
 
 impl Note {
@@ -67,6 +74,7 @@ impl Note {
             Self::Stale => "stale;desc=\"the v1 budget is short\"",
             Self::Outage => "stale;desc=\"v1 is not reachable\"",
             Self::Changing => "stale;desc=\"the list kept changing\"",
+            Self::Store => "stale;desc=\"the store is not reachable\"",
         }
     }
 }
@@ -146,6 +154,17 @@ impl Meter {
         self.note(Note::Changing);
     }
 
+    /// The answer relies on what was known at `known_at`, because the store does not answer.
+    pub fn did_without_store(&self, known_at: Instant) {
+        self.used(known_at);
+        self.note(Note::Store);
+    }
+
+    /// Whether the answer comes from the local index.
+    pub fn is_from_index(&self) -> bool {
+        self.told().notes.contains(&Note::Index)
+    }
+
     /// Whether the answer relies on something older because v1 did not give anything newer, its quota aside.
     pub fn makes_do(&self) -> bool {
         self.told().notes.iter().any(|note| matches!(note, Note::Outage | Note::Changing))
@@ -172,6 +191,24 @@ impl Meter {
         self.told().replayed
     }
 
+    /// The body of this request has members that change nothing.
+    pub fn ignore(&self, members: impl IntoIterator<Item = String>) {
+        let ignored = &mut self.told().ignored;
+        for member in members {
+            if ignored.len() > MOST_IGNORED {
+                break;
+            }
+            if !ignored.contains(&member) {
+                ignored.push(member);
+            }
+        }
+    }
+
+    /// Members of the body that change nothing; one more than [`MOST_IGNORED`] when there are more.
+    pub fn ignored(&self) -> Vec<String> {
+        self.told().ignored.clone()
+    }
+
     /// The credential of this request stands so with its limit.
     pub fn stand(&self, standing: Standing) {
         self.told().standing = Some(standing);
@@ -190,6 +227,16 @@ impl Meter {
     /// Who the calls are made for, once that is known.
     pub fn spender(&self) -> Option<&Spender> {
         self.spender.get()
+    }
+
+    /// The request asks for the operation at this place of the plan; the first to be named stays.
+    pub fn ask_for(&self, operation: usize) {
+        let _ = self.operation.set(u16::try_from(operation).unwrap_or(u16::MAX));
+    }
+
+    /// Which operation is asked for, by its place in the plan, once that is known.
+    pub fn operation(&self) -> Option<u16> {
+        self.operation.get().copied()
     }
 
     /// v1 calls so far.

@@ -59,7 +59,7 @@ pub enum Refusal {
     /// 401 `unauthorized`: a bearer token or gateway key that is not, or no longer, good (RFC 6750
     /// `invalid_token`).
     InvalidToken {
-        /// Prose; the same for unknown, expired and revoked ones.
+        /// Prose: where it belongs, or the same words for unknown, expired and revoked ones.
         detail: String,
         /// Whose it was, when it was good once; never told to the client.
         ended: Option<Box<EndedCredential>>,
@@ -231,9 +231,27 @@ impl Refusal {
         Self::NotFound { detail: "No such record, or not visible to this credential.".into() }
     }
 
-    /// The 401 for tokens and gateway keys: the same words whatever is wrong with them.
+    /// The 401 for a request without a credential.
+    pub fn no_credential() -> Self {
+        Self::Unauthorized {
+            detail: "No credential was sent. Send a key in the header X-Api-Key, or an access token in the header \
+                     Authorization as `Bearer …`."
+                .into(),
+        }
+    }
+
+    /// The 401 for tokens and gateway keys that are not, or no longer, good. Unknown ones have the same words as
+    /// those that ended, so that nobody learns which were ever given out.
     pub fn invalid_token() -> Self {
-        Self::InvalidToken { detail: "The access token is unknown, expired or revoked.".into(), ended: None }
+        Self::misplaced_token(
+            "This access token or gateway key is not good: it expired, was revoked, or was never given out. \
+             Refresh the token, log in again, or ask for another key.",
+        )
+    }
+
+    /// The 401 for a token or gateway key where it does not belong: `detail` says where it does.
+    pub fn misplaced_token(detail: impl Into<String>) -> Self {
+        Self::InvalidToken { detail: detail.into(), ended: None }
     }
 
     /// [`Refusal::invalid_token`] for one that was good once.

@@ -22,7 +22,7 @@ const PREFLIGHT: [(HeaderName, &str); 3] = [
 ];
 
 /// Headers of an answer that pages may read besides the usual ones.
-const READABLE: &str = "Age, Allow, Causeway-V1-Calls, ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, Server-Timing, \
+const READABLE: &str = "Age, Allow, Causeway-Ignored, Causeway-V1-Calls, ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, Server-Timing, \
                         WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
 
 /// What a request is to pages of other origins.

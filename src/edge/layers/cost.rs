@@ -1,8 +1,8 @@
-//! Where refusals become bytes, and where v2 answers say what they cost at v1, how old their data is, and where
-//! the credential stands with its limit.
+//! Where refusals become bytes, and where v2 answers say what they cost at v1, how old their data is, which members
+//! of the body changed nothing, and where the credential stands with its limit.
 
 use super::companion::Companion;
-use crate::context::Context;
+use crate::context::{Context, MOST_IGNORED};
 use crate::edge::body::Body;
 use crate::edge::paths::is_v2;
 use crate::edge::problem;
@@ -10,12 +10,19 @@ use crate::limits::headers;
 use crate::refusal::Refusal;
 use http::header::AGE;
 use http::{HeaderName, HeaderValue, Request, Response};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::time::{Duration, Instant};
 
 /// Header with the number of v1 calls an answer cost.
 const V1_CALLS: HeaderName = HeaderName::from_static("causeway-v1-calls");
 /// Header that marks the answer of an earlier request with the same `Idempotency-Key`.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+/// Header that names the members of the body that changed nothing.
+const IGNORED: HeaderName = HeaderName::from_static("causeway-ignored");
+/// Longest name in it, in characters.
+const LONGEST_IGNORED: usize = 60;
+/// What a name keeps as it is; all else is percent-encoded.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-').remove(b'.');
 /// Header with the times an answer took, readable in browsers.
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 /// Header that tells how a cache came to its answer (RFC 9211).
@@ -49,12 +56,26 @@ impl Costs {
             if context.meter.is_replayed() {
                 response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
             }
+            if let Some(ignored) = ignored(&context.meter.ignored()) {
+                response.headers_mut().insert(IGNORED, ignored);
+            }
             if let Some(standing) = context.meter.standing() {
                 headers::write(response.headers_mut(), &standing);
             }
         }
         response
     }
+}
+
+/// Names as a header can hold them, three dots for further ones; none when there are none.
+fn ignored(members: &[String]) -> Option<HeaderValue> {
+    let named = members.iter().take(MOST_IGNORED).map(|name| {
+        let short: String = name.chars().take(LONGEST_IGNORED).collect();
+        utf8_percent_encode(&short, PLAIN).to_string()
+    });
+    let more = (members.len() > MOST_IGNORED).then(|| "...".to_owned());
+    let text = named.chain(more).collect::<Vec<_>>().join(", ");
+    HeaderValue::from_str(&text).ok().filter(|_| !members.is_empty())
 }
 
 fn add_cost(response: &mut Response<Body>, context: &Context, total: Duration) {

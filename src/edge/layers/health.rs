@@ -9,6 +9,11 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Response};
 use std::time::Duration;
 
+/// Whether a path is one of the two.
+pub(in crate::edge) fn is_examination(path: &str) -> bool {
+    matches!(path, "/healthz" | "/readyz")
+}
+
 /// A request for one of the two health paths.
 pub(in crate::edge) enum Examination {
     /// Whether the process lives; answered already.

@@ -175,7 +175,14 @@ fn surface(
         pass_through = pass_through.observed_by(observer);
     }
     let readiness: Arc<dyn Readiness> = Arc::new(AlwaysReady);
-    let surface = Surface { v2: Arc::new(script), pages: vec![Arc::new(OnePage)], pass_through, readiness };
+    let surface = Surface {
+        v2: Arc::new(script),
+        pages: vec![Arc::new(OnePage)],
+        pass_through,
+        readiness,
+        counting: None,
+        requests: Arc::new(crate::tally::Requests::new(Vec::new())),
+    };
     stack(settings, surface, memory)
 }
 

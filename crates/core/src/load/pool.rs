@@ -115,6 +115,11 @@ impl Pool {
         self.take(&mut self.state(), asker)
     }
 
+    /// How many places there are.
+    pub fn size(&self) -> usize {
+        self.0.size
+    }
+
     /// Whether `asker` could have a place now.
     pub fn has_room_for(&self, asker: Asker) -> bool {
         let state = self.state();

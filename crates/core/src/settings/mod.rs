@@ -8,15 +8,18 @@
 //!
 //! May use: nothing of this crate. May be used by every folder.
 
+mod admin;
 mod bounded;
 mod cache;
 mod cors;
 mod edge;
 mod error;
+mod hints;
 mod idempotency;
 mod index;
 mod limits;
 mod listen;
+mod loaded;
 mod log;
 mod oauth;
 mod origin;
@@ -24,18 +27,23 @@ mod public;
 mod rate;
 mod reader;
 mod ready;
+mod retirement;
 mod secrets;
+mod shared;
 mod source;
 mod store;
 mod types;
 mod upstream;
+mod usage;
 mod value;
 mod workflow;
 
+pub use admin::{AdminSettings, TOKEN_FORM, is_token};
 pub use cache::CacheSettings;
 pub use cors::CorsSettings;
 pub use edge::{EdgeSettings, Underscores};
 pub use error::{SettingFault, SettingsError};
+pub use hints::HintSettings;
 pub use idempotency::IdempotencySettings;
 pub use index::IndexSettings;
 pub use limits::LimitSettings;
@@ -46,11 +54,14 @@ pub use origin::Origin;
 pub use public::PublicSettings;
 pub use rate::RateSettings;
 pub use ready::ReadySettings;
+pub use retirement::{Brownout, EVERY, Notice, RetirementSettings};
 pub use secrets::SecretSettings;
+pub use shared::SharedSettings;
 pub use source::{DEFAULTS, ENVIRONMENT_PREFIX, FILE_VARIABLE};
 pub use store::StoreSettings;
 pub use types::TypeSettings;
 pub use upstream::UpstreamSettings;
+pub use usage::UsageSettings;
 pub use value::{HttpAddress, Secret};
 pub use workflow::{Move, ProjectWorkflow, WorkflowSettings};
 
@@ -66,6 +77,12 @@ pub const USUAL_FILES: [&str; 2] = ["causeway.toml", "config/causeway.toml"];
 pub struct Settings {
     /// The listener.
     pub listen: ListenSettings,
+    /// The listener for operators.
+    pub admin: AdminSettings,
+    /// Counts of who calls which operation.
+    pub usage: UsageSettings,
+    /// The end of operations of v1.
+    pub retirement: RetirementSettings,
     /// The strictness of the door.
     pub edge: EdgeSettings,
     /// The public address.
@@ -74,12 +91,16 @@ pub struct Settings {
     pub upstream: UpstreamSettings,
     /// The store.
     pub store: StoreSettings,
+    /// What several processes share beside it.
+    pub shared: SharedSettings,
     /// Limits of requests.
     pub limits: LimitSettings,
     /// Ages of cached answers.
     pub cache: CacheSettings,
     /// Requests that clients may repeat.
     pub idempotency: IdempotencySettings,
+    /// Hints from v1's webhooks.
+    pub hints: HintSettings,
     /// The index of work items.
     pub index: IndexSettings,
     /// Whether lists refuse unknown query parameters (O6).
@@ -102,6 +123,21 @@ pub struct Settings {
     pub mappings: Option<PathBuf>,
 }
 
+/// Settings and what stood there, to be compared with a later reading.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The settings.
+    pub settings: Settings,
+    values: loaded::Values,
+}
+
+impl Loaded {
+    /// Names of the settings that are written differently than in `before`.
+    pub fn changed_from(&self, before: &Self) -> Vec<String> {
+        loaded::changed(&self.values, &before.values)
+    }
+}
+
 /// Where [`Settings::load`] looks.
 #[derive(Debug, Clone, Default)]
 pub struct LoadArgs<E> {
@@ -122,10 +158,27 @@ impl Settings {
     where
         E: IntoIterator<Item = (String, String)>,
     {
+        Self::load_from(args).map(|loaded| loaded.settings)
+    }
+
+    /// The same with what stood there, to be compared with what stands there later.
+    ///
+    /// # Errors
+    /// As [`Settings::load`].
+    pub fn load_from<E>(args: LoadArgs<E>) -> Result<Loaded, SettingsError>
+    where
+        E: IntoIterator<Item = (String, String)>,
+    {
         let file = read_file(args.file.as_deref())?;
         let mut reader = Reader::new([file, source::environment(args.env), source::flags(args.overrides)]);
         let settings = Self::read(&mut reader);
-        reader.finish(settings)
+        let values = reader.values();
+        Ok(Loaded { settings: reader.finish(settings)?, values })
+    }
+
+    /// Whether the setting `name` can change while the gateway serves; the others need a restart.
+    pub fn reloads(name: &str) -> bool {
+        loaded::reloads(name)
     }
 
     /// What is allowed and probably not wanted, a sentence each.
@@ -142,13 +195,18 @@ impl Settings {
     fn read(from: &mut Reader) -> Self {
         Self {
             listen: ListenSettings::read(from),
+            admin: AdminSettings::read(from),
+            usage: UsageSettings::read(from),
+            retirement: RetirementSettings::read(from),
             edge: EdgeSettings::read(from),
             public: PublicSettings::read(from),
             upstream: UpstreamSettings::read(from),
             store: StoreSettings::read(from),
+            shared: SharedSettings::read(from),
             limits: LimitSettings::read(from),
             cache: CacheSettings::read(from),
             idempotency: IdempotencySettings::read(from),
+            hints: HintSettings::read(from),
             index: IndexSettings::read(from),
             strict_query: from.get("strict_query"),
             oauth: OAuthSettings::read(from),

@@ -2,12 +2,16 @@
 
 use super::bounded::positive;
 use super::reader::Reader;
+use super::value::HttpAddress;
 use std::time::Duration;
 
 /// Longest life of a code; RFC 6749 recommends at most ten minutes.
 const LONGEST_CODE: Duration = Duration::from_secs(600);
 /// Longest time after which a revocation must be seen by every process.
 const LONGEST_REVOCATION: Duration = Duration::from_secs(60);
+
+/// Longest name of a site, in characters.
+const LONGEST_NAME: usize = 60;
 
 /// The authorization server (`[oauth]`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +30,10 @@ pub struct OAuthSettings {
     pub attempts: usize,
     /// Whether clients may register themselves (RFC 7591).
     pub registration: bool,
+    /// What people know this place by, on the pages they see.
+    pub site_name: Option<String>,
+    /// Where people make their v1 keys.
+    pub keys_url: Option<HttpAddress>,
 }
 
 impl OAuthSettings {
@@ -42,6 +50,10 @@ impl OAuthSettings {
                 (1..=10_000).contains(count)
             }),
             registration: from.get("oauth.registration"),
+            site_name: from.optional_where("oauth.site_name", "a text of 1 to 60 characters", |name: &String| {
+                (1..=LONGEST_NAME).contains(&name.trim().chars().count())
+            }),
+            keys_url: from.optional("oauth.keys_url"),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::error::{SettingFault, SettingsError};
 use super::origin::Origin;
 use super::source::{self, Entries, Entry};
 use super::value::Setting;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Similarity (0 to 1) from which a name counts as a misspelling of another.
 const SIMILAR: f64 = 0.6;
@@ -62,9 +62,41 @@ impl Reader {
         value
     }
 
+    /// The secret `key`, which has no default and must not come from a flag: arguments are seen by everybody on the
+    /// machine.
+    pub(super) fn off_the_command_line<T: Setting>(
+        &mut self,
+        key: &str,
+        form: &str,
+        accept: impl Fn(&T) -> bool,
+    ) -> Option<T> {
+        let value = self.optional_where(key, form, accept);
+        if self.given.get(key).is_some_and(|entry| entry.origin == Origin::Flag) {
+            self.fault(
+                key,
+                "a secret must not be an argument, because everybody on the machine can read it",
+                &format!("use the variable {}", source::variable(key)),
+            );
+        }
+        value
+    }
+
+    /// Adds a fault of `key` that shows only beside other settings.
+    pub(super) fn fault(&mut self, key: &str, problem: &str, remedy: &str) {
+        let origin = self.given.get(key).map(|entry| entry.origin.clone());
+        let (setting, problem, remedy) = (key.to_owned(), problem.to_owned(), remedy.to_owned());
+        self.faults.push(SettingFault { setting, origin, problem, remedy });
+    }
+
     fn default<T: Setting>(&self, key: &str) -> T {
         let value = self.defaults.get(key).and_then(|entry| T::from_raw(&entry.raw));
         value.unwrap_or_else(|| panic!("config/causeway.toml must hold a valid default for {key}"))
+    }
+
+    /// All values as they are written, defaults included.
+    pub(super) fn values(&self) -> BTreeMap<String, String> {
+        let all = self.defaults.iter().chain(&self.given);
+        all.map(|(name, entry)| (name.clone(), entry.raw.to_string())).collect()
     }
 
     /// Names asked for so far.
@@ -97,7 +129,9 @@ fn is_unset(entry: &Entry) -> bool {
 }
 
 fn unusable(key: &str, entry: &Entry, form: &str) -> SettingFault {
-    let problem = if key == "store.url" || key.starts_with("secrets.") {
+    let may_hold_a_secret =
+        ["store.url", "shared.url", "admin.token"].contains(&key) || key.starts_with("secrets.");
+    let problem = if may_hold_a_secret {
         "the value (not shown, it may hold a password) cannot be used".to_owned()
     } else {
         format!("{} cannot be used", entry.raw)

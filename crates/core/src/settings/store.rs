@@ -11,13 +11,17 @@ pub struct StoreSettings {
     pub url: String,
     /// How long v1 may still carry out a write whose answer was lost.
     pub late_write: Duration,
+    /// Connections to a database server that writes to v1 hold while they have what must not be shared to themselves.
+    pub lock_connections: usize,
 }
 
 impl StoreSettings {
     pub(super) fn read(from: &mut Reader) -> Self {
         let form = "an address such as \"sqlite:causeway.db\"";
         let url = from.get_where("store.url", form, |url: &String| url.contains(':'));
-        Self { url, late_write: from.get("store.late_write") }
+        let few = |count: &usize| (1..=12).contains(count);
+        let lock_connections = from.get_where("store.lock_connections", "a whole number from 1 to 12", few);
+        Self { url, late_write: from.get("store.late_write"), lock_connections }
     }
 }
 

@@ -30,6 +30,8 @@ pub struct UpstreamSettings {
     pub quota: Option<usize>,
     /// The same for `service_key`.
     pub service_quota: Option<usize>,
+    /// The same for all keys together, 0 or none for any number.
+    pub total_quota: Option<usize>,
     /// How many of the quota only writes may use.
     pub write_reserve: usize,
 }
@@ -47,6 +49,7 @@ impl UpstreamSettings {
             service_key: from.optional("upstream.service_key"),
             quota: a_minute(from, "upstream.quota"),
             service_quota: a_minute(from, "upstream.service_quota"),
+            total_quota: a_minute(from, "upstream.total_quota"),
             write_reserve: from.get("upstream.write_reserve"),
         }
     }

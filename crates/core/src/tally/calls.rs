@@ -1,0 +1,143 @@
+//! Calls to v1: for which operation, how they ended, and how long they took.
+//!
+//! May use: this folder.
+
+use super::counter::Counter;
+use super::durations::Durations;
+use std::time::Duration;
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// A success.
+    Ok,
+    /// 4xx but 429.
+    Refused,
+    /// 429.
+    Throttled,
+    /// 5xx.
+    Failed,
+    /// No answer in time.
+    Timeout,
+    /// No connection.
+    Unreachable,
+    /// The connection broke, or the answer could not be taken.
+    Broken,
+}
+
+impl Outcome {
+    const ALL: [Self; 7] =
+        [Self::Ok, Self::Refused, Self::Throttled, Self::Failed, Self::Timeout, Self::Unreachable, Self::Broken];
+
+    /// By the status of an answer.
+    pub fn of_status(status: u16) -> Self {
+        match status {
+            429 => Self::Throttled,
+            400..=499 => Self::Refused,
+            500..=599 => Self::Failed,
+            _ => Self::Ok,
+        }
+    }
+
+    /// As it is shown.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Refused => "refused",
+            Self::Throttled => "throttled",
+            Self::Failed => "failed",
+            Self::Timeout => "timeout",
+            Self::Unreachable => "unreachable",
+            Self::Broken => "broken",
+        }
+    }
+}
+
+/// What a call was made for that is no operation.
+const OTHERS: [&str; 3] = ["gateway", "index", "pass_through"];
+
+/// What a call is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Called {
+    /// An operation, by its place.
+    Operation(u16),
+    /// The gateway itself, such as proofs that several share.
+    Gateway,
+    /// Building or refreshing an index.
+    Index,
+    /// A client, straight through.
+    PassThrough,
+}
+
+/// Calls to v1 by what they were for and how they ended.
+#[derive(Debug)]
+pub struct Calls {
+    operations: Vec<String>,
+    counts: Vec<[Counter; Outcome::ALL.len()]>,
+    /// Of reads and writes of the gateway's own, and of what passes through.
+    reads: Durations,
+    writes: Durations,
+    passing: Durations,
+}
+
+impl Calls {
+    /// For operations of these names.
+    pub fn new(operations: Vec<String>) -> Self {
+        let counts = (0..operations.len() + OTHERS.len()).map(|_| Default::default()).collect();
+        let (reads, writes, passing) = Default::default();
+        Self { operations, counts, reads, writes, passing }
+    }
+
+    /// Counts a call that has ended.
+    pub fn add(&self, called: Called, read: bool, outcome: Outcome, took: Duration) {
+        let known = self.operations.len();
+        let row = match called {
+            Called::Operation(operation) if usize::from(operation) < known => usize::from(operation),
+            Called::Operation(_) | Called::Gateway => known,
+            Called::Index => known + 1,
+            Called::PassThrough => known + 2,
+        };
+        self.counts[row][outcome as usize].add(1);
+        match called {
+            Called::PassThrough => self.passing.add(took),
+            _ if read => self.reads.add(took),
+            _ => self.writes.add(took),
+        }
+    }
+
+    /// What they were for, how they ended and how many there were, as far as there were any.
+    pub fn rows(&self) -> impl Iterator<Item = (&str, &'static str, u64)> {
+        let names = self.operations.iter().map(String::as_str).chain(OTHERS);
+        names
+            .zip(&self.counts)
+            .flat_map(|(name, counts)| {
+                Outcome::ALL.map(|outcome| (name, outcome.name(), counts[outcome as usize].get()))
+            })
+            .filter(|(_, _, count)| *count > 0)
+    }
+
+    /// How long they took, by kind.
+    pub fn durations(&self) -> [(&'static str, &Durations); 3] {
+        [("read", &self.reads), ("write", &self.writes), ("pass_through", &self.passing)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_counted_by_what_they_were_for() {
+        let calls = Calls::new(vec!["states_list".into()]);
+        let took = Duration::from_millis(70);
+        calls.add(Called::Operation(0), true, Outcome::of_status(200), took);
+        calls.add(Called::Operation(7), true, Outcome::Timeout, took);
+        calls.add(Called::PassThrough, false, Outcome::of_status(429), took);
+        let expected = [("states_list", "ok", 1), ("gateway", "timeout", 1), ("pass_through", "throttled", 1)];
+        assert_eq!(calls.rows().collect::<Vec<_>>(), expected);
+        assert_eq!(
+            calls.durations().map(|(name, took)| (name, took.spread().count)),
+            [("read", 2), ("write", 0), ("pass_through", 1)]
+        );
+    }
+}

@@ -1,0 +1,14 @@
+//! Numbers that are counted while requests run, for the operators' figures.
+//!
+//! Whoever counts has its counters at hand and adds to them without a lock, an allocation or a look-up by name; what
+//! they are called and how they are shown is the matter of `metrics`. May use: this folder.
+
+mod calls;
+mod counter;
+mod durations;
+mod requests;
+
+pub use calls::{Called, Calls, Outcome};
+pub use counter::Counter;
+pub use durations::{Durations, Spread};
+pub use requests::{Kind, Requests, Row, Source, Traffic};

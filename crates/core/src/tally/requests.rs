@@ -1,0 +1,218 @@
+//! Requests of clients: how many of each operation, how they were answered, from where, and how long it took.
+//!
+//! May use: this folder.
+
+use super::counter::Counter;
+use super::durations::Durations;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Where an answer came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The gateway's own store.
+    Own,
+    /// The index of work items.
+    Index,
+    /// What was read from v1 before.
+    Cache,
+    /// Calls to v1, also those that only proved who asks.
+    V1,
+    /// Older data than usual, because v1 gave nothing newer.
+    Stale,
+    /// Nothing had to be looked up.
+    Nothing,
+}
+
+impl Source {
+    const ALL: [Self; 6] = [Self::Own, Self::Index, Self::Cache, Self::V1, Self::Stale, Self::Nothing];
+
+    /// As it is shown.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Index => "index",
+            Self::Cache => "cache",
+            Self::V1 => "v1",
+            Self::Stale => "stale",
+            Self::Nothing => "none",
+        }
+    }
+}
+
+/// What a request is that is no operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It goes through to v1.
+    PassThrough,
+    /// The authorization server.
+    OAuth,
+    /// Documentation and the like.
+    Pages,
+    /// `/healthz` and `/readyz`.
+    Health,
+    /// Below `/api/v2/`, and no operation.
+    Unknown,
+}
+
+impl Kind {
+    const ALL: [Self; 5] = [Self::PassThrough, Self::OAuth, Self::Pages, Self::Health, Self::Unknown];
+
+    /// As it is shown in place of an operation.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PassThrough => "pass_through",
+            Self::OAuth => "oauth",
+            Self::Pages => "pages",
+            Self::Health => "health",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// Classes of statuses as they are shown; the last is for clients that left before the answer.
+const STATUSES: [&str; 5] = ["2xx", "3xx", "4xx", "5xx", "left"];
+
+fn class(status: Option<u16>) -> usize {
+    match status {
+        None => 4,
+        Some(status) => usize::from(status / 100).clamp(2, 5) - 2,
+    }
+}
+
+/// Requests by operation, status and source.
+#[derive(Debug)]
+pub struct Requests {
+    /// Names of the operations, and whether their records are the gateway's own.
+    operations: Vec<(String, bool)>,
+    counts: Vec<[[Counter; Source::ALL.len()]; STATUSES.len()]>,
+    took: Vec<Durations>,
+}
+
+/// Requests of one operation that were answered alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row<'r> {
+    /// The operation, or the kind of what is none.
+    pub operation: &'r str,
+    /// Class of the status.
+    pub status: &'static str,
+    /// Where the answers came from.
+    pub source: &'static str,
+    /// How many.
+    pub count: u64,
+}
+
+impl Requests {
+    /// For these operations: their names, and whether their records are the gateway's own.
+    pub fn new(operations: Vec<(String, bool)>) -> Self {
+        let rows = operations.len() + Kind::ALL.len();
+        let (counts, took) = ((0..rows).map(|_| Default::default()), (0..rows).map(|_| Durations::default()));
+        Self { counts: counts.collect(), took: took.collect(), operations }
+    }
+
+    /// Whether these are the operations that are counted.
+    pub fn are_for(&self, operations: &[(String, bool)]) -> bool {
+        self.operations == operations
+    }
+
+    /// Whether the records of an operation are the gateway's own.
+    pub fn is_own(&self, operation: u16) -> bool {
+        self.operations.get(usize::from(operation)).is_some_and(|(_, own)| *own)
+    }
+
+    /// Counts a request that has ended; `operation` by its place, else it is one of `kind`.
+    pub fn add(&self, operation: Option<u16>, kind: Kind, status: Option<u16>, source: Source, took: Duration) {
+        let known = operation.map(usize::from).filter(|operation| *operation < self.operations.len());
+        let row = known.unwrap_or(self.operations.len() + kind as usize);
+        self.counts[row][class(status)][source as usize].add(1);
+        self.took[row].add(took);
+    }
+
+    /// What an operation is called, or what is none.
+    pub fn name_of(&self, operation: Option<u16>, kind: Kind) -> &str {
+        let operation = operation.and_then(|operation| self.operations.get(usize::from(operation)));
+        operation.map_or(kind.name(), |(name, _)| name)
+    }
+
+    fn name(&self, row: usize) -> &str {
+        match self.operations.get(row) {
+            Some((name, _)) => name,
+            None => Kind::ALL[row - self.operations.len()].name(),
+        }
+    }
+
+    /// All that were counted.
+    pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        self.counts
+            .iter()
+            .enumerate()
+            .flat_map(move |(row, statuses)| {
+                let of_status = move |(status, sources): (usize, &'_ [Counter; Source::ALL.len()])| {
+                    let counted = Source::ALL.map(|source| (source.name(), sources[source as usize].get()));
+                    let operation = self.name(row);
+                    counted.map(|(source, count)| Row { operation, status: STATUSES[status], source, count })
+                };
+                statuses.iter().enumerate().flat_map(of_status)
+            })
+            .filter(|row| row.count > 0)
+    }
+
+    /// How long they took, by operation, as far as there were any.
+    pub fn durations(&self) -> impl Iterator<Item = (&str, &Durations)> {
+        self.took.iter().enumerate().map(|(row, took)| (self.name(row), took))
+    }
+}
+
+/// Connections of clients.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    /// Connections that were taken in.
+    pub accepted: Counter,
+    /// Connections that were turned away for want of room.
+    pub turned_away: Counter,
+    open: AtomicUsize,
+}
+
+impl Traffic {
+    /// A connection was taken in.
+    pub fn opened(&self) {
+        self.accepted.add(1);
+        self.open.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A connection has ended.
+    pub fn closed(&self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Connections that are open.
+    pub fn open(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_counted_by_what_they_were() {
+        let requests = Requests::new(vec![("states_list".into(), false), ("types_list".into(), true)]);
+        let took = Duration::from_millis(1);
+        requests.add(Some(0), Kind::Unknown, Some(200), Source::Cache, took);
+        requests.add(Some(0), Kind::Unknown, Some(204), Source::Cache, took);
+        requests.add(None, Kind::PassThrough, None, Source::V1, took);
+        // An operation nobody knows counts as none.
+        requests.add(Some(9), Kind::Unknown, Some(503), Source::Nothing, took);
+        let row = |operation, status, source, count| Row { operation, status, source, count };
+        let expected = [
+            row("states_list", "2xx", "cache", 2),
+            row("pass_through", "left", "v1", 1),
+            row("unknown", "5xx", "none", 1),
+        ];
+        assert_eq!(requests.rows().collect::<Vec<_>>(), expected);
+        assert!(requests.is_own(1) && !requests.is_own(0) && !requests.is_own(9));
+        let counted = requests.durations().filter(|(_, took)| took.spread().count > 0);
+        assert_eq!(counted.map(|(name, _)| name).collect::<Vec<_>>(), ["states_list", "pass_through", "unknown"]);
+    }
+}

@@ -1,0 +1,219 @@
+//! Accepts the operators' connections (HTTP/1.1) and leads each request through the door to its page.
+//!
+//! May use: `settings`, `telemetry`, `admin::door`, `admin::home`, `admin::page`, `admin::token`.
+
+use super::door::Door;
+use super::home::home;
+use super::page::{AdminPage, POLICY, see_other, text};
+use super::token::TokenError;
+use crate::settings::AdminSettings;
+use crate::telemetry::field;
+use bytes::Bytes;
+use http::header::{
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
+};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::RwLock;
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::{JoinHandle, JoinSet};
+
+/// Connections at once; operators are few.
+const CONNECTIONS: usize = 64;
+/// Life of a connection; clients open another.
+const LIFE: Duration = Duration::from_secs(600);
+/// Time for a request head.
+const HEAD_TIME: Duration = Duration::from_secs(10);
+/// Time to read a body and answer.
+const TIME: Duration = Duration::from_secs(30);
+/// Largest request head in bytes.
+const LARGEST_HEAD: usize = 64 * 1024;
+/// Largest body of a change in bytes.
+const LARGEST_BODY: usize = 64 * 1024;
+/// Pause after a failed accept.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
+
+/// Why the operators cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum AdminError {
+    /// There is no token although one is set.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// The address cannot be listened on.
+    #[error("admin.listen {address} cannot be used: {cause}; choose another address or port")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        cause: io::Error,
+    },
+}
+
+/// The listener; it ends when this is dropped.
+pub struct Admin {
+    address: SocketAddr,
+    shown: Shown,
+    accepting: JoinHandle<()>,
+}
+
+/// What requests are led to; it may change while the listener runs.
+type Shown = Arc<RwLock<Arc<Site>>>;
+
+struct Site {
+    door: Door,
+    pages: Vec<Arc<dyn AdminPage>>,
+}
+
+impl Admin {
+    /// Listens as `settings` say; none when they name no address. There is nothing to see until [`Admin::show`].
+    ///
+    /// # Errors
+    /// The address cannot be listened on, or the token cannot be read.
+    pub async fn open(settings: &AdminSettings) -> Result<Option<Self>, AdminError> {
+        let Some(address) = settings.listen else { return Ok(None) };
+        let door = Door::new(settings, address.ip().to_canonical().is_loopback())?;
+        let unusable = |cause| AdminError::Listen { address, cause };
+        let listener = TcpListener::bind(address).await.map_err(unusable)?;
+        let address = listener.local_addr().map_err(unusable)?;
+        let shown: Shown = Arc::new(RwLock::new(Arc::new(Site { door, pages: Vec::new() })));
+        let accepting = tokio::spawn(accept(listener, shown.clone()));
+        Ok(Some(Self { address, shown, accepting }))
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Shows `pages` from now on, to whom `settings` let in; the address stays.
+    ///
+    /// # Errors
+    /// The token cannot be read; then nothing changes.
+    pub fn show(&self, settings: &AdminSettings, pages: Vec<Arc<dyn AdminPage>>) -> Result<(), TokenError> {
+        let door = Door::new(settings, self.address.ip().to_canonical().is_loopback())?;
+        *self.shown.write() = Arc::new(Site { door, pages });
+        Ok(())
+    }
+}
+
+impl Drop for Admin {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+async fn accept(listener: TcpListener, shown: Shown) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            Some(_) = connections.join_next() => {}
+            accepted = listener.accept() => match accepted {
+                // Without a place it is closed at once.
+                Ok((socket, _)) => if let Ok(place) = places.clone().try_acquire_owned() {
+                    let shown = shown.clone();
+                    connections.spawn(async move {
+                        converse(socket, shown).await;
+                        drop(place);
+                    });
+                },
+                Err(error) => {
+                    tracing::warn!({ field::CAUSE } = %error, "an operator's connection could not be accepted");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+}
+
+async fn converse(socket: TcpStream, shown: Shown) {
+    let service = hyper::service::service_fn(move |request| {
+        let site = Arc::clone(&shown.read());
+        async move { Ok::<_, Infallible>(answer(&site, request).await.map(Full::new)) }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(LARGEST_HEAD);
+    let connection = http.serve_connection(TokioIo::new(socket), service);
+    match tokio::time::timeout(LIFE, connection).await {
+        Ok(Ok(())) | Err(_) => {}
+        Ok(Err(error)) => tracing::debug!({ field::CAUSE } = %error, "an operator's connection ended early"),
+    }
+}
+
+async fn answer(site: &Site, request: Request<Incoming>) -> Response<Bytes> {
+    let (mut head, body) = request.into_parts();
+    let (method, path) = (head.method.clone(), head.uri.path().to_owned());
+    let mut response = match site.door.refusal(&head) {
+        Some(refused) => {
+            let status = refused.status().as_u16();
+            tracing::info!({ field::STATUS } = status, { field::PATH } = path, "an operator's request was refused");
+            refused
+        }
+        None => {
+            if method == Method::HEAD {
+                head.method = Method::GET;
+            }
+            let late = || text(StatusCode::SERVICE_UNAVAILABLE, "The page took too long.\n");
+            let answered = tokio::time::timeout(TIME, led(site, head, body)).await;
+            answered.unwrap_or_else(|_| late())
+        }
+    };
+    if method == Method::POST {
+        let status = response.status().as_u16();
+        tracing::info!({ field::STATUS } = status, { field::PATH } = path, "an operator's change");
+    }
+    guard(&mut response);
+    if method == Method::HEAD {
+        let length = response.body().len();
+        response.headers_mut().insert(CONTENT_LENGTH, length.into());
+        *response.body_mut() = Bytes::new();
+    }
+    response
+}
+
+/// To the page that has the path.
+async fn led(site: &Site, head: http::request::Parts, body: Incoming) -> Response<Bytes> {
+    let path = head.uri.path();
+    if path == "/" {
+        return home(&site.pages);
+    }
+    let Some(page) = site.pages.iter().find(|page| has(page.path(), path)) else {
+        let beginning = site.pages.iter().find(|page| page.path().strip_suffix('/') == Some(path));
+        return match beginning {
+            Some(page) => see_other(page.path()),
+            None => text(StatusCode::NOT_FOUND, "There is no such page; / lists all.\n"),
+        };
+    };
+    match Limited::new(body, LARGEST_BODY).collect().await {
+        Ok(body) => page.answer(Request::from_parts(head, body.to_bytes())).await,
+        Err(_) => text(StatusCode::PAYLOAD_TOO_LARGE, "The request is too large or broke off.\n"),
+    }
+}
+
+fn has(own: &str, path: &str) -> bool {
+    own == path || (own.ends_with('/') && path.starts_with(own))
+}
+
+/// What goes with every answer.
+fn guard(response: &mut Response<Bytes>) {
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CACHE_CONTROL, "no-store"),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (X_FRAME_OPTIONS, "DENY"),
+        (REFERRER_POLICY, "no-referrer"),
+    ] {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+}

@@ -1,0 +1,46 @@
+//! Work beside the requests, which ends with the service that began it.
+//!
+//! May use: `v1`; it is composition.
+
+use crate::v1::Budget;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+/// Time from one line about v1's quota to the next.
+const REPORT: Duration = Duration::from_secs(60);
+/// Pairs of operation and credential in such a line.
+const MOST_REPORTED: usize = 10;
+
+/// Work that ends when this is dropped.
+pub(super) struct AbortOnDrop(JoinHandle<()>);
+
+impl AbortOnDrop {
+    /// Begins `work`.
+    pub(super) fn begin(work: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self(tokio::spawn(work))
+    }
+}
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Says in the log who has spent v1's quota, once a minute when anybody has.
+pub(super) async fn report_spending(budget: Budget) {
+    loop {
+        tokio::time::sleep(REPORT).await;
+        let shares = budget.spent().since_last_report();
+        let calls: u64 = shares.iter().map(|share| share.calls).sum();
+        if calls == 0 {
+            continue;
+        }
+        let most = shares.iter().take(MOST_REPORTED).map(|share| {
+            let (credential, operation) = (share.spender.credential, &share.spender.operation);
+            format!("{operation} of {credential:016x}: {}", share.calls)
+        });
+        let most = most.collect::<Vec<_>>().join(", ");
+        tracing::info!(calls, most, "v1 calls of the last minute");
+    }
+}

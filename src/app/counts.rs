@@ -1,0 +1,59 @@
+//! Counting of calls: what is begun with the gateway and ends with it.
+//!
+//! Operations are counted by the plan of the start: a reload that changes mappings leaves the counting as it is.
+//!
+//! May use: `access`, `plan`, `settings`, `store`, `usage`, `v1`; it is composition.
+
+use super::background::AbortOnDrop;
+use crate::access::Access;
+use crate::plan::Plan;
+use crate::settings::Settings;
+use crate::store::Store;
+use crate::usage::{Usage, Writer};
+use crate::v1::Budget;
+use std::sync::Arc;
+
+/// What counts, who writes it, and the work beside requests.
+pub(super) struct Counts {
+    pub(super) usage: Usage,
+    writer: Arc<Writer>,
+    _work: Vec<AbortOnDrop>,
+}
+
+/// Counts as `settings` say. A store that cannot give the secret of the fingerprints is told of, and nothing is counted.
+pub(super) async fn begin(
+    settings: &Settings,
+    plan: &Arc<Plan>,
+    store: &Store,
+    access: &Access,
+    budget: &Budget,
+) -> Option<Arc<Counts>> {
+    if !settings.usage.count {
+        return None;
+    }
+    let secret = match store.usage_secret().await {
+        Ok(secret) => secret,
+        Err(fault) => {
+            tracing::warn!(%fault, "calls are not counted: the store cannot be used for it");
+            return None;
+        }
+    };
+    let (usage, unknown) = Usage::new(Arc::clone(plan), &secret, settings.usage.learn);
+    let writer = Arc::new(Writer::new(usage.clone(), store.clone(), settings.usage));
+    let mut work = Vec::new();
+    if settings.usage.learn {
+        work.push(AbortOnDrop::begin(Writer::learn(usage.clone(), unknown, access.clone(), budget.clone())));
+    }
+    let writing = Arc::clone(&writer);
+    work.push(AbortOnDrop::begin(async move { writing.run().await }));
+    Some(Arc::new(Counts { usage, writer, _work: work }))
+}
+
+impl Counts {
+    /// Writes what was counted since the last time.
+    pub(super) async fn write_the_last(&self) {
+        if let Err(fault) = self.writer.write().await {
+            tracing::warn!(%fault, "the last counts of calls could not be written");
+        }
+    }
+}

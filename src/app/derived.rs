@@ -1,0 +1,127 @@
+//! What the settings mean to each part.
+//!
+//! May use: `access`, `index`, `run`, `settings`, `v1`; it is composition.
+
+use crate::access::AccessSettings;
+use crate::index::IndexSettings;
+use crate::run::RunnerSettings;
+use crate::settings::{HttpAddress, Settings};
+use crate::v1::{BudgetSettings, ClientSettings, ConcurrencySettings, Quota, V1Key};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Longest random wait before a read is repeated.
+const RETRY_JITTER: Duration = Duration::from_millis(150);
+/// Entries remembered of each kind of proof of access.
+const PROOFS: u64 = 100_000;
+/// The time in which v1 counts the requests of a key.
+const QUOTA_WINDOW: Duration = Duration::from_secs(60);
+/// Requests a minute that v1 takes from one key as it is shipped.
+const USUAL_QUOTA: usize = 60;
+/// The same for v1's service keys.
+const USUAL_SERVICE_QUOTA: usize = 300;
+/// What a process may take to end beyond the deadline of its last request.
+const HAND_OVER: Duration = Duration::from_secs(30);
+
+pub(super) fn client_settings(settings: &Settings, upstream: &HttpAddress) -> ClientSettings {
+    ClientSettings {
+        base_url: upstream.as_str().to_owned(),
+        connect_timeout: settings.upstream.connect_timeout,
+        response_cap: settings.upstream.max_response_size,
+        pool_per_host: settings.upstream.pool_size,
+        retry_jitter: RETRY_JITTER,
+        concurrency: ConcurrencySettings {
+            min: settings.upstream.concurrency_min,
+            max: settings.upstream.concurrency_max,
+        },
+    }
+}
+
+pub(super) fn service_key(settings: &Settings) -> Option<V1Key> {
+    settings.upstream.service_key.as_ref().map(|key| V1Key::new(key.expose()))
+}
+
+/// A quota that is set is kept; without one v1 is believed when it shows more than usual.
+pub(super) fn quota(set: Option<usize>, usual: usize) -> Quota {
+    match set {
+        None => Quota::AtLeast(usual),
+        Some(0) => Quota::Unlimited,
+        Some(calls) => Quota::Fixed(calls),
+    }
+}
+
+pub(super) fn budget_settings(settings: &Settings) -> BudgetSettings {
+    let upstream = &settings.upstream;
+    BudgetSettings {
+        window: QUOTA_WINDOW,
+        quota: quota(upstream.quota, USUAL_QUOTA),
+        service_quota: quota(upstream.service_quota, USUAL_SERVICE_QUOTA),
+        total: quota(upstream.total_quota.or(Some(0)), 0),
+        write_reserve: upstream.write_reserve,
+        service: service_key(settings).map(|key| key.id()),
+    }
+}
+
+pub(super) fn access_settings(settings: &Settings) -> AccessSettings {
+    AccessSettings {
+        card_ttl: settings.cache.card,
+        identity_ttl: settings.cache.identity,
+        refused_identity_ttl: settings.cache.refused_identity,
+        outage_grace: settings.cache.outage_grace,
+        capacity: PROOFS,
+    }
+}
+
+pub(super) fn index_settings(settings: &Settings) -> IndexSettings {
+    IndexSettings {
+        freshness: settings.index.freshness,
+        sweep: settings.index.sweep,
+        max_bytes: settings.index.max_size,
+        directory: settings.index.directory.clone().or_else(|| index_directory(&settings.store.url)),
+        shared_work: settings.limits.deadline,
+    }
+}
+
+/// Indices are kept beside the store's file; a store in memory keeps nothing, and beside a database server
+/// there is no place to keep it.
+pub(super) fn index_directory(store: &str) -> Option<PathBuf> {
+    let file = store.strip_prefix("sqlite:")?.trim_start_matches("//");
+    let file = file.split('?').next().filter(|file| !file.is_empty() && !file.contains(":memory:"))?;
+    Some(PathBuf::from(format!("{file}.index")))
+}
+
+pub(super) fn runner_settings(settings: &Settings) -> RunnerSettings {
+    RunnerSettings {
+        collection_ttl: settings.cache.collection,
+        strict_query: settings.strict_query,
+        shared_work: settings.limits.deadline,
+        workflow: settings.workflow.clone(),
+        types: settings.types,
+        late_write: settings.store.late_write,
+        stretch: settings.cache.stretch,
+        stale_if_error: settings.cache.stale_if_error,
+        index_ahead: settings.index.ahead,
+        service_key: service_key(settings),
+        writers_waiting: settings.limits.writers_waiting,
+    }
+}
+
+/// How long it waits for another process that serves the same SQLite file: as long as that one may drain, when the
+/// socket was handed over (systemd's `LISTEN_FDS`), and not at all otherwise.
+pub(super) fn patience(settings: &Settings) -> Duration {
+    let handed_over = std::env::var_os("LISTEN_FDS").is_some();
+    if handed_over { settings.limits.deadline + HAND_OVER } else { Duration::ZERO }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indices_lie_beside_the_store() {
+        assert_eq!(index_directory("sqlite:/var/lib/c.db"), Some(PathBuf::from("/var/lib/c.db.index")));
+        assert_eq!(index_directory("sqlite://c.db?mode=rwc"), Some(PathBuf::from("c.db.index")));
+        assert_eq!(index_directory("sqlite::memory:"), None);
+        assert_eq!(index_directory("postgres://causeway@db/causeway"), None);
+    }
+}

@@ -1,0 +1,66 @@
+//! Settings, mappings and secrets read again while the gateway serves: all of it or nothing.
+//!
+//! May use: `admin`, `edge`, `settings`; it is composition.
+
+use super::service::Service;
+use super::start::StartError;
+use crate::admin::Admin;
+use crate::edge::Stack;
+use crate::settings::{Loaded, Settings};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// Why nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ReloadError {
+    /// These cannot change while the gateway runs.
+    #[error(
+        "nothing was changed, because these settings need a restart: {}; restart the gateway, or set them back",
+        .0.join(", ")
+    )]
+    NeedsRestart(Vec<String>),
+    /// What was read cannot be used.
+    #[error("nothing was changed: {0}")]
+    Unusable(#[from] StartError),
+}
+
+/// What serves at present, and what it was made from.
+pub(super) struct Current {
+    pub(super) service: Service,
+    pub(super) loaded: Option<Loaded>,
+}
+
+/// Exchanges what serves; cheap to clone, all clones are the same.
+#[derive(Clone)]
+pub struct Reloader {
+    pub(super) current: Arc<Mutex<Option<Current>>>,
+    pub(super) stack: Stack,
+    pub(super) admin: Option<Arc<Admin>>,
+}
+
+impl Reloader {
+    /// Serves as `loaded` says from now on; requests under way end as they began. Answers the names of the settings that
+    /// differ.
+    ///
+    /// # Errors
+    /// Why it cannot be done; then everything is as it was.
+    pub fn reload(&self, loaded: Loaded) -> Result<Vec<String>, ReloadError> {
+        let mut current = self.current.lock();
+        let Some(before) = current.as_mut() else { return Ok(Vec::new()) };
+        let changed = before.loaded.as_ref().map(|known| loaded.changed_from(known)).unwrap_or_default();
+        let fixed: Vec<String> = changed.iter().filter(|name| !Settings::reloads(name)).cloned().collect();
+        if !fixed.is_empty() {
+            return Err(ReloadError::NeedsRestart(fixed));
+        }
+        let settings = &loaded.settings;
+        let (mut service, surface) = before.service.again(settings)?;
+        if let Some(admin) = &self.admin {
+            admin.show(&settings.admin, service.operators_pages(&self.stack)).map_err(StartError::from)?;
+        }
+        // From here on nothing can fail.
+        self.stack.replace(settings, surface);
+        service.begin();
+        *before = Current { service, loaded: Some(loaded) };
+        Ok(changed)
+    }
+}

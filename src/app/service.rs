@@ -1,0 +1,357 @@
+//! Everything that answers requests, put together from settings: at start, and again at each reload.
+//!
+//! What a reload does not change is carried over, with all it keeps: the store, the client for v1 with its budget and
+//! connections, proofs of access, indices, kept lists, limits and places. So nothing has to be learned anew, and requests
+//! under way on the service before know of the same writes as those on the new one.
+//!
+//! May use: everything but `cli` and `sandbox`; it is composition.
+
+use super::background::{AbortOnDrop, report_spending};
+use super::counted::{Counted, counters};
+use super::counts::{self, Counts};
+use super::derived::{
+    access_settings, budget_settings, client_settings, index_settings, patience, runner_settings, service_key,
+};
+use super::foreign_writes::ForeignWrites;
+use super::hinted::door;
+use super::peers::Peers;
+use super::proofs::Proofs;
+use super::shared_indexes::SharedIndexes;
+use super::start::{Compiled, StartError};
+use super::surface::{KeysOfV1, Operations};
+use super::trouble::{ForeignCalls, Ready};
+use crate::access::{Access, AccessSettings};
+use crate::admin::AdminPage;
+use crate::board::Board;
+use crate::describe::openapi::Document;
+use crate::docs::DocsPage;
+use crate::edge::{Counting, Notices, Pages, PassThrough, Stack, Surface};
+use crate::fresh::Changes;
+use crate::front::Front;
+use crate::idempotency::Idempotency;
+use crate::index::Indexes;
+use crate::limits::Limits;
+use crate::load::{Memory, Share};
+use crate::metrics::{MetricsPage, Parts};
+use crate::oauth::{Audited, Events, Keyring, OAuth, OAuthPages};
+use crate::plan::{Plan, Source};
+use crate::request::V2;
+use crate::retirement::Retirement;
+use crate::run::{Runner, keep_ahead, settle_left_open};
+use crate::settings::Settings;
+use crate::shared::Shared;
+use crate::store::{self, Joined, Store};
+use crate::tally::{Calls, Counter, Requests};
+use crate::v1::{Budget, Client};
+use std::sync::Arc;
+
+/// The parts of a gateway.
+pub(super) struct Service {
+    pub(super) settings: Settings,
+    compiled: Compiled,
+    document: Arc<Document>,
+    pub(super) client: Client,
+    pub(super) memory: Memory,
+    pub(super) store: Store,
+    access: Access,
+    pub(super) oauth: OAuth,
+    pub(super) indexes: Indexes,
+    runner: Arc<Runner>,
+    limits: Arc<Limits>,
+    /// What is shared with other processes beside the store.
+    shared: Option<Shared>,
+    proofs: Option<Proofs>,
+    requests: Arc<Requests>,
+    calls: Arc<Calls>,
+    events: Arc<[Counter]>,
+    idempotency: Idempotency,
+    /// Who counts calls, when anybody does; the same as long as the process lives.
+    counts: Option<Arc<Counts>>,
+    retirement: Option<Arc<Retirement>>,
+    background: Vec<AbortOnDrop>,
+}
+
+impl Service {
+    /// The service that `settings` describe, its process among those that share the store, and what the HTTP surface needs.
+    pub(super) async fn start(settings: &Settings) -> Result<(Self, Joined, Surface), StartError> {
+        let upstream = settings.upstream.needed_base_url()?.clone();
+        let compiled = Compiled::read(settings.mappings.as_deref(), None)?;
+        let memory = Memory::new(settings.limits.memory, Share(settings.limits.share));
+        let shared = match &settings.shared.url {
+            Some(url) => Some(Shared::open(url.expose(), upstream.as_str()).await?),
+            None => None,
+        };
+        let peers = Arc::new(Peers::new(shared.clone()));
+        let budget = Budget::among(budget_settings(settings), shared.clone(), Some(Arc::clone(&peers) as _));
+        let client = Client::new(client_settings(settings, &upstream))?.paced_by(budget).within(memory.clone());
+        let (calls, requests) = counted(&compiled.plan);
+        client.count_in(Arc::clone(&calls));
+        let events = counters();
+        let (oauth, access, store) = authorization(settings, &client, &events).await?;
+        if store.is_read_only() {
+            tracing::warn!(
+                store = %store::in_words(&settings.store.url),
+                "the store can only be read: writes that need it are answered 503 until it can be written"
+            );
+        }
+        let joined = store.join(access.changes(), patience(settings)).await?;
+        peers.know(store.clone());
+        let proofs = Proofs::of(shared.as_ref(), &settings.secrets)?;
+        let access = sharing(access, proofs.as_ref());
+        let indexes = Indexes::new(client.clone(), index_settings(settings), access.changes());
+        let indexes = match store.shares_snapshots() {
+            true => indexes.shared_in(Arc::new(SharedIndexes(store.clone()))),
+            false => indexes,
+        };
+        let (plan, how) = (Arc::clone(&compiled.plan), runner_settings(settings));
+        let counts = counts::begin(settings, &plan, &store, &access, client.budget()).await;
+        let retirement = retirement(settings, &plan)?;
+        let runner = Runner::new(plan, client.clone(), access.clone(), store.clone(), indexes.clone(), how);
+        let service = Self {
+            settings: settings.clone(),
+            document: Arc::new(Document::new(Arc::clone(&compiled.plan))),
+            compiled,
+            client,
+            memory,
+            idempotency: idempotency(settings, &store)?,
+            store,
+            access,
+            oauth,
+            indexes,
+            runner: Arc::new(runner),
+            limits: limits(settings, shared.as_ref()),
+            shared,
+            proofs,
+            requests,
+            calls,
+            events,
+            counts,
+            retirement,
+            background: Vec::new(),
+        };
+        let surface = service.surface()?;
+        Ok((service, joined, surface))
+    }
+
+    /// The same service with other settings, which differ in nothing that needs a restart. This one goes on as it is.
+    pub(super) fn again(&self, settings: &Settings) -> Result<(Self, Surface), StartError> {
+        let before = &self.settings;
+        let compiled = Compiled::read(settings.mappings.as_deref(), Some(&self.compiled))?;
+        // Also when it stays, so that a file that can no longer be read is told now and not at the next start.
+        let keyring = Keyring::open(&settings.secrets)?;
+        let (calls, requests) = match self.requests.are_for(&operations(&compiled.plan)) {
+            true => (Arc::clone(&self.calls), Arc::clone(&self.requests)),
+            false => counted(&compiled.plan),
+        };
+        let how = access_settings(settings);
+        let proofs_stay = how == access_settings(before);
+        let stays = proofs_stay && (&settings.oauth, &settings.secrets) == (&before.oauth, &before.secrets);
+        let (oauth, access, proofs) = match stays {
+            true => (self.oauth.clone(), self.access.clone(), self.proofs.clone()),
+            false => {
+                let access = match proofs_stay {
+                    true => self.access.clone(),
+                    false => Access::new(self.client.clone(), how, self.access.changes()),
+                };
+                let (oauth, access) = authorized(settings, keyring, access, &self.store, &self.events);
+                let proofs = Proofs::of(self.shared.as_ref(), &settings.secrets)?;
+                (oauth, sharing(access, proofs.as_ref()), proofs)
+            }
+        };
+        let (plan, how) = (Arc::clone(&compiled.plan), runner_settings(settings));
+        let runner = Arc::new(self.runner.again(plan, access.clone(), how));
+        let limits = match settings.limits.rate == before.limits.rate {
+            true => Arc::clone(&self.limits),
+            false => limits(settings, self.shared.as_ref()),
+        };
+        let document = match Arc::ptr_eq(&compiled.plan, &self.compiled.plan) {
+            true => Arc::clone(&self.document),
+            false => Arc::new(Document::new(Arc::clone(&compiled.plan))),
+        };
+        let retirement = retirement(settings, &compiled.plan)?;
+        let service = Self {
+            settings: settings.clone(),
+            compiled,
+            document,
+            idempotency: idempotency(settings, &self.store)?,
+            client: self.client.clone(),
+            memory: self.memory.clone(),
+            store: self.store.clone(),
+            access,
+            oauth,
+            indexes: self.indexes.clone(),
+            runner,
+            limits,
+            shared: self.shared.clone(),
+            proofs,
+            requests,
+            calls,
+            events: Arc::clone(&self.events),
+            counts: self.counts.clone(),
+            retirement,
+            background: Vec::new(),
+        };
+        let surface = service.surface()?;
+        Ok((service, surface))
+    }
+
+    /// From now on this is the one that serves: its work beside the requests begins.
+    pub(super) fn begin(&mut self) {
+        self.client.count_in(Arc::clone(&self.calls));
+        self.client.budget().serve(service_key(&self.settings).map(|key| key.id()));
+        self.background = vec![
+            AbortOnDrop::begin(report_spending(self.client.budget().clone())),
+            AbortOnDrop::begin(self.idempotency.clone().sweep()),
+        ];
+        self.background.extend(self.retirement.clone().map(|told| AbortOnDrop::begin(told.report())));
+        let heard = self.proofs.clone().map(|proofs| proofs.listen(self.access.changes().clone()));
+        self.background.extend(heard.map(AbortOnDrop::begin));
+        if let Some(key) = service_key(&self.settings) {
+            let runner = Arc::clone(&self.runner);
+            self.background.push(AbortOnDrop::begin(async move {
+                settle_left_open(Arc::clone(&runner), key.clone()).await;
+                keep_ahead(runner, key).await;
+            }));
+        }
+    }
+
+    fn surface(&self) -> Result<Surface, StartError> {
+        let settings = &self.settings;
+        let upstream = settings.upstream.needed_base_url()?;
+        let document = Arc::clone(&self.document);
+        let (changes, breaker) = (self.access.changes().clone(), self.client.breaker().clone());
+        let observer = ForeignWrites { runner: Arc::clone(&self.runner), changes: changes.clone() };
+        let (budget, calls) = (self.client.budget().clone(), Arc::clone(&self.calls));
+        let pass_through = PassThrough::new(upstream, &settings.upstream, settings.public.clone())
+            .map_err(StartError::PassThrough)?
+            .named(self.client.instance().clone())
+            .observed_by(Arc::new(observer))
+            .counted_by(Arc::new(ForeignCalls { budget, breaker: breaker.clone(), changes, calls }))
+            .admitting(Arc::new(KeysOfV1))
+            .telling(self.retirement.clone().map(|told| told as Arc<dyn Notices>));
+        let (runner, access, limits) = (Arc::clone(&self.runner), self.access.clone(), Arc::clone(&self.limits));
+        let usage = self.counts.as_ref().map(|counts| counts.usage.clone());
+        let v2 = V2::new(runner, access, limits, Arc::clone(&document), self.idempotency.clone())
+            .counted_by(usage.clone());
+        let mut pages: Vec<Arc<dyn Pages>> =
+            vec![Arc::new(OAuthPages::new(self.oauth.clone())), Arc::new(DocsPage::new(document))];
+        pages.extend(door(&settings.hints, &self.runner, service_key(settings))?);
+        // Last, for it has every path that nobody else has.
+        pages.push(Arc::new(Front));
+        Ok(Surface {
+            v2: Arc::new(Operations { v2, body_limit: settings.limits.body }),
+            pages,
+            pass_through,
+            readiness: Arc::new(Ready { store: self.store.clone(), breaker, needs: settings.ready }),
+            requests: Arc::clone(&self.requests),
+            counting: usage.map(|usage| Arc::new(usage) as Arc<dyn Counting>),
+        })
+    }
+
+    /// What operators see of it.
+    pub(super) fn operators_pages(&self, stack: &Stack) -> Vec<Arc<dyn AdminPage>> {
+        let metrics = MetricsPage::new(Parts {
+            requests: Arc::clone(&self.requests),
+            stack: stack.clone(),
+            memory: (self.memory.clone(), self.settings.limits.memory),
+            limits: Arc::clone(&self.limits),
+            events: Arc::clone(&self.events),
+            calls: Arc::clone(&self.calls),
+            client: self.client.clone(),
+            access: self.access.clone(),
+            oauth: self.oauth.clone(),
+            runner: Arc::clone(&self.runner),
+            indexes: self.indexes.clone(),
+            store: self.store.clone(),
+        });
+        let board = Board::new(Arc::clone(&self.compiled.plan), self.store.clone());
+        vec![Arc::new(metrics), Arc::new(board)]
+    }
+
+    /// Ends it for good.
+    pub(super) async fn close(self, joined: Joined) {
+        drop(self.background);
+        if let Some(counts) = &self.counts {
+            counts.write_the_last().await;
+        }
+        self.indexes.close().await;
+        joined.leave().await;
+        self.store.close().await;
+    }
+}
+
+/// The authorization server that `settings` describe, without a gateway around it; for the command line.
+///
+/// # Errors
+/// Settings, secrets or the store cannot be used.
+pub async fn open_oauth(settings: &Settings) -> Result<(OAuth, Store), StartError> {
+    let upstream = settings.upstream.needed_base_url()?.clone();
+    let client = Client::new(client_settings(settings, &upstream))?;
+    let (oauth, _, store) = authorization(settings, &client, &counters()).await?;
+    Ok((oauth, store))
+}
+
+fn retirement(settings: &Settings, plan: &Arc<Plan>) -> Result<Option<Arc<Retirement>>, StartError> {
+    let retirement = Retirement::new(&settings.retirement, plan).map_err(StartError::Retirement)?;
+    Ok(retirement.map(Arc::new))
+}
+
+/// The limits of clients, counted with the other processes where a place is shared.
+fn limits(settings: &Settings, shared: Option<&Shared>) -> Arc<Limits> {
+    let limits = Limits::new(&settings.limits.rate);
+    Arc::new(match shared {
+        Some(shared) => limits.shared_in(shared.clone()),
+        None => limits,
+    })
+}
+
+/// The same access, with what it proves shared where that can be.
+fn sharing(access: Access, proofs: Option<&Proofs>) -> Access {
+    access.with_proofs(proofs.map(|proofs| Arc::new(proofs.clone()) as _))
+}
+
+fn idempotency(settings: &Settings, store: &Store) -> Result<Idempotency, StartError> {
+    let keyring = Keyring::open(&settings.secrets)?;
+    let (longest, late) = (settings.limits.deadline, settings.store.late_write);
+    Ok(Idempotency::new(store.clone(), keyring, &settings.idempotency, longest, late))
+}
+
+/// The store, the authorization server over it, and the access that knows its credentials.
+async fn authorization(
+    settings: &Settings,
+    client: &Client,
+    events: &Arc<[Counter]>,
+) -> Result<(OAuth, Access, Store), StartError> {
+    let keyring = Keyring::open(&settings.secrets)?;
+    let how: AccessSettings = access_settings(settings);
+    let access = Access::new(client.clone(), how, &Changes::default());
+    let store = Store::open(&settings.store.url, settings.upstream.needed_base_url()?.as_str()).await?;
+    let store = store.with_lock_connections(settings.store.lock_connections);
+    let (oauth, access) = authorized(settings, keyring, access, &store, events);
+    Ok((oauth, access, store))
+}
+
+fn authorized(
+    settings: &Settings,
+    keyring: Option<Keyring>,
+    access: Access,
+    store: &Store,
+    counters: &Arc<[Counter]>,
+) -> (OAuth, Access) {
+    let on = Audited::new(store.clone(), access.clone());
+    let events: Arc<dyn Events> = Arc::new(Counted { on, counters: Arc::clone(counters) });
+    OAuth::new(store, access, keyring, settings.oauth.clone(), events)
+}
+
+/// The operations of a plan as they are counted.
+fn operations(plan: &Plan) -> Vec<(String, bool)> {
+    let own = |operation| plan.resource_of(operation).source == Source::Own;
+    plan.operations.iter().map(|operation| (operation.id.clone(), own(operation))).collect()
+}
+
+/// Counters for the operations of a plan.
+fn counted(plan: &Plan) -> (Arc<Calls>, Arc<Requests>) {
+    let operations = operations(plan);
+    let calls = Calls::new(operations.iter().map(|(name, _)| name.clone()).collect());
+    (Arc::new(calls), Arc::new(Requests::new(operations)))
+}

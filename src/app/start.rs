@@ -1,0 +1,95 @@
+//! What has to be sound before anything is served: the mappings, and why there is no gateway.
+//!
+//! May use: `admin`, `hints`, `mapping`, `oauth`, `plan`, `settings`, `shared`, `store`, `v1`; it is composition.
+
+use crate::admin::{AdminError, TokenError};
+use crate::mapping::{Files, Texts};
+use crate::oauth::KeyringError;
+use crate::plan::{self, Plan, Special};
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+/// Why the gateway cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The mappings do not compile.
+    #[error("the mappings are faulty, nothing is served:\n{0}")]
+    Mappings(#[from] crate::mapping::Faults),
+    /// The folder of mappings cannot be read.
+    #[error("{0}; the folder is the setting `mappings`")]
+    Unreadable(#[from] crate::mapping::Unreadable),
+    /// A setting is missing or wrong.
+    #[error(transparent)]
+    Settings(#[from] crate::settings::SettingsError),
+    /// The client for v1 cannot be made.
+    #[error("upstream.base_url cannot be used: {0}")]
+    Client(#[from] crate::v1::ClientError),
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Store(#[from] crate::store::StoreError),
+    /// The secrets cannot be read.
+    #[error(transparent)]
+    Secrets(#[from] KeyringError),
+    /// The operators cannot be served.
+    #[error(transparent)]
+    Admin(#[from] AdminError),
+    /// The operators' token cannot be read.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// The end of v1 is announced for an operation that there is not.
+    #[error("{0}")]
+    Retirement(String),
+    /// The secrets of webhooks cannot be read.
+    #[error(transparent)]
+    Hints(#[from] crate::hints::SecretsError),
+    /// The place that is shared with other processes cannot be used.
+    #[error("the shared place (setting shared.url) cannot be used: {0}")]
+    Shared(#[from] crate::shared::SharedError),
+    /// The pass-through cannot be made.
+    #[error("the pass-through cannot be set up: {0}")]
+    PassThrough(io::Error),
+}
+
+/// A plan and what it was compiled from.
+pub(super) struct Compiled {
+    pub(super) plan: Arc<Plan>,
+    texts: Option<Texts>,
+}
+
+impl Compiled {
+    /// The plan of the embedded mappings, with those of `directory` laid over them; that of `before` when nothing in them
+    /// has changed.
+    pub(super) fn read(directory: Option<&Path>, before: Option<&Self>) -> Result<Self, StartError> {
+        let texts = directory.map(|directory| Texts::embedded().overlay(directory)).transpose()?;
+        if let Some(before) = before.filter(|before| before.texts == texts) {
+            return Ok(Self { plan: Arc::clone(&before.plan), texts });
+        }
+        let plan = match &texts {
+            Some(texts) => compiled(texts)?,
+            None => compile_plan(None)?,
+        };
+        Ok(Self { plan, texts })
+    }
+}
+
+/// Compiles the embedded mappings, with those of `directory` laid over them. The plan of the embedded ones alone is
+/// compiled once in a process.
+///
+/// # Errors
+/// Every fault of every file at once, or why the directory cannot be read.
+pub fn compile_plan(directory: Option<&Path>) -> Result<Arc<Plan>, StartError> {
+    static EMBEDDED: OnceLock<Arc<Plan>> = OnceLock::new();
+    if let Some(directory) = directory {
+        return compiled(&Texts::embedded().overlay(directory)?);
+    }
+    if let Some(plan) = EMBEDDED.get() {
+        return Ok(Arc::clone(plan));
+    }
+    let plan = compiled(&Texts::embedded())?;
+    Ok(Arc::clone(EMBEDDED.get_or_init(|| plan)))
+}
+
+fn compiled(texts: &Texts) -> Result<Arc<Plan>, StartError> {
+    Ok(Arc::new(plan::compile(&Files::read(texts), Special::all())?))
+}

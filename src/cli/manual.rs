@@ -1,0 +1,39 @@
+//! `causeway completions` and `causeway man`: what shells and `man` know of the commands.
+
+use super::arguments::Outcome;
+use clap::{Args, Command};
+use clap_complete::Shell;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    shell: Shell,
+}
+
+/// Arguments of `man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Folder for one page for each command, instead of the first page on standard output
+    #[arg(long, value_name = "FOLDER")]
+    to: Option<PathBuf>,
+}
+
+pub(super) fn completions(args: &CompletionsArgs, mut all: Command) -> Outcome {
+    let mut text = Vec::new();
+    clap_complete::generate(args.shell, &mut all, "causeway", &mut text);
+    io::stdout().write_all(&text).map_err(|fault| fault.to_string())
+}
+
+pub(super) fn man(args: &ManArgs, all: Command) -> Outcome {
+    let Some(folder) = &args.to else {
+        let mut text = Vec::new();
+        clap_mangen::Man::new(all).render(&mut text).map_err(|fault| fault.to_string())?;
+        return io::stdout().write_all(&text).map_err(|fault| fault.to_string());
+    };
+    let fault = |fault: io::Error| format!("{}: {fault}", folder.display());
+    std::fs::create_dir_all(folder).map_err(fault)?;
+    clap_mangen::generate_to(all, folder).map_err(fault)
+}

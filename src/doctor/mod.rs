@@ -1,0 +1,41 @@
+//! `causeway doctor`: looks at everything an installation stands on, and says of each part how it is and what to do.
+//!
+//! Nothing is changed: no store is made, no table brought up to date, and v1 is asked a handful of times.
+//!
+//! May use: `access` (paths of v1), `app` (mappings), `oauth` (secrets), `settings`, `store`; the network with a client of
+//! its own, because the gateway's own hides what is looked for here.
+
+mod asking;
+mod listening;
+mod public;
+mod report;
+mod secrets;
+mod stored;
+mod upstream;
+
+pub use report::{Check, Report, State, Wanted};
+pub use stored::look as store;
+
+use crate::app;
+use crate::settings::Settings;
+
+/// Looks at everything that `settings` name.
+pub async fn examine(settings: &Settings, wanted: &Wanted) -> Report {
+    let mut report = Report::default();
+    report.fine("settings", "can be used");
+    for warning in settings.warnings() {
+        report.warn("settings", warning, "see docs/configuration.md");
+    }
+    match app::compile_plan(settings.mappings.as_deref()) {
+        Ok(plan) => report.fine("mappings", format!("{} operations", plan.operations.len())),
+        Err(fault) => {
+            report.fault("mappings", fault.to_string(), "correct the files, or leave out the setting `mappings`")
+        }
+    }
+    secrets::look(settings, &mut report);
+    stored::look(settings, &mut report).await;
+    let listening = listening::look(settings, &mut report).await;
+    upstream::look(settings, wanted, listening.as_deref(), &mut report).await;
+    public::look(settings, wanted, &mut report).await;
+    report
+}

@@ -1,0 +1,89 @@
+//! What was found, one line for each thing, with the remedy below what is not as it should be.
+//!
+//! May use: nothing of this crate.
+
+use serde::Serialize;
+use std::fmt;
+
+/// What to look at besides the settings.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// A v1 key to ask v1 with; else the service key of the settings.
+    pub key: Option<String>,
+    /// The address clients use, when it is no setting.
+    pub through: Option<String>,
+}
+
+/// How a thing is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// As it should be.
+    Fine,
+    /// It works, and is probably not what is wanted.
+    Warning,
+    /// It keeps the gateway from serving as it should.
+    Fault,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// Which part of the installation.
+    pub part: &'static str,
+    /// How it is.
+    pub state: State,
+    /// What was found.
+    pub found: String,
+    /// What to do about it.
+    pub remedy: Option<String>,
+}
+
+/// Everything that was looked at.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// In the order it was looked at.
+    pub checks: Vec<Check>,
+}
+
+impl Report {
+    /// How many are in this state.
+    pub fn count(&self, state: State) -> usize {
+        self.checks.iter().filter(|check| check.state == state).count()
+    }
+
+    /// Adds what is as it should be.
+    pub fn fine(&mut self, part: &'static str, found: impl Into<String>) {
+        self.checks.push(Check { part, state: State::Fine, found: found.into(), remedy: None });
+    }
+
+    /// Adds what works and is probably not wanted.
+    pub fn warn(&mut self, part: &'static str, found: impl Into<String>, remedy: impl Into<String>) {
+        let remedy = Some(remedy.into());
+        self.checks.push(Check { part, state: State::Warning, found: found.into(), remedy });
+    }
+
+    /// Adds what has to be put right.
+    pub fn fault(&mut self, part: &'static str, found: impl Into<String>, remedy: impl Into<String>) {
+        let remedy = Some(remedy.into());
+        self.checks.push(Check { part, state: State::Fault, found: found.into(), remedy });
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for check in &self.checks {
+            let word = match check.state {
+                State::Fine => "fine",
+                State::Warning => "warning",
+                State::Fault => "FAULT",
+            };
+            writeln!(f, "{word:<8} {:<9} {}", check.part, check.found.replace('\n', "\n                   "))?;
+            if let Some(remedy) = &check.remedy {
+                writeln!(f, "{:<18} -> {remedy}", "")?;
+            }
+        }
+        let counts = [State::Fine, State::Warning, State::Fault].map(|state| self.count(state));
+        write!(f, "\n{} fine, {} warnings, {} faults", counts[0], counts[1], counts[2])
+    }
+}

@@ -1,0 +1,43 @@
+//! The secrets under which v1 keys are kept.
+//!
+//! May use: `oauth` (the keyring), `settings`, `report`.
+
+use super::report::Report;
+use crate::oauth::Keyring;
+use crate::settings::Settings;
+use std::path::Path;
+
+/// Looks whether the secrets can be read, and by whom.
+pub(super) fn look(settings: &Settings, report: &mut Report) {
+    const PART: &str = "secrets";
+    match Keyring::open(&settings.secrets) {
+        Err(fault) => {
+            return report.fault(
+                PART,
+                fault.to_string(),
+                "`causeway secrets new --file FILE` makes a file of secrets",
+            );
+        }
+        Ok(None) => {
+            return report.fine(
+                PART,
+                "none: OAuth and gateway keys are switched off (settings secrets.key_file, secrets.key)",
+            );
+        }
+        Ok(Some(_)) => {}
+    }
+    match settings.secrets.key_file.as_deref().filter(|_| settings.secrets.key.is_none()) {
+        Some(file) if is_open_to_others(file) => report.fault(
+            PART,
+            format!("{} can be read by other users of this machine", file.display()),
+            format!("chmod 600 {}", file.display()),
+        ),
+        _ => report.fine(PART, "can be read"),
+    }
+}
+
+/// Whether anybody but the owner and the group may read a file, or anybody but the owner write it.
+pub(super) fn is_open_to_others(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(file).is_ok_and(|file| file.permissions().mode() & 0o027 != 0)
+}

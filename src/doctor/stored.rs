@@ -1,0 +1,121 @@
+//! The store: whether it is there, can be used and belongs to this v1.
+//!
+//! A store that is not there is not made. May use: `settings`, `store`, `report`, `secrets` (who may read a file).
+
+use super::report::Report;
+use super::secrets::is_open_to_others;
+use crate::settings::Settings;
+use crate::store::{Store, StoreError, file_of, in_words};
+use rustix::fs::statvfs;
+use std::path::Path;
+
+const PART: &str = "store";
+/// Less room than this on the disk of the store is a fault, for writes will soon fail.
+const TOO_LITTLE: u64 = 64 << 20;
+/// Less room than this is a warning.
+const LITTLE: u64 = 1 << 30;
+
+/// Looks at the store that `settings` name.
+pub async fn look(settings: &Settings, report: &mut Report) {
+    let url = &settings.store.url;
+    if let Some(file) = file_of(url) {
+        room(file, report);
+        if !file.exists() {
+            return not_there(file, report);
+        }
+        if is_open_to_others(file) {
+            let found = format!("{} can be read by other users of this machine", file.display());
+            report.fault(PART, found, format!("chmod 600 {}", file.display()));
+        }
+    }
+    match Store::open_for_upkeep(url).await {
+        Err(fault) => refused(&fault, report),
+        Ok(store) => {
+            let looked = opened(&store, settings, report).await;
+            store.close().await;
+            if let Err(fault) = looked {
+                refused(&fault, report);
+            }
+        }
+    }
+}
+
+fn refused(fault: &StoreError, report: &mut Report) {
+    let remedy = match fault {
+        StoreError::Damaged(_) => {
+            "`causeway store restore --from BACKUP --store URL` makes a sound one from a backup"
+        }
+        _ => "correct the setting store.url, or what it names",
+    };
+    report.fault(PART, fault.to_string(), remedy);
+}
+
+fn room(file: &Path, report: &mut Report) {
+    let folder = folder_of(file);
+    let Ok(disk) = statvfs(folder) else { return };
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let found = format!("{} MiB are left on the disk of {}", free >> 20, folder.display());
+    match free {
+        _ if free < TOO_LITTLE => report.fault(PART, found, "make room: without it every write is refused"),
+        _ if free < LITTLE => report.warn(PART, found, "make room before it runs out"),
+        _ => {}
+    }
+}
+
+fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn not_there(file: &Path, report: &mut Report) {
+    let folder = folder_of(file);
+    if !folder.is_dir() {
+        let found = format!("the store cannot be made: there is no folder {}", folder.display());
+        return report.fault(PART, found, "make the folder, or name another file in the setting store.url");
+    }
+    if rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_err() {
+        let found = format!("the store cannot be made: the folder {} cannot be written", folder.display());
+        return report.fault(PART, found, "give the folder to the user that runs the gateway");
+    }
+    report.fine(PART, format!("{} is not there yet; the first start makes it", file.display()));
+}
+
+async fn opened(store: &Store, settings: &Settings, report: &mut Report) -> Result<(), StoreError> {
+    let stats = store.stats(&settings.store.url).await?;
+    let place = in_words(&settings.store.url);
+    if let Some(unfit) = &stats.unfit {
+        report.fault(PART, format!("{place}: {unfit}"), "use the newer version of this program, or another store");
+        return Ok(());
+    }
+    let configured = settings.upstream.base_url.as_ref();
+    match (configured, &stats.deployment) {
+        (Some(configured), Some(recorded)) if !stats.may_belong_to(configured.as_str()) => report.fault(
+            PART,
+            format!("{place} belongs to the v1 deployment at {recorded}, not to {}", configured.as_str()),
+            format!(
+                "configure {recorded} or another store; if the same deployment has moved: `causeway store rebase --to {}`",
+                configured.as_str()
+            ),
+        ),
+        _ => {}
+    }
+    if store.is_read_only() {
+        let remedy = "give the file, those beside it and its folder to the user that runs the gateway, or make the server writable";
+        report.fault(PART, format!("{place} can only be read: every write that needs it is refused"), remedy);
+    }
+    if stats.steps_to_take > 0 {
+        report.fine(
+            PART,
+            format!("{place}: {} steps behind; the next start brings it up to date", stats.steps_to_take),
+        );
+        return Ok(());
+    }
+    let findings = store.findings().await?;
+    match findings.first() {
+        None => report.fine(PART, format!("{place}: {} bytes, sound", stats.bytes)),
+        Some(first) => {
+            let found = format!("{place}: {} findings, the first: {first}", findings.len());
+            report.warn(PART, found, "`causeway store check` tells all; docs/store.md says what each means");
+        }
+    }
+    Ok(())
+}

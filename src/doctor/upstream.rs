@@ -1,0 +1,146 @@
+//! v1: reached, of the habits that are known of it, with calls to spare, and neither this gateway nor another.
+//!
+//! May use: `access` (paths), `settings`, `asking`, `report`.
+
+use super::asking::{Answer, ask, client};
+use super::report::{Report, Wanted};
+use crate::access::paths;
+use crate::settings::Settings;
+use reqwest::Client;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const PART: &str = "v1";
+/// A key that nobody has.
+const NOBODY: &str = "causeway-doctor-no-such-key";
+/// Most seconds by which the clocks may differ: what is said of times and ends of keys is off by that.
+const CLOCKS: u64 = 30;
+
+/// Looks at the v1 that `settings` name; `own` is where this gateway runs, when it does.
+pub(super) async fn look(settings: &Settings, wanted: &Wanted, own: Option<&str>, report: &mut Report) {
+    let Some(base) = &settings.upstream.base_url else {
+        return report.fault(PART, "no v1 deployment is named", "set upstream.base_url, or give --upstream URL");
+    };
+    let base = base.as_str().trim_end_matches("/api/v1");
+    let client = match client() {
+        Ok(client) => client,
+        Err(fault) => return report.fault(PART, fault, "see whether this machine has root certificates"),
+    };
+    let me = format!("{base}/api/v1/{}", paths::IDENTITY);
+    let answer = match ask(client.get(&me).header("X-Api-Key", NOBODY)).await {
+        Ok(answer) => answer,
+        Err(silence) => return report.fault(PART, format!("{base}: {}", silence.found), silence.remedy),
+    };
+    if !is_v1(base, &answer, report) {
+        return;
+    }
+    clock(&answer, report);
+    another_gateway(&client, base, own, report).await;
+    let key = wanted.key.as_deref().or(settings.upstream.service_key.as_ref().map(|key| key.expose()));
+    match key {
+        None => report
+            .fine(PART, format!("{base} answers and refuses unknown keys as v1 does; give --key to ask further")),
+        Some(key) => with_key(&client, &me, key, report).await,
+    }
+}
+
+/// Whether the answer to an unknown key is one of v1's.
+fn is_v1(base: &str, answer: &Answer, report: &mut Report) -> bool {
+    let media = answer.header("content-type");
+    match answer.status {
+        300..=399 => report.fault(
+            PART,
+            format!("{base} redirects to {}", answer.header("location")),
+            "name the address it redirects to, scheme and host, in upstream.base_url",
+        ),
+        429 => report.warn(PART, format!("{base} refuses to answer now (429)"), "ask again in a minute"),
+        502 if answer.text("detail").contains("leads back to this gateway") => report.fault(
+            PART,
+            format!("{base} is this gateway itself"),
+            "name the address of v1 in upstream.base_url, not the one that clients use",
+        ),
+        500..=599 => report.fault(
+            PART,
+            format!("{base} fails with {}", answer.status),
+            "see the log of v1, or of the proxy before it",
+        ),
+        401 | 403 if media.starts_with("application/json") => {
+            if answer.text("detail").trim_end_matches('.') != "Given API token is not valid" {
+                let found = format!("{base} refuses an unknown key with other words than v1 is known to use");
+                report.warn(PART, found, "prove the installation with `causeway verify` before using it");
+            }
+            return true;
+        }
+        status => report.fault(
+            PART,
+            format!("{base} does not answer like v1: {status} {media} to an unknown key"),
+            "name the address of v1 without /api/v1 in upstream.base_url",
+        ),
+    }
+    false
+}
+
+fn clock(answer: &Answer, report: &mut Report) {
+    let Some(theirs) = httpdate(answer.header("date")) else { return };
+    let ours = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let apart = ours.abs_diff(theirs);
+    if apart > CLOCKS {
+        let found = format!("the clocks of v1 and of this machine differ by {apart} seconds");
+        report.fault(PART, found, "let both machines take their time from the network (NTP)");
+    }
+}
+
+/// Seconds since 1970 of an HTTP date.
+fn httpdate(text: &str) -> Option<u64> {
+    let parsed = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text.replace("GMT", "+0000")).ok()?;
+    u64::try_from(parsed.as_second()).ok()
+}
+
+/// A gateway may stand before another; whoever did not want that should know.
+async fn another_gateway(client: &Client, base: &str, own: Option<&str>, report: &mut Report) {
+    let Ok(answer) = ask(client.get(format!("{base}/api/v2/users/me/"))).await else { return };
+    if !answer.is_of_a_gateway() {
+        return;
+    }
+    match own {
+        Some(own) if own == base => report.fault(
+            PART,
+            format!("{base} is the address where this gateway listens"),
+            "name the address of v1 in upstream.base_url",
+        ),
+        _ => report.warn(
+            PART,
+            format!("another causeway stands at {base}"),
+            "name the address of v1 in upstream.base_url, unless two gateways are meant",
+        ),
+    }
+}
+
+async fn with_key(client: &Client, me: &str, key: &str, report: &mut Report) {
+    let answer = match ask(client.get(me).header("X-Api-Key", key)).await {
+        Ok(answer) => answer,
+        Err(silence) => return report.fault(PART, silence.found, silence.remedy),
+    };
+    if answer.status == 429 {
+        let found = "the quota of the key is used up";
+        return report.warn(PART, found, "ask again in a minute; docs/limits.md says what spends it");
+    }
+    if answer.status != 200 {
+        let found = format!("the key is refused with {}", answer.status);
+        return report.fault(PART, found, "give a key that v1 knows: --key, or the setting upstream.service_key");
+    }
+    let missing: Vec<&str> =
+        ["id", "email", "display_name"].into_iter().filter(|member| answer.json.get(member).is_none()).collect();
+    if !missing.is_empty() {
+        let found = format!("v1 shows a person without {}", missing.join(", "));
+        return report.fault(
+            PART,
+            found,
+            "this is no version of v1 that the gateway knows; see docs/known-gaps.md",
+        );
+    }
+    let quota = match answer.header("x-ratelimit-remaining") {
+        "" => "it tells no quota".to_owned(),
+        left => format!("{left} calls are left in this minute"),
+    };
+    report.fine(PART, format!("the key is that of {}; {quota}", answer.text("email")));
+}

@@ -1,0 +1,114 @@
+//! The page `/metrics` of the operators' listener.
+//!
+//! May use: `access`, `admin`, `edge`, `index`, `limits`, `load`, `oauth`, `run`, `store`, `tally`, `v1`, this folder.
+
+use super::family::{Family, openmetrics, prometheus};
+use super::{caches, process, surface, upstream};
+use crate::access::Access;
+use crate::admin::{AdminPage, text};
+use crate::edge::Stack;
+use crate::index::Indexes;
+use crate::limits::Limits;
+use crate::load::Memory;
+use crate::oauth::OAuth;
+use crate::run::Runner;
+use crate::store::Store;
+use crate::tally::{Calls, Counter, Requests};
+use crate::v1::Client;
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use std::sync::Arc;
+
+const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// What is looked at when somebody asks.
+#[derive(Clone)]
+pub struct Parts {
+    /// Requests of clients.
+    pub requests: Arc<Requests>,
+    /// Connections and places.
+    pub stack: Stack,
+    /// Memory of requests, and how much it may be.
+    pub memory: (Memory, usize),
+    /// Limits of credentials and addresses.
+    pub limits: Arc<Limits>,
+    /// Events of the authorization server by their number.
+    pub events: Arc<[Counter]>,
+    /// Calls to v1.
+    pub calls: Arc<Calls>,
+    /// The client for v1, with its budget.
+    pub client: Client,
+    /// What is kept of access.
+    pub access: Access,
+    /// What is kept of credentials.
+    pub oauth: OAuth,
+    /// What is kept of v1.
+    pub runner: Arc<Runner>,
+    /// What is kept of work items.
+    pub indexes: Indexes,
+    /// The store.
+    pub store: Store,
+}
+
+impl Parts {
+    fn gathered(&self) -> Vec<Family> {
+        let mut kept = vec![("credentials", self.oauth.figures())];
+        kept.extend(self.access.figures());
+        kept.extend(self.runner.figures());
+        let families = [
+            process::process(),
+            surface::requests(&self.requests),
+            surface::places(&self.stack, &self.memory.0, self.memory.1),
+            surface::limits(&self.limits),
+            surface::events(&self.events),
+            upstream::calls(&self.calls),
+            upstream::state(&self.client),
+            caches::caches(&kept),
+            caches::indexes(&self.indexes),
+            caches::store(&self.store),
+        ];
+        families.into_iter().flatten().collect()
+    }
+}
+
+/// The figures of a gateway.
+pub struct MetricsPage(Parts);
+
+impl MetricsPage {
+    /// Of these parts.
+    pub fn new(parts: Parts) -> Self {
+        Self(parts)
+    }
+
+    fn respond(&self, request: &Request<Bytes>) -> Response<Bytes> {
+        if request.method() != Method::GET {
+            return text(StatusCode::METHOD_NOT_ALLOWED, "The figures are only read.\n");
+        }
+        let Ok(written) = openmetrics(self.0.gathered()) else {
+            return text(StatusCode::INTERNAL_SERVER_ERROR, "The figures could not be written.\n");
+        };
+        let mut accepted = request.headers().get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+        let open = accepted.any(|value| value.contains("application/openmetrics-text"));
+        let (written, media) = if open { (written, OPENMETRICS) } else { (prometheus(&written), PROMETHEUS) };
+        let mut response = text(StatusCode::OK, written);
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
+        response
+    }
+}
+
+impl AdminPage for MetricsPage {
+    fn path(&self) -> &'static str {
+        "/metrics"
+    }
+
+    fn title(&self) -> &'static str {
+        "Figures for Prometheus"
+    }
+
+    fn answer(&self, request: Request<Bytes>) -> BoxFuture<'static, Response<Bytes>> {
+        Box::pin(std::future::ready(self.respond(&request)))
+    }
+}

@@ -1,0 +1,50 @@
+//! Figures of the process, under the names that Prometheus' own libraries use. Read from `/proc`; elsewhere there are
+//! none but the version.
+//!
+//! The crates for this bring a registry of their own; reading four lines is less than a second registry.
+//!
+//! May use: this folder.
+
+use super::family::{Family, Kind};
+use std::fs;
+
+pub(super) fn process() -> Vec<Family> {
+    let mut families = vec![
+        Family::new(Kind::Gauge, "causeway_build_info", "Always 1; its labels say which version runs")
+            .with(&[("version", env!("CARGO_PKG_VERSION"))], 1.0),
+    ];
+    families.extend(read().unwrap_or_default());
+    families
+}
+
+fn read() -> Option<Vec<Family>> {
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    // The name of the program, in brackets, may hold blanks.
+    let rest: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let number = |at: usize| rest.get(at).and_then(|text| text.parse::<f64>().ok());
+    let (ticks, page) = (rustix::param::clock_ticks_per_second() as f64, rustix::param::page_size() as f64);
+    let files = fs::read_dir("/proc/self/fd").ok()?.count().saturating_sub(1);
+    let gauge = |name, help, value: f64| Family::new(Kind::Gauge, name, help).with(&[], value);
+    let mut families = vec![
+        Family::new(Kind::Counter, "process_cpu_seconds", "User and system time of the process")
+            .with(&[], (number(11)? + number(12)?) / ticks),
+        gauge("process_threads", "Threads of the process", number(17)?),
+        gauge("process_virtual_memory_bytes", "Virtual memory of the process", number(20)?),
+        gauge("process_resident_memory_bytes", "Resident memory of the process", number(21)? * page),
+        gauge("process_open_fds", "Files that the process has open", files as f64),
+    ];
+    if let Some(most) = rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
+        families.push(gauge("process_max_fds", "Files that the process may open", most as f64));
+    }
+    if let Some(booted) = booted() {
+        let started = booted + number(19)? / ticks;
+        families.push(gauge("process_start_time_seconds", "When the process started, since 1970", started));
+    }
+    Some(families)
+}
+
+/// When the machine started, since 1970.
+fn booted() -> Option<f64> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()
+}

@@ -1,0 +1,84 @@
+//! Figures of what clients meet: requests, connections, places, limits, grants and keys.
+//!
+//! May use: `edge`, `limits`, `load`, `oauth`, `tally`, this folder.
+
+use super::family::{Family, Kind};
+use crate::edge::Stack;
+use crate::limits::Limits;
+use crate::load::Memory;
+use crate::oauth::Event;
+use crate::tally::{Counter, Requests};
+
+pub(super) fn requests(requests: &Requests) -> Vec<Family> {
+    let mut count = Family::new(
+        Kind::Counter,
+        "causeway_requests",
+        "Requests that have ended, by operation, class of status (left: the client was gone) and where the answer \
+         came from",
+    );
+    for row in requests.rows() {
+        let labels = [("operation", row.operation), ("status", row.status), ("source", row.source)];
+        count = count.with(&labels, row.count as f64);
+    }
+    let mut took = Family::new(
+        Kind::Histogram,
+        "causeway_request_duration_seconds",
+        "Time from the arrival of a request to the end of its answer, by operation",
+    );
+    for (operation, durations) in requests.durations() {
+        let spread = durations.spread();
+        if spread.count > 0 {
+            took = took.with_spread(&[("operation", operation)], spread);
+        }
+    }
+    vec![count, took]
+}
+
+pub(super) fn places(stack: &Stack, memory: &Memory, limit: usize) -> Vec<Family> {
+    let traffic = stack.traffic();
+    let mut taken =
+        Family::new(Kind::Gauge, "causeway_places_taken", "Places for requests that are taken, by pool");
+    let mut size = Family::new(Kind::Gauge, "causeway_places", "Places for requests that there are, by pool");
+    for (pool, used, all) in stack.places() {
+        taken = taken.with(&[("pool", pool)], used as f64);
+        size = size.with(&[("pool", pool)], all as f64);
+    }
+    vec![
+        Family::new(Kind::Gauge, "causeway_connections_open", "Connections of clients that are open")
+            .with(&[], traffic.open() as f64),
+        Family::new(Kind::Counter, "causeway_connections_accepted", "Connections of clients that were taken in")
+            .with(&[], traffic.accepted.get() as f64),
+        Family::new(Kind::Counter, "causeway_connections_turned_away", "Connections of clients that found no room")
+            .with(&[], traffic.turned_away.get() as f64),
+        taken,
+        size,
+        Family::new(
+            Kind::Gauge,
+            "causeway_memory_used_bytes",
+            "Memory that requests and answers on their way take",
+        )
+        .with(&[], memory.used() as f64),
+        Family::new(Kind::Gauge, "causeway_memory_limit_bytes", "Memory that they may take (limits.memory)")
+            .with(&[], limit as f64),
+    ]
+}
+
+pub(super) fn limits(limits: &Limits) -> Vec<Family> {
+    let mut family = Family::new(
+        Kind::Counter,
+        "causeway_limited_requests",
+        "Requests that were counted against a limit of the gateway (limits.rate), by limit and whether they passed",
+    );
+    for (limit, passed, refused) in limits.figures() {
+        family = family.with(&[("limit", limit), ("outcome", "passed")], passed as f64);
+        family = family.with(&[("limit", limit), ("outcome", "refused")], refused as f64);
+    }
+    vec![family]
+}
+
+pub(super) fn events(events: &[Counter]) -> Vec<Family> {
+    let family =
+        Family::new(Kind::Counter, "causeway_oauth_events", "What happened to grants, tokens and gateway keys");
+    let named = Event::NAMES.iter().zip(events);
+    vec![named.fold(family, |family, (name, count)| family.with(&[("event", name)], count.get() as f64))]
+}

@@ -1,0 +1,76 @@
+//! What a verification proves as a whole, and what it lacks.
+//!
+//! May use: `plan`, `report`.
+
+use super::report::{Report, Verdict};
+use crate::plan::Plan;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What a verification proves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Proof {
+    /// A check did not hold.
+    Broken,
+    /// Nothing failed, and something that had to be proven was not: the reasons, and how many operations each kept.
+    Missing(BTreeMap<String, usize>),
+    /// Every read was carried out; writes were only shown to refuse.
+    Reads,
+    /// Every operation was carried out.
+    All,
+}
+
+impl Report {
+    /// What it proves: with writes all operations have to be carried out, without all reads.
+    pub fn proof(&self, plan: &Plan, write: bool) -> Proof {
+        if !self.is_good() {
+            return Proof::Broken;
+        }
+        let counts = |id: &str| write || plan.operation(id).is_none_or(|operation| !operation.method.writes());
+        let mut missing = BTreeMap::new();
+        for line in self.lines.iter().filter(|line| line.verdict == Verdict::Skipped && counts(&line.operation)) {
+            *missing.entry(line.told.clone()).or_default() += 1;
+        }
+        match (missing.is_empty(), write) {
+            (false, _) => Proof::Missing(missing),
+            (true, true) => Proof::All,
+            (true, false) => Proof::Reads,
+        }
+    }
+}
+
+impl Proof {
+    /// The verdict in capitals.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Broken => "FAILED",
+            Self::Missing(_) => "NOT PROVEN",
+            Self::Reads => "READS PROVEN",
+            Self::All => "PROVEN",
+        }
+    }
+}
+
+impl fmt::Display for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())?;
+        match self {
+            Self::Broken => Ok(()),
+            Self::Missing(reasons) => reasons.iter().try_for_each(|(reason, count)| {
+                write!(f, "\n  {count} operations: {reason}; {}", what_to_give(reason))
+            }),
+            Self::Reads => {
+                f.write_str(": writes were only shown to refuse; --write carries them out in a project of its own")
+            }
+            Self::All => f.write_str(": every operation was carried out"),
+        }
+    }
+}
+
+fn what_to_give(reason: &str) -> &'static str {
+    match reason {
+        _ if reason.contains("--workspace") => "give --workspace SLUG",
+        _ if reason.contains("--project") => "give --project ID of a project the key belongs to",
+        _ => "give --project ID of a project that has one, or --write, which makes a project with everything in it",
+    }
+}
