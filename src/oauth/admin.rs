@@ -107,7 +107,7 @@ impl OAuth {
     /// When it cannot be written.
     pub async fn delete_client(&self, id: &str) -> Result<bool, StoreError> {
         let done = self.inner.store.delete_client(id).await?;
-        self.inner.resolver.forget();
+        self.inner.resolver.forget().await;
         Ok(done)
     }
 
@@ -181,7 +181,7 @@ impl OAuth {
     pub async fn revoke_key(&self, key: Uuid, user: Option<Uuid>) -> Result<bool, StoreError> {
         let known = self.inner.store.keys(user).await?.into_iter().find(|row| row.id == key);
         let done = self.inner.store.revoke_key(key, user).await?;
-        self.inner.resolver.forget();
+        self.inner.resolver.forget().await;
         if let (true, Some(row)) = (done, known) {
             let workspace = row.workspace.map(|(id, _)| id);
             let revoked = Event::KeyRevoked { key, title: row.title, user: row.user, workspace };
@@ -205,7 +205,7 @@ impl OAuth {
     pub async fn revoke_grant(&self, user: Uuid, grant: Uuid) -> Result<bool, StoreError> {
         let known = self.inner.store.grants_of(user).await?.into_iter().find(|known| known.id == grant);
         let done = self.inner.store.revoke_grant_of(user, grant).await?;
-        self.inner.resolver.forget();
+        self.inner.resolver.forget().await;
         if let (true, Some(known)) = (done, known) {
             self.inner.events.happened(&Event::GrantRevoked { grant, name: known.client_name, user }).await;
         }

@@ -104,6 +104,34 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// What events are called in figures.
+    pub const NAMES: [&'static str; 8] = [
+        "granted",
+        "grant_revoked",
+        "token_revoked",
+        "code_misused",
+        "refresh_reused",
+        "key_minted",
+        "key_revoked",
+        "credential_refused",
+    ];
+
+    /// The place of its name among [`Event::NAMES`].
+    pub fn number(&self) -> usize {
+        match self {
+            Self::Granted { .. } => 0,
+            Self::GrantRevoked { .. } => 1,
+            Self::TokenRevoked { .. } => 2,
+            Self::CodeMisused { .. } => 3,
+            Self::RefreshReused { .. } => 4,
+            Self::KeyMinted { .. } => 5,
+            Self::KeyRevoked { .. } => 6,
+            Self::CredentialRefused { .. } => 7,
+        }
+    }
+}
+
 /// Is told of events, on the way of a request, which waits for it; what goes wrong is its own matter.
 pub trait Events: Send + Sync + 'static {
     /// Something happened.

@@ -1,7 +1,7 @@
 //! Seals v1 keys and form states: XChaCha20-Poly1305 under secrets that are not in the store.
 //!
 //! Every sealed text is bound to its place (the id of its row, the cookie of its form), so that one cannot be
-//! moved to another. Nonces are 192 random bits, which never repeat. The first secret seals, all open.
+//! moved to another. Nonces are 192 random bits, which never repeat. The first secret seals and names, all open.
 //!
 //! May use: `settings`, `protocol::secret`.
 
@@ -11,6 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
+use hmac::{Hmac, Mac};
 use parking_lot::RwLock;
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -44,6 +45,8 @@ pub enum KeyringError {
 
 struct Ring {
     secrets: Vec<(String, XChaCha20Poly1305)>,
+    /// Makes names with the first secret.
+    names: Hmac<Sha256>,
     changed: Option<SystemTime>,
 }
 
@@ -67,8 +70,8 @@ impl Keyring {
     /// [`KeyringError`] when they cannot be read.
     pub fn open(settings: &SecretSettings) -> Result<Option<Self>, KeyringError> {
         if let Some(text) = &settings.key {
-            let secrets = parse(text.expose()).ok_or(KeyringError::Malformed { place: "secrets.key" })?;
-            return Ok(Some(Self { ring: Arc::new(RwLock::new(Ring { secrets, changed: None })), file: None }));
+            let ring = Ring::of(text.expose(), None).ok_or(KeyringError::Malformed { place: "secrets.key" })?;
+            return Ok(Some(Self { ring: Arc::new(RwLock::new(ring)), file: None }));
         }
         let Some(path) = &settings.key_file else { return Ok(None) };
         let ring = Arc::new(RwLock::new(read(path)?));
@@ -95,6 +98,18 @@ impl Keyring {
             let sealed = cipher.encrypt(&nonce_of(nonce), payload).expect("a short text can be sealed");
             (URL_SAFE_NO_PAD.encode([nonce, &sealed].concat()), id.clone())
         })
+    }
+
+    /// A name for `what` that tells nothing about it and that only those who have the secret can make; names for another
+    /// `purpose` are others.
+    pub fn name(&self, purpose: &str, what: &[&[u8]]) -> String {
+        let mut mac = self.with_ring(|ring| ring.names.clone());
+        for part in [purpose.as_bytes()].iter().chain(what) {
+            // With its length, so that no two lists of parts look alike.
+            mac.update(&(part.len() as u64).to_be_bytes());
+            mac.update(part);
+        }
+        URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes())
     }
 
     /// Opens what was sealed for `place` with the secret `with`; `None` when it was not, or that secret is
@@ -146,23 +161,34 @@ fn read(path: &Path) -> Result<Ring, KeyringError> {
     };
     let text = std::fs::read_to_string(path).map_err(unreadable)?;
     let changed = std::fs::metadata(path).and_then(|file| file.modified()).ok();
-    let secrets = parse(&text).ok_or(KeyringError::Malformed { place: "secrets.key_file" })?;
-    Ok(Ring { secrets, changed })
+    Ring::of(&text, changed).ok_or(KeyringError::Malformed { place: "secrets.key_file" })
+}
+
+impl Ring {
+    fn of(text: &str, changed: Option<SystemTime>) -> Option<Self> {
+        let (mut secrets, mut names) = (Vec::new(), None);
+        for bytes in parse(text)? {
+            // A key of its own: one that seals does nothing else.
+            let derived = Sha256::new().chain_update(b"causeway names\0").chain_update(bytes).finalize();
+            names = names.or_else(|| Hmac::new_from_slice(&derived).ok());
+            secrets.push(one(bytes));
+        }
+        Some(Self { secrets, names: names?, changed })
+    }
 }
 
 /// Secrets by line or comma; lines that begin with # are remarks. None at all is a fault.
-fn parse(text: &str) -> Option<Vec<(String, XChaCha20Poly1305)>> {
+fn parse(text: &str) -> Option<Vec<[u8; 32]>> {
     let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
     let words = lines.flat_map(|line| line.split(',')).map(str::trim).filter(|word| !word.is_empty());
-    let secrets: Option<Vec<_>> = words.map(one).collect();
+    let secrets: Option<Vec<_>> = words.map(|word| STANDARD.decode(word).ok()?.try_into().ok()).collect();
     secrets.filter(|secrets| !secrets.is_empty())
 }
 
-fn one(text: &str) -> Option<(String, XChaCha20Poly1305)> {
-    let bytes: [u8; 32] = STANDARD.decode(text).ok()?.try_into().ok()?;
+fn one(bytes: [u8; 32]) -> (String, XChaCha20Poly1305) {
     // The id tells secrets apart and tells nothing about them.
     let id = Sha256::new().chain_update(b"causeway secret id\0").chain_update(bytes).finalize();
-    Some((URL_SAFE_NO_PAD.encode(&id[..9]), XChaCha20Poly1305::new(&Key::from(bytes))))
+    (URL_SAFE_NO_PAD.encode(&id[..9]), XChaCha20Poly1305::new(&Key::from(bytes)))
 }
 
 #[cfg(test)]
@@ -170,7 +196,7 @@ mod tests {
     use super::*;
 
     fn ring(text: &str) -> Keyring {
-        let ring = Ring { secrets: parse(text).unwrap(), changed: None };
+        let ring = Ring::of(text, None).unwrap();
         Keyring { ring: Arc::new(RwLock::new(ring)), file: None }
     }
 
@@ -210,6 +236,22 @@ mod tests {
         file.as_file().set_modified(later).unwrap();
         assert_eq!(opened.unseal(&sealed, &with, "p").as_deref(), Some("k"));
         assert_eq!(opened.current(), with);
+    }
+
+    #[test]
+    fn names_are_made_with_the_first_secret_and_tell_purposes_and_parts_apart() {
+        let (first, second) = (Keyring::new_secret(), Keyring::new_secret());
+        let name = |text: &str, purpose: &str, what: &[&[u8]]| ring(text).name(purpose, what);
+        let known = name(&first, "a", &[b"key"]);
+        assert_eq!(name(&format!("{first},{second}"), "a", &[b"key"]), known);
+        for other in [
+            name(&second, "a", &[b"key"]),
+            name(&first, "b", &[b"key"]),
+            name(&first, "a", &[b"ke", b"y"]),
+            name(&first, "a", &[]),
+        ] {
+            assert_ne!(other, known);
+        }
     }
 
     #[test]

@@ -15,11 +15,12 @@ mod http;
 mod keyring;
 pub mod protocol;
 mod resolver;
-mod scope_words;
+pub mod scope_words;
 mod service;
 
 pub use admin::{AdminError, Minting, Rotation};
 pub use audited::Audited;
+pub use events::{Event, Events};
 pub use http::OAuthPages;
 pub use keyring::{Keyring, KeyringError};
 pub use service::OAuth;

@@ -1,7 +1,7 @@
 //! From a bearer token or gateway key to the v1 key that acts for it.
 //!
-//! What was found is used again for a few seconds. A revocation in this process voids everything found before
-//! it, also what is just being looked up; other processes notice when those seconds are over.
+//! What was found is used again for a few seconds. A revocation voids everything found before it, also what is just
+//! being looked up, in this process and in those that share its store; one that cannot be told asks the store each time.
 //!
 //! May use: `fresh`, `refusal`, `v1`, `access` (the interface), `store`, `keyring`, `events`.
 
@@ -10,7 +10,7 @@ use super::keyring::Keyring;
 use super::protocol::secret;
 use crate::access::credential::{ACCESS_TOKEN, GATEWAY_KEY};
 use crate::access::{Acting, Credentials, Presented, PrincipalKind};
-use crate::fresh::{Changed, Changes, Fresh, Lost};
+use crate::fresh::{Changed, Changes, Figures, Fresh, Lost};
 use crate::refusal::{EndedCredential, Refusal};
 use crate::store::oauth::{OAuthStore, Sealed, TokenKind, now};
 use crate::v1::V1Key;
@@ -51,9 +51,17 @@ impl Resolver {
         Self { store, keyring, events, delay, changes: changes.clone(), found }
     }
 
-    /// Voids all that was found before; called after every revocation is in the store.
-    pub(super) fn forget(&self) {
+    /// What is kept, and how often it was of use.
+    pub(super) fn figures(&self) -> Figures {
+        self.found.figures()
+    }
+
+    /// Voids all that was found before, in every process; called after every revocation is in the store.
+    pub(super) async fn forget(&self) {
         self.changes.tell(Changed::Credentials);
+        if let Err(fault) = self.store.revoked().await {
+            tracing::warn!(%fault, "other gateway processes could not be told of a revocation");
+        }
     }
 
     async fn find(&self, presented: Presented) -> Result<Acting, Refusal> {
@@ -62,7 +70,8 @@ impl Resolver {
             Presented::GatewayKey(key) if key.starts_with(GATEWAY_KEY) => secret::hash(key),
             _ => return Err(Refusal::invalid_token()),
         };
-        let need = self.changes.need(&[Changed::Credentials], self.delay);
+        let delay = if self.store.hears_revocations() { self.delay } else { Duration::ZERO };
+        let need = self.changes.need(&[Changed::Credentials], delay);
         if let Some(kept) = self.found.kept(&hash, &need)
             && kept.value.expires_at > now()
         {

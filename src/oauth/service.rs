@@ -2,7 +2,7 @@
 //!
 //! One impl block a concern: this file has consent and tokens, `admin` has clients, keys and secrets.
 //!
-//! May use: `plan`, `v1`, this folder, `access`, `settings`, `store`.
+//! May use: `fresh`, `plan`, `v1`, this folder, `access`, `settings`, `store`.
 
 use super::attempts::Attempts;
 use super::events::{Event, Events};
@@ -15,6 +15,7 @@ use super::protocol::{authorize, pkce, scope, secret};
 use super::resolver::{Resolver, grant_place};
 use crate::access::credential::{ACCESS_TOKEN, CODE, REFRESH_TOKEN};
 use crate::access::{Access, Credentials};
+use crate::fresh::Figures;
 use crate::plan::scopes;
 use crate::settings::OAuthSettings;
 use crate::store::oauth::{
@@ -78,6 +79,11 @@ impl OAuth {
     /// Whether tokens and keys can be given at all.
     pub fn is_set_up(&self) -> bool {
         self.inner.keyring.is_some()
+    }
+
+    /// What is kept of credentials, and how often it was of use.
+    pub fn figures(&self) -> Figures {
+        self.inner.resolver.figures()
     }
 
     /// The client that a request claims to be.
@@ -168,7 +174,7 @@ impl OAuth {
             Exchange::Done(found) => Ok(pair.answer(found.scopes)),
             Exchange::Refused => Err(OAuthError::invalid_grant()),
             Exchange::Ended(found) => {
-                self.inner.resolver.forget();
+                self.inner.resolver.forget().await;
                 let (id, name) = (client.id.clone(), client.name.clone());
                 let misused = Event::CodeMisused { grant: found.grant, client: id, name, user: found.user };
                 self.inner.events.happened(&misused).await;
@@ -193,13 +199,13 @@ impl OAuth {
         match outcome.map_err(|fault| store_fault(&fault))? {
             Refresh::Done { replaced } => {
                 if replaced {
-                    self.inner.resolver.forget();
+                    self.inner.resolver.forget().await;
                 }
                 Ok(pair.answer(narrow))
             }
             Refresh::Refused => Err(OAuthError::invalid_grant()),
             Refresh::Reused => {
-                self.inner.resolver.forget();
+                self.inner.resolver.forget().await;
                 let (id, name) = (client.id.clone(), client.name.clone());
                 let reused = Event::RefreshReused { grant: found.grant, client: id, name, user: found.user };
                 self.inner.events.happened(&reused).await;
@@ -217,7 +223,7 @@ impl OAuth {
             return Err(OAuthError::new("unauthorized_client", "The token was not given to this client."));
         }
         self.inner.store.revoke_token(&hash, &found).await.map_err(|fault| store_fault(&fault))?;
-        self.inner.resolver.forget();
+        self.inner.resolver.forget().await;
         let (id, name) = (client.id.clone(), client.name.clone());
         let revoked = Event::TokenRevoked { grant: found.grant, client: id, name, user: found.user };
         self.inner.events.happened(&revoked).await;

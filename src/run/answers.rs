@@ -9,7 +9,7 @@
 //! May use: `fresh`, `refusal`, `v1` (answers), `shelf` (the audience).
 
 use super::shelf::Audience;
-use crate::fresh::{Changed, Changes, Fresh, Reading};
+use crate::fresh::{Changed, Changes, Figures, Fresh, Reading};
 use crate::refusal::Refusal;
 use crate::v1::{KeyId, V1Request, V1Response};
 use std::future::Future;
@@ -68,6 +68,17 @@ impl Answers {
             changes: changes.clone(),
             age,
         }
+    }
+
+    /// Another one that keeps for `age`, with what is kept here.
+    pub fn again(&self, age: Duration) -> Self {
+        let (kept, reads) = (self.kept.clone(), self.reads.clone());
+        Self { kept: kept.useless_after(age), reads, changes: self.changes.clone(), age }
+    }
+
+    /// What is kept, and how often it was of use.
+    pub fn figures(&self) -> Figures {
+        self.kept.figures()
     }
 
     /// The answer to `question`, when one is kept that nothing has voided, and when it was asked for.

@@ -18,11 +18,23 @@ impl Job {
             Box::pin(self.parse_large_body()).await?;
         }
         if !self.operation().method.writes() {
+            self.make_do_without_the_store()?;
             self.catch_up().await;
             return self.step().await;
         }
         let turn = Box::pin(self.wait_for_turn()).await?;
         Box::pin(self.carry_out_in(turn)).await
+    }
+
+    /// While the database of the store does not answer, a read makes do with what this process knew up to then, for as
+    /// long as it would while v1 does not answer, and says so.
+    fn make_do_without_the_store(&self) -> Result<(), Refusal> {
+        let Some(since) = self.runner.store.away_since() else { return Ok(()) };
+        if !self.call.ctx.tolerant || since.elapsed() > self.runner.settings.stale_if_error {
+            return Err(Refusal::StoreUnavailable { cause: "the database does not answer".into() });
+        }
+        self.call.ctx.meter.did_without_store(since);
+        Ok(())
     }
 
     pub(super) async fn catch_up(&self) {

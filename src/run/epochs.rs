@@ -5,7 +5,8 @@
 use moka::sync::Cache;
 use uuid::Uuid;
 
-/// The last epoch of each project that this process has acted on.
+/// The last epoch of each project that this process has acted on; clones are the same.
+#[derive(Clone)]
 pub(super) struct Epochs(pub(super) Cache<Uuid, i64>);
 
 impl Default for Epochs {

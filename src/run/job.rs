@@ -196,12 +196,15 @@ impl Job {
         crate::v2::query::read_single(self.operation(), &self.call.parameters)?;
         let bytes = self.call.body.as_ref().map_err(Clone::clone)?;
         match &self.parsed {
-            Some(parsed) => body::check_with(self.operation(), parsed.as_ref().map_err(Clone::clone)?, more),
-            None => {
-                let members = body::parse(self.call.content_type.as_deref(), bytes)?;
-                body::check_with(self.operation(), &members, more)
-            }
+            Some(parsed) => self.checked(parsed.as_ref().map_err(Clone::clone)?, more),
+            None => self.checked(&body::parse(self.call.content_type.as_deref(), bytes)?, more),
         }
+    }
+
+    /// A parsed body against the operation's members; those that change nothing are told in the answer.
+    fn checked(&self, members: &Given, more: impl FnOnce(&Given) -> FieldErrors) -> Result<Given, Refusal> {
+        self.call.ctx.meter.ignore(body::ignored(self.operation(), members));
+        body::check_with(self.operation(), members, more)
     }
 
     /// Reads a body that is not small as JSON, where that holds nobody up; it is judged when its turn comes.

@@ -7,6 +7,7 @@
 
 use moka::sync::Cache;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use uuid::Uuid;
@@ -16,16 +17,17 @@ const REMEMBERED: Duration = Duration::from_secs(10);
 /// Records remembered.
 const RECORDS: u64 = 10_000;
 
-/// The values that writes set a moment ago, by record, as v1 showed them.
+/// The values that writes set a moment ago, by record, as v1 showed them; clones are the same.
+#[derive(Clone)]
 pub(super) struct Losses {
     written: Cache<Uuid, Map<String, Value>>,
-    suspected: AtomicU64,
+    suspected: Arc<AtomicU64>,
 }
 
 impl Default for Losses {
     fn default() -> Self {
         let written = Cache::builder().time_to_live(REMEMBERED).max_capacity(RECORDS).build();
-        Self { written, suspected: AtomicU64::new(0) }
+        Self { written, suspected: Arc::default() }
     }
 }
 

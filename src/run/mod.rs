@@ -19,6 +19,7 @@ mod dispatch;
 mod epochs;
 mod exclusive;
 mod find_out;
+pub mod hinted;
 mod in_project;
 mod items;
 mod job;

@@ -4,7 +4,10 @@
 
 use crate::index::Needs;
 use crate::plan::{Known, Operation, Plan, Resource};
+use crate::refusal::Refusal;
+use crate::run::checks;
 use crate::run::items::{lookup, page};
+use crate::v2::body;
 use crate::v2::query::ListCall;
 
 /// Where a list of work items comes from while no index of the project is built.
@@ -48,4 +51,26 @@ pub fn expanding<'p>(plan: &'p Plan, operation: &'p Operation) -> &'p Operation 
     let of_items = plan.resource_of(operation).is(Known::WorkItems);
     let retrieve = plan.operation("work_items_retrieve").filter(|_| of_items && operation.expand.is_empty());
     retrieve.unwrap_or(operation)
+}
+
+/// What the gateway says of a body before it looks anything up.
+#[derive(Debug, Default)]
+pub struct JudgedBody {
+    /// Why it is refused.
+    pub refusal: Option<Refusal>,
+    /// Members that change nothing.
+    pub ignored: Vec<String>,
+}
+
+/// Judges a JSON body by what the operation declares, and by the rules that need nothing that is stored.
+pub fn judged_body(resource: &Resource, operation: &Operation, bytes: &[u8]) -> JudgedBody {
+    let members = match body::parse(Some("application/json"), bytes) {
+        Ok(members) => members,
+        Err(refusal) => return JudgedBody { refusal: Some(refusal), ..JudgedBody::default() },
+    };
+    let judged = body::check(operation, &members).and_then(|given| {
+        checks::limits_of_v1(operation, &given)?;
+        checks::order_of_dates(resource, &given, None)
+    });
+    JudgedBody { refusal: judged.err(), ignored: body::ignored(operation, &members) }
 }

@@ -7,7 +7,7 @@ use super::losses::Losses;
 use super::own::KeptLists;
 use super::shelf::{Audience, Shelf};
 use crate::access::{Access, ProjectCard};
-use crate::fresh::Changes;
+use crate::fresh::{Changes, Figures};
 use crate::heavy::Heavy;
 use crate::index::{Indexes, Scope};
 use crate::plan::Plan;
@@ -46,7 +46,7 @@ const REMEMBERED: Duration = Duration::from_secs(60);
 const CLEANED_UP: Duration = Duration::from_secs(60);
 
 /// What can be set about carrying out.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunnerSettings {
     /// How long a collection is served from memory.
     pub collection_ttl: Duration,
@@ -104,6 +104,11 @@ pub struct Runner {
     identifiers: Cache<(Box<str>, Box<str>), Uuid>,
 }
 
+/// Lists that kept changing, remembered for so long.
+fn restless(time: Duration) -> Cache<(Arc<str>, Audience), Refusal> {
+    Cache::builder().time_to_live(time).max_capacity(RESTLESS).build()
+}
+
 impl Runner {
     /// Puts the parts together.
     pub fn new(
@@ -126,7 +131,7 @@ impl Runner {
             made: Cache::builder().time_to_live(settings.late_write * 2 + REMEMBERED).max_capacity(MADE).build(),
             compared: Cache::builder().time_to_live(indexes.sweep()).max_capacity(COMPARED).build(),
             begun_ahead: Cache::builder().time_to_live(BEGUN).max_capacity(COMPARED).build(),
-            restless: Cache::builder().time_to_live(settings.collection_ttl).max_capacity(RESTLESS).build(),
+            restless: restless(settings.collection_ttl),
             plan,
             client,
             access,
@@ -138,6 +143,40 @@ impl Runner {
             losses: Losses::default(),
             settings,
             identifiers: Cache::new(IDENTIFIERS),
+        }
+    }
+
+    /// Another one with `plan`, `access` and `settings`, that shares with this one what both have to know of: who
+    /// writes, what was made, what is kept. What was translated by another plan, or judged by other rules, is not kept.
+    pub fn again(&self, plan: Arc<Plan>, access: Access, settings: RunnerSettings) -> Self {
+        // Answers that are ready were judged by the settings of their time.
+        let judged = (settings.strict_query, settings.types) == (self.settings.strict_query, self.settings.types);
+        let same = judged && Arc::ptr_eq(&plan, &self.plan);
+        let (fresh, time_to_live) =
+            (settings.collection_ttl == self.settings.collection_ttl, settings.collection_ttl);
+        Self {
+            shapes: plan.resources.iter().map(ReadShape::of).collect(),
+            collections: self.collections.again(time_to_live, same),
+            rosters: self.rosters.again(time_to_live, same),
+            sets: self.sets.again(time_to_live, same),
+            answers: self.answers.again(settings.stale_if_error),
+            own_lists: if same { self.own_lists.clone() } else { KeptLists::default() },
+            deleted_labels: self.deleted_labels.clone(),
+            made: self.made.clone(),
+            compared: self.compared.clone(),
+            begun_ahead: self.begun_ahead.clone(),
+            restless: if fresh { self.restless.clone() } else { restless(time_to_live) },
+            plan,
+            client: self.client.clone(),
+            access,
+            store: self.store.clone(),
+            indexes: self.indexes.clone(),
+            heavy: self.heavy.clone(),
+            changes: self.changes.clone(),
+            epochs: self.epochs.clone(),
+            losses: self.losses.clone(),
+            settings,
+            identifiers: self.identifiers.clone(),
         }
     }
 
@@ -157,6 +196,16 @@ impl Runner {
     /// The project that had this identifier; whoever uses it proves it.
     pub(super) fn project_with(&self, workspace: &str, identifier: &str) -> Option<Uuid> {
         self.identifiers.get(&(Box::from(workspace), Box::from(identifier)))
+    }
+
+    /// What is kept of v1, by what it is.
+    pub fn figures(&self) -> [(&'static str, Figures); 4] {
+        [
+            ("collections", self.collections.figures()),
+            ("rosters", self.rosters.figures()),
+            ("sets", self.sets.figures()),
+            ("answers", self.answers.figures()),
+        ]
     }
 
     /// The plan calls are carried out by.

@@ -10,7 +10,7 @@
 //!
 //! May use: `fresh`, `refusal`.
 
-use crate::fresh::{Changed, Changes, Fresh, Kept, Moment, Reading};
+use crate::fresh::{Changed, Changes, Figures, Fresh, Kept, Moment, Reading};
 use crate::refusal::Refusal;
 use moka::sync::Cache;
 use std::future::Future;
@@ -82,6 +82,18 @@ impl<T: Send + Sync + 'static> Shelf<T> {
             writers: Cache::builder().max_capacity(PLACES).time_to_idle(IDLE).build(),
             time_to_live,
         }
+    }
+
+    /// Another one for the same writers that serves things younger than `time_to_live`, with what is kept here when
+    /// `keep` is set. What is written through one of them voids what the other keeps.
+    pub fn again(&self, time_to_live: Duration, keep: bool) -> Self {
+        let things = if keep { self.things.clone() } else { Fresh::new(&self.changes, CAPACITY) };
+        Self { things, changes: self.changes.clone(), writers: self.writers.clone(), time_to_live }
+    }
+
+    /// What is kept, and how often it was of use.
+    pub fn figures(&self) -> Figures {
+        self.things.figures()
     }
 
     /// The thing kept for `place`, when it is younger than `age` and nothing was written there since.

@@ -136,6 +136,11 @@ impl Job {
     }
 
     async fn write(&self, request: V1Request) -> Outcome {
+        if let Some(turn) = self.turn.lock().await.as_mut()
+            && let Err(fault) = turn.is_kept().await
+        {
+            return Outcome::NotDone(NotDone::Refused(fault.into()));
+        }
         let sending = Sending::begin(&self.touched);
         let outcome = self.runner.client.write(self.key(), request, &self.call.ctx).await;
         sending.ended(!matches!(outcome, Outcome::NotDone(_)));

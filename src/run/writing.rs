@@ -86,10 +86,10 @@ impl Job {
     async fn announced_step(self) -> Result<Reply, Refusal> {
         let Some(project) = self.v1_project() else { return self.told_step().await };
         let (runner, void) = (Arc::clone(&self.runner), self.voiding());
-        runner.announce(project).await;
+        runner.announce(project, Vec::new(), false).await;
         let outcome = self.told_step().await;
         void(&outcome);
-        runner.announce(project).await;
+        runner.announce(project, Vec::new(), true).await;
         outcome
     }
 
@@ -117,7 +117,7 @@ impl Runner {
         if touched.load(Ordering::SeqCst) {
             self.changes.tell(Changed::Project(project));
         }
-        self.announce(project).await;
+        self.announce(project, Vec::new(), true).await;
     }
 }
 

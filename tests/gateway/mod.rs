@@ -2,8 +2,11 @@
 //!
 //! May use: the public interface of the crate and `tests/support`.
 
+mod documented;
+mod loops;
 mod more;
 mod new_resource;
+mod teaching;
 
 use crate::support::gateway::{Gateway, WEB};
 use causeway::sandbox::Seed;

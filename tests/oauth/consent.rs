@@ -3,6 +3,7 @@
 use crate::oauth::stage::{Page, REDIRECT, SECRET, Stage, changed, expect_page, led_to, register, text};
 use crate::support::gateway::Gateway;
 use crate::support::scripted::nobody;
+use causeway::sandbox::Seed;
 
 #[tokio::test]
 async fn the_page_names_the_app_and_explains_each_scope() {
@@ -32,6 +33,24 @@ async fn the_page_is_for_people_on_phones_and_with_readers() {
         assert!(page.contains(part), "{part} is missing in {page}");
     }
     assert!(!page.contains("<script"), "works without scripts");
+}
+
+#[tokio::test]
+async fn the_page_says_where_one_is_and_leads_on() {
+    let plain = Stage::new().await;
+    let page = text(&plain.page(&plain.request()).await.answer);
+    assert!(page.contains("every workspace your key opens") && !page.contains("Where do I get a key?"), "{page}");
+    assert!(page.contains("/auth/o/grants/\" target=\"_blank\" rel=\"noopener noreferrer\">"), "{page}");
+    let named = [
+        ("secrets.key", SECRET),
+        ("oauth.site_name", "Acme & Sons"),
+        ("oauth.keys_url", "https://v1.example.com/profile/api-tokens"),
+    ];
+    let stage = Stage::over(Gateway::sandboxed_with(Seed::Recorded, &named).await).await;
+    let page = text(&stage.page(&stage.request()).await.answer);
+    assert!(page.contains("Acme &#38; Sons</p>"), "{page}");
+    let link = "<a href=\"https://v1.example.com/profile/api-tokens\" target=\"_blank\" rel=\"noopener noreferrer\">Where do";
+    assert!(page.contains(link), "{page}");
 }
 
 #[tokio::test]

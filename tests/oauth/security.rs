@@ -18,8 +18,16 @@ fn text(path: &str) -> String {
 fn tests() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders =
-        ["tests/oauth", "tests/hostile", "tests/faults", "tests/leaks", "tests/together", "src", "crates"];
+    let folders = [
+        "tests/oauth",
+        "tests/hostile",
+        "tests/faults",
+        "tests/leaks",
+        "tests/together",
+        "tests/operators",
+        "src",
+        "crates",
+    ];
     let mut folders: Vec<_> = folders.iter().map(|folder| root.join(folder)).collect();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).expect("readable") {

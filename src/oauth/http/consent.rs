@@ -4,7 +4,7 @@
 //! An app that registered itself gets no answer before a person has had a say, for anybody can register
 //! an address and have people sent there (RFC 9700, 4.11.2).
 //!
-//! May use: `edge`, `store`, this folder, `protocol`, `service`.
+//! May use: `edge`, `settings`, `store`, this folder, `protocol`, `service`.
 
 use super::page::{STYLE, ScopeLine, failure, html, lines, redirect};
 use super::proof::{FormCookie, Unproven, is_foreign};
@@ -16,6 +16,7 @@ use crate::oauth::protocol::error::OAuthError;
 use crate::oauth::protocol::form::Form;
 use crate::oauth::protocol::redirect::policy_source;
 use crate::oauth::service::NOT_SET_UP;
+use crate::settings::HttpAddress;
 use crate::store::oauth::Client;
 use askama::Template;
 use http::Response;
@@ -32,6 +33,8 @@ struct ConsentPage<'a> {
     self_registered: bool,
     scopes: Vec<ScopeLine>,
     grants: String,
+    site: Option<&'a str>,
+    keys_url: Option<&'a str>,
     destination: String,
     action: String,
     request: String,
@@ -148,12 +151,15 @@ impl OAuthPages {
             return failure(503, TITLE, NOT_SET_UP);
         };
         let destination = policy_source(&shown.redirect_uri);
+        let settings = &self.oauth.inner.settings;
         let page = ConsentPage {
             style: STYLE,
             client: &client.name,
             self_registered: client.self_registered,
             scopes: lines(&shown.scopes),
             grants: format!("{}/auth/o/grants/", asked.base),
+            site: settings.site_name.as_deref(),
+            keys_url: settings.keys_url.as_ref().map(HttpAddress::as_str),
             // The source of a policy for a host of this machine names no host; the address then says more.
             destination: if destination.contains("//") { destination.clone() } else { shown.redirect_uri.clone() },
             action: asked.public_path("/auth/o/authorize/"),

@@ -1,8 +1,9 @@
 //! Lists of scopes (RFC 6749, 3.3).
 //!
-//! May use: `error`.
+//! May use: `plan::scopes`, `error`.
 
 use super::error::OAuthError;
+use crate::plan::scopes;
 use std::collections::BTreeSet;
 
 /// Scopes of a list separated by single blanks, sorted, each once.
@@ -10,13 +11,17 @@ use std::collections::BTreeSet;
 /// # Errors
 /// `invalid_scope` for an empty list, and for anything `known` does not know.
 pub fn parse(text: &str, known: impl Fn(&str) -> bool) -> Result<Vec<String>, OAuthError> {
-    let scopes: BTreeSet<&str> = text.split(' ').filter(|scope| !scope.is_empty()).collect();
-    if scopes.is_empty() {
+    let asked: BTreeSet<&str> = text.split(' ').filter(|scope| !scope.is_empty()).collect();
+    if asked.is_empty() {
         return Err(OAuthError::invalid_scope("No scope is asked for; name each that is needed."));
     }
-    match scopes.iter().find(|scope| !known(scope)) {
-        Some(unknown) => Err(OAuthError::invalid_scope(format!("The scope {unknown} cannot be granted."))),
-        None => Ok(scopes.into_iter().map(str::to_owned).collect()),
+    match asked.iter().find(|scope| !known(scope)) {
+        Some(unknown) => {
+            let meant = scopes::nearest(unknown, scopes::all().filter(|scope| known(scope)));
+            let meant = meant.map_or_else(String::new, |meant| format!(" Did you mean {meant}?"));
+            Err(OAuthError::invalid_scope(format!("The scope {unknown} cannot be granted.{meant}")))
+        }
+        None => Ok(asked.into_iter().map(str::to_owned).collect()),
     }
 }
 

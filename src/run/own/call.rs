@@ -2,7 +2,7 @@
 
 use super::audit;
 use crate::access::{Role, WorkspaceRole};
-use crate::catalogue::{Catalogue, Edit, EntryForm, faults_inside};
+use crate::catalogue::{Catalogue, Edit, EntryForm, faults_inside, ignored_inside};
 use crate::plan::{OwnRecords, TypeMode};
 use crate::refusal::Refusal;
 use crate::run::{Job, precondition};
@@ -138,7 +138,9 @@ impl<'j> OwnCall<'j> {
     /// The body of a definition, valid by its declaration; a refusal also tells what is wrong inside `options`
     /// and the other members that are no single values, which the rules judge otherwise.
     pub(super) fn given_definition(&self, form: EntryForm) -> Result<Given, Refusal> {
-        self.job.given_with(|given| faults_inside(given, form))
+        let given = self.job.given_with(|given| faults_inside(given, form))?;
+        self.job.call.ctx.meter.ignore(ignored_inside(&given, form));
+        Ok(given)
     }
 
     /// Changes the definitions. What was looked up before may be gone by now, and the mode may be another, so

@@ -31,7 +31,8 @@ pub(super) struct Kept {
     pub(super) size: usize,
 }
 
-/// Lists ready to be answered from.
+/// Lists ready to be answered from; clones are the same.
+#[derive(Clone)]
 pub struct KeptLists(pub(super) Cache<Key, Kept>);
 
 impl Default for KeptLists {

@@ -1,4 +1,5 @@
-// The documentation page: shows the document of this gateway and sends requests with the key typed in.
+// The documentation page: shows the document of this gateway and sends requests with the key typed in. The key is
+// checked at once, the workspace typed once, the project picked; both go into every operation.
 // The key lives in the page's memory alone; reloading forgets it.
 "use strict";
 
@@ -8,7 +9,8 @@
   dark.addEventListener("change", follow);
   follow();
 
-  const place = document.getElementById("operations");
+  const at = (id) => document.getElementById(id);
+  const place = at("operations");
   const answer = await fetch("openapi.json").catch(() => null);
   if (!answer || !answer.ok) {
     place.textContent = "The document could not be loaded. Reload the page to try again.";
@@ -18,18 +20,60 @@
   // Requests go to where the page came from: under another name of the gateway the browser would refuse them.
   const base = new URL("../../..", document.baseURI).href.replace(/\/$/, "");
   spec.servers = [{ url: base, description: "this gateway" }];
+  // A description that only repeats the name says nothing.
+  const bare = (text) => (text || "").toLowerCase().replace(/[^a-z]/g, "");
+  for (const tag of spec.tags || []) if (bare(tag.description) === bare(tag.name)) delete tag.description;
+
+  const cost = at("cost");
+  // What a call cost, from the headers of its answer.
+  const costOf = (headers) => {
+    const calls = headers["causeway-v1-calls"];
+    if (calls === undefined) return "";
+    const took = /total;dur=([0-9.]+)/.exec(headers["server-timing"] || "");
+    const ignored = headers["causeway-ignored"];
+    return [`${calls} ${calls === "1" ? "call" : "calls"} to v1`, took && `${Math.round(took[1])} ms`,
+      ignored && `ignored: ${ignored}`].filter(Boolean).join(", ");
+  };
 
   const none = () => () => null;
+  const withCost = (Original, system) => (props) => {
+    const headers = props.response && props.response.get("headers");
+    const told = headers ? costOf(headers.toJS ? headers.toJS() : headers) : "";
+    const element = system.React.createElement;
+    return element("div", null, told ? element("p", { className: "told-cost" }, `This took ${told}.`) : null, element(Original, props));
+  };
   const ui = SwaggerUIBundle({
     spec,
     domNode: place,
     layout: "BaseLayout",
     presets: [SwaggerUIBundle.presets.apis],
-    plugins: [{ wrapComponents: { authorizeBtn: none, authorizeOperationBtn: none, ServersContainer: none } }],
+    plugins: [{
+      wrapComponents: { authorizeBtn: none, authorizeOperationBtn: none, ServersContainer: none, liveResponse: withCost },
+      fn: {
+        requestSnippetGenerator_curl: Snippets.curl,
+        requestSnippetGenerator_python: Snippets.python,
+        requestSnippetGenerator_typescript: Snippets.typescript,
+      },
+    }],
+    requestSnippetsEnabled: true,
+    requestSnippets: {
+      generators: {
+        curl: { title: "curl", syntax: "bash" },
+        python: { title: "Python", syntax: "python" },
+        typescript: { title: "TypeScript", syntax: "javascript" },
+      },
+      languages: ["curl", "python", "typescript"],
+      defaultExpanded: true,
+    },
+    responseInterceptor: (response) => {
+      const told = costOf(response.headers || {});
+      if (told) cost.textContent = `Last call: ${response.status}, ${told}`;
+      return response;
+    },
     validatorUrl: null,
     deepLinking: true,
     docExpansion: "list",
-    filter: true,
+    filter: false,
     tryItOutEnabled: true,
     persistAuthorization: false,
     displayRequestDuration: true,
@@ -37,23 +81,87 @@
     syntaxHighlight: { activated: true, theme: "nord" },
   });
 
-  const key = document.getElementById("key");
-  const state = document.getElementById("key-state");
-  let used = false;
-  const use = () => {
-    const value = key.value.trim();
-    if (value) {
-      ui.preauthorizeApiKey("apiKey", value);
-    } else if (used) {
-      ui.authActions.logout(["apiKey"]);
-    }
-    used = value !== "";
-    state.textContent = used ? "used for requests" : "";
-  };
-  key.addEventListener("input", use);
-  document.getElementById("key-form").addEventListener("submit", (event) => {
-    event.preventDefault();
-    use();
+  const narrow = window.matchMedia("(max-width: 900px)");
+  const contents = at("contents");
+  const fit = () => { contents.open = !narrow.matches; };
+  narrow.addEventListener("change", fit);
+  fit();
+  const all = Contents.operations(spec);
+  Contents.show(spec, at("list"), at("search"), (operation) => {
+    ui.layoutActions.show(["operations", operation.tag, operation.id], true);
+    if (narrow.matches) contents.open = false;
+    const block = document.querySelector(`[id="operations-${operation.tag.replace(/ /g, "_")}-${operation.id}"]`);
+    if (block) requestAnimationFrame(() => block.scrollIntoView({ block: "start" }));
   });
-  use();
+
+  const [key, workspace, project, choice, state] = ["key", "workspace", "project", "project-choice", "key-state"].map(at);
+  // A value of the path, put into every operation that has it.
+  const fill = (name, value) => {
+    for (const { path, method } of all.filter((one) => one.path.includes(`{${name}}`))) {
+      ui.specActions.changeParam([path, method], name, "path", value, false);
+    }
+  };
+
+  let [asked, used] = [0, false];
+  const ask = async (path) => {
+    const response = await fetch(base + path, { headers: { "X-Api-Key": key.value.trim() } }).catch(() => null);
+    return { status: response ? response.status : 0, json: response ? await response.json().catch(() => ({})) : {} };
+  };
+  const say = (text, bad) => {
+    state.textContent = text;
+    state.classList.toggle("bad", Boolean(bad));
+    key.setAttribute("aria-invalid", bad ? "true" : "false");
+  };
+
+  // The projects of the workspace; v1 lists them for keys of its own only.
+  const projects = async (slug) => {
+    const listed = slug ? await ask(`/api/v1/workspaces/${encodeURIComponent(slug)}/projects/?per_page=100`) : { json: {} };
+    const rows = Array.isArray(listed.json.results) ? listed.json.results : [];
+    const options = rows.map((row) => Object.assign(document.createElement("option"), { value: row.id, textContent: `${row.identifier}  ${row.name}` }));
+    choice.hidden = !rows.length;
+    project.hidden = Boolean(rows.length);
+    choice.replaceChildren(...options);
+    if (rows.length) {
+      choice.value = rows.some((row) => row.id === project.value) ? project.value : rows[0].id;
+      project.value = choice.value;
+    }
+    fill("project_id", project.value.trim());
+    return { status: listed.status, count: rows.length };
+  };
+
+  const check = async () => {
+    const [value, slug, turn] = [key.value.trim(), workspace.value.trim(), ++asked];
+    fill("slug", slug);
+    if (used) ui.authActions.logout(["apiKey"]);
+    used = false;
+    if (!value) return say("Type a key; it is checked at once.");
+    say("Checking…");
+    const me = await ask("/api/v2/users/me/");
+    if (turn !== asked) return;
+    if (me.status !== 200) {
+      return say(me.json.detail ? `Refused: ${me.json.detail}` : "The gateway does not answer.", true);
+    }
+    ui.preauthorizeApiKey("apiKey", value);
+    used = true;
+    const who = me.json.display_name || me.json.email;
+    if (!slug) return say(`You are ${who}. Type your workspace to fill it in everywhere.`);
+    const found = await projects(slug);
+    if (turn !== asked) return;
+    if (found.count) return say(`You are ${who}, in ${slug}.`);
+    const own = value.startsWith("cwk_");
+    say(own ? `You are ${who}. A gateway key cannot list projects; type the id of one.`
+      : `You are ${who}, but ${slug} shows you no projects.`, !own);
+  };
+
+  let later;
+  const soon = () => { clearTimeout(later); later = setTimeout(check, 400); };
+  key.addEventListener("input", soon);
+  workspace.addEventListener("input", soon);
+  project.addEventListener("input", () => fill("project_id", project.value.trim()));
+  choice.addEventListener("change", () => { project.value = choice.value; fill("project_id", choice.value); });
+  at("key-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    clearTimeout(later);
+    check();
+  });
 })();
