@@ -125,7 +125,14 @@ async fn start_gateway(upstream: &str) -> String {
     let settings = Settings::default();
     let base = HttpAddress::parse(upstream).unwrap();
     let pass_through = PassThrough::new(&base, &settings.upstream, settings.public.clone()).unwrap();
-    let surface = Surface { v2: Arc::new(NoV2), pages: Vec::new(), pass_through, readiness: Arc::new(AlwaysReady) };
+    let surface = Surface {
+        v2: Arc::new(NoV2),
+        pages: Vec::new(),
+        pass_through,
+        readiness: Arc::new(AlwaysReady),
+        counting: None,
+        requests: Arc::new(causeway::tally::Requests::new(Vec::new())),
+    };
     let memory = Memory::new(settings.limits.memory, Share(settings.limits.share));
     let stack = stack(&settings, surface, memory.clone());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -6,8 +6,16 @@ use std::path::{Path, PathBuf};
 /// The crate that stands alone: an embedded v1.
 const SANDBOX: &str = "crates/sandbox/src";
 /// Where the sources of each crate are.
-pub const CRATES: [&str; 7] =
-    ["src", "crates/core/src", "crates/plan/src", "crates/v1/src", "crates/store/src", "crates/index/src", SANDBOX];
+pub const CRATES: [&str; 8] = [
+    "src",
+    "crates/core/src",
+    "crates/plan/src",
+    "crates/shared/src",
+    "crates/v1/src",
+    "crates/store/src",
+    "crates/index/src",
+    SANDBOX,
+];
 
 /// The files of the gateway with their texts, from all its crates; no two crates have a folder of one name.
 pub fn sources() -> Vec<(PathBuf, String)> {

@@ -24,17 +24,19 @@ enum Rule {
 use Rule::{AllBut, Only};
 
 /// What each folder or file below `src/` may import from the others.
-const RULES: [(&str, Rule); 32] = [
+const RULES: [(&str, Rule); 43] = [
     // Words everybody shares.
     ("refusal", Only(&[])),
     ("context", Only(&[])),
     ("settings", Only(&[])),
     ("fresh", Only(&["context", "refusal"])),
     ("heavy", Only(&["context", "refusal"])),
+    ("tally", Only(&[])),
     ("worker", Only(&[])),
     ("hop", Only(&["worker"])),
     ("telemetry", Only(&["settings"])),
-    ("limits", Only(&["context", "refusal", "settings"])),
+    ("shared", Only(&[])),
+    ("limits", Only(&["context", "refusal", "settings", "shared", "tally"])),
     ("load", Only(&["refusal"])),
     // What exists.
     ("mapping", Only(&[])),
@@ -42,31 +44,45 @@ const RULES: [(&str, Rule); 32] = [
     ("describe", Only(&["plan", "settings"])),
     ("catalogue", Only(&["plan", "refusal", "v2"])),
     // The two sides, which never know each other, and what lies between.
-    ("v1", Only(&["context", "hop", "load", "refusal", "settings"])),
+    ("v1", Only(&["context", "hop", "load", "refusal", "settings", "shared", "tally"])),
     ("v2", Only(&["plan", "refusal"])),
-    ("store", Only(&["catalogue", "fresh", "refusal", "v1", "v2"])),
+    ("store", Only(&["catalogue", "fresh", "refusal", "tally", "v1", "v2"])),
     ("translate", Only(&["plan", "refusal", "store", "v1", "v2"])),
-    ("index", Only(&["context", "fresh", "plan", "refusal", "translate", "v1", "v2"])),
+    ("index", Only(&["context", "fresh", "plan", "refusal", "tally", "translate", "v1", "v2"])),
     // What serves requests.
     ("access", Only(&["context", "fresh", "plan", "refusal", "settings", "v1"])),
     ("run", AllBut(&["app", "cli", "edge", "limits", "mapping", "oauth", "request", "sandbox"])),
     ("edge", AllBut(&["access", "app", "cli", "mapping", "oauth", "run", "sandbox", "store", "translate", "v1"])),
+    ("admin", Only(&["settings", "telemetry"])),
     ("docs", Only(&["context", "describe", "edge", "refusal"])),
     ("oauth", Only(&["access", "context", "edge", "fresh", "plan", "refusal", "settings", "store", "v1"])),
+    ("hints", Only(&["context", "edge", "refusal"])),
     ("idempotency", Only(&["access", "context", "oauth", "refusal", "run", "settings", "store", "v2"])),
     // What tells about it and what proves it.
+    (
+        "metrics",
+        Only(&[
+            "access", "admin", "edge", "fresh", "index", "limits", "load", "oauth", "run", "store", "tally", "v1",
+        ]),
+    ),
     ("explain", Only(&["access", "index", "plan", "refusal", "run", "v2"])),
+    ("migration", Only(&["plan", "store"])),
+    ("retirement", Only(&["edge", "plan", "settings", "usage"])),
+    ("front", Only(&["context", "edge", "plan", "refusal"])),
+    ("board", Only(&["admin", "migration", "plan", "store", "usage"])),
+    ("usage", Only(&["access", "context", "edge", "plan", "settings", "store", "v1"])),
     ("verify", Only(&["plan"])),
     // Composition.
-    ("request", AllBut(&["app", "cli", "mapping", "sandbox"])),
-    ("app", AllBut(&["cli", "sandbox"])),
+    ("request", AllBut(&["app", "cli", "doctor", "mapping", "sandbox"])),
+    ("app", AllBut(&["cli", "doctor", "sandbox"])),
+    ("doctor", Only(&["access", "app", "oauth", "settings", "store"])),
     ("cli", AllBut(&[])),
     ("main", AllBut(&[])),
     ("lib", AllBut(&[])),
 ];
 
 /// Where a folder may be used, but only these names of it.
-const NAMES: [(&str, &str, &[&str]); 10] = [
+const NAMES: [(&str, &str, &[&str]); 12] = [
     // Messages are values; the client is not.
     ("translate", "v1", &["Method", "V1Request", "V1Response"]),
     ("translate", "store", &["OverlayValue", "overlay_wins"]),
@@ -81,6 +97,8 @@ const NAMES: [(&str, &str, &[&str]); 10] = [
     ("explain", "access", &["gate", "paths"]),
     ("explain", "index", &["SetNeeds"]),
     ("explain", "run", &["outlook"]),
+    ("doctor", "access", &["paths"]),
+    ("doctor", "oauth", &["Keyring"]),
     // The store records which deployment it belongs to.
     ("store", "v1", &["BaseUrl", "BaseUrlError"]),
 ];

@@ -89,6 +89,19 @@ impl Child {
         Duration::from_millis(10) * ticks.sum::<u32>()
     }
 
+    /// Sends a signal.
+    #[allow(dead_code)]
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let process = rustix::process::Pid::from_child(&self.process);
+        rustix::process::kill_process(process, signal).expect("a process");
+    }
+
+    /// Waits until it has ended by itself.
+    #[allow(dead_code)]
+    pub fn ended(&mut self) -> std::process::ExitStatus {
+        self.process.wait().expect("an end")
+    }
+
     /// SIGKILL, and waits until it is gone.
     #[allow(dead_code)]
     pub fn kill(mut self) {

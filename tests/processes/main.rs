@@ -1,10 +1,18 @@
 //! Gateways in processes of their own: killed while they write, two of them on one database, before a v1 behind TLS,
-//! and the commands that look at a running one.
+//! reloaded and restarted under load, several that share a Redis, and the commands that look at a running one.
 
 mod child;
 mod commands;
+mod counts;
+mod doctor;
 mod kill;
 mod ledger;
+mod life;
+mod several;
+mod shared_limits;
+mod shared_place;
+mod shared_proofs;
+mod shared_quota;
 mod tls;
 mod together;
 mod versions;
@@ -14,6 +22,10 @@ mod writer;
 mod support;
 
 use causeway::store::Store;
+use serde_json::Value;
+
+/// The key of whoever asks.
+const KEY: &str = "ada";
 
 /// A client of plain HTTP.
 fn client() -> reqwest::Client {
@@ -30,4 +42,27 @@ async fn sound(store_url: &str, v1: &str) {
     findings.retain(|finding| !finding.contains("not settled between v1 and the store"));
     assert_eq!(findings, Vec::<String>::new());
     store.close().await;
+}
+
+/// A request with the key of these tests: its status, and the body as JSON.
+async fn send(client: &reqwest::Client, base: &str, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
+    let answer = asked(client, base, method, path, body).await;
+    let status = answer.status().as_u16();
+    (status, serde_json::from_slice(&answer.bytes().await.expect("a body")).unwrap_or_default())
+}
+
+/// The same, answered as it came.
+async fn asked(
+    client: &reqwest::Client,
+    base: &str,
+    method: &str,
+    path: &str,
+    body: Option<Value>,
+) -> reqwest::Response {
+    let method = reqwest::Method::from_bytes(method.as_bytes()).expect("a method");
+    let mut request = client.request(method, format!("{base}{path}")).header("X-Api-Key", KEY);
+    if let Some(body) = body {
+        request = request.header("Content-Type", "application/json").body(body.to_string());
+    }
+    request.send().await.expect("an answer")
 }

@@ -17,7 +17,7 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 const EMAIL: &str = "ada@acme.test";
 
 /// Ends TLS for `localhost` before a plain v1; where it listens. The certificate of its issuer is written to `issuer`.
-async fn behind_tls(v1: &str, issuer: &Path) -> u16 {
+pub async fn behind_tls(v1: &str, issuer: &Path) -> u16 {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key")).expect("an issuer");

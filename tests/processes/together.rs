@@ -3,12 +3,11 @@
 use super::child::Child;
 use super::support::gateway::serve_sandbox;
 use super::support::random::Random;
-use super::{sound, support};
+use super::{send, sound, support};
 use causeway::sandbox::{Config, Sandbox, Seed};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-const KEY: &str = "ada";
 const ACME: &str = "/api/v2/workspaces/acme/";
 const WEB: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/";
 /// Requests sent against both, at once.
@@ -41,17 +40,6 @@ impl Pair {
         assert!((200..300).contains(&status), "{path}: {answer}");
         answer["id"].as_str().expect("an id").to_owned()
     }
-}
-
-async fn send(client: &reqwest::Client, base: &str, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
-    let method = reqwest::Method::from_bytes(method.as_bytes()).expect("a method");
-    let mut request = client.request(method, format!("{base}{path}")).header("X-Api-Key", KEY);
-    if let Some(body) = body {
-        request = request.header("Content-Type", "application/json").body(body.to_string());
-    }
-    let answer = request.send().await.expect("an answer");
-    let status = answer.status().as_u16();
-    (status, serde_json::from_slice(&answer.bytes().await.expect("a body")).unwrap_or_default())
 }
 
 fn rows(page: &Value) -> &Vec<Value> {

@@ -30,7 +30,7 @@ MEANING = [
     (r"cursor", r"is not a token of this list", "O19: a cursor is a token that a page has handed out"),
     (
         r"\w+__in|include",
-        r"`[\s\S]*` is not one of: .*|must be a .*",
+        r"`[\s\S]*` is not one of .*|must be a .*",
         "elements of a comma-separated value are described, not typed",
     ),
     # States, labels, cycles, modules, comments.

@@ -4,10 +4,10 @@
 //! `Gateway::sandboxed(seed)` brings its own sandbox.
 
 use bytes::Bytes;
-use causeway::app::App;
+use causeway::app::{App, ReloadError, Reloader};
 use causeway::oauth::OAuth;
 use causeway::sandbox::{Config, Sandbox, Seed};
-use causeway::settings::{LoadArgs, Settings};
+use causeway::settings::{LoadArgs, Loaded, Settings};
 use causeway::store::Store;
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
@@ -16,6 +16,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -35,7 +36,11 @@ pub const UNLIMITED: [(&str, &str); 5] = [
 /// A gateway serving on a free port of this machine.
 pub struct Gateway {
     base: String,
+    operators: String,
     oauth: OAuth,
+    reloader: Reloader,
+    /// What it was set to.
+    given: Vec<(String, String)>,
     client: Client<HttpConnector, Full<Bytes>>,
     sandbox: Option<Sandbox>,
     /// Where its store is, and whose it is.
@@ -120,16 +125,21 @@ impl Gateway {
     /// In front of `base_url`, with further settings (dotted name, value). Without them, neither clients nor the
     /// calls to v1 are limited.
     pub async fn with(base_url: &str, settings: &[(&str, &str)]) -> Self {
+        Self::at(SocketAddr::from(([127, 0, 0, 1], 0)), base_url, settings).await
+    }
+
+    /// The same, at an address that is chosen.
+    pub async fn at(address: SocketAddr, base_url: &str, settings: &[(&str, &str)]) -> Self {
         let mut all = vec![("upstream.base_url", base_url), ("store.url", "sqlite::memory:")];
         all.extend(UNLIMITED);
         all.extend_from_slice(settings);
-        let overrides = all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        let nothing = std::iter::empty::<(String, String)>();
-        let settings = Settings::load(LoadArgs { file: None, env: nothing, overrides }).expect("settings");
-        let store = (settings.store.url.clone(), base_url.to_owned());
-        let app = App::build(&settings).await.expect("a gateway");
-        let oauth = app.oauth().clone();
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let given: Vec<_> = all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let loaded = loaded(given.clone());
+        let store = (loaded.settings.store.url.clone(), base_url.to_owned());
+        let app = App::build_from(loaded).await.expect("a gateway");
+        let (oauth, reloader) = (app.oauth().clone(), app.reloader());
+        let operators = app.admin_address().map(|address| format!("http://{address}")).unwrap_or_default();
+        let listener = TcpListener::bind(address).await.expect("a free port");
         let base = format!("http://{}", listener.local_addr().expect("an address"));
         let (stop, stopped) = oneshot::channel::<()>();
         let serving = tokio::spawn(async move {
@@ -137,7 +147,18 @@ impl Gateway {
             app.serve(listener, shutdown).await.expect("serving");
         });
         let client = Client::builder(TokioExecutor::new()).build_http();
-        Self { base, oauth, client, sandbox: None, store, stop: Some(stop), serving: Some(serving) }
+        Self {
+            base,
+            operators,
+            oauth,
+            reloader,
+            given,
+            client,
+            sandbox: None,
+            store,
+            stop: Some(stop),
+            serving: Some(serving),
+        }
     }
 
     /// In front of a sandbox of its own.
@@ -173,8 +194,25 @@ impl Gateway {
         &self.base
     }
 
+    /// Serves from now on with further settings on top of those it began with; the names of those that differ from the
+    /// ones before.
+    pub fn reload(&self, settings: &[(&str, &str)]) -> Result<Vec<String>, ReloadError> {
+        let further = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        self.reloader.reload(loaded(self.given.iter().cloned().chain(further).collect()))
+    }
+
+    /// Address of its operators' listener, where `admin.listen` is set.
+    pub fn operators(&self) -> &str {
+        &self.operators
+    }
+
     /// Stops the gateway and waits until it has drained.
     pub async fn stop(mut self) {
+        self.end().await;
+    }
+
+    /// The same, for one that is replaced.
+    pub async fn end(&mut self) {
         drop(self.stop.take());
         if let Some(serving) = self.serving.take() {
             serving.await.expect("a clean stop");
@@ -196,6 +234,11 @@ impl Gateway {
         headers: &[(&str, &str)],
     ) -> Answer {
         self.sent(Some(key), method, path, body, headers).await
+    }
+
+    /// Sends a request without a body, and with no credential but what is in `headers`.
+    pub async fn send_bare(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+        self.sent(None, method, path, None, headers).await
     }
 
     async fn sent(
@@ -258,6 +301,11 @@ impl Gateway {
     pub async fn delete(&self, key: &str, path: &str) -> Answer {
         self.send(Some(key), "DELETE", path, None).await
     }
+}
+
+fn loaded(overrides: Vec<(String, String)>) -> Loaded {
+    let nothing = std::iter::empty::<(String, String)>();
+    Settings::load_from(LoadArgs { file: None, env: nothing, overrides }).expect("settings")
 }
 
 /// Serves `sandbox` on a free port for the rest of the test; its address.

@@ -297,7 +297,7 @@ async fn answers_outlive_the_process_and_cannot_be_read_from_the_store() {
     let secret = causeway::oauth::Keyring::new_secret();
     let with: [&[(&str, &str)]; 2] = [&[], &[("secrets.key", &secret)]];
     for settings in with {
-        let stage = Stage::new(settings).await;
+        let mut stage = Stage::new(settings).await;
         let body = json!({"name": "private matter"});
         let first = post(&stage.gateway, "ada", &labels(), &body, "k").await.expect(201);
         let store = stage.gateway.store().await;
@@ -308,6 +308,7 @@ async fn answers_outlive_the_process_and_cannot_be_read_from_the_store() {
         assert!(kept.len() == 1 && !kept[0].1.is_empty());
         assert!(!format!("{kept:?}").contains("private"));
         let settings = [&[("store.url", stage.url.as_str())], settings].concat();
+        stage.gateway.end().await;
         let another = Gateway::with(stage.losing.base_url(), &settings).await;
         let again = post(&another, "ada", &labels(), &body, "k").await;
         alike(&again, &first);

@@ -47,8 +47,8 @@ impl Place {
 
     /// The gateway ends and another one begins with the same store.
     async fn restart(&mut self) {
-        let next = serve(&self.wire, &self.url, &self.settings).await;
-        std::mem::replace(&mut self.gateway, next).stop().await;
+        self.gateway.end().await;
+        self.gateway = serve(&self.wire, &self.url, &self.settings).await;
     }
 
     /// Changes the definitions of the workspace.

@@ -1,0 +1,65 @@
+//! A gateway that is killed loses the counts since its last write at most, and none is there twice; two processes on one
+//! store add up.
+
+use super::child::Child;
+use super::support::gateway::serve_sandbox;
+use super::support::postgres::Database;
+use super::support::random::Random;
+use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::store::Store;
+use std::time::Duration;
+
+/// Time from one write of counts to the next, long enough that one can be hit before it.
+const FLUSH: Duration = Duration::from_millis(300);
+/// Calls of v1 and of v2 in turns.
+const PATHS: [&str; 2] = ["/api/v1/users/me/", "/api/v2/users/me/"];
+
+/// Calls in all; 50,000 with LONG_TESTS=1.
+fn calls() -> usize {
+    if std::env::var_os("LONG_TESTS").is_some() { 50_000 } else { 2_000 }
+}
+
+async fn counted(store: &Store) -> i64 {
+    store.usage(0).await.expect("counts").iter().map(|row| row.calls).sum()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_process_loses_what_it_had_not_written_and_no_more() {
+    let database = Database::create().await;
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+    let v1 = serve_sandbox(&sandbox).await;
+    let flush = format!("{}ms", FLUSH.as_millis());
+    let env = [("CAUSEWAY_USAGE__FLUSH", flush.as_str())];
+    let mut children = vec![
+        Child::start_with(&v1, &database.url(), &env).await,
+        Child::start_with(&v1, &database.url(), &env).await,
+    ];
+    let store = Store::open(&database.url(), &v1).await.expect("the store");
+    let client = super::client();
+    let mut random = Random::new(16);
+    let mut made = 0;
+    // Calls that one process took and may not have written.
+    let mut at_risk = 0;
+    for call in 0..calls() {
+        if call == calls() / 2 {
+            // What came before has been written by then; what comes now may be lost.
+            tokio::time::sleep(FLUSH * 4).await;
+            assert_eq!(counted(&store).await, made, "all counts of both processes, to the last");
+            for _ in 0..20 {
+                let sent =
+                    client.get(format!("{}{}", children[0].base(), PATHS[0])).header("X-Api-Key", "ada").send();
+                assert!(sent.await.expect("an answer").status().is_success());
+                at_risk += 1;
+            }
+            children.remove(0).kill();
+        }
+        let base = children[random.below(children.len())].base();
+        let sent = client.get(format!("{base}{}", PATHS[call % 2])).header("X-Api-Key", "ada").send();
+        assert!(sent.await.expect("an answer").status().is_success());
+        made += 1;
+    }
+    tokio::time::sleep(FLUSH * 4).await;
+    let counted = counted(&store).await;
+    assert!((made..=made + at_risk).contains(&counted), "{counted} counted of {made} and {at_risk} at risk");
+    store.close().await;
+}

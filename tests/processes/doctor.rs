@@ -1,0 +1,258 @@
+//! `causeway doctor` on set-ups that are broken, each in one way: the fault is named, with what to do.
+
+use super::child::Child;
+use super::commands::run;
+use super::support::gateway::serve_sandbox;
+use super::tls::behind_tls;
+use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::store::Store;
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+const KEY: &str = "demo-admin-key";
+/// An address where nothing listens.
+const NOTHING: &str = "http://127.0.0.1:9";
+
+/// A set-up that works: a v1, a folder for the store, a free port.
+struct SetUp {
+    v1: String,
+    folder: TempDir,
+}
+
+impl SetUp {
+    async fn new() -> Self {
+        let sandbox = Sandbox::new(Config { seed: Seed::Demo, ..Config::default() });
+        Self { v1: serve_sandbox(&sandbox).await, folder: tempfile::tempdir().expect("a folder") }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).display().to_string()
+    }
+
+    fn store(&self) -> String {
+        format!("sqlite:{}", self.path("store.db"))
+    }
+
+    async fn made_store(&self, v1: &str) -> String {
+        Store::open(&self.store(), v1).await.expect("a store").close().await;
+        self.store()
+    }
+
+    /// What the doctor says, with the settings of this set-up unless `changed` names them too.
+    async fn examined(&self, changed: &[(&str, &str)], more: &[&str]) -> (i32, Value) {
+        let (v1, store) = (self.v1.clone(), self.store());
+        let usual = [("upstream.base_url", v1.as_str()), ("store.url", &store), ("listen.address", "127.0.0.1:0")];
+        let usual = usual.into_iter().filter(|(name, _)| changed.iter().all(|(known, _)| known != name));
+        let settings: Vec<String> =
+            usual.chain(changed.iter().copied()).map(|(name, value)| format!("{name}={value}")).collect();
+        let mut arguments = vec!["doctor", "--json"];
+        arguments.extend(settings.iter().flat_map(|setting| ["--set", setting.as_str()]));
+        arguments.extend(more);
+        let (code, out, err) = run(&arguments).await;
+        (code, serde_json::from_str(&out).unwrap_or_else(|fault| panic!("{fault}: {out}{err}")))
+    }
+
+    /// Asserts that the doctor finds this, in this state, and says this to do.
+    async fn finds(&self, changed: &[(&str, &str)], more: &[&str], [state, found, remedy]: [&str; 3]) {
+        let (code, report) = self.examined(changed, more).await;
+        let checks = report["checks"].as_array().expect("checks");
+        let text = |check: &Value, member: &str| check[member].as_str().unwrap_or_default().to_owned();
+        let named = checks.iter().any(|check| {
+            check["state"] == state
+                && text(check, "found").contains(found)
+                && text(check, "remedy").contains(remedy)
+        });
+        assert!(named, "not found: {state} {found} -> {remedy} in {report:#}");
+        assert_eq!(code == 1, state == "fault", "{report:#}");
+    }
+}
+
+/// A server that answers everything with these bytes.
+async fn says(answer: &str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let base = format!("http://{}", listener.local_addr().expect("an address"));
+    let answer = answer.replace('\n', "\r\n").into_bytes();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let answer = answer.clone();
+            tokio::spawn(async move {
+                let _ = stream.read(&mut [0; 4096]).await;
+                let _ = stream.write_all(&answer).await;
+            });
+        }
+    });
+    base
+}
+
+fn answer(status: &str, headers: &str, body: &str) -> String {
+    let length = body.len();
+    format!("HTTP/1.1 {status}\n{headers}Content-Length: {length}\nConnection: close\n\n{body}")
+}
+
+const JSON: &str = "Content-Type: application/json\n";
+const REFUSED: &str = "{\"detail\":\"Given API token is not valid\"}";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sound_set_up_has_no_faults() {
+    let set_up = SetUp::new().await;
+    let (code, report) = set_up.examined(&[], &["--key", KEY]).await;
+    assert_eq!(code, 0, "{report:#}");
+    assert!(report["checks"].as_array().unwrap().iter().all(|check| check["state"] == "fine"), "{report:#}");
+    assert!(!Path::new(&set_up.path("store.db")).exists(), "a look makes no store");
+    set_up.made_store(&set_up.v1).await;
+    set_up.finds(&[], &["--key", KEY], ["fine", "sound", ""]).await;
+    set_up.finds(&[], &["--key", KEY], ["fine", "the key is that of ada@acme.test", ""]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn broken_settings_mappings_and_secrets_are_named() {
+    let set_up = SetUp::new().await;
+    let (letter, open, good) = (set_up.path("letter"), set_up.path("open"), set_up.path("good"));
+    std::fs::write(&letter, "Dear reader").unwrap();
+    let secret = run(&["secrets", "new"]).await.1;
+    for (file, mode) in [(&open, 0o644), (&good, 0o600)] {
+        std::fs::write(file, secret.lines().last().unwrap()).unwrap();
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let mappings = set_up.path("mappings");
+    std::fs::create_dir(&mappings).unwrap();
+    std::fs::write(format!("{mappings}/states.toml"), "this = is no mapping").unwrap();
+    set_up.finds(&[("limits.dedline", "5s")], &[], ["fault", "limits.dedline", "each line above"]).await;
+    set_up.finds(&[], &["--config", &letter], ["fault", "letter", "each line above"]).await;
+    set_up.finds(&[("mappings", "/nonexistent")], &[], ["fault", "/nonexistent", "leave out the setting"]).await;
+    set_up.finds(&[("mappings", &mappings)], &[], ["fault", "states.toml", "correct the files"]).await;
+    set_up.finds(&[("secrets.key", "short")], &[], ["fault", "32 bytes", "causeway secrets new"]).await;
+    set_up.finds(&[("secrets.key_file", "/nonexistent")], &[], ["fault", "cannot be read", "secrets new"]).await;
+    set_up.finds(&[("secrets.key_file", &open)], &[], ["fault", "read by other users", "chmod 600"]).await;
+    set_up.finds(&[("secrets.key_file", &good)], &[], ["fine", "can be read", ""]).await;
+    let plain = [("secrets.key_file", good.as_str()), ("public_url", "http://gateway.invalid")];
+    set_up.finds(&plain, &[], ["fault", "shows keys and tokens", "use https"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn broken_stores_are_named() {
+    let set_up = SetUp::new().await;
+    let missing = format!("sqlite:{}", set_up.path("no/store.db"));
+    set_up.finds(&[("store.url", &missing)], &[], ["fault", "there is no folder", "make the folder"]).await;
+    let letter = set_up.path("letter.db");
+    std::fs::write(&letter, "this is a letter, not a database; it is long enough".repeat(50)).unwrap();
+    std::fs::set_permissions(&letter, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let letter = format!("sqlite:{letter}");
+    set_up.finds(&[("store.url", &letter)], &[], ["fault", "damaged", "causeway store restore"]).await;
+    let postgres = "postgres://ada:secret@127.0.0.1:9/causeway";
+    set_up.finds(&[("store.url", postgres)], &[], ["fault", "postgres://127.0.0.1:9/causeway", "store.url"]).await;
+    let url = set_up.made_store("https://old.example").await;
+    set_up
+        .finds(&[], &[], ["fault", "belongs to the v1 deployment at https://old.example", "store rebase --to"])
+        .await;
+    let store = Store::open_for_upkeep(&url).await.unwrap();
+    store.rebase(&set_up.v1).await.unwrap();
+    let newer = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+                 VALUES (9999, 'newer', true, x'00', 1)";
+    sqlx::query(newer).execute(store.engine().pool()).await.unwrap();
+    sqlx::query("UPDATE service SET min_writer = 9999").execute(store.engine().pool()).await.unwrap();
+    store.close().await;
+    set_up.finds(&[], &[], ["fault", "has made step 9999 of its tables", "use the newer version"]).await;
+    std::fs::remove_file(set_up.path("store.db")).unwrap();
+    set_up.made_store(&set_up.v1).await;
+    std::fs::set_permissions(set_up.path("store.db"), std::fs::Permissions::from_mode(0o644)).unwrap();
+    set_up.finds(&[], &[], ["fault", "read by other users", "chmod 600"]).await;
+    let reading = format!("{}?mode=ro", set_up.store());
+    set_up.finds(&[("store.url", &reading)], &[], ["fault", "can only be read", "give the file"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_v1_that_cannot_be_used_is_named() {
+    let set_up = SetUp::new().await;
+    let issuer = set_up.path("issuer.pem");
+    let tls = format!("https://localhost:{}", behind_tls(&set_up.v1, Path::new(&issuer)).await);
+    let over_tls = set_up.v1.replace("http://", "https://");
+    let redirects = says(&answer("301 Moved", "Location: https://v1.example/\n", "")).await;
+    let a_page = says(&answer("200 OK", "Content-Type: text/html\n", "<h1>Welcome</h1>")).await;
+    let failing = says(&answer("502 Bad Gateway", "Content-Type: text/html\n", "no")).await;
+    let late = says(&answer("403 No", &format!("{JSON}Date: Sun, 06 Nov 1994 08:49:37 GMT\n"), REFUSED)).await;
+    let full = says(&answer("429 Too Many", JSON, "{}")).await;
+    let other_words = says(&answer("403 No", JSON, "{\"detail\":\"no\"}")).await;
+    let other_gateway = Child::start(&set_up.v1, "sqlite::memory:").await;
+    for (v1, expected) in [
+        (NOTHING, ["fault", "the connection is refused", "see whether it runs"]),
+        ("http://v1.invalid", ["fault", "cannot be resolved", "correct the name"]),
+        (&tls, ["fault", "certificate is not accepted", "add its authority"]),
+        (&over_tls, ["fault", "does not speak TLS", "write http://"]),
+        (&redirects, ["fault", "redirects to https://v1.example/", "upstream.base_url"]),
+        (&a_page, ["fault", "does not answer like v1: 200 text/html", "upstream.base_url"]),
+        (&failing, ["fault", "fails with 502", "log of v1"]),
+        (&late, ["fault", "clocks of v1 and of this machine differ", "NTP"]),
+        (&full, ["warning", "refuses to answer now", "in a minute"]),
+        (&other_words, ["warning", "other words than v1", "causeway verify"]),
+        (other_gateway.base(), ["warning", "another causeway stands at", "unless two gateways are meant"]),
+    ] {
+        set_up.finds(&[("upstream.base_url", v1)], &[], expected).await;
+    }
+    set_up.finds(&[], &["--key", "nobody"], ["fault", "the key is refused with 403", "--key"]).await;
+    let (code, report) = set_up.examined(&[("upstream.base_url", "not an address")], &[]).await;
+    assert_eq!((code, report["checks"][0]["part"].as_str()), (1, Some("settings")), "{report:#}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_stands_before_the_gateway_is_named() {
+    let set_up = SetUp::new().await;
+    let taken = says(&answer("200 OK", "", "hello")).await;
+    let address = taken.trim_start_matches("http://").to_owned();
+    set_up
+        .finds(&[("listen.address", &address)], &[], ["fault", "taken by another program", "listen.address"])
+        .await;
+    set_up
+        .finds(&[("listen.address", "192.0.2.1:80")], &[], ["fault", "cannot be listened on", "listen.address"])
+        .await;
+    set_up.finds(&[("public_url", NOTHING)], &[], ["fault", "the connection is refused", ""]).await;
+    set_up
+        .finds(&[("public_url", &taken)], &[], ["fault", "answered by something else (200)", "let the proxy"])
+        .await;
+    let gateway = Child::start(&set_up.v1, "sqlite::memory:").await;
+    let listening = gateway.base().trim_start_matches("http://").to_owned();
+    set_up.finds(&[("listen.address", &listening)], &[], ["fine", "a gateway runs at", ""]).await;
+    set_up.finds(&[("public_url", gateway.base())], &[], ["fine", "a gateway that knows its address", ""]).await;
+    // A proxy that does not pass the host on, and one that collects bodies first.
+    let listening: &'static str = listening.leak();
+    let hiding = proxy(listening, Some(("localhost", "elsewhere"))).await.replace("127.0.0.1", "localhost");
+    set_up
+        .finds(&[], &["--through", &hiding], ["fault", "takes itself for http://elsewhere", "pass the header Host"])
+        .await;
+    let collecting = proxy(listening, None).await;
+    set_up
+        .finds(&[], &["--through", &collecting], ["warning", "collects the bodies", "proxy_request_buffering"])
+        .await;
+    let own = set_up.examined(&[("upstream.base_url", gateway.base()), ("listen.address", listening)], &[]).await.1;
+    assert!(own.to_string().contains("is the address where this gateway listens"), "{own:#}");
+}
+
+/// A proxy that changes words of a request's head, or waits for the whole of its body.
+async fn proxy(to: &'static str, change: Option<(&'static str, &'static str)>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let base = format!("http://{}", listener.local_addr().expect("an address"));
+    tokio::spawn(async move {
+        while let Ok((mut outside, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut head = vec![0; 8192];
+                let Ok(read) = outside.read(&mut head).await else { return };
+                let head = String::from_utf8_lossy(&head[..read]).into_owned();
+                if change.is_none() && head.to_ascii_lowercase().contains("transfer-encoding: chunked") {
+                    // The end of the body, which never comes.
+                    let mut rest = Vec::new();
+                    let _ = outside.read_to_end(&mut rest).await;
+                    return;
+                }
+                let head = change.map_or(head.clone(), |(from, to)| head.replace(from, to));
+                let Ok(mut inside) = tokio::net::TcpStream::connect(to).await else { return };
+                let _ = inside.write_all(head.as_bytes()).await;
+                let _ = tokio::io::copy_bidirectional(&mut outside, &mut inside).await;
+            });
+        }
+    });
+    base
+}

@@ -1,0 +1,220 @@
+//! The life of a process: reloaded by SIGHUP and restarted over a socket that stays open, both under load, and what
+//! systemd is told.
+
+use super::child::Child;
+use super::support::gateway::{WEB, serve_sandbox};
+use causeway::sandbox::{Config, Sandbox, Seed};
+use rustix::process::{Pid, Signal, kill_process};
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use tokio::task::JoinHandle;
+
+/// Reloads and restarts in one test.
+const RELOADS: usize = 100;
+const RESTARTS: usize = 20;
+const PATIENCE: Duration = Duration::from_secs(20);
+
+async fn v1() -> String {
+    serve_sandbox(&Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() })).await
+}
+
+/// Clients that ask again and again, each request on a connection of its own; every answer has to be a success.
+struct Load {
+    done: Arc<AtomicBool>,
+    asked: Arc<AtomicUsize>,
+    clients: Vec<JoinHandle<()>>,
+}
+
+impl Load {
+    fn on(base: &str) -> Self {
+        let (done, asked) = <(Arc<AtomicBool>, Arc<AtomicUsize>)>::default();
+        let clients = (0..4).map(|_| {
+            let (done, asked, url) = (Arc::clone(&done), Arc::clone(&asked), format!("{base}{WEB}/states/"));
+            super::client();
+            let client = reqwest::Client::builder().pool_max_idle_per_host(0).build().expect("a client");
+            tokio::spawn(async move {
+                while !done.load(Ordering::Relaxed) {
+                    let answer =
+                        client.get(&url).header("x-api-key", "ada").header("connection", "close").send().await;
+                    let answer = answer.unwrap_or_else(|fault| panic!("a request failed: {fault:?}"));
+                    assert_eq!(answer.status(), 200);
+                    answer.bytes().await.expect("a whole body");
+                    asked.fetch_add(1, Ordering::Relaxed);
+                }
+            })
+        });
+        let clients = clients.collect();
+        Self { done, asked, clients }
+    }
+
+    /// Ends it; how many requests there were.
+    async fn end(self) -> usize {
+        self.done.store(true, Ordering::Relaxed);
+        for client in self.clients {
+            client.await.expect("no request failed");
+        }
+        self.asked.load(Ordering::Relaxed)
+    }
+}
+
+/// Waits until a list with an unknown parameter is answered with `status`.
+async fn until_strict(client: &reqwest::Client, base: &str, status: u16) {
+    let patience = Instant::now() + PATIENCE;
+    let url = format!("{base}{WEB}/states/?nothing=1");
+    loop {
+        let answer = client.get(&url).header("x-api-key", "ada").send().await.expect("an answer");
+        if answer.status() == status {
+            return;
+        }
+        assert!(Instant::now() < patience, "it still answers {}", answer.status());
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+fn write(file: &Path, text: &str) {
+    std::fs::write(file, text).expect("written");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hundred_reloads_under_load_fail_no_request() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("causeway.toml");
+    write(&file, "strict_query = true\n");
+    let file_name = file.display().to_string();
+    let mut child = Child::start_with(&v1().await, "sqlite::memory:", &[("CAUSEWAY_CONFIG", &file_name)]).await;
+    let client = super::client();
+    until_strict(&client, child.base(), 400).await;
+    let load = Load::on(child.base());
+    for round in 0..RELOADS {
+        let strict = round % 2 == 1;
+        write(&file, &format!("strict_query = {strict}\n"));
+        child.signal(Signal::HUP);
+        until_strict(&client, child.base(), if strict { 400 } else { 200 }).await;
+    }
+    // What cannot be used changes nothing, and does not end the process.
+    for bad in ["strict_query = 7\n", "strict_query = \n", "strict_query = false\nstore.late_write = \"31s\"\n"] {
+        write(&file, bad);
+        child.signal(Signal::HUP);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        until_strict(&client, child.base(), 400).await;
+    }
+    let asked = load.end().await;
+    eprintln!("{asked} requests beside {RELOADS} reloads");
+    assert!(asked > RELOADS, "{asked}");
+    child.signal(Signal::TERM);
+    assert!(child.ended().success());
+}
+
+/// A process that is given a listening socket as systemd does it.
+struct Handed(std::process::Child);
+
+impl Handed {
+    fn start(listener: &TcpListener, v1: &str, store: &str, env: &[(&str, &str)]) -> Self {
+        let socket = OwnedFd::from(listener.try_clone().expect("a socket"));
+        let script = format!(
+            "exec 3<&0 0</dev/null; LISTEN_PID=$$ WATCHDOG_PID=$$ LISTEN_FDS=1 exec {} serve",
+            env!("CARGO_BIN_EXE_causeway")
+        );
+        let process = Command::new("sh")
+            .args(["-c", &script])
+            .env("CAUSEWAY_UPSTREAM__BASE_URL", v1)
+            .env("CAUSEWAY_STORE__URL", store)
+            .env("CAUSEWAY_LOG__FILTER", "warn")
+            .env("CAUSEWAY_UPSTREAM__QUOTA", "0")
+            .env("CAUSEWAY_LIMITS__RATE__API_KEY", "0")
+            .envs(env.iter().copied())
+            .stdin(Stdio::from(socket))
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        Self(process)
+    }
+
+    fn stop(mut self) {
+        kill_process(Pid::from_child(&self.0), Signal::TERM).expect("a process");
+        assert!(self.0.wait().expect("an end").success());
+    }
+}
+
+impl Drop for Handed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn restarts_over_a_socket_that_stays_open_refuse_no_connection() {
+    let (v1, folder) = (v1().await, tempfile::tempdir().expect("a folder"));
+    let store = format!("sqlite:{}", folder.path().join("store.db").display());
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let base = format!("http://{}", listener.local_addr().expect("an address"));
+    let mut process = Handed::start(&listener, &v1, &store, &[]);
+    let load = Load::on(&base);
+    for _ in 0..RESTARTS {
+        let before = load.asked.load(Ordering::Relaxed);
+        let patience = Instant::now() + PATIENCE;
+        while load.asked.load(Ordering::Relaxed) < before + 20 {
+            assert!(Instant::now() < patience, "nobody answers");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        tokio::task::spawn_blocking(move || process.stop()).await.expect("a clean stop");
+        process = Handed::start(&listener, &v1, &store, &[]);
+    }
+    let asked = load.end().await;
+    eprintln!("{asked} requests beside {RESTARTS} restarts");
+    tokio::task::spawn_blocking(move || process.stop()).await.expect("a clean stop");
+}
+
+/// What was told next, waiting for it.
+fn told(socket: &UnixDatagram) -> String {
+    let mut buffer = [0; 4096];
+    let length = socket.recv(&mut buffer).expect("a message");
+    String::from_utf8_lossy(&buffer[..length]).into_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn systemd_is_told_of_every_turn() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("notify");
+    let socket = UnixDatagram::bind(&path).expect("a socket");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a time");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let path = path.display().to_string();
+    let env = [("NOTIFY_SOCKET", path.as_str()), ("WATCHDOG_USEC", "200000")];
+    let process = Handed::start(&listener, &v1().await, "sqlite::memory:", &env);
+    let told = tokio::task::spawn_blocking(move || {
+        let until = |word: &str| {
+            let mut messages = Vec::new();
+            while !messages.last().is_some_and(|message: &String| message.contains(word)) {
+                messages.push(told(&socket));
+                assert!(messages.len() < 1000, "{word} was never told: {messages:?}");
+            }
+            messages
+        };
+        let ready = until("READY=1");
+        assert!(ready[0].starts_with("READY=1") && ready[0].contains("STATUS=serving"), "{ready:?}");
+        until("WATCHDOG=1");
+        until("WATCHDOG=1");
+        kill_process(Pid::from_child(&process.0), Signal::HUP).expect("a process");
+        assert!(until("RELOADING=1").last().is_some_and(|last| last.contains("MONOTONIC_USEC=")));
+        until("READY=1");
+        kill_process(Pid::from_child(&process.0), Signal::TERM).expect("a process");
+        until("STOPPING=1");
+        process.stop_waiting();
+    });
+    told.await.expect("systemd was told");
+}
+
+impl Handed {
+    /// Waits for an end that was asked for.
+    fn stop_waiting(mut self) {
+        assert!(self.0.wait().expect("an end").success());
+    }
+}
