@@ -39,7 +39,7 @@ impl Durations {
 
     /// What they have come to.
     pub fn spread(&self) -> Spread {
-        let bounds = BOUNDS.iter().map(|micros| *micros as f64 / 1e6).chain([f64::MAX]);
+        let bounds = BOUNDS.iter().map(|micros| *micros as f64 / 1e6).chain([f64::INFINITY]);
         let steps: Vec<(f64, u64)> = bounds.zip(self.steps.iter().map(Counter::get)).collect();
         let count = steps.iter().map(|(_, count)| count).sum();
         Spread { steps, count, sum: self.micros.get() as f64 / 1e6 }
