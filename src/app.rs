@@ -26,12 +26,13 @@ pub use start::{StartError, compile_plan};
 use crate::access::paths;
 use crate::admin::Admin;
 use crate::context::Context;
-use crate::edge::{Stack, serve, stack};
+use crate::edge::{Stack, Tls, serve, stack};
 use crate::load::Memory;
 use crate::oauth::OAuth;
 use crate::settings::{Loaded, Settings};
 use crate::store::Joined;
 use crate::v1::{V1Key, V1Request};
+use background::AbortOnDrop;
 use parking_lot::Mutex;
 use reload::Current;
 use service::Service;
@@ -55,6 +56,7 @@ pub struct App {
     oauth: OAuth,
     /// This process among those that share the store.
     joined: Joined,
+    tls: Option<Tls>,
 }
 
 impl App {
@@ -76,6 +78,7 @@ impl App {
     }
 
     async fn built(settings: &Settings, loaded: Option<Loaded>) -> Result<Self, StartError> {
+        let tls = settings.listen.tls.as_ref().map(Tls::open).transpose()?;
         let admin = Admin::open(&settings.admin).await?.map(Arc::new);
         let (mut service, joined, surface) = Service::start(settings).await?;
         let stack = stack(settings, surface, service.memory.clone());
@@ -85,7 +88,7 @@ impl App {
         service.begin();
         let (memory, oauth) = (service.memory.clone(), service.oauth.clone());
         let current = Arc::new(Mutex::new(Some(Current { service, loaded })));
-        Ok(Self { current, stack, admin, memory, settings: settings.clone(), oauth, joined })
+        Ok(Self { current, stack, admin, memory, settings: settings.clone(), oauth, joined, tls })
     }
 
     /// What its clients and v1 take of its memory.
@@ -122,7 +125,7 @@ impl App {
     /// Exchanges what it serves while it serves.
     pub fn reloader(&self) -> Reloader {
         let (current, stack, admin) = (Arc::clone(&self.current), self.stack.clone(), self.admin.clone());
-        Reloader { current, stack, admin }
+        Reloader { current, stack, admin, tls: self.tls.clone() }
     }
 
     /// Serves until `shutdown` resolves, or a newer version has taken the store over, and running requests have drained.
@@ -138,7 +141,9 @@ impl App {
         let shutdown = async move {
             tokio::select! { () = shutdown => {}, () = superseded => {} }
         };
-        let outcome = serve(listener, self.stack, &self.settings, self.memory, shutdown).await;
+        let watched = self.tls.clone().map(|tls| AbortOnDrop::begin(tls.watch()));
+        let outcome = serve(listener, self.stack, &self.settings, self.memory, self.tls, shutdown).await;
+        drop(watched);
         let current = self.current.lock().take();
         drop(self.admin);
         if let Some(current) = current {

@@ -137,7 +137,9 @@ async fn start_gateway(upstream: &str) -> String {
     let stack = stack(&settings, surface, memory.clone());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move { serve(listener, stack, &settings, memory, std::future::pending::<()>()).await });
+    tokio::spawn(
+        async move { serve(listener, stack, &settings, memory, None, std::future::pending::<()>()).await },
+    );
     address
 }
 

@@ -5,7 +5,7 @@
 use super::service::Service;
 use super::start::StartError;
 use crate::admin::Admin;
-use crate::edge::Stack;
+use crate::edge::{Stack, Tls};
 use crate::settings::{Loaded, Settings};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -36,6 +36,7 @@ pub struct Reloader {
     pub(super) current: Arc<Mutex<Option<Current>>>,
     pub(super) stack: Stack,
     pub(super) admin: Option<Arc<Admin>>,
+    pub(super) tls: Option<Tls>,
 }
 
 impl Reloader {
@@ -53,11 +54,15 @@ impl Reloader {
             return Err(ReloadError::NeedsRestart(fixed));
         }
         let settings = &loaded.settings;
+        let renewed = self.tls.as_ref().map(Tls::renewed).transpose().map_err(StartError::from)?;
         let (mut service, surface) = before.service.again(settings)?;
         if let Some(admin) = &self.admin {
             admin.show(&settings.admin, service.operators_pages(&self.stack)).map_err(StartError::from)?;
         }
         // From here on nothing can fail.
+        if let (Some(tls), Some(renewed)) = (&self.tls, renewed) {
+            tls.exchange(renewed);
+        }
         self.stack.replace(settings, surface);
         service.begin();
         *before = Current { service, loaded: Some(loaded) };

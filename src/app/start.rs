@@ -1,6 +1,6 @@
 //! What has to be sound before anything is served: the mappings, and why there is no gateway.
 //!
-//! May use: `admin`, `hints`, `mapping`, `oauth`, `plan`, `settings`, `shared`, `store`, `v1`; it is composition.
+//! May use: `admin`, `hints`, `edge`, `mapping`, `oauth`, `plan`, `settings`, `shared`, `store`, `v1`; it is composition.
 
 use crate::admin::{AdminError, TokenError};
 use crate::mapping::{Files, Texts};
@@ -46,6 +46,9 @@ pub enum StartError {
     /// The place that is shared with other processes cannot be used.
     #[error("the shared place (setting shared.url) cannot be used: {0}")]
     Shared(#[from] crate::shared::SharedError),
+    /// The certificate of the listener cannot be used.
+    #[error(transparent)]
+    Tls(#[from] crate::edge::TlsError),
     /// The pass-through cannot be made.
     #[error("the pass-through cannot be set up: {0}")]
     PassThrough(io::Error),

@@ -5,6 +5,7 @@ use crate::access::paths;
 use crate::app;
 use crate::context::Context;
 use crate::doctor::{self, Report, State};
+use crate::edge::Tls;
 use crate::retirement::Retirement;
 use crate::settings::Settings;
 use crate::v1::{Client, ClientSettings, ConcurrencySettings, V1Key, V1Request};
@@ -31,6 +32,10 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
     let working = plan.operations.iter().filter(|operation| operation.works()).count();
     drop(Retirement::new(&settings.retirement, &plan)?);
     println!("mappings  fine: {} operations, {working} of them work in this version", plan.operations.len());
+    if let Some(files) = &settings.listen.tls {
+        Tls::open(files).map_err(|fault| fault.to_string())?;
+        println!("tls       fine: the certificate and its key can be used");
+    }
     block_on(check_store(&settings))?;
     match &settings.upstream.base_url {
         None => {

@@ -3,7 +3,7 @@
 //! May use: nothing of this crate.
 
 use reqwest::header::HeaderMap;
-use reqwest::{Client, RequestBuilder};
+use reqwest::{Client, ClientBuilder, RequestBuilder};
 use serde_json::Value;
 use std::error::Error;
 use std::time::Duration;
@@ -44,10 +44,16 @@ pub(super) struct Silence {
 
 /// A client that follows nothing.
 pub(super) fn client() -> Result<Client, String> {
+    client_of(|builder| builder)
+}
+
+/// The same, changed by `change`.
+pub(super) fn client_of(change: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Result<Client, String> {
     // Someone else may have installed a provider already; any will do.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(PATIENCE).no_proxy();
-    builder.user_agent(concat!("causeway/", env!("CARGO_PKG_VERSION"))).build().map_err(|fault| fault.to_string())
+    let builder = builder.user_agent(concat!("causeway/", env!("CARGO_PKG_VERSION")));
+    change(builder).build().map_err(|fault| fault.to_string())
 }
 
 /// Sends a request and reads its answer.

@@ -1,9 +1,11 @@
-//! Where the gateway listens: free, or taken by a gateway or by something else.
+//! Where the gateway listens: free, or taken by a gateway or by something else; and the certificate it shows there.
 //!
-//! May use: `settings`, `asking`, `report`.
+//! May use: `edge` (the certificate), `settings`, `asking`, `report`, `secrets`.
 
-use super::asking::{ask, client};
+use super::asking::{ask, client_of};
 use super::report::Report;
+use super::secrets::is_open_to_others;
+use crate::edge::Tls;
 use crate::settings::Settings;
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -11,6 +13,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 /// Looks at the address; the address of the gateway that runs there, when one does.
 pub(super) async fn look(settings: &Settings, report: &mut Report) -> Option<String> {
     const PART: &str = "listen";
+    certificate(settings, report);
     let address = settings.listen.address;
     let Err(fault) = TcpListener::bind(address) else {
         report.fine(PART, format!("{address} is free; no gateway runs there"));
@@ -29,8 +32,10 @@ pub(super) async fn look(settings: &Settings, report: &mut Report) -> Option<Str
             return None;
         }
     }
-    let base = format!("http://{}", reachable(address));
-    let asked = match client() {
+    let scheme = if settings.listen.tls.is_some() { "https" } else { "http" };
+    let base = format!("{scheme}://{}", reachable(address));
+    // Its certificate names the public address, and not this one.
+    let asked = match client_of(|builder| builder.danger_accept_invalid_certs(true)) {
         Ok(client) => ask(client.get(format!("{base}/api/v2/users/me/"))).await.ok(),
         Err(_) => None,
     };
@@ -41,6 +46,26 @@ pub(super) async fn look(settings: &Settings, report: &mut Report) -> Option<Str
     let remedy = "end it, or choose another address with the setting listen.address";
     report.fault(PART, format!("{address} is taken by another program, which is no causeway"), remedy);
     None
+}
+
+/// Looks whether the certificate can be used, and who may read its key.
+fn certificate(settings: &Settings, report: &mut Report) {
+    const PART: &str = "tls";
+    let Some(files) = &settings.listen.tls else { return };
+    match Tls::open(files) {
+        Err(fault) => report.fault(
+            PART,
+            fault.to_string(),
+            "name a certificate and its key, both as PEM, in the settings listen.tls.certificate_file and \
+             listen.tls.key_file",
+        ),
+        Ok(_) if is_open_to_others(&files.key_file) => report.fault(
+            PART,
+            format!("{} can be read by other users of this machine", files.key_file.display()),
+            format!("chmod 600 {}", files.key_file.display()),
+        ),
+        Ok(_) => report.fine(PART, "the certificate and its key can be used"),
+    }
 }
 
 /// Where this machine reaches what listens on `address`.

@@ -1,7 +1,7 @@
-//! Accepts connections (HTTP/1.1 and h2c) and lets running requests finish when told to stop.
+//! Accepts connections (HTTP/1.1 and HTTP/2, plain or with TLS) and lets running requests finish when told to stop.
 //!
-//! May use: `load`, `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::descriptors`, `edge::door`, `edge::ending`,
-//! `edge::leftover`, `edge::outgoing`, `edge::reception`, `edge::stack`, `edge::workers`.
+//! May use: `load`, `refusal`, `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::descriptors`, `edge::door`, `edge::ending`,
+//! `edge::leftover`, `edge::outgoing`, `edge::public_base`, `edge::reception`, `edge::stack`, `edge::tls`, `edge::workers`.
 
 use super::body::Body;
 use super::connection::{Clock, Peer, Timed};
@@ -11,10 +11,13 @@ use super::door::{Gate, Limits, Unreadable, Verdicts};
 use super::ending::Ending;
 use super::leftover::read_on;
 use super::outgoing::outgoing;
-use super::reception::{Arrival, Carry, HEALTH, Handed, Reception};
+use super::public_base::Encrypted;
+use super::reception::{Arrival, Carry, Door, HEALTH, Handed, Reception, Ways};
 use super::stack::Stack;
+use super::tls::Tls;
 use super::workers::{Converse, Workers};
 use crate::load::Memory;
+use crate::refusal::Refusal;
 use crate::settings::{ListenSettings, Settings};
 use crate::telemetry::field;
 use futures_util::FutureExt;
@@ -32,6 +35,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
+use tokio_util::either::Either;
 
 /// Requests side by side on one HTTP/2 connection.
 const HTTP2_STREAMS: u32 = 128;
@@ -52,10 +56,13 @@ struct Server {
     door: Limits,
     connections: Connections,
     memory: Memory,
+    /// What connections begin with; none when they are plain.
+    tls: Option<Tls>,
 }
 
 /// Serves `stack` on `listener` until `shutdown` ends; then accepts nothing more, lets running requests
-/// finish for at most the drain time and closes what is left. What connections hold counts in `memory`.
+/// finish for at most the drain time and closes what is left. What connections hold counts in `memory`. With `tls` only
+/// `/healthz` is answered without it.
 ///
 /// # Errors
 /// When there can be no thread to accept with; failures to accept are logged and accepting goes on.
@@ -64,6 +71,7 @@ pub async fn serve(
     stack: Stack,
     settings: &Settings,
     memory: Memory,
+    tls: Option<Tls>,
     shutdown: impl Future,
 ) -> io::Result<Served> {
     let most = affordable(settings.listen.max_connections);
@@ -72,14 +80,17 @@ pub async fn serve(
     }
     let ending = Ending::default();
     let connections = Connections::new(most, settings, stack.traffic());
-    let server = server(&settings.listen, connections.clone(), memory);
-    let healthy = beside_workers(server.clone(), stack.clone());
+    let plain_is_enough = tls.is_none();
+    let server = server(&settings.listen, connections.clone(), memory, tls);
+    let healthy = beside_workers(Server { tls: None, ..server.clone() }, stack.clone(), plain_is_enough);
     let workers = Arc::new(Workers::start(&carrying(server, stack))?);
     let hand_on = {
         let workers = workers.clone();
         Arc::new(move |handed| workers.take(handed))
     };
-    let mut reception = Reception::open(listener, connections, ending.clone(), &settings.listen, healthy, hand_on)?;
+    let door = if plain_is_enough { Door::Plain } else { Door::Tls };
+    let ways = Ways { door, healthy, hand_on };
+    let mut reception = Reception::open(listener, connections, ending.clone(), &settings.listen, ways)?;
     shutdown.await;
     reception.close().await;
     drain(&ending, &workers, settings.listen.drain_time).await;
@@ -99,7 +110,7 @@ fn carrying(server: Server, stack: Stack) -> Converse {
         let (server, stack) = (server.clone(), stack.clone());
         let conversation = async move {
             if let Some(arrival) = handed.arrive() {
-                converse(server, arrival, stack, None).await;
+                converse(server, arrival, stack, Elsewhere::Nothing).await;
             }
         };
         conversation.boxed()
@@ -107,13 +118,27 @@ fn carrying(server: Server, stack: Stack) -> Converse {
 }
 
 /// Carries connections that asked for `/healthz` first on the runtime that accepted them. Whatever else they ask for
-/// is the business of the workers, as ever.
-fn beside_workers(server: Server, stack: Stack) -> Carry {
-    let workers = Handle::current();
-    Arc::new(move |arrival| converse(server.clone(), arrival, stack.clone(), Some(workers.clone())).boxed())
+/// is the business of the workers, as ever, or refused where it may not be asked without TLS.
+fn beside_workers(server: Server, stack: Stack, plain_is_enough: bool) -> Carry {
+    let elsewhere = match plain_is_enough {
+        true => Elsewhere::Workers(Handle::current()),
+        false => Elsewhere::Refused,
+    };
+    Arc::new(move |arrival| converse(server.clone(), arrival, stack.clone(), elsewhere.clone()).boxed())
 }
 
-fn server(settings: &ListenSettings, connections: Connections, memory: Memory) -> Server {
+/// What a connection asks for that is not answered where it is carried.
+#[derive(Clone)]
+enum Elsewhere {
+    /// There is no such thing.
+    Nothing,
+    /// All but `/healthz` is answered by the workers.
+    Workers(Handle),
+    /// All but `/healthz` needs TLS.
+    Refused,
+}
+
+fn server(settings: &ListenSettings, connections: Connections, memory: Memory, tls: Option<Tls>) -> Server {
     let mut http = auto::Builder::new(TokioExecutor::new());
     http.http1()
         .timer(TokioTimer::new())
@@ -128,15 +153,33 @@ fn server(settings: &ListenSettings, connections: Connections, memory: Memory) -
         .initial_connection_window_size(HTTP2_WINDOW)
         .max_send_buf_size(HTTP2_UNSENT)
         .max_pending_accept_reset_streams(HTTP2_CANCELLED);
-    Server { http, door: Limits::of(settings, HTTP2_WINDOW + HTTP2_TABLES), connections, memory }
+    Server { http, door: Limits::of(settings, HTTP2_WINDOW + HTTP2_TABLES), connections, memory, tls }
 }
 
 /// Carries one connection to its end, to the end of its limits, or to the end of the drain.
-async fn converse(server: Server, arrival: Arrival, stack: Stack, workers: Option<Handle>) {
+async fn converse(server: Server, arrival: Arrival, stack: Stack, elsewhere: Elsewhere) {
     let Arrival { socket, peer, clock, open, mut told } = arrival;
     if let Err(error) = socket.set_nodelay(true) {
         tracing::debug!({ field::CAUSE } = %error, "TCP_NODELAY could not be set");
     }
+    let encrypted = server.tls.as_ref().map(|_| Encrypted);
+    let socket = match &server.tls {
+        None => Either::Left(socket),
+        Some(tls) => {
+            // The time for a request head is the time for this too; a connection that is to make room ends here as well.
+            let begun = tokio::select! {
+                begun = tls.begin(socket) => begun,
+                () = clock.expired() => return,
+            };
+            match begun {
+                Ok(begun) => Either::Right(begun),
+                Err(error) => {
+                    tracing::debug!({ field::PEER } = %peer, { field::CAUSE } = %error, "TLS did not begin");
+                    return;
+                }
+            }
+        }
+    };
     let (requests, verdicts) = (clock.clone(), Verdicts::default());
     let room = server.memory.reservation(server.connections.asker(peer.ip()));
     let gate = Gate::new(Timed::new(socket, clock.clone()), server.door, verdicts.clone(), room);
@@ -147,7 +190,10 @@ async fn converse(server: Server, arrival: Arrival, stack: Stack, workers: Optio
         if let Some(refusal) = verdicts.of_next() {
             request.extensions_mut().insert(Unreadable(refusal));
         }
-        answer(stack.clone(), request, peer, requests.clone(), workers.clone())
+        if let Some(encrypted) = encrypted {
+            request.extensions_mut().insert(encrypted);
+        }
+        answer(stack.clone(), request, peer, requests.clone(), elsewhere.clone())
     });
     let mut connection = std::pin::pin!(server.http.serve_connection(TokioIo::new(gate), service));
     let mut expired = std::pin::pin!(clock.expired());
@@ -179,14 +225,21 @@ async fn answer(
     request: Request<Incoming>,
     peer: SocketAddr,
     clock: Clock,
-    workers: Option<Handle>,
+    elsewhere: Elsewhere,
 ) -> Result<Response<Body>, Infallible> {
     let running = clock.request();
     let mut request = read_on(request.map(super::body::incoming), &clock);
     request.extensions_mut().insert(Peer(peer));
-    let response = match workers.filter(|_| request.uri().path() != HEALTH) {
-        None => stack.answer(request).await,
-        Some(workers) => carried_out(&workers, async move { stack.answer(request).await }).await,
+    let response = match elsewhere {
+        Elsewhere::Workers(workers) if request.uri().path() != HEALTH => {
+            carried_out(&workers, async move { stack.answer(request).await }).await
+        }
+        Elsewhere::Refused if request.uri().path() != HEALTH => {
+            let refusal = Refusal::invalid("This address speaks TLS only: write https:// for http://.");
+            request.extensions_mut().insert(Unreadable(refusal));
+            stack.answer(request).await
+        }
+        _ => stack.answer(request).await,
     };
     Ok(outgoing(response, running))
 }

@@ -29,6 +29,7 @@ pub mod problem;
 mod public_base;
 mod reception;
 pub mod stack;
+mod tls;
 mod turnover;
 mod workers;
 
@@ -43,6 +44,7 @@ pub use pass_through::{Admission, AdmitAll, CallObserver, CallUnderWay, PassThro
 pub use pools::Kind;
 pub use public_base::PublicBase;
 pub use stack::{Stack, stack};
+pub use tls::{Renewed, Tls, TlsError};
 
 #[cfg(test)]
 mod tests;

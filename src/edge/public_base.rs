@@ -40,10 +40,15 @@ impl fmt::Display for PublicBase {
     }
 }
 
-/// Scheme the client used: `http`, unless a trusted proxy says `https`.
+/// Marks requests whose connection to the gateway itself has TLS; in their extensions.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Encrypted;
+
+/// Scheme the client used: what a trusted proxy says, else `https` where the connection has TLS.
 pub(super) fn scheme(request: &Parts, settings: &PublicSettings) -> &'static str {
     match forwarded(request, settings, "x-forwarded-proto") {
         Some(proto) if proto.eq_ignore_ascii_case("https") => "https",
+        None if request.extensions.get::<Encrypted>().is_some() => "https",
         _ => "http",
     }
 }

@@ -4,11 +4,12 @@
 //! looked at before it is handed to them: one that begins with a request for `/healthz` stays here. It costs others
 //! one hop to another thread for each connection, and none for each request.
 //!
-//! May use: `load`, `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::ending`.
+//! May use: `load`, `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::ending`, `edge::tls`.
 
 use super::connection::Clock;
 use super::connections::{Connections, Open};
 use super::ending::{Ending, Told};
+use super::tls::{SPEAK_TLS, is_tls};
 use crate::load::{Place, Pool, Share};
 use crate::settings::ListenSettings;
 use crate::telemetry::field;
@@ -81,6 +82,24 @@ impl Handed {
 /// Takes a connection to whoever carries it.
 pub(super) type HandOn = Arc<dyn Fn(Handed) + Send + Sync>;
 
+/// What connections have to begin with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Door {
+    /// A request.
+    Plain,
+    /// TLS, but for those that ask for `/healthz`.
+    Tls,
+}
+
+/// Where connections go.
+pub(super) struct Ways {
+    pub(super) door: Door,
+    /// Answers who asks for `/healthz`.
+    pub(super) healthy: Carry,
+    /// Takes all others to the workers.
+    pub(super) hand_on: HandOn,
+}
+
 /// The thread that accepts. It ends with the gateway's last request.
 pub(super) struct Reception {
     stop: Option<oneshot::Sender<()>>,
@@ -95,12 +114,11 @@ struct Desk {
     ending: Ending,
     spare: Pool,
     settings: ListenSettings,
-    healthy: Carry,
-    hand_on: HandOn,
+    ways: Ways,
 }
 
 impl Reception {
-    /// Starts to accept on `listener`; `healthy` answers who asks for `/healthz`, all others go to `hand_on`.
+    /// Starts to accept on `listener`.
     ///
     /// # Errors
     /// When there can be no further thread or runtime.
@@ -109,8 +127,7 @@ impl Reception {
         connections: Connections,
         ending: Ending,
         settings: &ListenSettings,
-        healthy: Carry,
-        hand_on: HandOn,
+        ways: Ways,
     ) -> io::Result<Self> {
         let listener = listener.into_std()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -118,7 +135,7 @@ impl Reception {
         let (close, closed) = oneshot::channel();
         let (_release, released) = oneshot::channel::<()>();
         let spare = Pool::new(SPARE, Share(25));
-        let desk = Arc::new(Desk { connections, ending, spare, settings: settings.clone(), healthy, hand_on });
+        let desk = Arc::new(Desk { connections, ending, spare, settings: settings.clone(), ways });
         std::thread::Builder::new().name("reception".into()).spawn(move || {
             runtime.block_on(async {
                 if let Err(error) = receive(listener, desk, stopped).await {
@@ -162,7 +179,7 @@ async fn receive(
                     Some(open) => drop(waiting.spawn(welcome(desk.clone(), socket, peer, clock, open))),
                     None => match desk.spare.enter(desk.connections.asker(peer.ip())) {
                         Ok(place) => drop(waiting.spawn(beyond(desk.clone(), socket, peer, clock, place))),
-                        Err(_) => turn_away(&socket),
+                        Err(_) => desk.turn_away(&socket),
                     },
                 }
             }
@@ -186,11 +203,13 @@ async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
 enum Wish {
     Health,
     Other,
+    /// Something else, without the TLS that is needed for it.
+    Unprotected,
     /// It left, or took too long.
     Nothing,
 }
 
-async fn wish(socket: &TcpStream, clock: &Clock) -> Wish {
+async fn wish(socket: &TcpStream, clock: &Clock, door: Door) -> Wish {
     let mut beginning = [0; 16];
     let mut pause = FIRST_PAUSE;
     loop {
@@ -207,6 +226,7 @@ async fn wish(socket: &TcpStream, clock: &Clock) -> Wish {
                 tokio::time::sleep(pause).await;
                 pause *= 2;
             }
+            bytes if door == Door::Tls && !is_tls(bytes) => return Wish::Unprotected,
             _ => return Wish::Other,
         }
     }
@@ -214,38 +234,49 @@ async fn wish(socket: &TcpStream, clock: &Clock) -> Wish {
 
 async fn welcome(desk: Arc<Desk>, socket: TcpStream, peer: SocketAddr, clock: Clock, open: Open) {
     let told = desk.ending.listener();
-    match wish(&socket, &clock).await {
+    match wish(&socket, &clock, desk.ways.door).await {
         Wish::Health => stay(&desk, Arrival { socket, peer, clock, open: Some(open), told }),
         Wish::Other => match socket.into_std() {
-            Ok(socket) => (desk.hand_on)(Handed { socket, peer, clock, open, told }),
+            Ok(socket) => (desk.ways.hand_on)(Handed { socket, peer, clock, open, told }),
             Err(error) => tracing::warn!({ field::CAUSE } = %error, "a connection could not be handed over"),
         },
+        Wish::Unprotected => say(&socket, SPEAK_TLS),
         Wish::Nothing => {}
     }
 }
 
 /// Serves a connection here, on after the last one was accepted.
 fn stay(desk: &Desk, arrival: Arrival) {
-    tokio::spawn((desk.healthy)(arrival));
+    tokio::spawn((desk.ways.healthy)(arrival));
 }
 
 /// A connection for which there is no room, unless it asks for `/healthz`.
 async fn beyond(desk: Arc<Desk>, socket: TcpStream, peer: SocketAddr, clock: Clock, place: Place) {
-    match tokio::time::timeout(SPARE_TIME, wish(&socket, &clock)).await {
+    match tokio::time::timeout(SPARE_TIME, wish(&socket, &clock, desk.ways.door)).await {
         Ok(Wish::Health) => {
             let told = desk.ending.listener();
-            (desk.healthy)(Arrival { socket, peer, clock, open: None, told }).await;
+            (desk.ways.healthy)(Arrival { socket, peer, clock, open: None, told }).await;
         }
-        Ok(Wish::Other) => turn_away(&socket),
+        Ok(Wish::Other | Wish::Unprotected) => desk.turn_away(&socket),
         Ok(Wish::Nothing) | Err(_) => {}
     }
     drop(place);
 }
 
+impl Desk {
+    /// Says why there is no place. With TLS it cannot be said, for that would have to begin first.
+    fn turn_away(&self, socket: &TcpStream) {
+        match self.ways.door {
+            Door::Plain => say(socket, TURNED_AWAY),
+            Door::Tls => {}
+        }
+    }
+}
+
 /// Says why the connection is closed, as far as that goes at once.
-fn turn_away(socket: &TcpStream) {
+fn say(socket: &TcpStream, why: &[u8]) {
     let mut rest = [0; 4096];
     // What is left unread would turn the answer into a reset.
     let _ = socket.try_read(&mut rest);
-    let _ = socket.try_write(TURNED_AWAY);
+    let _ = socket.try_write(why);
 }

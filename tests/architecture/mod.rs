@@ -75,7 +75,7 @@ const RULES: [(&str, Rule); 43] = [
     // Composition.
     ("request", AllBut(&["app", "cli", "doctor", "mapping", "sandbox"])),
     ("app", AllBut(&["cli", "doctor", "sandbox"])),
-    ("doctor", Only(&["access", "app", "oauth", "settings", "store"])),
+    ("doctor", Only(&["access", "app", "edge", "oauth", "settings", "store"])),
     ("cli", AllBut(&[])),
     ("main", AllBut(&[])),
     ("lib", AllBut(&[])),

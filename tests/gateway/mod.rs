@@ -7,6 +7,7 @@ mod loops;
 mod more;
 mod new_resource;
 mod teaching;
+mod tls;
 
 use crate::support::gateway::{Gateway, WEB};
 use causeway::sandbox::Seed;

@@ -129,6 +129,8 @@ async fn broken_settings_mappings_and_secrets_are_named() {
     set_up.finds(&[("secrets.key_file", "/nonexistent")], &[], ["fault", "cannot be read", "secrets new"]).await;
     set_up.finds(&[("secrets.key_file", &open)], &[], ["fault", "read by other users", "chmod 600"]).await;
     set_up.finds(&[("secrets.key_file", &good)], &[], ["fine", "can be read", ""]).await;
+    let no_certificate = [("listen.tls.certificate_file", "/nonexistent"), ("listen.tls.key_file", good.as_str())];
+    set_up.finds(&no_certificate, &[], ["fault", "/nonexistent cannot be used", "listen.tls.key_file"]).await;
     let plain = [("secrets.key_file", good.as_str()), ("public_url", "http://gateway.invalid")];
     set_up.finds(&plain, &[], ["fault", "shows keys and tokens", "use https"]).await;
 }

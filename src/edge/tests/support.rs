@@ -122,7 +122,8 @@ impl Gateway {
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
         let held = memory.clone();
-        let served = tokio::spawn(async move { serve(listener, stack, &settings, held, stopped).await.map(drop) });
+        let served =
+            tokio::spawn(async move { serve(listener, stack, &settings, held, None, stopped).await.map(drop) });
         Self { address, script, memory, stop: Some(stop), served }
     }
 

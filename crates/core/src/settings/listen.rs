@@ -4,6 +4,7 @@ use super::bounded::{at_once, positive, some_bytes};
 use super::reader::Reader;
 use super::value::Size;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Smallest request head limit: below it ordinary requests fail.
@@ -32,6 +33,17 @@ pub struct ListenSettings {
     pub max_connections: usize,
     /// Time running requests get to finish after a stop signal.
     pub drain_time: Duration,
+    /// TLS; without it connections are plain.
+    pub tls: Option<TlsSettings>,
+}
+
+/// The certificate of the listener (`[listen.tls]`), as PEM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsSettings {
+    /// File with the certificate, followed by those of its issuers.
+    pub certificate_file: PathBuf,
+    /// File with its private key.
+    pub key_file: PathBuf,
 }
 
 impl ListenSettings {
@@ -46,6 +58,26 @@ impl ListenSettings {
             send_pace: some_bytes(from, "listen.send_pace"),
             max_connections: at_once(from, "listen.max_connections"),
             drain_time: from.get("listen.drain_time"),
+            tls: TlsSettings::read(from),
+        }
+    }
+}
+
+impl TlsSettings {
+    fn read(from: &mut Reader) -> Option<Self> {
+        const FILES: [&str; 2] = ["listen.tls.certificate_file", "listen.tls.key_file"];
+        match FILES.map(|name| from.optional(name)) {
+            [Some(certificate_file), Some(key_file)] => Some(Self { certificate_file, key_file }),
+            [None, None] => None,
+            [certificate, _] => {
+                let (given, missing) = if certificate.is_some() { (0, 1) } else { (1, 0) };
+                from.fault(
+                    FILES[missing],
+                    &format!("missing beside {}", FILES[given]),
+                    "name both files, or neither",
+                );
+                None
+            }
         }
     }
 }

@@ -47,7 +47,7 @@ pub use hints::HintSettings;
 pub use idempotency::IdempotencySettings;
 pub use index::IndexSettings;
 pub use limits::LimitSettings;
-pub use listen::ListenSettings;
+pub use listen::{ListenSettings, TlsSettings};
 pub use log::{LogFormat, LogSettings};
 pub use oauth::OAuthSettings;
 pub use origin::Origin;
