@@ -27,6 +27,7 @@ use http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, USER_AGENT};
 use http::request::Parts;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Longest client agent kept, in characters; headers may be far longer, and audit entries are forever.
 const LONGEST_AGENT: usize = 512;
@@ -88,9 +89,10 @@ impl V2 {
         if let Ok((operation, _)) = &route {
             ctx.meter.ask_for(*operation);
         }
+        let begun = Instant::now();
         let caller = self.proven(&head, credential, &ctx).await?;
         let by_key = caller.kind == PrincipalKind::ApiKey;
-        let answer = self.answer_to(caller, route, head, body, ctx).await;
+        let answer = self.answer_to(caller, route, head, body, ctx, begun).await;
         // The v1 key behind a token may die at any moment; its client is told about the token it knows.
         answer.map_err(|refusal| match refusal {
             Refusal::Unauthorized { .. } if !by_key => Refusal::invalid_token(),
@@ -105,6 +107,7 @@ impl V2 {
         head: Parts,
         body: impl Future<Output = Result<Bytes, Refusal>>,
         ctx: Context,
+        begun: Instant,
     ) -> Result<Reply, Refusal> {
         let plan = self.runner.plan();
         if schema::is_at(head.uri.path()) {
@@ -128,6 +131,9 @@ impl V2 {
         let body = if takes_body(operation) || key.is_some() { body.await } else { Ok(Bytes::new()) };
         if let Err(full @ Refusal::Overloaded) = body {
             return Err(full);
+        }
+        if let Some(trace) = ctx.meter.trace() {
+            trace.step("checks", begun);
         }
         let content_type = text_of(&head, CONTENT_TYPE.as_str());
         let known = known(&head);

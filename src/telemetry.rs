@@ -18,6 +18,14 @@ use tracing_subscriber::fmt::MakeWriter;
 pub mod field {
     /// Id of the request.
     pub const REQUEST_ID: &str = "request_id";
+    /// Id of the trace.
+    pub const TRACE_ID: &str = "trace_id";
+    /// Product and version of the client.
+    pub const CLIENT: &str = "client";
+    /// Fingerprint of the credential, as in the report of who calls what.
+    pub const CREDENTIAL: &str = "credential";
+    /// The person behind the credential; by setting.
+    pub const OWNER: &str = "owner";
     /// Method of the request.
     pub const METHOD: &str = "method";
     /// Path of the request, without the query.
@@ -130,6 +138,7 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Settings;
     use std::io::Write;
     use std::sync::{Arc, Mutex};
 
@@ -149,7 +158,7 @@ mod tests {
     fn logged(format: LogFormat) -> String {
         let captured = Captured::default();
         let writer = captured.clone();
-        let settings = LogSettings { format, filter: "info".into() };
+        let settings = LogSettings { format, ..Settings::default().log };
         tracing::subscriber::with_default(subscriber(&settings, move || writer.clone()), || {
             tracing::info!({ field::STATUS } = 200, { field::PATH } = "/x", "request");
             tracing::debug!("not wanted");
@@ -167,7 +176,7 @@ mod tests {
     fn what_is_logged_can_be_changed() {
         let captured = Captured::default();
         let writer = captured.clone();
-        let settings = LogSettings { format: LogFormat::Json, filter: "warn".into() };
+        let settings = LogSettings { format: LogFormat::Json, filter: "warn".into(), ..Settings::default().log };
         let (subscriber, refilter) = refiltered(&settings, move || writer.clone());
         tracing::subscriber::with_default(subscriber, || {
             tracing::info!("before");

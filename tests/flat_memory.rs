@@ -131,6 +131,7 @@ async fn start_gateway(upstream: &str) -> String {
         pass_through,
         readiness: Arc::new(AlwaysReady),
         counting: None,
+        traces: None,
         requests: Arc::new(causeway::tally::Requests::new(Vec::new())),
     };
     let memory = Memory::new(settings.limits.memory, Share(settings.limits.share));

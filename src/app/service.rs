@@ -25,7 +25,7 @@ use crate::admin::AdminPage;
 use crate::board::Board;
 use crate::describe::openapi::Document;
 use crate::docs::DocsPage;
-use crate::edge::{Counting, Notices, Pages, PassThrough, Stack, Surface};
+use crate::edge::{Counting, Notices, Pages, PassThrough, Stack, Surface, Traces};
 use crate::fresh::Changes;
 use crate::front::Front;
 use crate::idempotency::Idempotency;
@@ -42,6 +42,7 @@ use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::store::{self, Joined, Store};
 use crate::tally::{Calls, Counter, Requests};
+use crate::traces::Exporter;
 use crate::v1::{Budget, Client};
 use std::sync::Arc;
 
@@ -67,6 +68,8 @@ pub(super) struct Service {
     idempotency: Idempotency,
     /// Who counts calls, when anybody does; the same as long as the process lives.
     counts: Option<Arc<Counts>>,
+    /// Where traces go; the same as long as the process lives.
+    traces: Option<Arc<Exporter>>,
     retirement: Option<Arc<Retirement>>,
     background: Vec<AbortOnDrop>,
 }
@@ -126,6 +129,7 @@ impl Service {
             calls,
             events,
             counts,
+            traces: Exporter::start(&settings.traces)?.map(Arc::new),
             retirement,
             background: Vec::new(),
         };
@@ -188,6 +192,7 @@ impl Service {
             calls,
             events: Arc::clone(&self.events),
             counts: self.counts.clone(),
+            traces: self.traces.clone(),
             retirement,
             background: Vec::new(),
         };
@@ -245,6 +250,7 @@ impl Service {
             readiness: Arc::new(Ready { store: self.store.clone(), breaker, needs: settings.ready }),
             requests: Arc::clone(&self.requests),
             counting: usage.map(|usage| Arc::new(usage) as Arc<dyn Counting>),
+            traces: self.traces.clone().map(|traces| traces as Arc<dyn Traces>),
         })
     }
 

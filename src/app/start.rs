@@ -1,6 +1,6 @@
 //! What has to be sound before anything is served: the mappings, and why there is no gateway.
 //!
-//! May use: `admin`, `hints`, `edge`, `mapping`, `oauth`, `plan`, `settings`, `shared`, `store`, `v1`; it is composition.
+//! May use: `admin`, `hints`, `edge`, `mapping`, `oauth`, `plan`, `settings`, `shared`, `store`, `traces`, `v1`; it is composition.
 
 use crate::admin::{AdminError, TokenError};
 use crate::mapping::{Files, Texts};
@@ -49,6 +49,9 @@ pub enum StartError {
     /// The certificate of the listener cannot be used.
     #[error(transparent)]
     Tls(#[from] crate::edge::TlsError),
+    /// Traces cannot be sent.
+    #[error(transparent)]
+    Traces(#[from] crate::traces::TracesError),
     /// The pass-through cannot be made.
     #[error("the pass-through cannot be set up: {0}")]
     PassThrough(io::Error),

@@ -1,13 +1,14 @@
 //! Tells v2 from the pass-through and from everything else, by the beginning of the path.
 //!
 //! May use: `context`, `refusal`, `tally`, `v2::Reply`, `edge::body`, `edge::pass_through`,
-//! `edge::pools`.
+//! `edge::pools`, `edge::recording`.
 
 use super::body::{self, Body};
 use super::layers::context;
 use super::pass_through::PassThrough;
 use super::paths::{is_pass_through, is_v2};
 use super::pools::Kind;
+use super::recording::Traces;
 use crate::context::Context;
 use crate::refusal::Refusal;
 use crate::tally::Requests;
@@ -75,7 +76,7 @@ impl Readiness for AlwaysReady {
 }
 
 /// What is known of a call when it arrives, by numbers of whoever counts.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Arrived {
     /// Whether it is one of v1.
     pub v1: bool,
@@ -85,6 +86,19 @@ pub struct Arrived {
     pub client: u32,
     /// The credential of a call of v1.
     pub credential: u64,
+    /// The key of a call of v1 when nobody knows yet whose it is.
+    pub unknown_key: Option<Box<str>>,
+}
+
+/// Who sent a call, as a line of the log says it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sender {
+    /// Product and version of the client.
+    pub client: String,
+    /// Fingerprint of the credential; empty without one.
+    pub credential: String,
+    /// The person behind it, as far as known.
+    pub owner: String,
 }
 
 /// Counts the calls of both interfaces; called on the way of each request, so it must not wait for anything.
@@ -93,7 +107,10 @@ pub trait Counting: Send + Sync + 'static {
     fn arrived(&self, method: &Method, path: &str, headers: &HeaderMap) -> Arrived;
 
     /// It was answered so; 499 when its client left before.
-    fn answered(&self, arrived: Arrived, context: &Context, status: u16);
+    fn answered(&self, arrived: &Arrived, context: &Context, status: u16);
+
+    /// Who sent it.
+    fn sender(&self, arrived: &Arrived, context: &Context) -> Sender;
 }
 
 /// Everything the stack stands in front of.
@@ -110,6 +127,8 @@ pub struct Surface {
     pub requests: Arc<Requests>,
     /// Who counts calls, when anybody does.
     pub counting: Option<Arc<dyn Counting>>,
+    /// Where traces go, when they go anywhere.
+    pub traces: Option<Arc<dyn Traces>>,
 }
 
 impl Surface {
@@ -118,9 +137,9 @@ impl Surface {
     }
 
     /// Who counts the calls of `path`: those of the two interfaces are counted, and pages are not.
-    pub(super) fn counting_of(&self, path: &str) -> Option<&dyn Counting> {
-        let counting = self.counting.as_deref()?;
-        matches!(self.kind_of(path), Kind::V2 | Kind::PassThrough).then_some(counting)
+    pub(super) fn counting_of(&self, path: &str) -> Option<Arc<dyn Counting>> {
+        let counting = self.counting.as_ref()?;
+        matches!(self.kind_of(path), Kind::V2 | Kind::PassThrough).then(|| Arc::clone(counting))
     }
 
     /// Whose places a request for `path` takes.

@@ -4,7 +4,7 @@
 //! [`stack()`] lists the layers in order, [`dispatch`] tells v2 from the pass-through, [`problem`] writes
 //! every error body. What a v2 request means is the business of the [`V2Service`] behind.
 //!
-//! May use: `context`, `hop`, `limits` (headers), `load`, `refusal`, `settings`, `tally`, `telemetry`, `v2::Reply`, `worker`. May not use: `access`, `run`,
+//! May use: `context`, `hop`, `limits` (headers), `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`, `v2::Reply`, `worker`. May not use: `access`, `run`,
 //! `translate`, `v1`, `store`.
 
 mod body;
@@ -28,6 +28,7 @@ mod pools;
 pub mod problem;
 mod public_base;
 mod reception;
+mod recording;
 pub mod stack;
 mod tls;
 mod turnover;
@@ -36,13 +37,14 @@ mod workers;
 pub use body::{Body, BodyError, empty, full, read_body};
 pub use client_address::ClientAddress;
 pub use connection::Peer;
-pub use dispatch::{AlwaysReady, Arrived, Condition, Counting, Pages, Readiness, Surface, V2Service};
+pub use dispatch::{AlwaysReady, Arrived, Condition, Counting, Pages, Readiness, Sender, Surface, V2Service};
 pub use forwarding::request_headers as forwarded_headers;
 pub use listen::{Served, serve};
 pub use notices::{Notice, Notices};
 pub use pass_through::{Admission, AdmitAll, CallObserver, CallUnderWay, PassThrough, Unobserved, WriteObserver};
 pub use pools::Kind;
 pub use public_base::PublicBase;
+pub use recording::{Recorded, Traces};
 pub use stack::{Stack, stack};
 pub use tls::{Renewed, Tls, TlsError};
 

@@ -2,7 +2,7 @@
 //!
 //! HTTP/1.1 only: one exchange a connection, so that a large transfer never holds up others.
 //!
-//! May use: `context`, `refusal`, `settings`, `hop`, `edge::body`, `edge::forwarding`, `edge::notices`.
+//! May use: `context`, `refusal`, `settings`, `trace`, `hop`, `edge::body`, `edge::forwarding`, `edge::notices`.
 
 use super::body::{self, Body, Watch, watched};
 use super::forwarding::{request_headers, strip_hop_by_hop};
@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::hop::{Hop, HopError, HopSettings, Instance, Versions, chain};
 use crate::refusal::Refusal;
 use crate::settings::{HttpAddress, PublicSettings, UpstreamSettings};
+use crate::trace::{TRACEPARENT, TRACESTATE, new_span};
 use futures_util::future::BoxFuture;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
@@ -192,12 +193,19 @@ impl PassThrough {
         }
         let (progress, writes) = (Progress::default(), write.is_some());
         let deletes = request.method() == Method::DELETE;
-        let request = self.outgoing(request, context, &progress)?;
+        let (span, begun) = (new_span(), Instant::now());
+        let trace = context.meter.trace().filter(|trace| trace.is_recorded());
+        let asked = trace.map(|_| (request.method().to_string(), request.uri().path().to_owned()));
+        let request = self.outgoing(request, context, &progress, span)?;
         let call = self.calls.sent(request.headers());
         let answer = tokio::select! {
             answer = self.hop.send(request) => answer.map_err(|error| refusal(&error, writes)),
             () = progress.stalled(self.head_timeout) => Err(no_answer(writes)),
         };
+        if let (Some(trace), Some((method, path))) = (trace, asked) {
+            trace
+                .call(span, begun, || (method, path, answer.as_ref().map_or(0, |answer| answer.status().as_u16())));
+        }
         match &answer {
             Ok(answer) => call.answered(answer.status().as_u16(), answer.headers()),
             Err(Refusal::UpstreamUnavailable { .. }) => call.unreachable(),
@@ -223,6 +231,7 @@ impl PassThrough {
         request: Request<Body>,
         context: &Context,
         progress: &Progress,
+        span: u64,
     ) -> Result<Request<Body>, Refusal> {
         let (parts, body) = request.into_parts();
         let mut outgoing = Request::new(watched(body, progress.clone()));
@@ -230,8 +239,18 @@ impl PassThrough {
         *outgoing.headers_mut() = request_headers(&parts, &self.public);
         self.instance.sign(outgoing.headers_mut(), parts.version);
         *outgoing.method_mut() = parts.method;
+        let headers = outgoing.headers_mut();
         if let Ok(id) = HeaderValue::from_str(&context.request_id) {
-            outgoing.headers_mut().entry(REQUEST_ID).or_insert(id);
+            headers.entry(REQUEST_ID).or_insert(id);
+        }
+        if let Some(trace) = context.meter.trace() {
+            // What other systems add belongs to the trace; without the one it came with it says nothing.
+            if trace.parent().is_none() {
+                headers.remove(TRACESTATE);
+            }
+            if let Ok(value) = HeaderValue::try_from(trace.header(span)) {
+                headers.insert(TRACEPARENT, value);
+            }
         }
         Ok(outgoing)
     }

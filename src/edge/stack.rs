@@ -5,7 +5,7 @@
 use super::body::Body;
 use super::dispatch::{Surface, dispatch};
 use super::intake::Patience;
-use super::layers::{self, Companion, Line};
+use super::layers::{self, Companion, Line, Told};
 use super::pools::{Kind, Pools};
 use crate::load::Memory;
 use crate::refusal::Refusal;
@@ -34,6 +34,7 @@ struct Inner {
     public: PublicSettings,
     cors: CorsSettings,
     edge: EdgeSettings,
+    log: Told,
 }
 
 /// Everything around `surface`, as `settings` say; what is under way counts in `memory`.
@@ -51,6 +52,7 @@ fn inner(settings: &Settings, surface: Surface, pools: Arc<Pools>) -> Arc<Inner>
         public: settings.public.clone(),
         cors: settings.cors.clone(),
         edge: settings.edge,
+        log: Told::of(&settings.log),
     })
 }
 
@@ -78,15 +80,12 @@ impl Stack {
         let inner = Arc::clone(&self.0.inner.read());
         let (mut parts, body) = request.into_parts();
         // First, because everything below logs, counts or answers under the request's id and address.
-        let companion = Companion::join(&mut parts, inner.deadline, &inner.public);
+        let traces = inner.surface.traces.as_ref();
+        let companion = Companion::join(&mut parts, inner.deadline, &inner.public, traces);
         let request = Request::from_parts(parts, body);
-        // Outside all that can refuse, so that every request leaves exactly one line.
-        let line = Line::begin(&request, companion.context(), inner.kind_of(&request), &inner.surface.requests);
-        let counting = inner.surface.counting_of(request.uri().path());
-        // Beside the line, for the same reason: each call is counted once, however it ends.
-        let counted = layers::Counted::begin(counting, &request, companion.context());
+        // Outside all that can refuse, so that every request leaves exactly one line and is counted once.
+        let line = Line::begin(&request, companion.context(), inner.kind_of(&request), &inner.surface, inner.log);
         let response = inner.shared(request, &companion).await;
-        counted.answered(response.status().as_u16());
         line.answered(companion.mark(response))
     }
 }

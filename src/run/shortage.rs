@@ -114,7 +114,11 @@ impl InProject<'_> {
             }
             outcome
         };
+        let begun = Instant::now();
         let outcome = self.list_or_older(&scope.path, || self.older_index(scope), Box::pin(fresh)).await;
+        if let Some(trace) = ctx.meter.trace() {
+            trace.step("index", begun);
+        }
         match outcome {
             Err(refusal @ (Refusal::RateLimited { .. } | Refusal::IndexBuilding { .. })) if self.may_stretch() => {
                 self.kept_index(scope).ok_or(refusal)

@@ -154,18 +154,32 @@ impl Callers {
         client
     }
 
-    /// Whether the owner of a proven key of v1 should be asked for; then it counts as asked.
+    /// Whether the owner of a proven key of v1 should be asked for.
     pub(super) fn wants_owner(&self, credential: u64) -> bool {
         let Some(known) = self.find(credential) else { return false };
         if known.named.load(Ordering::Relaxed) > 0 || !known.proven.load(Ordering::Relaxed) {
             return false;
         }
-        let mut details = known.details.lock();
-        let due = details.asked.is_none_or(|asked| asked.elapsed() >= AGAIN);
-        if due {
-            details.asked = Some(Instant::now());
+        let asked = known.details.lock().asked;
+        asked.is_none_or(|asked| asked.elapsed() >= AGAIN)
+    }
+
+    /// The same, and then it counts as asked.
+    pub(super) fn asks_owner(&self, credential: u64) -> bool {
+        let wanted = self.wants_owner(credential);
+        if let Some(known) = self.find(credential).filter(|_| wanted) {
+            known.details.lock().asked = Some(Instant::now());
         }
-        due
+        wanted
+    }
+
+    /// Fingerprint of a credential, and the person behind it as far as known; both empty for none.
+    pub(super) fn told(&self, credential: u64) -> (String, String) {
+        match self.find(credential) {
+            _ if credential == 0 => Default::default(),
+            Some(known) => (known.fingerprint.clone(), known.details.lock().person.clone()),
+            None => (self.fingerprint(credential), String::new()),
+        }
     }
 
     /// The owner of a key of v1.

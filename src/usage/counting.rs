@@ -9,7 +9,7 @@ use super::tally::{Key, Tally};
 use crate::access::Caller;
 use crate::access::credential::presented_id;
 use crate::context::Context;
-use crate::edge::{Arrived, Counting};
+use crate::edge::{Arrived, Counting, Sender};
 use crate::plan::Plan;
 use crate::v1::V1Key;
 use http::header::USER_AGENT;
@@ -84,30 +84,47 @@ impl Counting for Usage {
         let client = inner.clients.of(headers.get(USER_AGENT).map(http::HeaderValue::as_bytes));
         let v1 = path.starts_with("/api/v1/");
         if !v1 {
-            return Arrived { v1, operation: 0, client, credential: 0 };
+            return Arrived { v1, operation: 0, client, credential: 0, unknown_key: None };
         }
         let operation = inner.names.of_v1(&inner.plan, method.as_str(), path);
         let credential = presented_id(headers).map_or(0, beginning);
-        if let Some(unknown) = inner.unknown.as_ref().filter(|_| inner.callers.wants_owner(credential))
-            && let Some(key) = headers.get("x-api-key").and_then(|key| key.to_str().ok())
-        {
-            // With too many waiting, the next call of the key asks again.
-            let _ = unknown.try_send((credential, V1Key::new(key.trim())));
-        }
-        Arrived { v1, operation, client, credential }
+        let wanted = inner.unknown.is_some() && inner.callers.wants_owner(credential);
+        let key = headers.get("x-api-key").filter(|_| wanted).and_then(|key| key.to_str().ok());
+        Arrived { v1, operation, client, credential, unknown_key: key.map(|key| key.trim().into()) }
     }
 
-    fn answered(&self, arrived: Arrived, context: &Context, status: u16) {
+    fn answered(&self, arrived: &Arrived, context: &Context, status: u16) {
         let inner = &*self.0;
-        let (operation, credential) = match context.meter.spender() {
-            _ if arrived.v1 => (arrived.operation, arrived.credential),
-            Some(spender) => (inner.names.of_v2(&spender.operation), spender.credential),
-            None => (inner.names.of_v2("none"), 0),
+        // Only of a key that v1 has just taken: what was refused is nobody's.
+        if let (Some(unknown), Some(key), 200..300) = (&inner.unknown, &arrived.unknown_key, status)
+            && inner.callers.asks_owner(arrived.credential)
+        {
+            // With too many waiting, the next call of the key asks again.
+            let _ = unknown.try_send((arrived.credential, V1Key::new(key)));
+        }
+        let credential = credential(arrived, context);
+        let operation = match context.meter.spender() {
+            _ if arrived.v1 => arrived.operation,
+            Some(spender) => inner.names.of_v2(&spender.operation),
+            None => inner.names.of_v2("none"),
         };
         let day = today();
         let caller = inner.callers.counted(credential, arrived.v1, status);
         let class = u8::try_from(status / 100).unwrap_or(0);
         let client = inner.callers.client(caller, arrived.client, day);
         inner.tally.add(Key { day, operation, class, caller, client });
+    }
+
+    fn sender(&self, arrived: &Arrived, context: &Context) -> Sender {
+        let (credential, owner) = self.0.callers.told(credential(arrived, context));
+        Sender { client: self.0.clients.name(arrived.client), credential, owner }
+    }
+}
+
+/// The credential of a call; 0 without one.
+fn credential(arrived: &Arrived, context: &Context) -> u64 {
+    match arrived.v1 {
+        true => arrived.credential,
+        false => context.meter.spender().map_or(0, |spender| spender.credential),
     }
 }

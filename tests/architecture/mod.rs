@@ -24,10 +24,11 @@ enum Rule {
 use Rule::{AllBut, Only};
 
 /// What each folder or file below `src/` may import from the others.
-const RULES: [(&str, Rule); 43] = [
+const RULES: [(&str, Rule); 45] = [
     // Words everybody shares.
     ("refusal", Only(&[])),
-    ("context", Only(&[])),
+    ("trace", Only(&[])),
+    ("context", Only(&["trace"])),
     ("settings", Only(&[])),
     ("fresh", Only(&["context", "refusal"])),
     ("heavy", Only(&["context", "refusal"])),
@@ -44,7 +45,7 @@ const RULES: [(&str, Rule); 43] = [
     ("describe", Only(&["plan", "settings"])),
     ("catalogue", Only(&["plan", "refusal", "v2"])),
     // The two sides, which never know each other, and what lies between.
-    ("v1", Only(&["context", "hop", "load", "refusal", "settings", "shared", "tally"])),
+    ("v1", Only(&["context", "hop", "load", "refusal", "settings", "shared", "tally", "trace"])),
     ("v2", Only(&["plan", "refusal"])),
     ("store", Only(&["catalogue", "fresh", "refusal", "tally", "v1", "v2"])),
     ("translate", Only(&["plan", "refusal", "store", "v1", "v2"])),
@@ -57,6 +58,7 @@ const RULES: [(&str, Rule); 43] = [
     ("docs", Only(&["context", "describe", "edge", "refusal"])),
     ("oauth", Only(&["access", "context", "edge", "fresh", "plan", "refusal", "settings", "store", "v1"])),
     ("hints", Only(&["context", "edge", "refusal"])),
+    ("traces", Only(&["edge", "settings", "trace"])),
     ("idempotency", Only(&["access", "context", "oauth", "refusal", "run", "settings", "store", "v2"])),
     // What tells about it and what proves it.
     (

@@ -26,7 +26,8 @@ async fn clients_are_told_of_the_end_and_refused_after_it() {
                    deprecated = \"2020-01-02\", sunset = \"2999-01-01\", link = \"https://wiki.example/v2\", \
                    refuse = true }, { operation = \"v1_labels_list\", deprecated = \"2020-01-01\", \
                    sunset = \"2020-06-01T12:00:00Z\", refuse = true }]";
-    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("retirement", notices)]).await;
+    let gateway =
+        Gateway::sandboxed_with(Seed::Recorded, &[("retirement", notices), ("usage.learn", "false")]).await;
     let states = gateway.get("ada", STATES).await.expect(200);
     assert_eq!(states.headers["deprecation"], "@1577923200");
     assert_eq!(states.headers["sunset"], "Tue, 01 Jan 2999 00:00:00 GMT");

@@ -5,3 +5,4 @@
 mod door;
 mod metrics;
 mod reload;
+mod traces;

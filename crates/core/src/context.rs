@@ -1,7 +1,8 @@
 //! What accompanies one request on its way: its id, its deadline, how urgent it is, and what it cost at v1.
 //!
-//! May use: nothing of this crate. May be used by every folder but `sandbox`.
+//! May use: `trace`. May be used by every folder but `sandbox`.
 
+use crate::trace::Trace;
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -20,6 +21,7 @@ pub struct Meter {
     told: Mutex<Told>,
     spender: OnceLock<Spender>,
     operation: OnceLock<u16>,
+    trace: OnceLock<Trace>,
 }
 
 /// The number of a request in this process; no two have the same.
@@ -237,6 +239,16 @@ impl Meter {
     /// Which operation is asked for, by its place in the plan, once that is known.
     pub fn operation(&self) -> Option<u16> {
         self.operation.get().copied()
+    }
+
+    /// The request belongs to this trace; the first to be named stays.
+    pub fn follow(&self, trace: Trace) {
+        let _ = self.trace.set(trace);
+    }
+
+    /// The trace that the request belongs to; none for work that nobody asked for.
+    pub fn trace(&self) -> Option<&Trace> {
+        self.trace.get()
     }
 
     /// v1 calls so far.

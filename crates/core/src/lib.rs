@@ -1,5 +1,5 @@
 //! What everything else stands on: refusals, the life of a request, settings, work off the workers, load, what is
-//! kept for a while, and what is counted.
+//! kept for a while, what is counted, and traces.
 
 pub mod context;
 pub mod fresh;
@@ -8,4 +8,5 @@ pub mod load;
 pub mod refusal;
 pub mod settings;
 pub mod tally;
+pub mod trace;
 pub mod worker;

@@ -5,11 +5,15 @@
 use crate::context::Context;
 use crate::edge::body::{Body, Watch, watched};
 use crate::edge::connection::Peer;
+use crate::edge::dispatch::{Arrived, Counting, Sender, Surface};
+use crate::edge::recording::{Recorded, Traces};
+use crate::settings::LogSettings;
 use crate::tally::{Kind, Requests, Source};
 use crate::telemetry::field;
+use crate::trace::Trace;
 use http::{Method, Request, Response, StatusCode};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Status in the log and in the counts of a request whose client left before there was an answer.
 pub(super) const CLIENT_LEFT: u16 = 499;
@@ -23,23 +27,34 @@ impl Line {
         request: &Request<Body>,
         context: &Context,
         kind: Kind,
-        requests: &Arc<Requests>,
+        surface: &Surface,
+        log: Told,
     ) -> Self {
         // Probes come every few seconds and are of no interest.
         let told = match kind {
             Kind::Health => tracing::enabled!(tracing::Level::DEBUG),
             _ => tracing::enabled!(tracing::Level::INFO),
         };
+        let (path, recorded) = (request.uri().path(), context.meter.trace().is_some_and(Trace::is_recorded));
+        let arrived = surface.counting_of(path).map(|counting| {
+            let arrived = counting.arrived(request.method(), path, request.headers());
+            Counted { counting, arrived, done: false }
+        });
         Self(Box::new(Ending {
-            told: told.then(|| Told {
+            asked: (told || recorded).then(|| Asked {
                 method: request.method().clone(),
-                path: request.uri().path().to_owned(),
+                path: path.to_owned(),
                 peer: request.extensions().get().copied(),
             }),
+            told,
+            log,
+            traces: surface.traces.clone().filter(|_| recorded),
+            counted: arrived,
             kind,
-            requests: Arc::clone(requests),
+            requests: Arc::clone(&surface.requests),
             context: context.clone(),
             began: Instant::now(),
+            waited: None,
             status: None,
             bytes: 0,
             complete: false,
@@ -48,13 +63,38 @@ impl Line {
 
     /// The answer, told of and counted when its body has been sent.
     pub(in crate::edge) fn answered(mut self, response: Response<Body>) -> Response<Body> {
-        self.0.status = Some(response.status());
+        let ending = &mut *self.0;
+        ending.status = Some(response.status());
+        ending.waited = Some(ending.began.elapsed());
+        ending.count(response.status().as_u16());
         response.map(|body| watched(body, *self.0))
     }
 }
 
-/// What a line tells and an ending does not know; nothing is kept of it when the log does not want it.
-struct Told {
+/// What lines say, by setting.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::edge) struct Told {
+    /// Waiting for an answer from which a request is told as a warning; zero for none.
+    slow: Duration,
+    /// Whether the person behind a credential is named.
+    owner: bool,
+}
+
+impl Told {
+    pub(in crate::edge) fn of(settings: &LogSettings) -> Self {
+        Self { slow: settings.slow, owner: settings.owner }
+    }
+}
+
+/// A call that is counted.
+struct Counted {
+    counting: Arc<dyn Counting>,
+    arrived: Arrived,
+    done: bool,
+}
+
+/// What was asked for; nothing is kept of it when neither log nor trace wants it.
+struct Asked {
     method: Method,
     path: String,
     peer: Option<Peer>,
@@ -62,17 +102,44 @@ struct Told {
 
 /// A request until its end.
 struct Ending {
-    told: Option<Told>,
+    asked: Option<Asked>,
+    /// Whether the log wants a line.
+    told: bool,
+    log: Told,
+    traces: Option<Arc<dyn Traces>>,
+    counted: Option<Counted>,
     kind: Kind,
     requests: Arc<Requests>,
     context: Context,
     began: Instant,
+    /// Time until there was an answer.
+    waited: Option<Duration>,
     status: Option<StatusCode>,
     bytes: usize,
     complete: bool,
 }
 
 impl Ending {
+    /// Counts the call, once.
+    fn count(&mut self, status: u16) {
+        if let Some(counted) = self.counted.as_mut().filter(|counted| !counted.done) {
+            counted.done = true;
+            counted.counting.answered(&counted.arrived, &self.context, status);
+        }
+    }
+
+    fn sender(&self) -> Sender {
+        let sender = |counted: &Counted| counted.counting.sender(&counted.arrived, &self.context);
+        self.counted.as_ref().map(sender).unwrap_or_default()
+    }
+
+    /// Whether an operator should look at it: it failed, or took long to be answered.
+    fn is_remarkable(&self) -> bool {
+        let slow = self.log.slow;
+        self.status.is_some_and(|status| status.is_server_error())
+            || (!slow.is_zero() && self.waited.unwrap_or_else(|| self.began.elapsed()) >= slow)
+    }
+
     /// Where the answer came from.
     fn source(&self) -> Source {
         let meter = &self.context.meter;
@@ -109,33 +176,66 @@ impl Drop for Ending {
     fn drop(&mut self) {
         let (took, status, source) =
             (self.began.elapsed(), self.status.map(|status| status.as_u16()), self.source());
+        self.count(CLIENT_LEFT);
         let operation = self.context.meter.operation();
         self.requests.add(operation, self.kind, status, source, took);
-        let Some(told) = &self.told else { return };
-        let peer = told.peer.map(|peer| peer.0.ip().to_string()).unwrap_or_default();
+        let Some(asked) = &self.asked else { return };
+        let (status, sender) = (status.unwrap_or(CLIENT_LEFT), self.sender());
+        if let (Some(traces), Some(trace)) = (&self.traces, self.context.meter.trace()) {
+            traces.ended(Recorded {
+                trace,
+                name: self.requests.name_of(operation, self.kind),
+                method: asked.method.as_str(),
+                path: &asked.path,
+                status,
+                source: source.name(),
+                request_id: &self.context.request_id,
+                client: &sender.client,
+            });
+        }
+        if self.told {
+            self.tell(asked, &sender, status, source, took);
+        }
+    }
+}
+
+impl Ending {
+    fn tell(&self, asked: &Asked, sender: &Sender, status: u16, source: Source, took: Duration) {
+        let peer = asked.peer.map(|peer| peer.0.ip().to_string()).unwrap_or_default();
+        let meter = &self.context.meter;
         macro_rules! tell {
             ($level:expr) => {
                 tracing::event!(
                     $level,
                     { field::REQUEST_ID } = &*self.context.request_id,
-                    { field::METHOD } = told.method.as_str(),
-                    { field::PATH } = told.path,
-                    { field::OPERATION } = self.requests.name_of(operation, self.kind),
-                    { field::STATUS } = status.unwrap_or(CLIENT_LEFT),
+                    { field::TRACE_ID } = meter.trace().map(tracing::field::display),
+                    { field::METHOD } = asked.method.as_str(),
+                    { field::PATH } = asked.path,
+                    { field::OPERATION } = self.requests.name_of(meter.operation(), self.kind),
+                    { field::STATUS } = status,
                     { field::SOURCE } = source.name(),
                     { field::DURATION_MS } = took.as_millis() as u64,
-                    { field::V1_CALLS } = self.context.meter.calls(),
-                    { field::V1_MS } = self.context.meter.v1_time().as_millis() as u64,
+                    { field::V1_CALLS } = meter.calls(),
+                    { field::V1_MS } = meter.v1_time().as_millis() as u64,
                     { field::BYTES } = self.bytes,
                     { field::COMPLETE } = self.complete,
                     { field::PEER } = peer,
+                    { field::CLIENT } = given(&sender.client),
+                    { field::CREDENTIAL } = given(&sender.credential),
+                    { field::OWNER } = given(&sender.owner).filter(|_| self.log.owner),
                     "request"
                 )
             };
         }
         match self.kind {
             Kind::Health => tell!(tracing::Level::DEBUG),
+            _ if self.is_remarkable() => tell!(tracing::Level::WARN),
             _ => tell!(tracing::Level::INFO),
         }
     }
+}
+
+/// The text, unless it says nothing.
+fn given(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
 }

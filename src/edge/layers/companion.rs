@@ -3,10 +3,14 @@
 use crate::context::Context;
 use crate::edge::body::Body;
 use crate::edge::client_address::ClientAddress;
+use crate::edge::connection::Peer;
 use crate::edge::public_base::PublicBase;
+use crate::edge::recording::Traces;
 use crate::settings::PublicSettings;
+use crate::trace::{Parent, TRACEPARENT, TRACESTATE, Trace};
 use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Response};
+use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -25,11 +29,17 @@ pub(in crate::edge) struct Companion {
 
 impl Companion {
     /// Adds [`Context`] (expiring after `allowed`), [`PublicBase`] and [`ClientAddress`] to the request.
-    pub(in crate::edge) fn join(request: &mut Parts, allowed: Duration, public: &PublicSettings) -> Self {
+    pub(in crate::edge) fn join(
+        request: &mut Parts,
+        allowed: Duration,
+        public: &PublicSettings,
+        traces: Option<&Arc<dyn Traces>>,
+    ) -> Self {
         let mut made = Uuid::encode_buffer();
         let given = given_id(&request.headers);
         let id = given.unwrap_or_else(|| random_id().hyphenated().encode_lower(&mut made));
         let (context, id) = (Context::new(id, allowed), HeaderValue::from_str(id).ok());
+        context.meter.follow(trace(request, public, traces));
         let base = PublicBase::of(request, public);
         request.extensions.insert(base.clone());
         if let Some(client) = ClientAddress::of(request, public) {
@@ -61,6 +71,21 @@ impl Companion {
 /// The context that [`Companion::join`] put there.
 pub(in crate::edge) fn context(extensions: &Extensions) -> Context {
     extensions.get::<Context>().cloned().unwrap_or_else(|| Context::new("none", Duration::ZERO))
+}
+
+/// The trace that the request says, or a new one. Whether it is recorded is for us to say and for trusted proxies: a
+/// stranger could have everything recorded.
+fn trace(request: &Parts, public: &PublicSettings, traces: Option<&Arc<dyn Traces>>) -> Trace {
+    let text = |name| request.headers.get(name).and_then(|value| value.to_str().ok());
+    let alone = request.headers.get_all(TRACEPARENT).iter().count() == 1;
+    let parent = text(TRACEPARENT).filter(|_| alone).and_then(|said| Parent::read(said, text(TRACESTATE)));
+    let peer = request.extensions.get::<Peer>();
+    let believed = parent.as_ref().filter(|_| peer.is_some_and(|peer| public.trusts(peer.0.ip())));
+    let sampled = match believed {
+        Some(parent) => parent.sampled,
+        None => traces.is_some_and(|traces| traces.samples()),
+    };
+    Trace::new(parent, sampled, traces.is_some())
 }
 
 /// A request id is no secret, so it comes from a quick generator that the system seeded once for each thread.

@@ -3,14 +3,13 @@
 //! What a part does before the others it does when it is made, and what it does after them in a method that takes their
 //! answer. Inside [`catching`] answers may be refusals, outside they never are.
 //!
-//! May use: `context`, `limits` (headers), `load`, `refusal`, `settings`, `tally`, `telemetry`, `edge::body`, `edge::dispatch`, `edge::door`,
-//! `edge::intake`, `edge::outgoing`, `edge::pools`, `edge::problem`, `edge::public_base`.
+//! May use: `context`, `limits` (headers), `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`, `edge::body`, `edge::dispatch`, `edge::door`,
+//! `edge::intake`, `edge::outgoing`, `edge::pools`, `edge::problem`, `edge::public_base`, `edge::recording`.
 
 mod access_log;
 mod companion;
 mod cors;
 mod cost;
-mod counting;
 mod deadline;
 mod door;
 mod head;
@@ -18,11 +17,10 @@ mod health;
 mod overload;
 mod panics;
 
-pub(super) use access_log::Line;
+pub(super) use access_log::{Line, Told};
 pub(super) use companion::{Companion, REQUEST_ID, context};
 pub(super) use cors::Cors;
 pub(super) use cost::Costs;
-pub(super) use counting::Counted;
 pub(super) use deadline::in_time;
 pub(super) use door::admitted;
 pub(super) use head::{as_get, without_body};

@@ -1,7 +1,7 @@
 //! What gets into the log: one line per request, causes, and no secrets.
 
 use super::support::{Gateway, patiently};
-use crate::settings::{LogFormat, LogSettings};
+use crate::settings::{LogFormat, LogSettings, Settings};
 use crate::telemetry;
 use serde_json::Value;
 use std::io::Write;
@@ -28,7 +28,7 @@ impl Log {
     fn begin() -> (Self, DefaultGuard) {
         let log = Self::default();
         let writer = log.clone();
-        let settings = LogSettings { format: LogFormat::Json, filter: "info".into() };
+        let settings = LogSettings { format: LogFormat::Json, ..Settings::default().log };
         let subscriber = telemetry::subscriber(&settings, move || writer.clone());
         (log, tracing::subscriber::set_default(subscriber))
     }
@@ -64,7 +64,8 @@ async fn each_request_leaves_one_line_without_secrets() {
     assert_eq!((&line["status"], &line["v1_calls"], &line["bytes"]), (&200.into(), &2.into(), &11.into()));
     assert_eq!((&line["request_id"], &line["peer"]), (&"r-1".into(), &"127.0.0.1".into()));
     assert_eq!((&line["complete"], &line["v1_ms"]), (&true.into(), &11.into()));
-    assert!(line["duration_ms"].is_u64());
+    assert!(line["duration_ms"].is_u64() && line["trace_id"].as_str().is_some_and(|id| id.len() == 32), "{line}");
+    assert!(line.get("owner").is_none() && line["level"] == "INFO", "{line}");
     assert!(!log.text().contains("secret"), "{}", log.text());
 }
 
@@ -75,6 +76,19 @@ async fn causes_are_logged_under_the_request_id() {
     let line = log.line("request refused").await;
     assert_eq!((&line["request_id"], &line["code"]), (&"r-2".into(), &"internal_error".into()));
     assert_eq!(line["cause"], "panic: scripted panic");
+}
+
+#[tokio::test]
+async fn what_failed_or_took_long_is_a_warning() {
+    let (log, _guard) = Log::begin();
+    Gateway::start(|_| {}).await.ask("GET", "/api/v2/panic/", "").await;
+    let line = log.line("request").await;
+    assert_eq!((&line["level"], &line["status"]), (&"WARN".into(), &500.into()));
+    let (log, _guard) = Log::begin();
+    let gateway = Gateway::start(|settings| settings.log.slow = Duration::from_nanos(1)).await;
+    gateway.ask("GET", "/api/v2/ok/", "").await;
+    let line = log.line("request").await;
+    assert_eq!((&line["level"], &line["status"]), (&"WARN".into(), &200.into()));
 }
 
 #[tokio::test]

@@ -182,6 +182,7 @@ fn surface(
         pass_through,
         readiness,
         counting: None,
+        traces: None,
         requests: Arc::new(crate::tally::Requests::new(Vec::new())),
     };
     stack(settings, surface, memory)

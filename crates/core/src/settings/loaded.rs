@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Settings, or whole tables of them, that can change while the gateway serves.
-const RELOADED: [&str; 29] = [
+const RELOADED: [&str; 31] = [
     "admin.hosts",
     "admin.token",
     "admin.token_file",
@@ -24,6 +24,8 @@ const RELOADED: [&str; 29] = [
     "limits.rate.",
     "limits.writers_waiting",
     "log.filter",
+    "log.owner",
+    "log.slow",
     "mappings",
     "oauth.",
     "public_url",

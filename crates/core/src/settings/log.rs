@@ -3,6 +3,7 @@
 use super::reader::Reader;
 use super::source::Raw;
 use super::value::Setting;
+use std::time::Duration;
 use tracing_subscriber::EnvFilter;
 
 /// Form of the log.
@@ -34,12 +35,21 @@ pub struct LogSettings {
     pub format: LogFormat,
     /// What is logged, as a tracing filter; valid.
     pub filter: String,
+    /// Waiting for an answer from which a request is told as a warning; zero for none.
+    pub slow: Duration,
+    /// Whether lines name the person behind a credential.
+    pub owner: bool,
 }
 
 impl LogSettings {
     pub(super) fn read(from: &mut Reader) -> Self {
         let form = "a tracing filter such as \"info\" or \"info,causeway=debug\"";
         let valid = |filter: &String| EnvFilter::builder().parse(filter).is_ok();
-        Self { format: from.get("log.format"), filter: from.get_where("log.filter", form, valid) }
+        Self {
+            format: from.get("log.format"),
+            filter: from.get_where("log.filter", form, valid),
+            slow: from.get("log.slow"),
+            owner: from.get("log.owner"),
+        }
     }
 }

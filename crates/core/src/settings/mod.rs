@@ -32,6 +32,7 @@ mod secrets;
 mod shared;
 mod source;
 mod store;
+mod traces;
 mod types;
 mod upstream;
 mod usage;
@@ -59,6 +60,7 @@ pub use secrets::SecretSettings;
 pub use shared::SharedSettings;
 pub use source::{DEFAULTS, ENVIRONMENT_PREFIX, FILE_VARIABLE};
 pub use store::StoreSettings;
+pub use traces::TraceSettings;
 pub use types::TypeSettings;
 pub use upstream::UpstreamSettings;
 pub use usage::UsageSettings;
@@ -115,6 +117,8 @@ pub struct Settings {
     pub cors: CorsSettings,
     /// The log.
     pub log: LogSettings,
+    /// Where traces go.
+    pub traces: TraceSettings,
     /// Work item types.
     pub types: TypeSettings,
     /// Workflow rules of projects.
@@ -214,6 +218,7 @@ impl Settings {
             ready: ReadySettings::read(from),
             cors: CorsSettings::read(from),
             log: LogSettings::read(from),
+            traces: TraceSettings::read(from),
             types: TypeSettings::read(from),
             workflow: WorkflowSettings::read(from),
             mappings: from.optional("mappings"),

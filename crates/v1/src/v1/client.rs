@@ -2,7 +2,7 @@
 //!
 //! One pooled client for all keys; nothing of a key survives a call. Redirects, proxies of the
 //! environment and compressed answers are off: what v1 answers is what is read. May use: `context`,
-//! `hop`, `load`, `refusal`, `tally` and the rest of this folder.
+//! `hop`, `load`, `refusal`, `tally`, `trace` and the rest of this folder.
 
 use super::base_url::{BaseUrl, BaseUrlError};
 use super::breaker::{Breaker, Ended, SILENCE};
@@ -10,12 +10,13 @@ use super::budget::{Budget, Permit, Told};
 use super::concurrency::{Concurrency, ConcurrencySettings, Figures, Slot};
 use super::message::{Method, V1Error, V1Request, V1Response};
 use super::outcome::Outcome;
-use super::{V1Key, refusals, retry};
+use super::{V1Key, refusals, retry, traced};
 use crate::context::{Context, Priority};
 use crate::hop::{Hop, HopError, HopSettings, Instance, Versions, chain};
 use crate::load::{Asker, Memory};
 use crate::refusal::Refusal;
 use crate::tally::{self, Called, Calls};
+use crate::trace::new_span;
 use bytes::{Bytes, BytesMut};
 use http::header::{
     ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT,
@@ -247,7 +248,8 @@ impl Client {
         request: &V1Request,
         ctx: &Context,
     ) -> Result<V1Response, V1Error> {
-        let prepared = self.prepare(key, request, ctx)?;
+        let (span, mut prepared) = (new_span(), self.prepare(key, request, ctx)?);
+        traced::tell(prepared.headers_mut(), ctx, span);
         if ctx.remaining().is_zero() {
             return Err(V1Error::Timeout { maybe_done: false });
         }
@@ -278,6 +280,7 @@ impl Client {
         let took = begun.elapsed();
         ctx.meter.record(took);
         self.calls.read().add(called(ctx), request.method == Method::Get, counted(&outcome), took);
+        traced::ended(ctx, span, begun, request, &outcome);
         let ended = ended(&outcome, took);
         slot.ended(took, matches!(ended, Some(Ended::Failed | Ended::Unreachable)));
         if let Some(ended) = ended {

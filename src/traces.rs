@@ -1,0 +1,175 @@
+//! Recorded traces on their way to a collector: OTLP over HTTP, as JSON.
+//!
+//! Requests are handed to the batch processor of the OpenTelemetry SDK, which has a bounded queue and a thread of its own:
+//! nothing waits for a collector, and what it does not take is lost. May use: `edge` (its trait), `settings`, `trace`.
+
+use crate::edge::{Recorded, Traces};
+use crate::settings::TraceSettings;
+use crate::trace::Step;
+use async_trait::async_trait;
+use opentelemetry::trace::{SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceId, TraceState};
+use opentelemetry::{InstrumentationScope, KeyValue};
+use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
+use opentelemetry_otlp::{ExporterBuildError, Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::{BatchSpanProcessor, SpanData, SpanEvents, SpanLinks, SpanProcessor};
+use std::fmt;
+use std::time::{Duration, SystemTime};
+use tokio::runtime::Handle;
+
+/// Longest time for one batch.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why traces cannot be sent.
+#[derive(Debug, thiserror::Error)]
+pub enum TracesError {
+    /// The client could not be made.
+    #[error("traces cannot be sent: {0}")]
+    Client(#[from] reqwest::Error),
+    /// The exporter could not be made.
+    #[error("traces cannot be sent to traces.endpoint: {0}")]
+    Exporter(#[from] ExporterBuildError),
+}
+
+/// Sends recorded traces. What waits is sent when it is dropped.
+#[derive(Debug)]
+pub struct Exporter {
+    processor: BatchSpanProcessor,
+    scope: InstrumentationScope,
+    one_in: usize,
+}
+
+impl Exporter {
+    /// Sends to the collector of `settings`; none when there is none. To be called within a runtime.
+    ///
+    /// # Errors
+    /// When TLS cannot be set up, or the address cannot be used.
+    pub fn start(settings: &TraceSettings) -> Result<Option<Self>, TracesError> {
+        let Some(endpoint) = &settings.endpoint else { return Ok(None) };
+        // Someone else may have installed a provider already; any will do.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = reqwest::Client::builder().timeout(PATIENCE).no_proxy().build()?;
+        let exporter = SpanExporter::builder()
+            .with_http()
+            .with_http_client(OnRuntime { client, runtime: Handle::current() })
+            .with_protocol(Protocol::HttpJson)
+            .with_endpoint(endpoint.as_str())
+            .with_timeout(PATIENCE)
+            .build()?;
+        let mut processor = BatchSpanProcessor::builder(exporter).build();
+        let resource = Resource::builder_empty()
+            .with_service_name("causeway")
+            .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")));
+        processor.set_resource(&resource.build());
+        let scope = InstrumentationScope::builder("causeway").with_version(env!("CARGO_PKG_VERSION")).build();
+        Ok(Some(Self { processor, scope, one_in: settings.one_in }))
+    }
+
+    fn span(&self, trace: u128, span: u64, parent: u64, name: String, time: (SystemTime, SystemTime)) -> SpanData {
+        let (trace, span) = (TraceId::from_bytes(trace.to_be_bytes()), SpanId::from_bytes(span.to_be_bytes()));
+        SpanData {
+            span_context: SpanContext::new(trace, span, TraceFlags::SAMPLED, false, TraceState::NONE),
+            parent_span_id: SpanId::from_bytes(parent.to_be_bytes()),
+            parent_span_is_remote: false,
+            span_kind: SpanKind::Internal,
+            name: name.into(),
+            start_time: time.0,
+            end_time: time.1,
+            attributes: Vec::new(),
+            dropped_attributes_count: 0,
+            events: SpanEvents::default(),
+            links: SpanLinks::default(),
+            status: Status::Unset,
+            instrumentation_scope: self.scope.clone(),
+        }
+    }
+
+    fn step(&self, request: &Recorded<'_>, step: Step) -> SpanData {
+        let trace = request.trace;
+        let Some((method, path, status)) = step.call else {
+            return self.span(trace.id(), step.span, trace.span(), step.name.into(), step.time);
+        };
+        let mut span = self.span(trace.id(), step.span, trace.span(), format!("{method} {}", step.name), step.time);
+        span.span_kind = SpanKind::Client;
+        span.attributes = vec![KeyValue::new("http.request.method", method), KeyValue::new("url.path", path)];
+        match status {
+            0 => span.status = Status::error("no answer"),
+            status => {
+                span.attributes.push(KeyValue::new("http.response.status_code", i64::from(status)));
+                span.status = of_status(status);
+            }
+        }
+        span
+    }
+}
+
+impl Traces for Exporter {
+    fn samples(&self) -> bool {
+        self.one_in > 0 && fastrand::usize(..self.one_in) == 0
+    }
+
+    fn ended(&self, request: Recorded<'_>) {
+        let trace = request.trace;
+        let Some((begun, steps)) = trace.recorded() else { return };
+        let parent = trace.parent().map_or(0, |parent| parent.span);
+        let time = (begun, SystemTime::now());
+        let mut whole = self.span(trace.id(), trace.span(), parent, request.name.into(), time);
+        whole.parent_span_is_remote = parent != 0;
+        whole.span_kind = SpanKind::Server;
+        whole.status = of_status(if request.status < 500 { 200 } else { request.status });
+        whole.attributes = vec![
+            KeyValue::new("http.request.method", request.method.to_owned()),
+            KeyValue::new("url.path", request.path.to_owned()),
+            KeyValue::new("http.response.status_code", i64::from(request.status)),
+            KeyValue::new("causeway.source", request.source),
+            KeyValue::new("causeway.request_id", request.request_id.to_owned()),
+            KeyValue::new("user_agent.name", request.client.to_owned()),
+        ];
+        for step in steps {
+            self.processor.on_end(self.step(&request, step));
+        }
+        self.processor.on_end(whole);
+    }
+}
+
+impl Drop for Exporter {
+    fn drop(&mut self) {
+        // What the collector does not take in time is lost; nobody waits for it.
+        let _ = self.processor.shutdown_with_timeout(Duration::from_secs(1));
+    }
+}
+
+/// A call that is refused is an error of its step; a refused request is none of ours.
+fn of_status(status: u16) -> Status {
+    if status >= 400 { Status::error(status.to_string()) } else { Status::Unset }
+}
+
+/// A client whose requests run on the gateway's runtime, because the SDK's thread has none.
+#[derive(Clone)]
+struct OnRuntime {
+    client: reqwest::Client,
+    runtime: Handle,
+}
+
+impl fmt::Debug for OnRuntime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OnRuntime").finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl HttpClient for OnRuntime {
+    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let (client, (head, body)) = (self.client.clone(), request.into_parts());
+        let sending = self.runtime.spawn(async move {
+            let asked = client.request(head.method, head.uri.to_string()).headers(head.headers).body(body);
+            let answer = asked.send().await?;
+            let mut response = Response::new(());
+            *response.status_mut() = answer.status();
+            *response.headers_mut() = answer.headers().clone();
+            let bytes = answer.bytes().await?;
+            Ok::<_, reqwest::Error>(response.map(|()| bytes))
+        });
+        Ok(sending.await??)
+    }
+}

@@ -1,0 +1,153 @@
+//! Traces: what v1 is told, what a collector gets, and whose word counts for what is recorded.
+
+use crate::support::gateway::Gateway;
+use crate::support::scripted::{Exchange, ScriptedV1};
+use crate::support::wire::WireRequest;
+use serde_json::Value;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpListener;
+
+const ME: &str = "/api/v2/users/me/";
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+const SPAN: &str = "00f067aa0ba902b7";
+
+fn parent(sampled: &str) -> String {
+    format!("00-{TRACE}-{SPAN}-{sampled}")
+}
+
+async fn v1() -> ScriptedV1 {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(Exchange::get("users/me/").recorded("users", "users_me_admin").repeated());
+    v1
+}
+
+/// A collector of OTLP over HTTP that keeps all spans.
+#[derive(Clone, Default)]
+struct Collector(Arc<Mutex<Vec<Value>>>);
+
+impl Collector {
+    async fn start() -> (Self, String) {
+        let (collector, listener) = (Self::default(), TcpListener::bind("127.0.0.1:0").await.expect("a free port"));
+        let address = format!("http://{}/v1/traces", listener.local_addr().expect("an address"));
+        let kept = collector.clone();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let kept = kept.clone();
+                tokio::spawn(async move {
+                    let mut buffer = Vec::new();
+                    while let Some(request) = WireRequest::read(&mut stream, &mut buffer).await {
+                        assert_eq!((request.method.as_str(), request.path()), ("POST", "/v1/traces"));
+                        assert_eq!(request.header("content-type"), "application/json");
+                        kept.0.lock().expect("spans").push(serde_json::from_slice(&request.body).expect("JSON"));
+                        let answer =
+                            b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+                        stream.write_all(answer).await.expect("an answer");
+                    }
+                });
+            }
+        });
+        (collector, address)
+    }
+
+    fn spans(&self) -> Vec<Value> {
+        let batches = self.0.lock().expect("spans");
+        let scopes = batches.iter().flat_map(|batch| batch["resourceSpans"].as_array().expect("resources"));
+        let scopes = scopes.flat_map(|resource| resource["scopeSpans"].as_array().expect("scopes"));
+        scopes.flat_map(|scope| scope["spans"].as_array().expect("spans")).cloned().collect()
+    }
+
+    /// Waits until there is a span of a request, and answers all that came.
+    async fn request(&self) -> Vec<Value> {
+        let come = async {
+            while !self.spans().iter().any(|span| span["kind"] == 2) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), come).await.expect("a span of the request");
+        self.spans()
+    }
+}
+
+fn attribute(span: &Value, name: &str) -> Value {
+    let all = span["attributes"].as_array().expect("attributes");
+    let found = all.iter().find(|attribute| attribute["key"] == name).map(|attribute| attribute["value"].clone());
+    found.unwrap_or_else(|| panic!("no {name} in {span:#}"))
+}
+
+#[tokio::test]
+async fn v1_is_told_the_trace_on_both_ways() {
+    let v1 = v1().await;
+    let gateway = Gateway::with(v1.base_url(), &[("cache.identity", "0s"), ("usage.count", "false")]).await;
+    for path in [ME, "/api/v1/users/me/"] {
+        let (sent, before) = (parent("01"), v1.seen().len());
+        let headers = [("traceparent", sent.as_str()), ("tracestate", "vendor=1")];
+        gateway.send_with("ada", "GET", path, None, &headers).await.expect(200);
+        gateway.send_with("ada", "GET", path, None, &[]).await.expect(200);
+        let broken = [("traceparent", "00-nothing"), ("tracestate", "vendor=1")];
+        gateway.send_with("ada", "GET", path, None, &broken).await.expect(200);
+        let seen = v1.seen().split_off(before);
+        let told: Vec<&str> = seen.iter().map(|call| call.headers["traceparent"].as_str()).collect();
+        assert_eq!(told.len(), 3, "{path}: {told:?}");
+        // The stranger's flag is not passed on, its trace is.
+        assert!(told[0].starts_with(&format!("00-{TRACE}-")) && told[0].ends_with("-00"), "{path}: {told:?}");
+        assert!(!told[0].contains(SPAN), "a call is a span of its own: {told:?}");
+        assert_eq!(seen[0].headers.get("tracestate").map(String::as_str), Some("vendor=1"), "{path}");
+        for (told, call) in told[1..].iter().zip(&seen[1..]) {
+            assert!(told.len() == 55 && !told.contains(TRACE) && told.ends_with("-00"), "{path}: {told:?}");
+            assert_eq!(call.headers.get("tracestate"), None, "{path}");
+        }
+        assert_ne!(told[1][3..35], told[2][3..35]);
+    }
+}
+
+#[tokio::test]
+async fn a_collector_gets_the_request_and_its_steps() {
+    let (v1, (collector, endpoint)) = (v1().await, Collector::start().await);
+    let gateway = Gateway::with(v1.base_url(), &[("traces.endpoint", &endpoint), ("traces.one_in", "1")]).await;
+    let headers = [("traceparent", &*parent("00")), ("user-agent", "tool/1.2"), ("x-request-id", "r-7")];
+    gateway.send_with("ada", "GET", ME, None, &headers).await.expect(200);
+    let told = v1.seen()[0].headers["traceparent"].clone();
+    assert!(told.ends_with("-01"), "{told}");
+    let spans = collector.request().await;
+    let whole = spans.iter().find(|span| span["kind"] == 2).expect("the request");
+    assert_eq!((&whole["traceId"], &whole["parentSpanId"]), (&TRACE.into(), &SPAN.into()), "{whole:#}");
+    assert_eq!(whole["name"], "users_me_retrieve", "{whole:#}");
+    assert_eq!(attribute(whole, "url.path")["stringValue"], ME);
+    assert_eq!(attribute(whole, "causeway.request_id")["stringValue"], "r-7");
+    assert_eq!(attribute(whole, "user_agent.name")["stringValue"], "tool/1.2");
+    assert_eq!(attribute(whole, "http.response.status_code")["intValue"], "200");
+    let call = spans.iter().find(|span| span["kind"] == 3).expect("the call to v1");
+    assert_eq!((&call["name"], &call["parentSpanId"]), (&"GET v1".into(), &whole["spanId"]), "{call:#}");
+    assert_eq!(call["spanId"], told[36..52], "v1 was told the id of this step");
+    assert_eq!(attribute(call, "url.path")["stringValue"], "/api/v1/users/me/");
+    assert!(
+        spans.iter().any(|span| span["name"] == "checks" && span["parentSpanId"] == whole["spanId"]),
+        "{spans:#?}"
+    );
+    let text = serde_json::to_string(&spans).expect("JSON");
+    assert!(!text.contains("\"ada\""), "no credential is in a trace: {text}");
+}
+
+#[tokio::test]
+async fn trusted_proxies_decide_and_a_collector_that_is_away_keeps_nobody() {
+    let (v1, (collector, endpoint)) = (v1().await, Collector::start().await);
+    let trusting =
+        [("traces.endpoint", endpoint.as_str()), ("traces.one_in", "0"), ("trusted_proxies", "127.0.0.0/8")];
+    let gateway = Gateway::with(v1.base_url(), &trusting).await;
+    gateway.send_with("ada", "GET", ME, None, &[("x-request-id", "not-recorded")]).await.expect(200);
+    let headers = [("traceparent", &*parent("01")), ("x-request-id", "recorded")];
+    gateway.send_with("ada", "GET", ME, None, &headers).await.expect(200);
+    let spans = collector.request().await;
+    let requests: Vec<Value> =
+        spans.iter().filter(|span| span["kind"] == 2).map(|span| attribute(span, "causeway.request_id")).collect();
+    assert_eq!(requests, [serde_json::json!({"stringValue": "recorded"})]);
+
+    let away = [("traces.endpoint", "http://127.0.0.1:9/v1/traces"), ("traces.one_in", "1")];
+    let gateway = Gateway::with(v1.base_url(), &away).await;
+    for _ in 0..20 {
+        gateway.get("ada", ME).await.expect(200);
+    }
+    gateway.stop().await;
+}
