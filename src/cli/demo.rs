@@ -1,6 +1,7 @@
 //! `causeway demo`: the embedded v1 with sample data, and the gateway in front of it.
 
 use super::arguments::{Outcome, block_on, stop_signal};
+use super::demo_app::{DemoApp, STATE, redirect};
 use super::old_client;
 use super::sandbox::CostsArg;
 use crate::app::App;
@@ -30,9 +31,6 @@ pub struct DemoArgs {
     costs: CostsArg,
 }
 
-/// Where the demo app is answered; nobody listens there, but the address bar shows the code.
-const DEMO_REDIRECT: &str = "http://127.0.0.1/callback";
-
 pub(super) fn run(args: &DemoArgs) -> Outcome {
     let sandbox = Sandbox::new(Config {
         seed: Seed::Demo,
@@ -52,11 +50,16 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
         let settings = settings(listen, behind, quota, &token)?;
         let _log = telemetry::start(&settings.log).map_err(|fault| fault.to_string())?;
         let app = App::build(&settings).await.map_err(|fault| fault.to_string())?;
-        let client = demo_client(&app).await?;
+        let callback =
+            TcpListener::bind("127.0.0.1:0").await.map_err(|fault| format!("no port is free: {fault}"))?;
+        let redirect = redirect(callback.local_addr().map_err(|fault| fault.to_string())?);
+        let client = demo_client(&app, &redirect).await?;
         let operators = app.admin_address().map(|address| format!("http://operator:{token}@{address}/"));
         let operators = operators.unwrap_or_default();
-        print!("{}", welcome(listen, behind, &operators, &sandbox.demo_facts(), &client));
+        print!("{}", welcome(listen, behind, &operators, &sandbox.demo_facts(), &client, &redirect));
         let facts = sandbox.demo_facts();
+        let (client, secret) = client;
+        tokio::spawn(DemoApp { gateway: listen, redirect, client, secret }.serve(callback));
         tokio::spawn(sandbox.serve(backend, stop_signal()));
         // With a quota its calls would be somebody's.
         if quota == 0 {
@@ -82,10 +85,10 @@ fn settings(listen: SocketAddr, behind: SocketAddr, quota: u32, token: &str) -> 
 }
 
 /// An app to try the authorization server with: its id and secret.
-async fn demo_client(app: &App) -> Result<(String, String), String> {
+async fn demo_client(app: &App, redirect: &str) -> Result<(String, String), String> {
     let wanted = Registrable {
         name: "Demo app".to_owned(),
-        redirect_uris: vec![DEMO_REDIRECT.to_owned()],
+        redirect_uris: vec![redirect.to_owned()],
         scopes: Vec::new(),
         public: false,
     };
@@ -99,6 +102,7 @@ fn welcome(
     operators: &str,
     facts: &DemoFacts,
     (client, secret): &(String, String),
+    redirect: &str,
 ) -> String {
     let mut text = format!(
         "Causeway demo\n\n  start here   http://{listen}/\n  v2 gateway   http://{listen}/api/v2/\n  v1 sandbox   http://{behind}/api/v1/ (also through the gateway)\n  operators    {operators}migration/ (who still calls v1; a small old client runs)\n\n  workspace    {}\n  project      {} ({})\n",
@@ -117,9 +121,9 @@ fn welcome(
     text.push_str(&format!(
         "  curl -H 'X-Api-Key: {admin}' -H 'Content-Type: application/json' -d '{{\"name\": \"from the demo\", \"color\": \"#3f76ff\"}}' {project}/labels/\n"
     ));
-    let redirect: String = form_urlencoded::byte_serialize(DEMO_REDIRECT.as_bytes()).collect();
+    let redirect: String = form_urlencoded::byte_serialize(redirect.as_bytes()).collect();
     text.push_str(&format!(
-        "\nAllow an app in the browser, with the key {admin}:\n\n  http://{listen}/auth/o/authorize/?response_type=code&client_id={client}&redirect_uri={redirect}&scope=read+write&state=demo\n"
+        "\nAllow an app in the browser, with the key {admin}:\n\n  http://{listen}/auth/o/authorize/?response_type=code&client_id={client}&redirect_uri={redirect}&scope=read+write&state={STATE}\n"
     ));
     text.push_str("\nEverything is in memory and gone when you stop it (Ctrl-C).\n");
     text

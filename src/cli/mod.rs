@@ -6,6 +6,7 @@
 mod arguments;
 mod check;
 mod demo;
+mod demo_app;
 mod doctor;
 mod explain;
 mod key;

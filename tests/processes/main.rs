@@ -4,6 +4,7 @@
 mod child;
 mod commands;
 mod counts;
+mod demo;
 mod doctor;
 mod kill;
 mod ledger;
