@@ -1,12 +1,13 @@
 //! What the clients of v1 are told of its end, on the way through.
 //!
-//! May use: `edge::body`, `edge::problem`.
+//! May use: `refusal`, `edge::body`, `edge::problem`, `edge::public_base`.
 
-use super::body::{self, Body};
-use super::problem::MEDIA_TYPE;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
-use serde_json::json;
+use super::body::Body;
+use super::problem;
+use super::public_base::PublicBase;
+use crate::refusal::Refusal;
+use http::header::CACHE_CONTROL;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
 
 /// What is said of one call.
 #[derive(Debug, Clone, Default)]
@@ -25,18 +26,9 @@ pub trait Notices: Send + Sync + 'static {
 
 impl Notice {
     /// The refusal of a call, when it is refused.
-    pub(super) fn refusal(&self) -> Option<Response<Body>> {
-        let detail = self.gone.as_ref()?;
-        let problem = json!({
-            "type": "about:blank",
-            "title": "Gone",
-            "status": 410,
-            "code": "gone",
-            "detail": detail,
-        });
-        let mut response = Response::new(body::full(problem.to_string()));
-        *response.status_mut() = StatusCode::GONE;
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+    pub(super) fn refusal(&self, base: &PublicBase, request_id: &str) -> Option<Response<Body>> {
+        let refusal = Refusal::Gone { detail: self.gone.clone()? };
+        let mut response = problem::respond(&refusal, base, request_id);
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         self.mark(&mut response);
         Some(response)

@@ -2,12 +2,13 @@
 //!
 //! HTTP/1.1 only: one exchange a connection, so that a large transfer never holds up others.
 //!
-//! May use: `context`, `refusal`, `settings`, `trace`, `hop`, `edge::body`, `edge::forwarding`, `edge::notices`.
+//! May use: `context`, `refusal`, `settings`, `trace`, `hop`, `edge::body`, `edge::forwarding`, `edge::notices`, `edge::public_base`.
 
 use super::body::{self, Body, Watch, watched};
 use super::forwarding::{request_headers, strip_hop_by_hop};
 use super::layers::REQUEST_ID;
-use super::notices::{Notice, Notices};
+use super::notices::Notices;
+use super::public_base::PublicBase;
 use crate::context::Context;
 use crate::hop::{Hop, HopError, HopSettings, Instance, Versions, chain};
 use crate::refusal::Refusal;
@@ -184,8 +185,9 @@ impl PassThrough {
         self.admission.admit(request.headers())?;
         let notices = self.notices.as_ref();
         let notice = notices.and_then(|of| of.of(request.method(), request.uri().path(), request.headers()));
-        if let Some(refusal) = notice.as_ref().and_then(Notice::refusal) {
-            return Ok(refusal);
+        let base = request.extensions().get::<PublicBase>().cloned().unwrap_or_else(|| PublicBase::new(""));
+        if let Some(gone) = notice.as_ref().and_then(|notice| notice.refusal(&base, &context.request_id)) {
+            return Ok(gone);
         }
         let write = Write::begin(&self.observer, request.method(), request.uri().path());
         if let Some(write) = &write {

@@ -94,6 +94,7 @@ fn shown(refusal: &Refusal) -> Shown<'_> {
             "Work Item Types Managed At Project",
             "Work item types of this workspace are managed at its projects.",
         ),
+        Refusal::Gone { detail } => plain("Gone", detail),
         Refusal::PreconditionFailed { detail } => plain("Precondition Failed", detail),
         Refusal::IdempotencyKeyReused => plain(
             "Idempotency Key Reused",
@@ -265,6 +266,7 @@ mod tests {
             Refusal::Conflict { detail: detail() },
             Refusal::ManagedAtWorkspace,
             Refusal::ManagedAtProject,
+            Refusal::Gone { detail: detail() },
             Refusal::PreconditionFailed { detail: detail() },
             Refusal::IdempotencyKeyReused,
             Refusal::IdempotencyInProgress { retry_after: 1 },
@@ -303,7 +305,8 @@ mod tests {
     }
 
     /// Codes this gateway adds to the contract's (closed list).
-    const ADDED: [&str; 11] = [
+    const ADDED: [&str; 12] = [
+        "gone",
         "precondition_failed",
         "idempotency_key_reused",
         "idempotency_in_progress",

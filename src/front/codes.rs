@@ -18,7 +18,7 @@ const fn of(code: &'static str, means: &'static str, todo: &'static str) -> Mean
     Meaning { code, means, todo }
 }
 
-const MEANINGS: [Meaning; 24] = [
+const MEANINGS: [Meaning; 25] = [
     of(
         "validation_error",
         "Something in the path, the query or the body is not what the operation takes.",
@@ -64,6 +64,11 @@ const MEANINGS: [Meaning; 24] = [
         "conflict",
         "The request contradicts what is there, such as a name that is taken.",
         "Read `detail`, look at the record, and send a request that fits.",
+    ),
+    of(
+        "gone",
+        "This operation of v1 has ended, or is switched off on trial before it ends.",
+        "Use the request of v2 that `detail` names.",
     ),
     of(
         "work_item_types_managed_at_workspace",

@@ -48,6 +48,7 @@ async fn clients_are_told_of_the_end_and_refused_after_it() {
     let labels = gateway.get("ada", LABELS).await.expect(410);
     assert_eq!(labels.headers["content-type"], "application/problem+json");
     assert_eq!((labels.text("code").as_str(), &labels.json["status"]), ("gone", &serde_json::json!(410)));
+    assert!(labels.text("type").ends_with("/errors/gone"), "{}", labels.json);
     assert!(labels.text("detail").contains(&LABELS.replace("/v1/", "/v2/")), "{}", labels.json);
     assert_eq!(gateway.sandbox().journal().len(), 0, "v1 was asked all the same");
     // v2 goes on, on the same calls of v1.

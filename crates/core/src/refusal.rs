@@ -117,6 +117,11 @@ pub enum Refusal {
         /// Whose limit it is, in prose.
         detail: String,
     },
+    /// 410 `gone`: an operation of v1 that is not served any more, or not at the moment.
+    Gone {
+        /// Prose for the client: until when, and what to use instead.
+        detail: String,
+    },
     /// 500 `internal_error`: a fault of the gateway itself.
     Internal {
         /// For the log only.
@@ -299,6 +304,7 @@ impl Refusal {
             | Self::ManagedAtWorkspace
             | Self::ManagedAtProject
             | Self::IdempotencyInProgress { .. } => 409,
+            Self::Gone { .. } => 410,
             Self::PreconditionFailed { .. } => 412,
             Self::IdempotencyKeyReused => 422,
             Self::RateLimited { .. } => 429,
@@ -333,6 +339,7 @@ impl Refusal {
             Self::Conflict { .. } => "conflict",
             Self::ManagedAtWorkspace => "work_item_types_managed_at_workspace",
             Self::ManagedAtProject => "work_item_types_managed_at_project",
+            Self::Gone { .. } => "gone",
             Self::PreconditionFailed { .. } => "precondition_failed",
             Self::IdempotencyKeyReused => "idempotency_key_reused",
             Self::IdempotencyInProgress { .. } => "idempotency_in_progress",
