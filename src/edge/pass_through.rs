@@ -250,7 +250,7 @@ impl PassThrough {
             if trace.parent().is_none() {
                 headers.remove(TRACESTATE);
             }
-            if let Ok(value) = HeaderValue::try_from(trace.header(span)) {
+            if let Ok(value) = HeaderValue::from_bytes(&trace.header(span)) {
                 headers.insert(TRACEPARENT, value);
             }
         }

@@ -126,8 +126,12 @@ impl Trace {
     }
 
     /// `traceparent` of a call that is the step `span`.
-    pub fn header(&self, span: u64) -> String {
-        format!("00-{:032x}-{span:016x}-{:02x}", self.id, u8::from(self.sampled))
+    pub fn header(&self, span: u64) -> [u8; 55] {
+        let mut text = *b"00-00000000000000000000000000000000-0000000000000000-00";
+        hex(&mut text[3..35], &self.id.to_be_bytes());
+        hex(&mut text[36..52], &span.to_be_bytes());
+        text[54] += u8::from(self.sampled);
+        text
     }
 
     /// Adds a step that began at `begun` and ends now, when it is recorded.
@@ -154,6 +158,14 @@ impl Trace {
     /// When it began, and its steps so far; none when it is not recorded.
     pub fn recorded(&self) -> Option<(SystemTime, Vec<Step>)> {
         self.recording.as_ref().map(|recording| (recording.at, recording.steps.lock().clone()))
+    }
+}
+
+fn hex(text: &mut [u8], bytes: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    for (digits, byte) in text.chunks_exact_mut(2).zip(bytes) {
+        digits[0] = DIGITS[usize::from(byte >> 4)];
+        digits[1] = DIGITS[usize::from(byte & 15)];
     }
 }
 
@@ -207,7 +219,8 @@ mod tests {
     #[test]
     fn what_goes_on_is_of_the_same_trace() {
         let trace = Trace::new(Parent::read(GOOD, None), false, true);
-        assert_eq!(trace.header(0xab), "00-4bf92f3577b34da6a3ce929d0e0e4736-00000000000000ab-00");
+        assert_eq!(&trace.header(0xab), b"00-4bf92f3577b34da6a3ce929d0e0e4736-00000000000000ab-00");
+        assert!(Trace::new(None, true, false).header(1).ends_with(b"-0000000000000001-01"));
         assert_eq!(trace.to_string(), GOOD[3..35]);
         assert_ne!(Trace::new(None, true, true).id(), Trace::new(None, true, true).id());
     }

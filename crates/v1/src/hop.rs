@@ -51,12 +51,19 @@ pub struct HopSettings {
 
 /// The name of one gateway process in `Via` (RFC 9110, 7.6.3), by which it knows a request that it sent itself.
 #[derive(Debug, Clone)]
-pub struct Instance(Arc<str>);
+pub struct Instance {
+    name: Arc<str>,
+    /// What it says of a request that came by HTTP/1.1, and by HTTP/2.
+    signs: [HeaderValue; 2],
+}
 
 impl Default for Instance {
     /// A name that nobody else has.
     fn default() -> Self {
-        Self(format!("causeway-{}", uuid::Uuid::new_v4().simple()).into())
+        let name = format!("causeway-{}", uuid::Uuid::new_v4().simple());
+        let sign =
+            |version| HeaderValue::try_from(format!("{version} {name}")).unwrap_or_else(|_| unreachable!("plain"));
+        Self { signs: [sign("1.1"), sign("2.0")], name: name.into() }
     }
 }
 
@@ -65,15 +72,13 @@ impl Instance {
     pub fn has_sent(&self, headers: &HeaderMap) -> bool {
         let values = headers.get_all(VIA).iter().filter_map(|value| value.to_str().ok());
         let mut names = values.flat_map(|value| value.split([',', ' '])).map(str::trim);
-        names.any(|name| name == &*self.0)
+        names.any(|name| name == &*self.name)
     }
 
     /// Adds this gateway to those that a request has come through.
     pub fn sign(&self, headers: &mut HeaderMap, version: Version) {
-        let version = if version == Version::HTTP_2 { "2.0" } else { "1.1" };
-        if let Ok(value) = HeaderValue::from_str(&format!("{version} {}", self.0)) {
-            headers.append(VIA, value);
-        }
+        let sign = &self.signs[usize::from(version == Version::HTTP_2)];
+        headers.append(VIA, sign.clone());
     }
 }
 

@@ -11,11 +11,11 @@ use std::time::Instant;
 /// Tells v1 which trace a call belongs to, when it belongs to one; in it the call is `span`.
 pub(super) fn tell(headers: &mut HeaderMap, ctx: &Context, span: u64) {
     let Some(trace) = ctx.meter.trace() else { return };
-    let told = [(TRACEPARENT, Some(trace.header(span))), (TRACESTATE, trace.state().map(str::to_owned))];
-    for (name, value) in told {
-        if let Some(Ok(value)) = value.map(HeaderValue::try_from) {
-            headers.insert(HeaderName::from_static(name), value);
-        }
+    if let Ok(value) = HeaderValue::from_bytes(&trace.header(span)) {
+        headers.insert(HeaderName::from_static(TRACEPARENT), value);
+    }
+    if let Some(Ok(state)) = trace.state().map(HeaderValue::from_str) {
+        headers.insert(HeaderName::from_static(TRACESTATE), state);
     }
 }
 
