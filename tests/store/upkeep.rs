@@ -2,7 +2,9 @@
 
 use crate::store::place::{PROJECT, Place, V1, WORKSPACE, edit, execute, given, is_sqlite, number};
 use causeway::catalogue::Catalogue;
-use causeway::store::{DumpError, OverlayValue, Store, Swept, UsageCaller, UsageRow};
+use causeway::store::{
+    DumpError, OverlayValue, ShadowCount, ShadowDifference, Store, Swept, UsageCaller, UsageRow,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -97,6 +99,12 @@ async fn fill(store: &Store) -> Arc<Catalogue> {
     let (fingerprint, kind, person, title) = (texts("ab"), texts("v1 key"), texts("ada"), texts(""));
     let caller = UsageCaller { fingerprint, kind, person, title, credential: None };
     store.name_usage_callers(&[caller]).await.unwrap();
+    store.mark_left("acme", "https://v2.example").await.unwrap();
+    let (day, operation, requests) = (i64::from(causeway::usage::today()), texts("states_list"), 2);
+    let compared = ShadowCount { day, operation: operation.clone(), outcome: texts("different"), requests };
+    let (place, ours, theirs) = (texts("/name"), texts("a string of 3"), texts("null"));
+    let found = ShadowDifference { operation, place, ours, theirs, requests, first_at: 1, last_at: 2 };
+    store.add_shadow((uuid::Uuid::new_v4(), 1), &[compared], &[found], (10, 90)).await.unwrap();
     store.catalogue(WORKSPACE).await.unwrap()
 }
 

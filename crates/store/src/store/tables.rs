@@ -10,7 +10,7 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 
 /// Every table, those that others refer to first.
-pub(super) const TABLES: [&str; 26] = [
+pub(super) const TABLES: [&str; 29] = [
     "service",
     "overlay",
     "workspace",
@@ -37,6 +37,9 @@ pub(super) const TABLES: [&str; 26] = [
     "usage_writer",
     "usage_caller",
     "usage_count",
+    "left_workspaces",
+    "shadow_count",
+    "shadow_difference",
 ];
 
 /// What a column holds.

@@ -88,16 +88,7 @@ impl Store {
     /// [`StoreError`] when the store cannot be written; whether the batch was added is not known then.
     pub async fn add_usage(&self, process: Uuid, batch: i64, rows: &[UsageRow]) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
-        let first = sqlx::query(
-            "INSERT INTO usage_writer (process, batch, seen_at) VALUES ($1, $2, $3) ON CONFLICT (process) DO UPDATE \
-             SET batch = excluded.batch, seen_at = excluded.seen_at WHERE usage_writer.batch < excluded.batch",
-        )
-        .bind(process.to_string())
-        .bind(batch)
-        .bind(now())
-        .execute(&mut *writing)
-        .await?;
-        if first.rows_affected() == 0 {
+        if !writing.is_next_batch(process, batch).await? {
             return writing.rollback().await;
         }
         // In one order everywhere, so that two processes do not wait for each other in a circle.
@@ -227,6 +218,22 @@ impl Store {
         }
         writing.commit().await?;
         Ok(bound)
+    }
+}
+
+impl Writing {
+    /// Whether this batch of the process has not been added yet; then it counts as added.
+    pub(super) async fn is_next_batch(&mut self, process: Uuid, batch: i64) -> Result<bool, StoreError> {
+        let first = sqlx::query(
+            "INSERT INTO usage_writer (process, batch, seen_at) VALUES ($1, $2, $3) ON CONFLICT (process) DO UPDATE \
+             SET batch = excluded.batch, seen_at = excluded.seen_at WHERE usage_writer.batch < excluded.batch",
+        )
+        .bind(process.to_string())
+        .bind(batch)
+        .bind(now())
+        .execute(&mut **self)
+        .await?;
+        Ok(first.rows_affected() > 0)
     }
 }
 

@@ -1,0 +1,62 @@
+//! Workspaces that have been left: what this store held of them lies in a v2 of the deployment's own.
+//!
+//! May use: this folder.
+
+use super::engine::now;
+use super::error::StoreError;
+use super::rows::Cells;
+use super::service::Store;
+
+/// A workspace that has been left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftWorkspace {
+    /// What it is called in paths.
+    pub slug: String,
+    /// Where its records went.
+    pub url: String,
+    /// When, in microseconds since 1970.
+    pub left_at: i64,
+}
+
+impl Store {
+    /// Notes that what this store holds of the workspace `slug` has been carried over to the v2 at `url`, and checked
+    /// there. A later note takes the place of an earlier one.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written.
+    pub async fn mark_left(&self, slug: &str, url: &str) -> Result<(), StoreError> {
+        let mut writing = self.engine.writing().await?;
+        sqlx::query(
+            "INSERT INTO left_workspaces (slug, url, left_at) VALUES ($1, $2, $3) ON CONFLICT (slug) DO UPDATE \
+             SET url = excluded.url, left_at = excluded.left_at",
+        )
+        .bind(slug)
+        .bind(url)
+        .bind(now())
+        .execute(&mut *writing)
+        .await?;
+        writing.commit().await
+    }
+
+    /// The workspace `slug` when it has been left.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn left(&self, slug: &str) -> Result<Option<LeftWorkspace>, StoreError> {
+        Ok(self.left_workspaces().await?.into_iter().find(|left| left.slug == slug))
+    }
+
+    /// All workspaces that have been left, in the order of their names.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn left_workspaces(&self) -> Result<Vec<LeftWorkspace>, StoreError> {
+        let text = "SELECT slug, url, left_at FROM left_workspaces ORDER BY slug";
+        let rows = sqlx::query(text).fetch_all(self.engine.pool()).await?;
+        let read = |row| {
+            let mut cells = Cells::of(row);
+            Ok(LeftWorkspace { slug: cells.text()?, url: cells.text()?, left_at: cells.whole()? })
+        };
+        rows.iter().map(read).collect()
+    }
+}

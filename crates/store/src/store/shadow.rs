@@ -1,0 +1,162 @@
+//! What came of comparing answers with those of the deployment's own v2, of all processes together.
+//!
+//! May use: this folder.
+
+use super::engine::{Writing, now};
+use super::error::StoreError;
+use super::rows::Cells;
+use super::service::Store;
+use uuid::Uuid;
+
+/// Microseconds of a day.
+const DAY: i64 = 86_400 * 1_000_000;
+
+/// A count of comparisons.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ShadowCount {
+    /// Days since 1970 UTC.
+    pub day: i64,
+    /// The operation.
+    pub operation: String,
+    /// What came of it: `equal`, `different`, `not_comparable`, `dropped` or `failed`.
+    pub outcome: String,
+    /// How many requests.
+    pub requests: i64,
+}
+
+/// A difference that was found.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ShadowDifference {
+    /// The operation.
+    pub operation: String,
+    /// Where: a JSON pointer into the body, `status`, or `header` and its name.
+    pub place: String,
+    /// What the gateway answered.
+    pub ours: String,
+    /// What the other side answered.
+    pub theirs: String,
+    /// In how many requests.
+    pub requests: i64,
+    /// When it was first seen, in microseconds since 1970.
+    pub first_at: i64,
+    /// When it was last seen.
+    pub last_at: i64,
+}
+
+impl Store {
+    /// Adds counts and differences. A batch that this process has added before is not added again. `keep` is the most
+    /// rows of differences that stay, those seen last; `days` how many days of counts stay, today included.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written; whether the batch was added is not known then.
+    pub async fn add_shadow(
+        &self,
+        (process, batch): (Uuid, i64),
+        counts: &[ShadowCount],
+        differences: &[ShadowDifference],
+        (keep, days): (i64, i64),
+    ) -> Result<(), StoreError> {
+        let mut writing = self.engine.writing().await?;
+        if !writing.is_next_batch(process, batch).await? {
+            return writing.rollback().await;
+        }
+        // In one order everywhere, so that two processes do not wait for each other in a circle.
+        let (mut counts, mut differences) = (counts.to_vec(), differences.to_vec());
+        counts.sort_unstable();
+        differences.sort_unstable();
+        for count in counts {
+            sqlx::query(
+                "INSERT INTO shadow_count (day, operation, outcome, requests) VALUES ($1, $2, $3, $4) ON CONFLICT \
+                 (day, operation, outcome) DO UPDATE SET requests = shadow_count.requests + excluded.requests",
+            )
+            .bind(count.day)
+            .bind(count.operation)
+            .bind(count.outcome)
+            .bind(count.requests)
+            .execute(&mut *writing)
+            .await?;
+        }
+        for difference in differences {
+            add(&mut writing, difference).await?;
+        }
+        sqlx::query("DELETE FROM shadow_count WHERE day <= $1")
+            .bind(now() / DAY - days)
+            .execute(&mut *writing)
+            .await?;
+        sqlx::query(
+            "DELETE FROM shadow_difference WHERE (operation, place, ours, theirs) IN (SELECT operation, place, ours, \
+             theirs FROM shadow_difference ORDER BY last_at DESC, operation, place, ours, theirs LIMIT 100000 OFFSET $1)",
+        )
+        .bind(keep)
+        .execute(&mut *writing)
+        .await?;
+        writing.commit().await
+    }
+
+    /// Counts from `since` (days since 1970) on.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn shadow_counts(&self, since: i64) -> Result<Vec<ShadowCount>, StoreError> {
+        let text = "SELECT day, operation, outcome, requests FROM shadow_count WHERE day >= $1 ORDER BY 1, 2, 3";
+        let rows = sqlx::query(text).bind(since).fetch_all(self.engine.pool()).await?;
+        let read = |row| {
+            let mut cells = Cells::of(row);
+            let (day, operation, outcome) = (cells.whole()?, cells.text()?, cells.text()?);
+            Ok(ShadowCount { day, operation, outcome, requests: cells.whole()? })
+        };
+        rows.iter().map(read).collect()
+    }
+
+    /// The differences that are kept, those seen last first.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn shadow_differences(&self) -> Result<Vec<ShadowDifference>, StoreError> {
+        let text = "SELECT operation, place, ours, theirs, requests, first_at, last_at FROM shadow_difference \
+                    ORDER BY last_at DESC, 1, 2, 3, 4";
+        let rows = sqlx::query(text).fetch_all(self.engine.pool()).await?;
+        let read = |row| {
+            let mut cells = Cells::of(row);
+            Ok(ShadowDifference {
+                operation: cells.text()?,
+                place: cells.text()?,
+                ours: cells.text()?,
+                theirs: cells.text()?,
+                requests: cells.whole()?,
+                first_at: cells.whole()?,
+                last_at: cells.whole()?,
+            })
+        };
+        rows.iter().map(read).collect()
+    }
+
+    /// Forgets all counts and differences, so that a new comparison begins.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written.
+    pub async fn clear_shadow(&self) -> Result<(), StoreError> {
+        let mut writing = self.engine.writing().await?;
+        sqlx::query("DELETE FROM shadow_count").execute(&mut *writing).await?;
+        sqlx::query("DELETE FROM shadow_difference").execute(&mut *writing).await?;
+        writing.commit().await
+    }
+}
+
+async fn add(writing: &mut Writing, difference: ShadowDifference) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO shadow_difference (operation, place, ours, theirs, requests, first_at, last_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (operation, place, ours, theirs) DO UPDATE SET \
+         requests = shadow_difference.requests + excluded.requests, last_at = excluded.last_at",
+    )
+    .bind(difference.operation)
+    .bind(difference.place)
+    .bind(difference.ours)
+    .bind(difference.theirs)
+    .bind(difference.requests)
+    .bind(difference.first_at)
+    .bind(difference.last_at)
+    .execute(&mut **writing)
+    .await?;
+    Ok(())
+}
