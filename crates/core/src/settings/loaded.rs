@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Settings, or whole tables of them, that can change while the gateway serves.
-const RELOADED: [&str; 31] = [
+const RELOADED: [&str; 32] = [
     "admin.hosts",
     "admin.token",
     "admin.token_file",
@@ -27,6 +27,7 @@ const RELOADED: [&str; 31] = [
     "log.owner",
     "log.slow",
     "mappings",
+    "native.",
     "oauth.",
     "public_url",
     "ready.",

@@ -21,6 +21,7 @@ mod limits;
 mod listen;
 mod loaded;
 mod log;
+mod native;
 mod oauth;
 mod origin;
 mod public;
@@ -32,6 +33,7 @@ mod secrets;
 mod shared;
 mod source;
 mod store;
+mod tables;
 mod traces;
 mod types;
 mod upstream;
@@ -50,6 +52,7 @@ pub use index::IndexSettings;
 pub use limits::LimitSettings;
 pub use listen::{ListenSettings, TlsSettings};
 pub use log::{LogFormat, LogSettings};
+pub use native::{Mode, NativeSettings, Serve, ShadowSettings};
 pub use oauth::OAuthSettings;
 pub use origin::Origin;
 pub use public::PublicSettings;
@@ -85,6 +88,8 @@ pub struct Settings {
     pub usage: UsageSettings,
     /// The end of operations of v1.
     pub retirement: RetirementSettings,
+    /// A v2 of the deployment's own.
+    pub native: NativeSettings,
     /// The strictness of the door.
     pub edge: EdgeSettings,
     /// The public address.
@@ -197,13 +202,15 @@ impl Settings {
     }
 
     fn read(from: &mut Reader) -> Self {
+        let (listen, public) = (ListenSettings::read(from), PublicSettings::read(from));
         Self {
-            listen: ListenSettings::read(from),
+            native: NativeSettings::read(from, &listen, &public),
+            listen,
             admin: AdminSettings::read(from),
             usage: UsageSettings::read(from),
             retirement: RetirementSettings::read(from),
             edge: EdgeSettings::read(from),
-            public: PublicSettings::read(from),
+            public,
             upstream: UpstreamSettings::read(from),
             store: StoreSettings::read(from),
             shared: SharedSettings::read(from),

@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Similarity (0 to 1) from which a name counts as a misspelling of another.
 const SIMILAR: f64 = 0.6;
+/// The setting that everybody writes; of several with the same last part it is meant.
+const NEEDED: &str = "upstream.base_url";
 
 /// The merged sources, with a record of what was asked for.
 pub(super) struct Reader {
@@ -152,7 +154,7 @@ fn spelled(key: &str, origin: &Origin) -> String {
 /// most similar spelling.
 fn nearest<'a>(key: &str, known: &'a BTreeSet<String>) -> Option<&'a String> {
     let last = |name: &str| name.rsplit('.').next().map(str::to_owned);
-    let misplaced = known.iter().find(|name| last(name) == last(key));
+    let misplaced = known.iter().filter(|name| last(name) == last(key)).min_by_key(|name| *name != NEEDED);
     let similar = || {
         let scored = known.iter().map(|name| (strsim::normalized_damerau_levenshtein(key, name), name));
         scored.filter(|(score, _)| *score >= SIMILAR).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)

@@ -1,14 +1,14 @@
 //! How operations of v1 end: what their clients are told, and windows in which they are refused on trial.
 //!
-//! May use: `settings::reader`, `settings::source`, `settings::value`.
+//! May use: `settings::reader`, `settings::source`, `settings::tables`, `settings::value`.
 
 use super::reader::Reader;
-use super::source::{self, Raw};
+use super::source::Raw;
+use super::tables::{Table, Tables, flag, known, optional, tables, text, texts};
 use super::value::Setting;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use std::collections::BTreeMap;
 
 /// Stands for every operation of v1.
 pub const EVERY: &str = "all";
@@ -51,10 +51,6 @@ pub struct Brownout {
     /// Whether calls are only counted, and answered as ever.
     pub dry_run: bool,
 }
-
-/// A list of tables, each read by one function.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Tables<T>(Vec<T>);
 
 impl RetirementSettings {
     pub(super) fn read(from: &mut Reader) -> Self {
@@ -125,26 +121,7 @@ impl Setting for Tables<Brownout> {
     }
 }
 
-fn tables<T>(raw: &Raw, one: fn(&BTreeMap<String, Raw>) -> Option<T>) -> Option<Vec<T>> {
-    match raw {
-        Raw::List(tables) => tables
-            .iter()
-            .map(|raw| match raw {
-                Raw::Table(table) => one(table),
-                _ => None,
-            })
-            .collect(),
-        // In an environment variable or a flag: the list as TOML writes it.
-        Raw::Bare(text) => tables_of(source::inline(text).as_ref()?, one),
-        _ => None,
-    }
-}
-
-fn tables_of<T>(raw: &Raw, one: fn(&BTreeMap<String, Raw>) -> Option<T>) -> Option<Vec<T>> {
-    if matches!(raw, Raw::Bare(_)) { None } else { tables(raw, one) }
-}
-
-fn notice(table: &BTreeMap<String, Raw>) -> Option<Notice> {
+fn notice(table: &Table) -> Option<Notice> {
     known(table, &["operation", "deprecated", "sunset", "link", "refuse"])?;
     let link = optional(table, "link", |raw| text(raw).filter(|link| is_address(link)).map(str::to_owned))?;
     Some(Notice {
@@ -156,42 +133,15 @@ fn notice(table: &BTreeMap<String, Raw>) -> Option<Notice> {
     })
 }
 
-fn brownout(table: &BTreeMap<String, Raw>) -> Option<Brownout> {
+fn brownout(table: &Table) -> Option<Brownout> {
     known(table, &["operation", "from", "until", "clients", "dry_run"])?;
-    let names = |raw: &Raw| match raw {
-        Raw::List(names) => names.iter().map(|name| text(name).map(str::to_owned)).collect::<Option<Vec<_>>>(),
-        _ => None,
-    };
     Some(Brownout {
         operation: text(table.get("operation")?)?.to_owned(),
         from: instant(table.get("from")?)?,
         until: instant(table.get("until")?)?,
-        clients: optional(table, "clients", names)?.unwrap_or_default(),
+        clients: optional(table, "clients", texts)?.unwrap_or_default(),
         dry_run: optional(table, "dry_run", flag)?.unwrap_or(false),
     })
-}
-
-fn known(table: &BTreeMap<String, Raw>, keys: &[&str]) -> Option<()> {
-    table.keys().all(|key| keys.contains(&key.as_str())).then_some(())
-}
-
-/// Absent stays absent, a faulty value makes the whole faulty.
-fn optional<T>(table: &BTreeMap<String, Raw>, key: &str, one: impl Fn(&Raw) -> Option<T>) -> Option<Option<T>> {
-    table.get(key).map_or(Some(None), |raw| one(raw).map(Some))
-}
-
-fn text(raw: &Raw) -> Option<&str> {
-    match raw {
-        Raw::Text(text) => Some(text.trim()).filter(|text| !text.is_empty()),
-        _ => None,
-    }
-}
-
-fn flag(raw: &Raw) -> Option<bool> {
-    match raw {
-        Raw::Boolean(flag) => Some(*flag),
-        _ => None,
-    }
 }
 
 /// An instant, or a date for the beginning of its day in UTC.

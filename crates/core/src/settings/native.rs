@@ -1,0 +1,229 @@
+//! A v2 of the deployment's own: where it is, and which operations it answers.
+//!
+//! May use: `settings::listen`, `settings::public`, `settings::reader`, `settings::source`, `settings::tables`,
+//! `settings::value`.
+
+use super::listen::ListenSettings;
+use super::public::PublicSettings;
+use super::reader::Reader;
+use super::source::Raw;
+use super::tables::{Table, Tables, known, optional, tables, text, texts};
+use super::value::{HttpAddress, Setting};
+use std::net::{IpAddr, SocketAddr};
+
+const BASE_URL: &str = "native.base_url";
+const SERVE: &str = "native.serve";
+
+/// The v2 of the deployment's own (`[native]`); there is none by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NativeSettings {
+    /// Its address without `/api/v2`.
+    pub base_url: Option<HttpAddress>,
+    /// Who answers which operations; this gateway where nothing is said.
+    pub serve: Vec<Serve>,
+    /// How answers are compared.
+    pub shadow: ShadowSettings,
+}
+
+/// Who answers some operations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Serve {
+    /// Names of operations or resources, or `all`.
+    pub operations: Vec<String>,
+    /// Who answers.
+    pub mode: Mode,
+    /// Workspaces by what they are called in paths; everywhere when empty.
+    pub workspaces: Vec<String>,
+}
+
+/// Who answers an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Mode {
+    /// This gateway.
+    #[default]
+    Translated,
+    /// This gateway; its answers to reads are compared with those of the deployment's own v2.
+    Shadow,
+    /// The deployment's own v2.
+    Native,
+}
+
+impl Mode {
+    /// As settings write it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Translated => "translated",
+            Self::Shadow => "shadow",
+            Self::Native => "native",
+        }
+    }
+
+    fn of(word: &str) -> Option<Self> {
+        [Self::Translated, Self::Shadow, Self::Native].into_iter().find(|mode| mode.word() == word)
+    }
+}
+
+/// How answers are compared (`[native.shadow]`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ShadowSettings {
+    /// How many of the reads, in per cent.
+    pub share: usize,
+    /// Most comparisons a second.
+    pub rate: usize,
+    /// Most differences that are kept.
+    pub keep: usize,
+    /// Whether values are kept as they are.
+    pub values: bool,
+}
+
+impl NativeSettings {
+    pub(super) fn read(from: &mut Reader, listen: &ListenSettings, public: &PublicSettings) -> Self {
+        let form = "an address such as \"https://v2.example.com\", without /api/v2, credentials or query";
+        let base_url = from.optional_where(BASE_URL, form, |address: &HttpAddress| {
+            !address.as_str().ends_with("/api/v2") && !address.as_str().ends_with("/api")
+        });
+        let serve = from.optional::<Tables<Serve>>(SERVE).map_or_else(Vec::new, |tables| tables.0);
+        if let Some(address) = &base_url {
+            judge(from, address, listen, public);
+        } else if let Some(serve) = serve.iter().find(|serve| serve.mode != Mode::Translated) {
+            let problem = format!("{} cannot be {} without a v2 to ask", words(serve), serve.mode.word());
+            from.fault(SERVE, &problem, &format!("set {BASE_URL} to the address of the deployment's own v2"));
+        }
+        Self { base_url, serve, shadow: ShadowSettings::read(from) }
+    }
+}
+
+fn words(serve: &Serve) -> String {
+    serve.operations.join(", ")
+}
+
+/// Refuses an address that shows credentials to those on the way, or is this gateway.
+fn judge(from: &mut Reader, address: &HttpAddress, listen: &ListenSettings, public: &PublicSettings) {
+    if address.is_plain() && !address.is_on_this_machine() {
+        let problem = format!("{} would show credentials to everybody on the way", address.as_str());
+        from.fault(BASE_URL, &problem, "write https://");
+    }
+    let listens = listen.address.port() != 0 && leads_to(address, listen.address);
+    if listens || public.url.as_ref() == Some(address) {
+        let problem = format!("{} is this gateway itself", address.as_str());
+        from.fault(BASE_URL, &problem, "name the address of the deployment's own v2, not the one that clients use");
+    }
+}
+
+/// Whether `address` is where `listen` listens, as far as it can be told without asking.
+fn leads_to(address: &HttpAddress, listen: SocketAddr) -> bool {
+    let (own, here) = (listen.ip().to_canonical(), address.is_on_this_machine());
+    let same = match address.ip() {
+        Some(ip) if ip.to_canonical() == own => true,
+        _ => here && (own.is_loopback() || own.is_unspecified()),
+    };
+    address.port() == Some(listen.port()) && address.is_plain() && same
+}
+
+impl ShadowSettings {
+    fn read(from: &mut Reader) -> Self {
+        let whole = |from: &mut Reader, key: &str, most: usize| {
+            let form = format!("a whole number from 1 to {most}");
+            from.get_where(key, &form, move |number: &usize| (1..=most).contains(number))
+        };
+        Self {
+            share: whole(from, "native.shadow.share", 100),
+            rate: whole(from, "native.shadow.rate", 10_000),
+            keep: whole(from, "native.shadow.keep", 100_000),
+            values: from.get("native.shadow.values"),
+        }
+    }
+}
+
+impl Setting for Tables<Serve> {
+    const FORM: &'static str = "one table per group of operations with `operations` (a list of names of operations or \
+                                resources, or [\"all\"]) and `mode` (\"translated\", \"shadow\" or \"native\"), and if \
+                                wanted `workspaces` (a list)";
+
+    fn from_raw(raw: &Raw) -> Option<Self> {
+        tables(raw, serve).map(Self)
+    }
+}
+
+fn serve(table: &Table) -> Option<Serve> {
+    known(table, &["operations", "mode", "workspaces"])?;
+    let some = |raw: &Raw| texts(raw).filter(|names| !names.is_empty());
+    Some(Serve {
+        operations: some(table.get("operations")?)?,
+        mode: Mode::of(text(table.get("mode")?)?)?,
+        workspaces: optional(table, "workspaces", some)?.unwrap_or_default(),
+    })
+}
+
+impl HttpAddress {
+    fn url(&self) -> Option<url::Url> {
+        url::Url::parse(self.as_str()).ok()
+    }
+
+    /// Whether it is without TLS.
+    pub fn is_plain(&self) -> bool {
+        self.as_str().starts_with("http://")
+    }
+
+    fn ip(&self) -> Option<IpAddr> {
+        match self.url()?.host()? {
+            url::Host::Ipv4(ip) => Some(ip.into()),
+            url::Host::Ipv6(ip) => Some(ip.into()),
+            url::Host::Domain(_) => None,
+        }
+    }
+
+    fn port(&self) -> Option<u16> {
+        self.url()?.port_or_known_default()
+    }
+
+    /// Whether what is sent there stays on this machine.
+    pub fn is_on_this_machine(&self) -> bool {
+        match self.ip() {
+            Some(ip) => ip.to_canonical().is_loopback(),
+            None => self.url().is_some_and(|url| url.host_str() == Some("localhost")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_read_strictly() {
+        let read = |text: &str| Tables::<Serve>::from_raw(&Raw::Bare(text.to_owned())).map(|tables| tables.0);
+        let one = read("[{ operations = [\"states\"], mode = \"native\", workspaces = [\"acme\"] }]").unwrap();
+        assert_eq!((one[0].mode, one[0].workspaces.as_slice()), (Mode::Native, &["acme".to_owned()][..]));
+        for faulty in [
+            "[{ operations = [\"states\"] }]",
+            "[{ operations = [], mode = \"native\" }]",
+            "[{ operations = \"states\", mode = \"native\" }]",
+            "[{ operations = [\"states\"], mode = \"nativ\" }]",
+            "[{ operations = [\"states\"], mode = \"native\", workspaces = [] }]",
+            "[{ operations = [\"states\"], mode = \"native\", workspace = [\"acme\"] }]",
+            "native",
+        ] {
+            assert_eq!(read(faulty), None, "{faulty}");
+        }
+    }
+
+    #[test]
+    fn its_own_address_is_known_however_it_is_written() {
+        let leads =
+            |address: &str, listen: &str| leads_to(&HttpAddress::parse(address).unwrap(), listen.parse().unwrap());
+        assert!(
+            leads("http://localhost:8080", "127.0.0.1:8080") && leads("http://127.0.0.1:8080/x", "0.0.0.0:8080")
+        );
+        assert!(leads("http://[::1]:8080", "[::]:8080") && leads("http://10.0.0.7:8080", "10.0.0.7:8080"));
+        assert!(leads("http://localhost", "127.0.0.1:80"));
+        for (address, listen) in [
+            ("http://localhost:8081", "127.0.0.1:8080"),
+            ("http://10.0.0.8:8080", "0.0.0.0:8080"),
+            ("http://10.0.0.8:8080", "10.0.0.7:8080"),
+            ("https://localhost:8080", "127.0.0.1:8080"),
+        ] {
+            assert!(!leads(address, listen), "{address} {listen}");
+        }
+    }
+}
