@@ -7,6 +7,7 @@
 mod background;
 mod counted;
 mod counts;
+mod cut_over;
 mod derived;
 mod foreign_writes;
 mod hinted;

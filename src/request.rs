@@ -6,21 +6,27 @@
 //!
 //! May use: everything but `cli` and `sandbox`; it is composition.
 
+mod beside;
 mod schema;
 
 use crate::access::{Access, Caller, PrincipalKind, gate, presented_id};
 use crate::context::{Context, Priority, Spender};
 use crate::describe::openapi::Document;
-use crate::edge::ClientAddress;
+use crate::edge::{ClientAddress, V2Answer};
 use crate::idempotency::{Idempotency, Key};
 use crate::limits::{Class, CredentialId, Limits};
+use crate::native::Native;
 use crate::plan::routes::{Found, Routes};
 use crate::plan::{BodyRule, Extent, Method, Operation, Plan, V1Found, V1Operation};
 use crate::refusal::Refusal;
 use crate::run::{Call, Job, Origin, Runner};
+use crate::settings::Mode;
+use crate::shadow::{Again, Shadow};
 use crate::usage::{Usage, beginning};
+use crate::v1::Budget;
 use crate::v2::tag::{self, IfMatch};
 use crate::v2::{Parameters, Reply};
+use beside::{Beside, Route};
 use bytes::Bytes;
 use http::HeaderValue;
 use http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, USER_AGENT};
@@ -35,9 +41,6 @@ const LONGEST_AGENT: usize = 512;
 /// Most parameters of a query string: each is compared with all that an operation knows.
 const MOST_PARAMETERS: usize = 500;
 
-/// An operation of the plan and the variables of its path.
-type Route = (usize, Vec<(String, String)>);
-
 /// Answers v2 requests.
 #[derive(Clone)]
 pub struct V2 {
@@ -48,6 +51,7 @@ pub struct V2 {
     document: Arc<Document>,
     idempotency: Idempotency,
     usage: Option<Usage>,
+    beside: Option<Beside>,
 }
 
 impl V2 {
@@ -60,13 +64,19 @@ impl V2 {
         idempotency: Idempotency,
     ) -> Self {
         let routes = Arc::new(Routes::new(runner.plan()));
-        Self { runner, routes, access, limits, document, idempotency, usage: None }
+        Self { runner, routes, access, limits, document, idempotency, usage: None, beside: None }
     }
 
     /// The same, with `usage` told who is behind the credentials.
     #[must_use]
     pub fn counted_by(self, usage: Option<Usage>) -> Self {
         Self { usage, ..self }
+    }
+
+    /// The same, with `native` answering what it answers, and reads compared by `shadow`; `budget` is v1's.
+    #[must_use]
+    pub fn beside(self, native: Option<Arc<Native>>, shadow: Option<Shadow>, budget: Budget) -> Self {
+        Self { beside: Some(Beside { native, shadow, budget }), ..self }
     }
 
     /// Answers one request; `body` is only awaited when the operation takes one.
@@ -78,7 +88,7 @@ impl V2 {
         head: Parts,
         body: impl Future<Output = Result<Bytes, Refusal>>,
         ctx: Context,
-    ) -> Result<Reply, Refusal> {
+    ) -> Result<V2Answer, Refusal> {
         let read = head.method.is_safe();
         let ctx = ctx.with_priority(if read { Priority::Read } else { Priority::Write }).tolerating(read);
         let plan = self.runner.plan();
@@ -108,17 +118,59 @@ impl V2 {
         body: impl Future<Output = Result<Bytes, Refusal>>,
         ctx: Context,
         begun: Instant,
-    ) -> Result<Reply, Refusal> {
-        let plan = self.runner.plan();
+    ) -> Result<V2Answer, Refusal> {
         if schema::is_at(head.uri.path()) {
-            return schema::answer(&self.document, &head);
+            return schema::answer(&self.document, &head).map(V2Answer::from);
         }
-        let (index, mut variables) = route?;
-        let operation = &plan.operations[index];
+        let route = route?;
+        let operation = &self.runner.plan().operations[route.0];
         gate::check_scope(operation, &caller)?;
         if !operation.works() {
             return Err(Refusal::NotImplemented { operation: operation.id.clone() });
         }
+        let chosen = match self.beside.as_ref().map(|beside| (beside.mode(&route), beside)) {
+            Some((Mode::Native, beside)) => {
+                return Box::pin(beside.passed((&self.access, &caller), &route, head, body, &ctx)).await;
+            }
+            Some((Mode::Shadow, beside)) => {
+                beside.chosen(operation, &caller, &head, || self.again(&caller, &route, &head))
+            }
+            Some((Mode::Translated, _)) | None => None,
+        };
+        let (index, limited) = (route.0, caller.workspace.is_some());
+        let answer = self.translated(caller, route, head, body, (ctx.clone(), begun)).await;
+        if let Some(chosen) = chosen {
+            beside::offer(chosen, index, &answer, limited, &ctx);
+        }
+        answer.map(V2Answer::from)
+    }
+
+    /// Makes the answer to a read anew, with calls to spare only.
+    fn again(&self, caller: &Caller, route: &Route, head: &Parts) -> Again {
+        let (v2, caller, route, head) = (self.clone(), caller.clone(), route.clone(), head.clone());
+        Box::new(move || {
+            let (v2, caller, route, head) = (v2.clone(), caller.clone(), route.clone(), head.clone());
+            Box::pin(async move {
+                let operation = &v2.runner.plan().operations[route.0];
+                let ctx = v2.beside.as_ref().and_then(|beside| beside.spare(&caller, operation))?;
+                let (nothing, limited) = (std::future::ready(Ok(Bytes::new())), caller.workspace.is_some());
+                let answer = v2.translated(caller, route, head, nothing, (ctx.clone(), Instant::now())).await;
+                beside::side(&answer, limited, &ctx)
+            })
+        })
+    }
+
+    /// The answer of this gateway to a request whose scope is proven.
+    async fn translated(
+        &self,
+        caller: Caller,
+        (index, mut variables): Route,
+        head: Parts,
+        body: impl Future<Output = Result<Bytes, Refusal>>,
+        (ctx, begun): (Context, Instant),
+    ) -> Result<Reply, Refusal> {
+        let plan = self.runner.plan();
+        let operation = &plan.operations[index];
         gate::check_ids(plan.resource_of(operation), &mut variables)?;
         let standing = gate::check_visible(&self.access, operation, &caller, &variables, &ctx).await?;
         let parameters = Parameters::parse(head.uri.query().unwrap_or_default())

@@ -10,12 +10,11 @@ mod support;
 
 use bytes::Bytes;
 use causeway::context::Context;
-use causeway::edge::{AlwaysReady, Body, BodyError, PassThrough, Surface, V2Service, serve, stack};
+use causeway::edge::{AlwaysReady, Body, BodyError, PassThrough, Surface, V2Answer, V2Service, serve, stack};
 use causeway::load::{Memory, Share};
 use causeway::refusal::Refusal;
 use causeway::settings::{HttpAddress, Settings};
 use causeway::store::{AuditStart, Store};
-use causeway::v2::Reply;
 use futures_util::future::BoxFuture;
 use futures_util::stream;
 use http::{Request, Response};
@@ -88,7 +87,7 @@ impl Flight {
 struct NoV2;
 
 impl V2Service for NoV2 {
-    fn answer(&self, _request: Request<Body>, _context: Context) -> BoxFuture<'static, Result<Reply, Refusal>> {
+    fn answer(&self, _request: Request<Body>, _context: Context) -> BoxFuture<'static, Result<V2Answer, Refusal>> {
         Box::pin(std::future::ready(Err(Refusal::not_found())))
     }
 }

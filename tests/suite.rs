@@ -8,6 +8,7 @@ mod support;
 mod architecture;
 mod comments;
 mod costs;
+mod cutover;
 mod deploy;
 mod gateway;
 mod index;

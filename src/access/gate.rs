@@ -98,7 +98,10 @@ pub async fn check_visible(
 
 /// A credential for one workspace sees no other. Compared are ids, because a slug can be given to another
 /// workspace.
-async fn check_workspace(access: &Access, caller: &Caller, slug: &str, ctx: &Context) -> Result<(), Refusal> {
+///
+/// # Errors
+/// 404 for any other; faults of v1 as they are.
+pub async fn check_workspace(access: &Access, caller: &Caller, slug: &str, ctx: &Context) -> Result<(), Refusal> {
     match caller.workspace {
         Some(only) if access.workspace_id(caller, slug, ctx).await? != only => Err(Refusal::not_found()),
         _ => Ok(()),

@@ -2,6 +2,7 @@
 //!
 //! May use: `admin`, `edge`, `settings`; it is composition.
 
+use super::cut_over::Looked;
 use super::service::Service;
 use super::start::StartError;
 use crate::admin::Admin;
@@ -45,17 +46,15 @@ impl Reloader {
     ///
     /// # Errors
     /// Why it cannot be done; then everything is as it was.
-    pub fn reload(&self, loaded: Loaded) -> Result<Vec<String>, ReloadError> {
+    pub async fn reload(&self, loaded: Loaded) -> Result<Vec<String>, ReloadError> {
+        let Some(looking) = self.begun(&loaded)? else { return Ok(Vec::new()) };
+        let looked = looking.await?;
         let mut current = self.current.lock();
         let Some(before) = current.as_mut() else { return Ok(Vec::new()) };
-        let changed = before.loaded.as_ref().map(|known| loaded.changed_from(known)).unwrap_or_default();
-        let fixed: Vec<String> = changed.iter().filter(|name| !Settings::reloads(name)).cloned().collect();
-        if !fixed.is_empty() {
-            return Err(ReloadError::NeedsRestart(fixed));
-        }
+        let changed = changed(before, &loaded)?;
         let settings = &loaded.settings;
         let renewed = self.tls.as_ref().map(Tls::renewed).transpose().map_err(StartError::from)?;
-        let (mut service, surface) = before.service.again(settings)?;
+        let (mut service, surface) = before.service.again(settings, &looked)?;
         if let Some(admin) = &self.admin {
             admin.show(&settings.admin, service.operators_pages(&self.stack)).map_err(StartError::from)?;
         }
@@ -68,4 +67,22 @@ impl Reloader {
         *before = Current { service, loaded: Some(loaded) };
         Ok(changed)
     }
+
+    /// What has to be asked before settings can be used; none when the gateway has ended.
+    fn begun(
+        &self,
+        loaded: &Loaded,
+    ) -> Result<Option<impl Future<Output = Result<Looked, StartError>> + Send + use<>>, ReloadError> {
+        let current = self.current.lock();
+        let Some(before) = current.as_ref() else { return Ok(None) };
+        changed(before, loaded)?;
+        Ok(Some(before.service.look(&loaded.settings)))
+    }
+}
+
+/// Names of the settings that differ, all of which can change while the gateway serves.
+fn changed(before: &Current, loaded: &Loaded) -> Result<Vec<String>, ReloadError> {
+    let changed = before.loaded.as_ref().map(|known| loaded.changed_from(known)).unwrap_or_default();
+    let fixed: Vec<String> = changed.iter().filter(|name| !Settings::reloads(name)).cloned().collect();
+    if fixed.is_empty() { Ok(changed) } else { Err(ReloadError::NeedsRestart(fixed)) }
 }

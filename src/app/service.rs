@@ -9,6 +9,7 @@
 use super::background::{AbortOnDrop, report_spending};
 use super::counted::{Counted, counters};
 use super::counts::{self, Counts};
+use super::cut_over::{Compared, CutOver, Looked, look};
 use super::derived::{
     access_settings, budget_settings, client_settings, index_settings, patience, runner_settings, service_key,
 };
@@ -71,6 +72,10 @@ pub(super) struct Service {
     /// Where traces go; the same as long as the process lives.
     traces: Option<Arc<Exporter>>,
     retirement: Option<Arc<Retirement>>,
+    /// Who answers in place of the translation.
+    cut_over: CutOver,
+    /// What came of comparing answers; the same as long as the process lives.
+    compared: Arc<Compared>,
     background: Vec<AbortOnDrop>,
 }
 
@@ -109,7 +114,11 @@ impl Service {
         let (plan, how) = (Arc::clone(&compiled.plan), runner_settings(settings));
         let counts = counts::begin(settings, &plan, &store, &access, client.budget()).await;
         let retirement = retirement(settings, &plan)?;
+        let looked = look(settings, &store, &client).await?;
         let runner = Runner::new(plan, client.clone(), access.clone(), store.clone(), indexes.clone(), how);
+        let (runner, compared) = (Arc::new(runner), Compared::begin(settings, &store));
+        let writes = foreign_writes(&runner, &access);
+        let cut_over = CutOver::new(settings, &compiled.plan, &looked, (&client, writes), &compared)?;
         let service = Self {
             settings: settings.clone(),
             document: Arc::new(Document::new(Arc::clone(&compiled.plan))),
@@ -121,7 +130,7 @@ impl Service {
             access,
             oauth,
             indexes,
-            runner: Arc::new(runner),
+            runner,
             limits: limits(settings, shared.as_ref()),
             shared,
             proofs,
@@ -131,14 +140,25 @@ impl Service {
             counts,
             traces: Exporter::start(&settings.traces)?.map(Arc::new),
             retirement,
+            cut_over,
+            compared,
             background: Vec::new(),
         };
         let surface = service.surface()?;
         Ok((service, joined, surface))
     }
 
+    /// What has to be asked before [`Service::again`].
+    pub(super) fn look(
+        &self,
+        settings: &Settings,
+    ) -> impl Future<Output = Result<Looked, StartError>> + Send + use<> {
+        let (settings, store, client) = (settings.clone(), self.store.clone(), self.client.clone());
+        async move { look(&settings, &store, &client).await }
+    }
+
     /// The same service with other settings, which differ in nothing that needs a restart. This one goes on as it is.
-    pub(super) fn again(&self, settings: &Settings) -> Result<(Self, Surface), StartError> {
+    pub(super) fn again(&self, settings: &Settings, looked: &Looked) -> Result<(Self, Surface), StartError> {
         let before = &self.settings;
         let compiled = Compiled::read(settings.mappings.as_deref(), Some(&self.compiled))?;
         // Also when it stays, so that a file that can no longer be read is told now and not at the next start.
@@ -173,6 +193,8 @@ impl Service {
             false => Arc::new(Document::new(Arc::clone(&compiled.plan))),
         };
         let retirement = retirement(settings, &compiled.plan)?;
+        let (compared, writes) = (Arc::clone(&self.compared), foreign_writes(&runner, &access));
+        let cut_over = CutOver::new(settings, &compiled.plan, looked, (&self.client, writes), &compared)?;
         let service = Self {
             settings: settings.clone(),
             compiled,
@@ -194,6 +216,8 @@ impl Service {
             counts: self.counts.clone(),
             traces: self.traces.clone(),
             retirement,
+            cut_over,
+            compared,
             background: Vec::new(),
         };
         let surface = service.surface()?;
@@ -208,6 +232,7 @@ impl Service {
             AbortOnDrop::begin(report_spending(self.client.budget().clone())),
             AbortOnDrop::begin(self.idempotency.clone().sweep()),
         ];
+        self.cut_over.begin();
         self.background.extend(self.retirement.clone().map(|told| AbortOnDrop::begin(told.report())));
         let heard = self.proofs.clone().map(|proofs| proofs.listen(self.access.changes().clone()));
         self.background.extend(heard.map(AbortOnDrop::begin));
@@ -225,7 +250,7 @@ impl Service {
         let upstream = settings.upstream.needed_base_url()?;
         let document = Arc::clone(&self.document);
         let (changes, breaker) = (self.access.changes().clone(), self.client.breaker().clone());
-        let observer = ForeignWrites { runner: Arc::clone(&self.runner), changes: changes.clone() };
+        let observer = foreign_writes(&self.runner, &self.access);
         let (budget, calls) = (self.client.budget().clone(), Arc::clone(&self.calls));
         let pass_through = PassThrough::new(upstream, &settings.upstream, settings.public.clone())
             .map_err(StartError::PassThrough)?
@@ -237,7 +262,8 @@ impl Service {
         let (runner, access, limits) = (Arc::clone(&self.runner), self.access.clone(), Arc::clone(&self.limits));
         let usage = self.counts.as_ref().map(|counts| counts.usage.clone());
         let v2 = V2::new(runner, access, limits, Arc::clone(&document), self.idempotency.clone())
-            .counted_by(usage.clone());
+            .counted_by(usage.clone())
+            .beside(self.cut_over.native.clone(), self.cut_over.shadow.clone(), self.client.budget().clone());
         let mut pages: Vec<Arc<dyn Pages>> =
             vec![Arc::new(OAuthPages::new(self.oauth.clone())), Arc::new(DocsPage::new(document))];
         pages.extend(door(&settings.hints, &self.runner, service_key(settings))?);
@@ -269,6 +295,7 @@ impl Service {
             runner: Arc::clone(&self.runner),
             indexes: self.indexes.clone(),
             store: self.store.clone(),
+            compared: self.compared.tally.clone(),
         });
         let board = Board::new(Arc::clone(&self.compiled.plan), self.store.clone());
         vec![Arc::new(metrics), Arc::new(board)]
@@ -280,6 +307,7 @@ impl Service {
         if let Some(counts) = &self.counts {
             counts.write_the_last().await;
         }
+        self.compared.write_the_last().await;
         self.indexes.close().await;
         joined.leave().await;
         self.store.close().await;
@@ -295,6 +323,11 @@ pub async fn open_oauth(settings: &Settings) -> Result<(OAuth, Store), StartErro
     let client = Client::new(client_settings(settings, &upstream))?;
     let (oauth, _, store) = authorization(settings, &client, &counters()).await?;
     Ok((oauth, store))
+}
+
+/// Who is told of writes that pass this gateway by, or through.
+fn foreign_writes(runner: &Arc<Runner>, access: &Access) -> ForeignWrites {
+    ForeignWrites { runner: Arc::clone(runner), changes: access.changes().clone() }
 }
 
 fn retirement(settings: &Settings, plan: &Arc<Plan>) -> Result<Option<Arc<Retirement>>, StartError> {

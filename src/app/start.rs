@@ -40,6 +40,9 @@ pub enum StartError {
     /// The end of v1 is announced for an operation that there is not.
     #[error("{0}")]
     Retirement(String),
+    /// What is said of the deployment's own v2 cannot be.
+    #[error("{0}")]
+    Native(String),
     /// The secrets of webhooks cannot be read.
     #[error(transparent)]
     Hints(#[from] crate::hints::SecretsError),

@@ -1,13 +1,12 @@
 //! The v2 operations and the pass-through as the HTTP surface wants them.
 //!
-//! May use: `access`, `context`, `edge`, `refusal`, `request`, `v2`; it is composition.
+//! May use: `access`, `context`, `edge`, `refusal`, `request`; it is composition.
 
 use crate::access::credential::presents_own;
 use crate::context::Context;
-use crate::edge::{Admission, Body, V2Service, read_body};
+use crate::edge::{Admission, Body, V2Answer, V2Service, read_body};
 use crate::refusal::Refusal;
 use crate::request::V2;
-use crate::v2::Reply;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, Request};
 
@@ -18,7 +17,7 @@ pub(super) struct Operations {
 }
 
 impl V2Service for Operations {
-    fn answer(&self, request: Request<Body>, context: Context) -> BoxFuture<'static, Result<Reply, Refusal>> {
+    fn answer(&self, request: Request<Body>, context: Context) -> BoxFuture<'static, Result<V2Answer, Refusal>> {
         let (v2, limit) = (self.v2.clone(), self.body_limit);
         Box::pin(async move {
             let (head, body) = request.into_parts();

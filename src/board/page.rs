@@ -1,9 +1,10 @@
 //! The pages of the board, as templates.
 //!
-//! May use: `migration`, `board::chart`.
+//! May use: `migration`, `shadow`, `board::chart`.
 
 use super::chart::chart;
 use crate::migration::{Left, Report, Wanted, date, shown};
+use crate::shadow::{self, Line, Told};
 use askama::Template;
 
 /// Most rows of a table; the CSV has all.
@@ -34,6 +35,32 @@ pub(super) struct LeftRow {
     pub(super) reason: String,
 }
 
+/// What came of comparing answers with those of the deployment's own v2.
+pub(super) struct Compared {
+    pub(super) since: String,
+    pub(super) operations: Vec<Line>,
+    pub(super) differences: Vec<Told>,
+}
+
+impl Compared {
+    /// Of a report; none when nothing was compared.
+    fn of(report: &shadow::Report) -> Option<Self> {
+        let line = |line: &Line| Line { operation: shown(&line.operation), ..line.clone() };
+        let told = |told: &Told| Told {
+            operation: shown(&told.operation),
+            place: shown(&told.place),
+            ours: shown(&told.ours),
+            theirs: shown(&told.theirs),
+            ..told.clone()
+        };
+        Some(Self {
+            since: report.since.clone()?,
+            operations: report.operations.iter().take(MOST).map(line).collect(),
+            differences: report.differences.iter().take(MOST).map(told).collect(),
+        })
+    }
+}
+
 #[derive(Template)]
 #[template(path = "migration.html")]
 pub(super) struct Page {
@@ -53,10 +80,11 @@ pub(super) struct Page {
     pub(super) quiet: i64,
     pub(super) never: usize,
     pub(super) days: [(i64, bool); 3],
+    pub(super) compared: Option<Compared>,
 }
 
 impl Page {
-    pub(super) fn of(report: &Report, wanted: &Wanted) -> Self {
+    pub(super) fn of(report: &Report, wanted: &Wanted, compared: &shadow::Report) -> Self {
         let last = |day: Option<i64>| day.map_or_else(|| "never".to_owned(), date);
         let share = |v1: i64, v2: i64| if v1 + v2 == 0 { 0 } else { v2 * 100 / (v1 + v2) };
         let clients = report.clients.iter().take(MOST).map(|line| Row {
@@ -102,6 +130,7 @@ impl Page {
             quiet: report.quiet,
             never: report.never.len(),
             days: [7, 30, 90].map(|days| (days, wanted.days == Some(days))),
+            compared: Compared::of(compared),
         }
     }
 }

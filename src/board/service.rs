@@ -1,12 +1,13 @@
 //! Answers requests for the board.
 //!
-//! May use: `admin` (what a page is), `migration`, `plan`, `store`, `usage` (which day it is), `board::page`.
+//! May use: `admin` (what a page is), `migration`, `plan`, `shadow`, `store`, `usage` (which day it is), `board::page`.
 
 use super::page::Page;
 use crate::admin::{AdminPage, html, text};
 use crate::migration::{Counts, Report, Wanted, csv};
 use crate::plan::Plan;
-use crate::store::Store;
+use crate::shadow;
+use crate::store::{Store, StoreError};
 use crate::usage::today;
 use askama::Template;
 use bytes::Bytes;
@@ -61,9 +62,13 @@ impl AdminPage for Board {
                 Err(sentence) => return text(StatusCode::BAD_REQUEST, sentence),
             };
             let today = i64::from(today());
-            let counts = match Counts::read(&store, &plan, &wanted, today).await {
-                Ok(counts) => counts,
-                Err(fault) => {
+            let read = async {
+                let counts = Counts::read(&store, &plan, &wanted, today).await?;
+                Ok((counts, shadow::Report::read(&store).await?))
+            };
+            let (counts, compared) = match read.await {
+                Ok(read) => read,
+                Err::<_, StoreError>(fault) => {
                     tracing::warn!(%fault, "the board could not be shown");
                     return text(StatusCode::SERVICE_UNAVAILABLE, "The store cannot be read; the log says why.\n");
                 }
@@ -72,7 +77,7 @@ impl AdminPage for Board {
                 return table(csv(&counts));
             }
             let report = Report::of(&plan, &counts, today, QUIET);
-            match Page::of(&report, &wanted).render() {
+            match Page::of(&report, &wanted, &compared).render() {
                 Ok(page) => html(StatusCode::OK, page),
                 Err(fault) => {
                     tracing::error!(%fault, "the board could not be written");

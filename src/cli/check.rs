@@ -6,10 +6,12 @@ use crate::app;
 use crate::context::Context;
 use crate::doctor::{self, Report, State};
 use crate::edge::Tls;
+use crate::plan::Plan;
 use crate::retirement::Retirement;
 use crate::settings::Settings;
 use crate::v1::{Client, ClientSettings, ConcurrencySettings, V1Key, V1Request};
 use clap::Args;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Arguments of `check`.
@@ -37,6 +39,7 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
         println!("tls       fine: the certificate and its key can be used");
     }
     block_on(check_store(&settings))?;
+    block_on(check_native(&settings, &plan))?;
     match &settings.upstream.base_url {
         None => {
             println!("backend   not checked: no --upstream given");
@@ -59,6 +62,21 @@ async fn check_store(settings: &Settings) -> Outcome {
             State::Fine => println!("store     fine: {}", check.found),
             State::Warning => println!("warning   {}; {remedy}", check.found),
             State::Fault => return Err(format!("{}; {remedy}", check.found)),
+        }
+    }
+    Ok(())
+}
+
+/// Who answers which operations, and whether the deployment's own v2 is one.
+async fn check_native(settings: &Settings, plan: &Arc<Plan>) -> Outcome {
+    let mut report = Report::default();
+    doctor::native(settings, plan, &mut report).await;
+    for check in &report.checks {
+        let remedy = check.remedy.as_deref().unwrap_or_default();
+        match check.state {
+            State::Fine => println!("native    fine: {}", check.found),
+            State::Warning => println!("warning   {}; {remedy}", check.found),
+            State::Fault => return Err(check.found.clone()),
         }
     }
     Ok(())

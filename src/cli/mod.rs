@@ -1,6 +1,6 @@
 //! The command line: arguments in, exit code out.
 //!
-//! May use: `app`, `settings`, `mapping`, `oauth`, `plan`, `describe`, `doctor`, `explain`, `migration`, `usage`, `verify`, `store`, `sandbox`. The only place,
+//! May use: `app`, `settings`, `mapping`, `oauth`, `plan`, `describe`, `doctor`, `explain`, `migration`, `native`, `shadow`, `usage`, `verify`, `store`, `sandbox`. The only place,
 //! tests aside, that knows the sandbox.
 
 mod arguments;
@@ -19,6 +19,7 @@ mod operations;
 mod sandbox;
 mod secrets;
 mod serve;
+mod shadow;
 mod store;
 mod supervisor;
 mod verify;
@@ -65,6 +66,8 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Report who still calls v1, what replaces it, and what nobody calls any more
     Migration(migration::MigrationArgs),
+    /// Report in what answers differ from those of the deployment's own v2
+    Shadow(shadow::ShadowArgs),
     /// Prove a running gateway: every operation it serves, one line each
     Verify(verify::VerifyArgs),
     /// Register and manage the apps that people may allow to act for them
@@ -104,6 +107,7 @@ impl Cli {
             Command::Openapi(args) => openapi::run(&args),
             Command::Explain(args) => explain::run(&args),
             Command::Migration(args) => migration::run(&args),
+            Command::Shadow(args) => shadow::run(&args),
             Command::Verify(args) => return verify::run(args),
             Command::Doctor(args) => return doctor::run(&args),
             Command::Completions(args) => manual::completions(&args, Self::described()),

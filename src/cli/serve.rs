@@ -33,7 +33,7 @@ pub(super) fn run(args: &SettingArgs) -> Outcome {
         let (reloader, asking) = (app.reloader(), app.ask_v1());
         let reloading = async move {
             while hangups.next().await {
-                reload(&args, &reloader, &log);
+                reload(&args, &reloader, &log).await;
                 supervisor::ready(&status);
             }
         };
@@ -86,7 +86,7 @@ async fn tell_of_v1(asking: impl Future<Output = Result<u16, String>>) {
 }
 
 /// Reads everything again; a fault in it changes nothing.
-fn reload(args: &SettingArgs, reloader: &Reloader, log: &Log) {
+async fn reload(args: &SettingArgs, reloader: &Reloader, log: &Log) {
     supervisor::reloading();
     let loaded = match args.load_from() {
         Ok(loaded) => loaded,
@@ -96,7 +96,7 @@ fn reload(args: &SettingArgs, reloader: &Reloader, log: &Log) {
         }
     };
     let settings = loaded.settings.clone();
-    match reloader.reload(loaded) {
+    match reloader.reload(loaded).await {
         Ok(changed) => {
             log.filter(&settings.log.filter);
             for warning in settings.warnings() {

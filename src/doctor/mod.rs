@@ -2,17 +2,19 @@
 //!
 //! Nothing is changed: no store is made, no table brought up to date, and v1 is asked a handful of times.
 //!
-//! May use: `access` (paths of v1), `app` (mappings), `edge` (the certificate), `oauth` (secrets), `settings`, `store`; the network with a client of
+//! May use: `access` (paths of v1), `app` (mappings), `edge` (the certificate), `hop`, `native`, `oauth` (secrets), `settings`, `store`; the network with a client of
 //! its own, because the gateway's own hides what is looked for here.
 
 mod asking;
 mod listening;
+mod native;
 mod public;
 mod report;
 mod secrets;
 mod stored;
 mod upstream;
 
+pub use native::look as native;
 pub use report::{Check, Report, State, Wanted};
 pub use stored::look as store;
 
@@ -27,7 +29,10 @@ pub async fn examine(settings: &Settings, wanted: &Wanted) -> Report {
         report.warn("settings", warning, "see docs/configuration.md");
     }
     match app::compile_plan(settings.mappings.as_deref()) {
-        Ok(plan) => report.fine("mappings", format!("{} operations", plan.operations.len())),
+        Ok(plan) => {
+            report.fine("mappings", format!("{} operations", plan.operations.len()));
+            native::look(settings, &plan, &mut report).await;
+        }
         Err(fault) => {
             report.fault("mappings", fault.to_string(), "correct the files, or leave out the setting `mappings`")
         }

@@ -19,10 +19,24 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use serde::Serialize;
 use std::sync::Arc;
 
+/// An answer to a request of v2.
+pub enum V2Answer {
+    /// A success of this gateway.
+    Reply(Reply),
+    /// What the deployment's own v2 has answered.
+    Passed(Response<Body>),
+}
+
+impl From<Reply> for V2Answer {
+    fn from(reply: Reply) -> Self {
+        Self::Reply(reply)
+    }
+}
+
 /// What answers v2 requests. The request's extensions hold the `PublicBase` and the `Peer`.
 pub trait V2Service: Send + Sync + 'static {
     /// Answers `request`, which is never HEAD. Read its body with [`super::read_body`].
-    fn answer(&self, request: Request<Body>, context: Context) -> BoxFuture<'static, Result<Reply, Refusal>>;
+    fn answer(&self, request: Request<Body>, context: Context) -> BoxFuture<'static, Result<V2Answer, Refusal>>;
 }
 
 /// What answers paths outside the two interfaces, with answers of any kind: documentation, OAuth.
@@ -162,7 +176,10 @@ pub(super) async fn dispatch(surface: &Surface, request: Request<Body>) -> Resul
         return pages.answer(request, context).await;
     }
     if is_v2(request.uri().path()) {
-        return surface.v2.answer(request, context).await.and_then(reply);
+        return match surface.v2.answer(request, context).await? {
+            V2Answer::Reply(answer) => reply(answer),
+            V2Answer::Passed(answer) => Ok(answer),
+        };
     }
     Err(Refusal::NotFound { detail: "There is nothing at this path.".into() })
 }

@@ -37,7 +37,9 @@ mod workers;
 pub use body::{Body, BodyError, empty, full, read_body};
 pub use client_address::ClientAddress;
 pub use connection::Peer;
-pub use dispatch::{AlwaysReady, Arrived, Condition, Counting, Pages, Readiness, Sender, Surface, V2Service};
+pub use dispatch::{
+    AlwaysReady, Arrived, Condition, Counting, Pages, Readiness, Sender, Surface, V2Answer, V2Service,
+};
 pub use forwarding::request_headers as forwarded_headers;
 pub use listen::{Served, serve};
 pub use notices::{Notice, Notices};

@@ -144,8 +144,9 @@ impl PassThrough {
         }
         Err(Refusal::upstream(
             "The address of the service behind leads back to this gateway; its operator has to correct the setting \
-             upstream.base_url.",
-            "a request came back with the name of this gateway in Via: upstream.base_url leads to the gateway itself",
+             upstream.base_url, or native.base_url.",
+            "a request came back with the name of this gateway in Via: upstream.base_url or native.base_url leads to \
+             the gateway itself",
         ))
     }
 
@@ -177,11 +178,7 @@ impl PassThrough {
     ///
     /// # Errors
     /// What `admission` refuses; v1 unreachable, broken or silent.
-    pub(super) async fn forward(
-        &self,
-        request: Request<Body>,
-        context: &Context,
-    ) -> Result<Response<Body>, Refusal> {
+    pub async fn forward(&self, request: Request<Body>, context: &Context) -> Result<Response<Body>, Refusal> {
         self.admission.admit(request.headers())?;
         let notices = self.notices.as_ref();
         let notice = notices.and_then(|of| of.of(request.method(), request.uri().path(), request.headers()));

@@ -1,6 +1,6 @@
 //! The page `/metrics` of the operators' listener.
 //!
-//! May use: `access`, `admin`, `edge`, `index`, `limits`, `load`, `oauth`, `run`, `store`, `tally`, `v1`, this folder.
+//! May use: `access`, `admin`, `edge`, `index`, `limits`, `load`, `oauth`, `run`, `shadow`, `store`, `tally`, `v1`, this folder.
 
 use super::family::{Family, openmetrics, prometheus};
 use super::{caches, process, surface, upstream};
@@ -12,6 +12,7 @@ use crate::limits::Limits;
 use crate::load::Memory;
 use crate::oauth::OAuth;
 use crate::run::Runner;
+use crate::shadow::Tally;
 use crate::store::Store;
 use crate::tally::{Calls, Counter, Requests};
 use crate::v1::Client;
@@ -51,6 +52,8 @@ pub struct Parts {
     pub indexes: Indexes,
     /// The store.
     pub store: Store,
+    /// What came of comparing answers.
+    pub compared: Tally,
 }
 
 impl Parts {
@@ -69,6 +72,7 @@ impl Parts {
             caches::caches(&kept),
             caches::indexes(&self.indexes),
             caches::store(&self.store),
+            surface::compared(&self.compared),
         ];
         families.into_iter().flatten().collect()
     }

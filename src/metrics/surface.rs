@@ -1,12 +1,13 @@
 //! Figures of what clients meet: requests, connections, places, limits, grants and keys.
 //!
-//! May use: `edge`, `limits`, `load`, `oauth`, `tally`, this folder.
+//! May use: `edge`, `limits`, `load`, `oauth`, `shadow`, `tally`, this folder.
 
 use super::family::{Family, Kind};
 use crate::edge::Stack;
 use crate::limits::Limits;
 use crate::load::Memory;
 use crate::oauth::Event;
+use crate::shadow::Tally;
 use crate::tally::{Counter, Requests};
 
 pub(super) fn requests(requests: &Requests) -> Vec<Family> {
@@ -81,4 +82,14 @@ pub(super) fn events(events: &[Counter]) -> Vec<Family> {
         Family::new(Kind::Counter, "causeway_oauth_events", "What happened to grants, tokens and gateway keys");
     let named = Event::NAMES.iter().zip(events);
     vec![named.fold(family, |family, (name, count)| family.with(&[("event", name)], count.get() as f64))]
+}
+
+pub(super) fn compared(tally: &Tally) -> Vec<Family> {
+    let family = Family::new(
+        Kind::Counter,
+        "causeway_shadow_requests",
+        "Reads whose answer was to be compared with that of the deployment's own v2, by what came of it",
+    );
+    let outcomes = tally.figures();
+    vec![outcomes.iter().fold(family, |family, (name, count)| family.with(&[("outcome", name)], *count as f64))]
 }

@@ -24,7 +24,7 @@ enum Rule {
 use Rule::{AllBut, Only};
 
 /// What each folder or file below `src/` may import from the others.
-const RULES: [(&str, Rule); 45] = [
+const RULES: [(&str, Rule); 47] = [
     // Words everybody shares.
     ("refusal", Only(&[])),
     ("trace", Only(&[])),
@@ -64,20 +64,23 @@ const RULES: [(&str, Rule); 45] = [
     (
         "metrics",
         Only(&[
-            "access", "admin", "edge", "fresh", "index", "limits", "load", "oauth", "run", "store", "tally", "v1",
+            "access", "admin", "edge", "fresh", "index", "limits", "load", "oauth", "run", "shadow", "store",
+            "tally", "v1",
         ]),
     ),
     ("explain", Only(&["access", "index", "plan", "refusal", "run", "v2"])),
     ("migration", Only(&["plan", "store"])),
     ("retirement", Only(&["edge", "plan", "settings", "usage"])),
+    ("native", Only(&["access", "context", "edge", "hop", "plan", "refusal", "settings", "store"])),
+    ("shadow", Only(&["hop", "migration", "plan", "settings", "store", "tally", "usage", "v1"])),
     ("front", Only(&["context", "edge", "plan", "refusal"])),
-    ("board", Only(&["admin", "migration", "plan", "store", "usage"])),
+    ("board", Only(&["admin", "migration", "plan", "shadow", "store", "usage"])),
     ("usage", Only(&["access", "context", "edge", "plan", "settings", "store", "v1"])),
     ("verify", Only(&["plan"])),
     // Composition.
     ("request", AllBut(&["app", "cli", "doctor", "mapping", "sandbox"])),
     ("app", AllBut(&["cli", "doctor", "sandbox"])),
-    ("doctor", Only(&["access", "app", "edge", "oauth", "settings", "store"])),
+    ("doctor", Only(&["access", "app", "edge", "hop", "native", "oauth", "plan", "settings", "store"])),
     ("cli", AllBut(&[])),
     ("main", AllBut(&[])),
     ("lib", AllBut(&[])),

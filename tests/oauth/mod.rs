@@ -19,5 +19,5 @@ mod revocation;
 mod secrets;
 mod security;
 mod simultaneous;
-mod stage;
+pub mod stage;
 mod token;

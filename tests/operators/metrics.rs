@@ -78,7 +78,7 @@ async fn requests_are_counted_by_operation_status_and_source() {
 async fn records_of_the_own_store_are_told_apart_and_limits_are_counted() {
     let furnished = Furnished::with(&[LISTEN]).await;
     let limit = ("limits.rate.api_key", "2");
-    furnished.gateway.reload(&[limit]).expect("a reload");
+    furnished.gateway.reload(&[limit]).await.expect("a reload");
     let path = format!("{WEB}/work-item-types/");
     for expected in [200, 200, 429] {
         furnished.gateway.get("ada", &path).await.expect(expected);

@@ -15,20 +15,22 @@ async fn what_can_change_changes_and_what_is_kept_stays() {
     gateway.get("ada", &states).await.expect(200);
     let unknown = format!("{states}?nothing=1");
     gateway.get("ada", &unknown).await.expect_problem(400, "validation_error");
-    let changed = gateway.reload(&[("strict_query", "false"), ("cors.allowed_origins", "https://app.example")]);
+    let changed =
+        gateway.reload(&[("strict_query", "false"), ("cors.allowed_origins", "https://app.example")]).await;
     assert_eq!(changed.expect("a reload"), ["cors.allowed_origins", "strict_query"]);
     let answer = gateway.get("ada", &unknown).await.expect(200);
     assert_eq!(answer.calls(), 1, "the proof of access is still known");
-    gateway.reload(&[("strict_query", "false"), ("ready.needs_v1", "true")]).expect("a reload");
+    gateway.reload(&[("strict_query", "false"), ("ready.needs_v1", "true")]).await.expect("a reload");
     assert_eq!(
         gateway.get("ada", &unknown).await.expect(200).calls(),
         0,
         "so is the list, judged by the same rules"
     );
-    gateway.reload(&[]).expect("a reload");
+    gateway.reload(&[]).await.expect("a reload");
     gateway.get("ada", &unknown).await.expect_problem(400, "validation_error");
     gateway
         .reload(&[("strict_query", "false"), ("cors.allowed_origins", "https://app.example")])
+        .await
         .expect("a reload");
     let answer = gateway.send_with("ada", "GET", &states, None, &[("origin", "https://app.example")]).await;
     assert_eq!(answer.headers["access-control-allow-origin"], "https://app.example");
@@ -39,9 +41,9 @@ async fn limits_count_on_unless_they_change() {
     let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("limits.rate.api_key", "2")]).await;
     let ask = async || gateway.get("ada", "/api/v2/users/me/").await.status;
     assert_eq!((ask().await, ask().await, ask().await), (200, 200, 429));
-    gateway.reload(&[("ready.needs_v1", "true")]).expect("a reload");
+    gateway.reload(&[("ready.needs_v1", "true")]).await.expect("a reload");
     assert_eq!(ask().await, 429);
-    gateway.reload(&[("limits.rate.api_key", "1000")]).expect("a reload");
+    gateway.reload(&[("limits.rate.api_key", "1000")]).await.expect("a reload");
     assert_eq!(ask().await, 200);
 }
 
@@ -49,7 +51,7 @@ async fn limits_count_on_unless_they_change() {
 async fn what_needs_a_restart_is_named_and_nothing_changes() {
     let gateway = Gateway::sandboxed(Seed::Recorded).await;
     let wanted = [("strict_query", "false"), ("store.late_write", "31s"), ("listen.max_headers", "50")];
-    let refused = gateway.reload(&wanted).expect_err("a refusal");
+    let refused = gateway.reload(&wanted).await.expect_err("a refusal");
     let ReloadError::NeedsRestart(names) = &refused else { panic!("{refused}") };
     assert_eq!(names, &["listen.max_headers", "store.late_write"]);
     gateway.get("ada", &format!("{WEB}/states/?nothing=1")).await.expect(400);
@@ -71,11 +73,12 @@ async fn faulty_files_change_nothing_and_say_why() {
         ("secrets.key_file", "/nonexistent/secrets", "/nonexistent/secrets"),
         ("admin.token_file", &secrets, "admin.token_file"),
     ] {
-        let refused = gateway.reload(&[("strict_query", "false"), (name, value)]).expect_err(name).to_string();
+        let refused =
+            gateway.reload(&[("strict_query", "false"), (name, value)]).await.expect_err(name).to_string();
         assert!(refused.starts_with("nothing was changed") && refused.contains(word), "{name}: {refused}");
         gateway.get("ada", &format!("{WEB}/states/?nothing=1")).await.expect(400);
     }
-    assert!(gateway.reload(&[("strict_query", "false")]).is_ok());
+    assert!(gateway.reload(&[("strict_query", "false")]).await.is_ok());
 }
 
 #[tokio::test]
@@ -97,13 +100,13 @@ async fn mappings_are_read_again() {
         labels.replacen("about = \"Labels of a project, nested by parent_id.\"", &format!("about = {words:?}"), 1);
     std::fs::write(&file, other).expect("written");
     assert!(!told().await);
-    gateway.reload(&[]).expect("a reload");
+    gateway.reload(&[]).await.expect("a reload");
     assert!(told().await, "the document is that of the new mappings");
     std::fs::write(&file, "resource = 1").expect("written");
-    assert!(gateway.reload(&[]).expect_err("a refusal").to_string().contains("labels.toml"));
+    assert!(gateway.reload(&[]).await.expect_err("a refusal").to_string().contains("labels.toml"));
     assert!(told().await, "nothing was changed");
     std::fs::write(&file, labels).expect("written");
-    gateway.reload(&[]).expect("a reload");
+    gateway.reload(&[]).await.expect("a reload");
     let listed = gateway.get("ada", &format!("{WEB}/labels/")).await.expect(200);
     assert!(listed.column("id").contains(&made.json["id"]), "{}", listed.json);
 }
@@ -134,7 +137,7 @@ async fn reloads_under_load_fail_no_request_and_lose_no_write() {
     let clients: Vec<_> = clients.collect();
     for round in 0..20 {
         let (strict, collection) = (["true", "false"][round % 2], ["10s", "9s", "8s"][round % 3]);
-        gateway.reload(&[("strict_query", strict), ("cache.collection", collection)]).expect("a reload");
+        gateway.reload(&[("strict_query", strict), ("cache.collection", collection)]).await.expect("a reload");
         tokio::time::sleep(std::time::Duration::from_millis(25)).await;
     }
     done.store(true, Ordering::Relaxed);

@@ -196,9 +196,9 @@ impl Gateway {
 
     /// Serves from now on with further settings on top of those it began with; the names of those that differ from the
     /// ones before.
-    pub fn reload(&self, settings: &[(&str, &str)]) -> Result<Vec<String>, ReloadError> {
+    pub async fn reload(&self, settings: &[(&str, &str)]) -> Result<Vec<String>, ReloadError> {
         let further = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        self.reloader.reload(loaded(self.given.iter().cloned().chain(further).collect()))
+        self.reloader.reload(loaded(self.given.iter().cloned().chain(further).collect())).await
     }
 
     /// Address of its operators' listener, where `admin.listen` is set.

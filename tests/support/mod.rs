@@ -13,6 +13,7 @@ pub mod losing;
 pub mod mixed;
 pub mod past_gateway;
 pub mod pg_wire;
+pub mod planting;
 pub mod postgres;
 pub mod proofs;
 pub mod random;

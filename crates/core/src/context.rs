@@ -65,6 +65,8 @@ pub enum Note {
     Changing,
     /// Answered with what was known before, because the store does not answer.
     Store,
+    /// Answered by the deployment's own v2.
+    Native,
 }
 
 impl Note {
@@ -77,6 +79,7 @@ impl Note {
             Self::Outage => "stale;desc=\"v1 is not reachable\"",
             Self::Changing => "stale;desc=\"the list kept changing\"",
             Self::Store => "stale;desc=\"the store is not reachable\"",
+            Self::Native => "native",
         }
     }
 }
@@ -165,6 +168,11 @@ impl Meter {
     /// Whether the answer comes from the local index.
     pub fn is_from_index(&self) -> bool {
         self.told().notes.contains(&Note::Index)
+    }
+
+    /// Whether the deployment's own v2 was asked for the answer.
+    pub fn is_native(&self) -> bool {
+        self.told().notes.contains(&Note::Native)
     }
 
     /// Whether the answer relies on something older because v1 did not give anything newer, its quota aside.

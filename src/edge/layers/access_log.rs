@@ -148,6 +148,8 @@ impl Ending {
             Source::Stale
         } else if self.kind == Kind::PassThrough {
             Source::V1
+        } else if meter.is_native() {
+            Source::Native
         } else if operation.is_some_and(|operation| self.requests.is_own(operation)) {
             Source::Own
         } else if meter.is_from_index() {

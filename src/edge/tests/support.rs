@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::edge::{
-    Admission, AlwaysReady, Body, Pages, PassThrough, Readiness, Stack, Surface, V2Service, WriteObserver,
+    Admission, AlwaysReady, Body, Pages, PassThrough, Readiness, Stack, Surface, V2Answer, V2Service, WriteObserver,
 };
 use crate::edge::{full, read_body, serve, stack};
 use crate::load::{Memory, Share};
@@ -35,11 +35,11 @@ pub struct Script {
 }
 
 impl V2Service for Arc<Script> {
-    fn answer(&self, request: Request<Body>, context: Context) -> BoxFuture<'static, Result<Reply, Refusal>> {
+    fn answer(&self, request: Request<Body>, context: Context) -> BoxFuture<'static, Result<V2Answer, Refusal>> {
         let script = self.clone();
         let path = request.uri().path().to_owned();
         assert!(path != "/api/v2/panic-at-once/", "scripted panic at once");
-        Box::pin(async move { script.play(&path, request, &context).await })
+        Box::pin(async move { script.play(&path, request, &context).await.map(V2Answer::Reply) })
     }
 }
 

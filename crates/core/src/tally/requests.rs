@@ -18,6 +18,8 @@ pub enum Source {
     Cache,
     /// Calls to v1, also those that only proved who asks.
     V1,
+    /// The deployment's own v2.
+    Native,
     /// Older data than usual, because v1 gave nothing newer.
     Stale,
     /// Nothing had to be looked up.
@@ -25,7 +27,8 @@ pub enum Source {
 }
 
 impl Source {
-    const ALL: [Self; 6] = [Self::Own, Self::Index, Self::Cache, Self::V1, Self::Stale, Self::Nothing];
+    const ALL: [Self; 7] =
+        [Self::Own, Self::Index, Self::Cache, Self::V1, Self::Native, Self::Stale, Self::Nothing];
 
     /// As it is shown.
     pub fn name(self) -> &'static str {
@@ -34,6 +37,7 @@ impl Source {
             Self::Index => "index",
             Self::Cache => "cache",
             Self::V1 => "v1",
+            Self::Native => "native",
             Self::Stale => "stale",
             Self::Nothing => "none",
         }

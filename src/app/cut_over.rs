@@ -1,0 +1,143 @@
+//! A v2 of the deployment's own: looked at before anything is changed, and put together with the rest.
+//!
+//! May use: `edge`, `native`, `plan`, `settings`, `shadow`, `store`, `v1`; it is composition.
+
+use super::background::AbortOnDrop;
+use super::foreign_writes::ForeignWrites;
+use super::start::StartError;
+use crate::edge::{PassThrough, WriteObserver};
+use crate::native::probe::{self, Found};
+use crate::native::{Modes, Native};
+use crate::plan::Plan;
+use crate::settings::{Mode, Settings};
+use crate::shadow::{Shadow, Tally, Work, Writer};
+use crate::store::{LeftWorkspace, Store};
+use crate::v1::Client;
+use futures_util::future::BoxFuture;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How much longer than anything is kept a difference waits to be looked at once more.
+const MARGIN: Duration = Duration::from_secs(1);
+
+/// What has to be asked before it is known whether settings can be used.
+#[derive(Default)]
+pub(super) struct Looked {
+    left: Vec<LeftWorkspace>,
+}
+
+/// Asks the deployment's own v2 whether it is one, where there is one, and the store what has been carried over to it. One
+/// that does not answer is told of and nothing else: it may come back at any time.
+pub(super) async fn look(settings: &Settings, store: &Store, client: &Client) -> Result<Looked, StartError> {
+    let Some(address) = &settings.native.base_url else { return Ok(Looked::default()) };
+    match probe::ask(address, client.instance()).await.map_err(StartError::Native)? {
+        Found::V2 => {}
+        Found::Silence(cause) => tracing::warn!(
+            address = address.as_str(),
+            cause,
+            "the deployment's own v2 (native.base_url) does not answer; what it has to answer is 503 until it does"
+        ),
+    }
+    Ok(Looked { left: store.left_workspaces().await? })
+}
+
+/// What the settings make of it.
+#[derive(Default)]
+pub(super) struct CutOver {
+    pub(super) native: Option<Arc<Native>>,
+    pub(super) shadow: Option<Shadow>,
+    work: Option<Work>,
+}
+
+impl CutOver {
+    /// As `settings` say of the operations of `plan`.
+    pub(super) fn new(
+        settings: &Settings,
+        plan: &Arc<Plan>,
+        looked: &Looked,
+        (client, writes): (&Client, ForeignWrites),
+        compared: &Compared,
+    ) -> Result<Self, StartError> {
+        let modes = Modes::new(&settings.native, plan, &looked.left).map_err(StartError::Native)?;
+        let Some(address) = &settings.native.base_url else { return Ok(Self::default()) };
+        for left in looked.left.iter().filter(|left| modes.keeps(plan, &left.slug)) {
+            tracing::warn!(
+                workspace = left.slug,
+                to = left.url,
+                "a workspace that has been left is still served from this store; what is written meanwhile stays here"
+            );
+        }
+        compared.writer.keep(settings.native.shadow.keep);
+        let (shadow, work) = match modes.any(Mode::Shadow) {
+            false => (None, None),
+            true => {
+                let to = (address.clone(), client.instance().clone());
+                let pause = settings.cache.collection.max(settings.index.freshness) + MARGIN;
+                let times = (settings.upstream.connect_timeout, pause);
+                let tally = compared.tally.clone();
+                let (shadow, work) = Work::new(Arc::clone(plan), to, settings.native.shadow, tally, times)
+                    .map_err(StartError::PassThrough)?;
+                (Some(shadow), Some(work))
+            }
+        };
+        let way = PassThrough::new(address, &settings.upstream, settings.public.clone())
+            .map_err(StartError::PassThrough)?
+            .named(client.instance().clone())
+            .observed_by(Arc::new(NativeWrites(writes)));
+        Ok(Self { native: Some(Arc::new(Native::new(modes, way))), shadow, work })
+    }
+
+    /// From now on answers are compared. It ends by itself, with those that offer them.
+    pub(super) fn begin(&mut self) {
+        if let Some(work) = self.work.take() {
+            tokio::spawn(work.run());
+        }
+    }
+}
+
+/// What has come of comparisons; the same as long as the process lives.
+pub(super) struct Compared {
+    pub(super) tally: Tally,
+    writer: Arc<Writer>,
+    _work: AbortOnDrop,
+}
+
+impl Compared {
+    /// Nothing yet, and somebody who writes it into `store`.
+    pub(super) fn begin(settings: &Settings, store: &Store) -> Arc<Self> {
+        let tally = Tally::default();
+        let (flush, days) = (settings.usage.flush, settings.usage.days);
+        let writer = Arc::new(Writer::new(tally.clone(), store.clone(), flush, days));
+        let writing = Arc::clone(&writer);
+        Arc::new(Self { tally, writer, _work: AbortOnDrop::begin(async move { writing.run().await }) })
+    }
+
+    /// Writes what was found since the last time.
+    pub(super) async fn write_the_last(&self) {
+        if let Err(fault) = self.writer.write().await {
+            tracing::warn!(%fault, "the last comparisons could not be written");
+        }
+    }
+}
+
+/// Writes to the deployment's own v2 change what v1 shows, as writes that pass through to v1 do; the paths are the same behind
+/// their beginning.
+struct NativeWrites(ForeignWrites);
+
+fn of_v1(path: &str) -> String {
+    path.replacen("/api/v2/", "/api/v1/", 1)
+}
+
+impl WriteObserver for NativeWrites {
+    fn before_write(&self, path: &str) {
+        self.0.before_write(&of_v1(path));
+    }
+
+    fn after_write(&self, path: &str) {
+        self.0.after_write(&of_v1(path));
+    }
+
+    fn announce(&self, path: &str, done: bool) -> BoxFuture<'static, ()> {
+        self.0.announce(&of_v1(path), done)
+    }
+}

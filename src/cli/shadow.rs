@@ -1,0 +1,52 @@
+//! `causeway shadow`: what has come of comparing answers with those of the deployment's own v2.
+
+use super::arguments::{Outcome, SettingArgs, block_on};
+use super::store::expect_there;
+use crate::shadow::{Report, text};
+use crate::store::Store;
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+/// Arguments of `shadow`.
+#[derive(Debug, Args)]
+pub struct ShadowArgs {
+    #[command(subcommand)]
+    command: ShadowCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ShadowCommand {
+    /// Print what was compared, by operation, and in what the two sides differ
+    Report {
+        /// Print JSON instead of tables
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        settings: Box<SettingArgs>,
+    },
+    /// Forget all counts and differences, to begin anew after a correction
+    Clear {
+        #[command(flatten)]
+        settings: Box<SettingArgs>,
+    },
+}
+
+pub(super) fn run(args: &ShadowArgs) -> Outcome {
+    let (ShadowCommand::Report { settings, .. } | ShadowCommand::Clear { settings }) = &args.command;
+    let settings = settings.load()?;
+    block_on(async {
+        expect_there(&settings.store.url)?;
+        let store = Store::open_for_upkeep(&settings.store.url).await.map_err(|fault| fault.to_string())?;
+        let outcome = match args.command {
+            ShadowCommand::Report { json, .. } => Report::read(&store).await.map(|report| match json {
+                true => println!("{:#}", json!(report)),
+                false => print!("{}", text(&report)),
+            }),
+            ShadowCommand::Clear { .. } => {
+                store.clear_shadow().await.map(|()| println!("All counts and differences are forgotten."))
+            }
+        };
+        store.close().await;
+        outcome.map_err(|fault| fault.to_string())
+    })
+}

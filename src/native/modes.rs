@@ -1,0 +1,178 @@
+//! Who answers an operation in a workspace.
+//!
+//! The most specific table counts: one that names the workspace before one that does not, then one that names the operation
+//! before one that names its resource before one for all. Two that say different things with equal right are refused.
+//!
+//! May use: `plan`, `settings`, `store` (which workspaces have been left).
+
+use crate::plan::{Operation, Plan, Source};
+use crate::settings::{EVERY, HttpAddress, Mode, NativeSettings, Serve};
+use crate::store::LeftWorkspace;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// Similarity (0 to 1) from which a name counts as a misspelling of another.
+const SIMILAR: f64 = 0.6;
+
+/// How much is meant by a name; what means less counts more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reach {
+    Every,
+    Resource,
+    Operation,
+}
+
+/// What is said of one operation.
+#[derive(Debug, Default)]
+struct Said {
+    everywhere: Option<(Reach, Mode)>,
+    workspaces: HashMap<String, (Reach, Mode)>,
+}
+
+/// Who answers which operation where.
+#[derive(Debug)]
+pub struct Modes(Vec<Said>);
+
+/// Whether an operation reads or writes what only this gateway's store holds: all of a resource of its own, and of one that
+/// has a field which v1 cannot hold.
+pub fn is_kept(plan: &Plan, operation: &Operation) -> bool {
+    let resource = plan.resource_of(operation);
+    // A field that clients write and v1 does not have.
+    let beside = resource.fields.iter().any(|field| field.v1.is_none() && !field.read_only && !field.hidden);
+    resource.source == Source::Own || resource.keeps_values() || beside
+}
+
+impl Modes {
+    /// As `settings` say; `left` are the workspaces whose records have been carried over.
+    ///
+    /// # Errors
+    /// A sentence with a word of what to do: a name that there is not, tables that contradict each other, or records of
+    /// this store that would be answered by a v2 which does not have them.
+    pub fn new(settings: &NativeSettings, plan: &Arc<Plan>, left: &[LeftWorkspace]) -> Result<Self, String> {
+        let mut modes = Self(plan.operations.iter().map(|_| Said::default()).collect());
+        for serve in &settings.serve {
+            for name in &serve.operations {
+                modes.say(plan, serve, name)?;
+            }
+        }
+        if let Some(address) = &settings.base_url {
+            modes.judge(plan, address, left)?;
+        }
+        Ok(modes)
+    }
+
+    fn say(&mut self, plan: &Plan, serve: &Serve, name: &str) -> Result<(), String> {
+        let mut found = false;
+        for (index, operation) in plan.operations.iter().enumerate() {
+            let reach = match name {
+                EVERY => Reach::Every,
+                _ if operation.id == name => Reach::Operation,
+                _ if plan.resource_of(operation).name == name => Reach::Resource,
+                _ => continue,
+            };
+            found = true;
+            let of_workspaces = operation.path.variables().any(|variable| variable == "slug");
+            if !of_workspaces && reach == Reach::Operation && !serve.workspaces.is_empty() {
+                return Err(format!("native.serve: {name} is of no workspace; leave `workspaces` out for it"));
+            }
+            let said = &mut self.0[index];
+            if serve.workspaces.is_empty() {
+                let here = said.everywhere.get_or_insert((reach, serve.mode));
+                put(here, reach, serve.mode, || operation.id.clone())?;
+            }
+            for workspace in &serve.workspaces {
+                let here = said.workspaces.entry(workspace.clone()).or_insert((reach, serve.mode));
+                put(here, reach, serve.mode, || format!("{} in workspace {workspace}", operation.id))?;
+            }
+        }
+        if found { Ok(()) } else { Err(unknown(plan, name)) }
+    }
+
+    /// What this gateway's store holds is answered by another only where that one has all of it.
+    fn judge(&self, plan: &Plan, address: &HttpAddress, left: &[LeftWorkspace]) -> Result<(), String> {
+        let address = address.as_str();
+        let kept = || (0..plan.operations.len()).filter(|index| is_kept(plan, &plan.operations[*index]));
+        let id = |index: usize| plan.operations[index].id.as_str();
+        if let Some(index) = kept().find(|index| self.of(*index, None) == Mode::Native) {
+            return Err(format!(
+                "native.serve: {} shows or changes what only this gateway's store holds, so it is native only in workspaces \
+                 that have been left; carry their records over with `causeway leave --to {address}`, and name them in \
+                 `workspaces`",
+                id(index)
+            ));
+        }
+        let named: BTreeSet<&String> = self.0.iter().flat_map(|said| said.workspaces.keys()).collect();
+        for workspace in named {
+            let native = |index: &usize| self.of(*index, Some(workspace)) == Mode::Native;
+            let Some(one) = kept().find(native) else { continue };
+            let known = left.iter().find(|left| left.slug == *workspace);
+            match known.map(|left| HttpAddress::parse(&left.url)) {
+                Some(Some(to)) if to.as_str() == address => {}
+                Some(_) => {
+                    return Err(format!(
+                        "native.serve: workspace {workspace} has been left to another address than {address}; set \
+                         native.base_url to that one, or run `causeway leave --to {address}`"
+                    ));
+                }
+                None => {
+                    return Err(format!(
+                        "native.serve: {} shows or changes what only this gateway's store holds, and workspace {workspace} \
+                         has not been left; run `causeway leave --to {address}` first",
+                        id(one)
+                    ));
+                }
+            }
+            if let Some(other) = kept().find(|index| !native(index)) {
+                return Err(format!(
+                    "native.serve: in workspace {workspace} {} is native and {} is not; what this gateway's store holds \
+                     switches together: name [\"{EVERY}\"], or all of it",
+                    id(one),
+                    id(other)
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Who answers the operation at this place of the plan, in a workspace or outside of any.
+    pub fn of(&self, operation: usize, workspace: Option<&str>) -> Mode {
+        let Some(said) = self.0.get(operation) else { return Mode::default() };
+        let here = workspace.and_then(|workspace| said.workspaces.get(workspace)).or(said.everywhere.as_ref());
+        here.map_or_else(Mode::default, |(_, mode)| *mode)
+    }
+
+    /// Whether any operation is answered so anywhere.
+    pub fn any(&self, wanted: Mode) -> bool {
+        let all = self.0.iter().flat_map(|said| said.workspaces.values().chain(&said.everywhere));
+        all.into_iter().any(|(_, mode)| *mode == wanted)
+    }
+
+    /// Whether the gateway still answers from its store in a workspace.
+    pub fn keeps(&self, plan: &Plan, workspace: &str) -> bool {
+        let mut all = plan.operations.iter().enumerate();
+        all.any(|(index, operation)| is_kept(plan, operation) && self.of(index, Some(workspace)) != Mode::Native)
+    }
+}
+
+fn put(here: &mut (Reach, Mode), reach: Reach, mode: Mode, what: impl FnOnce() -> String) -> Result<(), String> {
+    if here.0 == reach && here.1 != mode {
+        let (one, other) = (here.1.word(), mode.word());
+        return Err(format!("native.serve: {} is both {one} and {other}; say it once", what()));
+    }
+    if reach > here.0 {
+        *here = (reach, mode);
+    }
+    Ok(())
+}
+
+fn unknown(plan: &Plan, name: &str) -> String {
+    let names = plan.operations.iter().map(|operation| operation.id.as_str());
+    let names = names.chain(plan.resources.iter().map(|resource| resource.name.as_str())).chain([EVERY]);
+    let scored = names.map(|known| (strsim::normalized_damerau_levenshtein(name, known), known));
+    let nearest = scored.filter(|(score, _)| *score >= SIMILAR).max_by(|a, b| a.0.total_cmp(&b.0));
+    let remedy = nearest.map_or_else(
+        || format!("`causeway operations` lists all, and \"{EVERY}\" stands for each"),
+        |(_, known)| format!("did you mean {known}?"),
+    );
+    format!("native.serve: there is no operation or resource {name}; {remedy}")
+}

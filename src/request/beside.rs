@@ -1,0 +1,137 @@
+//! Requests that the deployment's own v2 answers, and reads whose answers are held against its.
+//!
+//! May use: `access`, `context`, `edge`, `native`, `plan`, `refusal`, `settings`, `shadow`, `v1`, `v2`.
+
+use crate::access::{Access, Caller, gate};
+use crate::context::{Context, Priority, Spender};
+use crate::edge::V2Answer;
+use crate::native::Native;
+use crate::plan::{Method, Operation};
+use crate::refusal::Refusal;
+use crate::settings::Mode;
+use crate::shadow::{Again, Chosen, Shadow, Side};
+use crate::v1::Budget;
+use crate::v2::{Parameters, Reply};
+use bytes::Bytes;
+use http::header::IF_NONE_MATCH;
+use http::request::Parts;
+use serde_json::json;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Longest time to make an answer anew.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Calls that must be to spare for it.
+const SPARE: usize = 10;
+
+/// An operation of the plan and the variables of its path.
+pub(super) type Route = (usize, Vec<(String, String)>);
+
+/// Who answers beside the translation.
+#[derive(Clone)]
+pub(super) struct Beside {
+    pub(super) native: Option<Arc<Native>>,
+    pub(super) shadow: Option<Shadow>,
+    pub(super) budget: Budget,
+}
+
+fn workspace(route: &Route) -> Option<&str> {
+    route.1.iter().find(|(name, _)| name == "slug").map(|(_, slug)| slug.as_str())
+}
+
+impl Beside {
+    /// Who answers the operation at a route.
+    pub(super) fn mode(&self, route: &Route) -> Mode {
+        self.native.as_ref().map_or(Mode::Translated, |native| native.mode(route.0, workspace(route)))
+    }
+
+    /// The answer of the deployment's own v2.
+    pub(super) async fn passed(
+        &self,
+        (access, caller): (&Access, &Caller),
+        route: &Route,
+        head: Parts,
+        body: impl Future<Output = Result<Bytes, Refusal>>,
+        ctx: &Context,
+    ) -> Result<V2Answer, Refusal> {
+        let native = self.native.as_ref();
+        let native = native.ok_or_else(|| Refusal::internal("there is no v2 to pass a request on to"))?;
+        if let Some(slug) = workspace(route) {
+            gate::check_workspace(access, caller, slug, ctx).await?;
+        }
+        Ok(V2Answer::Passed(native.pass(head, body.await?, caller, ctx).await?))
+    }
+
+    /// What is needed to compare the answer to a read, when it is among those that are compared; `again` makes it anew.
+    pub(super) fn chosen(
+        &self,
+        operation: &Operation,
+        caller: &Caller,
+        head: &Parts,
+        again: impl FnOnce() -> Again,
+    ) -> Option<(Shadow, Option<Chosen>)> {
+        let shadow = self.shadow.clone().filter(|_| operation.method == Method::Get)?;
+        if !shadow.chooses() {
+            return None;
+        }
+        let parameters = Parameters::parse(head.uri.query().unwrap_or_default()).unwrap_or_default();
+        // A cursor means something to the side alone that gave it, and so does the version of a record.
+        if parameters.given("cursor").is_some() || head.headers.contains_key(IF_NONE_MATCH) {
+            return Some((shadow, None));
+        }
+        let chosen = Chosen {
+            path: head.uri.path_and_query().map_or_else(String::new, ToString::to_string),
+            key: caller.key.clone(),
+            order_by: parameters.given("order_by").map(str::to_owned),
+            again: again(),
+        };
+        Some((shadow, Some(chosen)))
+    }
+
+    /// What accompanies an answer that is made anew; none without calls to spare.
+    pub(super) fn spare(&self, caller: &Caller, operation: &Operation) -> Option<Context> {
+        if !self.budget.spares(caller.key.id(), Priority::Index, SPARE) {
+            return None;
+        }
+        let ctx = Context::new("shadow", PATIENCE).with_priority(Priority::Index);
+        ctx.meter.spend_for(Spender { credential: 0, operation: operation.id.as_str().into() });
+        Some(ctx)
+    }
+}
+
+/// Offers an answer for comparison.
+pub(super) fn offer(
+    (shadow, chosen): (Shadow, Option<Chosen>),
+    operation: usize,
+    answer: &Result<Reply, Refusal>,
+    limited: bool,
+    ctx: &Context,
+) {
+    let ours = side(answer, limited, ctx);
+    match chosen.zip(ours) {
+        Some((chosen, ours)) => shadow.offer(operation, chosen, ours),
+        None => shadow.pass_over(operation),
+    }
+}
+
+/// An answer as the other side can be asked for it; none when it is about this gateway and not about what was asked.
+/// `limited` tells that the credential opens one workspace alone, which the key behind it does not.
+pub(super) fn side(answer: &Result<Reply, Refusal>, limited: bool, ctx: &Context) -> Option<Side> {
+    if ctx.meter.is_stale() {
+        // What is older than usual differs from what the other side says now.
+        return None;
+    }
+    match answer {
+        Ok(reply) => {
+            let body = reply.body.clone()?;
+            Some(Side { status: reply.status, media: reply.media.into(), body })
+        }
+        Err(Refusal::NotFound { .. }) if limited => None,
+        Err(refusal) if refusal.status() >= 500 || matches!(refusal.status(), 401 | 429) => None,
+        Err(refusal) => {
+            let body = Bytes::from(json!({"code": refusal.code()}).to_string());
+            Some(Side { status: refusal.status(), media: "application/problem+json".into(), body })
+        }
+    }
+}

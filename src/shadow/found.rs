@@ -1,0 +1,66 @@
+//! What can come of a comparison.
+//!
+//! May use: nothing of this crate.
+
+/// What came of a read that was to be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// Both sides say the same.
+    Equal,
+    /// They say different things.
+    Different,
+    /// What they say cannot be held against each other.
+    NotComparable,
+    /// There was no room or time to compare it.
+    Dropped,
+    /// The other side could not be asked.
+    Failed,
+}
+
+impl Outcome {
+    /// Each of them.
+    pub const ALL: [Self; 5] = [Self::Equal, Self::Different, Self::NotComparable, Self::Dropped, Self::Failed];
+
+    /// As it is kept and shown.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Equal => "equal",
+            Self::Different => "different",
+            Self::NotComparable => "not_comparable",
+            Self::Dropped => "dropped",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// A place where two answers differ.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Difference {
+    /// A JSON pointer with `*` for places in lists and for names that are no words of the contract; or `status`, or `header`
+    /// and a name.
+    pub place: String,
+    /// What the gateway says.
+    pub ours: String,
+    /// What the other side says.
+    pub theirs: String,
+}
+
+/// What holding two answers against each other has shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// They say the same.
+    Equal,
+    /// They differ in these places, each named once.
+    Different(Vec<Difference>),
+    /// The contract does not say what would have to be the same.
+    NotComparable,
+}
+
+impl Found {
+    /// Of these differences.
+    pub(super) fn of(mut differences: Vec<Difference>) -> Self {
+        differences.sort();
+        differences.dedup();
+        if differences.is_empty() { Self::Equal } else { Self::Different(differences) }
+    }
+}

@@ -1,0 +1,69 @@
+//! Values as their kind, so that a difference can be told without telling what somebody has written.
+//!
+//! May use: nothing of this crate.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use serde_json::Value;
+use uuid::Uuid;
+
+/// Longest value that is kept as it is, in characters.
+const LONGEST: usize = 200;
+
+/// The kind of a value; nothing for none.
+pub(super) fn kind(value: Option<&Value>) -> String {
+    match value {
+        None => "nothing".into(),
+        Some(Value::Null) => "null".into(),
+        Some(Value::Bool(value)) => value.to_string(),
+        Some(Value::Number(_)) => "a number".into(),
+        Some(Value::Array(items)) => format!("a list of {}", items.len()),
+        Some(Value::Object(_)) => "an object".into(),
+        Some(Value::String(text)) if Uuid::try_parse(text).is_ok() => "a uuid".into(),
+        Some(Value::String(text)) if text.parse::<Timestamp>().is_ok() => "an instant".into(),
+        Some(Value::String(text)) if text.len() == 10 && text.parse::<Date>().is_ok() => "a date".into(),
+        Some(Value::String(text)) => format!("a string of {}", text.chars().count()),
+    }
+}
+
+/// The kinds of two values that differ; of one kind, the second is said to be another.
+pub(super) fn kinds(ours: Option<&Value>, theirs: Option<&Value>) -> (String, String) {
+    let (ours, theirs) = (kind(ours), kind(theirs));
+    if ours != theirs {
+        return (ours, theirs);
+    }
+    let other = ours.trim_start_matches("an ").trim_start_matches("a ").to_owned();
+    (ours, format!("another {other}"))
+}
+
+/// The value itself, where it may be kept.
+pub(super) fn exact(value: Option<&Value>) -> String {
+    let text = value.map_or_else(|| "nothing".to_owned(), Value::to_string);
+    text.chars().take(LONGEST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_kind_tells_nothing_of_the_value() {
+        for (value, told) in [
+            (json!(null), "null"),
+            (json!("secret words"), "a string of 12"),
+            (json!("00000000-0000-4000-c000-000000000001"), "a uuid"),
+            (json!("2026-11-22T10:00:00.123456Z"), "an instant"),
+            (json!("2026-11-22"), "a date"),
+            (json!(4.5), "a number"),
+            (json!(["x"]), "a list of 1"),
+            (json!({"x": 1}), "an object"),
+        ] {
+            assert_eq!(kind(Some(&value)), told);
+        }
+        assert_eq!(kinds(Some(&json!("a")), Some(&json!("b"))).1, "another string of 1");
+        assert_eq!(kinds(Some(&json!(1)), Some(&json!(2))).1, "another number");
+        assert_eq!(kinds(Some(&json!(1)), None).1, "nothing");
+        assert_eq!(exact(Some(&json!("x".repeat(500)))).chars().count(), LONGEST);
+    }
+}

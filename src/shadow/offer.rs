@@ -1,0 +1,134 @@
+//! Which answers are compared, and the queue they wait in. On the way of a request nothing waits and nothing is copied but
+//! handles.
+//!
+//! May use: `plan`, `settings`, `v1` (keys), this folder.
+
+use super::compare::Side;
+use super::found::Outcome;
+use super::tally::Tally;
+use super::words::Words;
+use crate::plan::Plan;
+use crate::settings::ShadowSettings;
+use crate::v1::V1Key;
+use futures_util::future::BoxFuture;
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::sync::mpsc;
+
+/// Most answers that wait.
+const WAITING: usize = 256;
+/// Most bytes of them.
+const BYTES: usize = 32 * 1024 * 1024;
+
+/// Makes an answer anew; none when it cannot be made, or not from what v1 says now.
+pub type Again = Box<dyn Fn() -> BoxFuture<'static, Option<Side>> + Send + Sync>;
+
+/// An answer that waits to be compared.
+pub(super) struct Offer {
+    pub(super) operation: Arc<str>,
+    pub(super) path: String,
+    pub(super) key: V1Key,
+    pub(super) ours: Side,
+    pub(super) order: Option<String>,
+    pub(super) again: Again,
+    _room: Room,
+}
+
+/// Room in memory; given back when dropped.
+struct Room(Arc<AtomicUsize>, usize);
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.0.fetch_sub(self.1, Ordering::Relaxed);
+    }
+}
+
+/// Takes answers that are to be compared; cheap to clone.
+#[derive(Clone)]
+pub struct Shadow {
+    plan: Arc<Plan>,
+    names: Arc<[Arc<str>]>,
+    pub(super) words: Arc<Words>,
+    pub(super) settings: ShadowSettings,
+    limiter: Arc<DefaultDirectRateLimiter>,
+    pub(super) tally: Tally,
+    waiting: Arc<AtomicUsize>,
+    queue: mpsc::Sender<Offer>,
+}
+
+/// A read that was chosen to be compared, before it is answered.
+pub struct Chosen {
+    /// Path and query as they were asked for.
+    pub path: String,
+    /// The key that acts for the caller.
+    pub key: V1Key,
+    /// The order asked for, when one was.
+    pub order_by: Option<String>,
+    /// Makes the answer anew.
+    pub again: Again,
+}
+
+impl Shadow {
+    /// Takes answers of the operations of `plan`; what is taken comes out of the queue.
+    pub(super) fn new(plan: Arc<Plan>, settings: ShadowSettings, tally: Tally) -> (Self, mpsc::Receiver<Offer>) {
+        let (queue, waiting) = mpsc::channel(WAITING);
+        let rate = u32::try_from(settings.rate).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
+        let shadow = Self {
+            names: plan.operations.iter().map(|operation| operation.id.as_str().into()).collect(),
+            words: Arc::new(Words::of(&plan)),
+            plan,
+            settings,
+            limiter: Arc::new(RateLimiter::direct(Quota::per_second(rate))),
+            tally,
+            waiting: Arc::default(),
+            queue,
+        };
+        (shadow, waiting)
+    }
+
+    /// Whether the next read is among those that are compared.
+    pub fn chooses(&self) -> bool {
+        fastrand::usize(..100) < self.settings.share
+    }
+
+    /// Counts a read of the operation at this place of the plan that cannot be compared.
+    pub fn pass_over(&self, operation: usize) {
+        self.count(operation, Outcome::NotComparable);
+    }
+
+    /// Compares `ours` with what the other side answers, some time later.
+    pub fn offer(&self, operation: usize, chosen: Chosen, ours: Side) {
+        let size = ours.body.len();
+        let before = self.waiting.fetch_add(size, Ordering::Relaxed);
+        let room = Room(Arc::clone(&self.waiting), size);
+        if before.saturating_add(size) > BYTES || self.limiter.check().is_err() {
+            return self.count(operation, Outcome::Dropped);
+        }
+        let offer = Offer {
+            operation: Arc::clone(&self.names[operation]),
+            order: self.order(operation, chosen.order_by.as_deref()),
+            path: chosen.path,
+            key: chosen.key,
+            ours,
+            again: chosen.again,
+            _room: room,
+        };
+        if self.queue.try_send(offer).is_err() {
+            self.count(operation, Outcome::Dropped);
+        }
+    }
+
+    fn count(&self, operation: usize, outcome: Outcome) {
+        self.tally.add(&self.names[operation], outcome, Vec::new());
+    }
+
+    /// The field that the rows of a list are in the order of.
+    fn order(&self, operation: usize, asked: Option<&str>) -> Option<String> {
+        let order = self.plan.operations[operation].order.as_ref()?;
+        let field = |text: &str| text.trim_start_matches('-').to_owned();
+        let asked = asked.map(field).filter(|asked| order.allowed.contains(asked));
+        Some(asked.unwrap_or_else(|| field(&order.default)))
+    }
+}

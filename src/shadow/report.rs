@@ -1,0 +1,209 @@
+//! What has come of all comparisons, for operators.
+//!
+//! May use: `migration` (dates and harmless texts), `store` (rows), this folder.
+
+use super::found::Outcome;
+use crate::migration::{date, shown};
+use crate::store::{ShadowCount, ShadowDifference, Store, StoreError};
+use jiff::Timestamp;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Most lines of a table for a terminal.
+const MOST: usize = 40;
+/// Widest column for what one side says, in characters.
+const WIDE: usize = 24;
+
+/// What came of the reads of one operation.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Line {
+    /// The operation.
+    pub operation: String,
+    /// Reads that both sides answered alike.
+    pub equal: i64,
+    /// Reads that they answered differently.
+    pub different: i64,
+    /// Reads whose answers cannot be held against each other.
+    pub not_comparable: i64,
+    /// Reads for which there was no room.
+    pub dropped: i64,
+    /// Reads that the other side did not answer.
+    pub failed: i64,
+}
+
+/// A difference, as operators see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Told {
+    /// The operation.
+    pub operation: String,
+    /// Where.
+    pub place: String,
+    /// What the gateway says.
+    pub ours: String,
+    /// What the other side says.
+    pub theirs: String,
+    /// In how many requests.
+    pub requests: i64,
+    /// When it was first seen.
+    pub first: String,
+    /// When it was last seen.
+    pub last: String,
+}
+
+/// The report.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// The first day with counts; none when nothing was compared.
+    pub since: Option<String>,
+    /// By operation, those with most differences first.
+    pub operations: Vec<Line>,
+    /// In what the sides differ, those seen last first.
+    pub differences: Vec<Told>,
+}
+
+impl Report {
+    /// Of what `store` holds.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub async fn read(store: &Store) -> Result<Self, StoreError> {
+        let counts = store.shadow_counts(0).await?;
+        Ok(Self::of(&counts, &store.shadow_differences().await?))
+    }
+
+    fn of(counts: &[ShadowCount], differences: &[ShadowDifference]) -> Self {
+        let mut lines: BTreeMap<&str, Line> = BTreeMap::new();
+        for count in counts {
+            let line = lines.entry(&count.operation).or_default();
+            line.operation.clone_from(&count.operation);
+            let outcome = Outcome::ALL.into_iter().find(|outcome| outcome.name() == count.outcome);
+            let sum = match outcome {
+                Some(Outcome::Equal) => &mut line.equal,
+                Some(Outcome::Different) => &mut line.different,
+                Some(Outcome::NotComparable) => &mut line.not_comparable,
+                Some(Outcome::Dropped) => &mut line.dropped,
+                Some(Outcome::Failed) => &mut line.failed,
+                None => continue,
+            };
+            *sum += count.requests;
+        }
+        let mut operations: Vec<Line> = lines.into_values().collect();
+        operations.sort_by_key(|line| std::cmp::Reverse(line.different));
+        let told = |found: &ShadowDifference| Told {
+            operation: found.operation.clone(),
+            place: found.place.clone(),
+            ours: found.ours.clone(),
+            theirs: found.theirs.clone(),
+            requests: found.requests,
+            first: instant(found.first_at),
+            last: instant(found.last_at),
+        };
+        Self {
+            since: counts.iter().map(|count| count.day).min().map(date),
+            operations,
+            differences: differences.iter().map(told).collect(),
+        }
+    }
+}
+
+/// To the second, in UTC.
+fn instant(micros: i64) -> String {
+    let second = Timestamp::from_second(micros.div_euclid(1_000_000));
+    second.map_or_else(|_| micros.to_string(), |second| second.to_string())
+}
+
+/// The report for a terminal.
+pub fn text(report: &Report) -> String {
+    let Some(since) = &report.since else {
+        return "Nothing was compared yet. Set native.base_url, and mode = \"shadow\" in [[native.serve]] for some \
+                operations; counts are written every few seconds (usage.flush).\n"
+            .into();
+    };
+    let mut text = format!("Compared since {since}.\n\n");
+    let _ = writeln!(
+        text,
+        "{:<44} {:>8} {:>9} {:>8} {:>8} {:>8}",
+        "OPERATION", "EQUAL", "DIFFERENT", "NOT COMP", "DROPPED", "FAILED"
+    );
+    for line in report.operations.iter().take(MOST) {
+        let _ = writeln!(
+            text,
+            "{:<44} {:>8} {:>9} {:>8} {:>8} {:>8}",
+            cut(&line.operation, 44),
+            line.equal,
+            line.different,
+            line.not_comparable,
+            line.dropped,
+            line.failed
+        );
+    }
+    more(&mut text, report.operations.len());
+    text.push_str("\nDIFFERENCES, the last seen first\n");
+    if report.differences.is_empty() {
+        text.push_str("none\n");
+    }
+    for told in report.differences.iter().take(MOST) {
+        let _ = writeln!(
+            text,
+            "{} {}\n  ours {}, theirs {}; in {} requests, last {}",
+            cut(&told.operation, 44),
+            cut(&told.place, 54),
+            cut(&told.ours, WIDE),
+            cut(&told.theirs, WIDE),
+            told.requests,
+            told.last
+        );
+    }
+    more(&mut text, report.differences.len());
+    text
+}
+
+fn more(text: &mut String, lines: usize) {
+    if lines > MOST {
+        let _ = writeln!(text, "… and {} more; --json has all", lines - MOST);
+    }
+}
+
+/// At most `width` characters of a text, without what a terminal would obey.
+fn cut(text: &str, width: usize) -> String {
+    let text = shown(text);
+    match text.chars().count() > width {
+        true => text.chars().take(width - 1).chain(['…']).collect(),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_report_adds_days_up_and_fits_a_terminal() {
+        let count = |day, outcome: &str, requests| ShadowCount {
+            day,
+            operation: "states_list".into(),
+            outcome: outcome.into(),
+            requests,
+        };
+        let difference = ShadowDifference {
+            operation: "states_list".into(),
+            place: "/data/*/name".into(),
+            ours: "a\u{1b}[2J".into(),
+            theirs: "x".repeat(200),
+            requests: 2,
+            first_at: 0,
+            last_at: 1_700_000_000_000_000,
+        };
+        let counts = [count(20_779, "equal", 3), count(20_780, "equal", 4), count(20_780, "different", 2)];
+        let report = Report::of(&counts, &[difference]);
+        assert_eq!((report.operations[0].equal, report.operations[0].different), (7, 2));
+        let shown = text(&report);
+        assert!(
+            shown.contains("Compared since 2026-11-22.") && shown.contains("last 2023-11-14T22:13:20Z"),
+            "{shown}"
+        );
+        assert!(shown.lines().all(|line| line.chars().count() <= 100) && !shown.contains('\u{1b}'), "{shown}");
+        assert!(text(&Report::default()).contains("Nothing was compared yet"));
+    }
+}

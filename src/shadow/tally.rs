@@ -1,0 +1,94 @@
+//! What has come of comparisons since the last write, and since the process began.
+//!
+//! May use: `store` (rows), `tally`, `usage` (which day it is), this folder.
+
+use super::found::{Difference, Outcome};
+use crate::store::{ShadowCount, ShadowDifference};
+use crate::tally::Counter;
+use crate::usage::today;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Most differences that wait to be written; while the store cannot be written, further ones are counted alone.
+const MOST: usize = 2_000;
+
+/// Counts and differences of a process; cheap to clone, all clones are the same.
+#[derive(Debug, Clone, Default)]
+pub struct Tally(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    waiting: Mutex<Waiting>,
+    all: [Counter; Outcome::ALL.len()],
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    counts: HashMap<(i64, Arc<str>, Outcome), i64>,
+    differences: HashMap<(Arc<str>, Difference), Seen>,
+}
+
+/// How often a difference was seen, and when, in microseconds since 1970.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    requests: i64,
+    first: i64,
+    last: i64,
+}
+
+impl Tally {
+    /// Counts what came of a read of an operation, with the differences that were found.
+    pub fn add(&self, operation: &Arc<str>, outcome: Outcome, differences: Vec<Difference>) {
+        self.0.all[outcome as usize].add(1);
+        let mut waiting = self.0.waiting.lock();
+        *waiting.counts.entry((today().into(), Arc::clone(operation), outcome)).or_default() += 1;
+        let now = now();
+        for difference in differences {
+            let key = (Arc::clone(operation), difference);
+            let room = waiting.differences.len() < MOST;
+            match waiting.differences.get_mut(&key) {
+                Some(seen) => {
+                    seen.requests += 1;
+                    seen.last = now;
+                }
+                None if room => {
+                    waiting.differences.insert(key, Seen { requests: 1, first: now, last: now });
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// What has come of all comparisons of the process, by outcome.
+    pub fn figures(&self) -> [(&'static str, u64); Outcome::ALL.len()] {
+        Outcome::ALL.map(|outcome| (outcome.name(), self.0.all[outcome as usize].get()))
+    }
+
+    /// Takes what waits to be written.
+    pub(super) fn take(&self) -> (Vec<ShadowCount>, Vec<ShadowDifference>) {
+        let Waiting { counts, differences } = std::mem::take(&mut *self.0.waiting.lock());
+        let counts = counts.into_iter().map(|((day, operation, outcome), requests)| ShadowCount {
+            day,
+            operation: operation.to_string(),
+            outcome: outcome.name().into(),
+            requests,
+        });
+        let differences = differences.into_iter().map(|((operation, found), seen)| ShadowDifference {
+            operation: operation.to_string(),
+            place: found.place,
+            ours: found.ours,
+            theirs: found.theirs,
+            requests: seen.requests,
+            first_at: seen.first,
+            last_at: seen.last,
+        });
+        (counts.collect(), differences.collect())
+    }
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+}

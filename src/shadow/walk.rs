@@ -1,0 +1,131 @@
+//! A walk through two answers at once, which notes where they differ.
+//!
+//! May use: this folder.
+
+use super::found::Difference;
+use super::kinds::{exact, kinds};
+use super::same::same;
+use super::words::Words;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// Longest name of a member that is kept as it is, in characters.
+const LONGEST: usize = 60;
+/// Most places that are told of one answer.
+const MOST: usize = 20;
+
+/// How answers are compared.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'r> {
+    /// Names that may be told.
+    pub words: &'r Words,
+    /// The field that the rows of a list are in the order of; none where there is no list or no order.
+    pub order: Option<&'r str>,
+    /// Whether values are told as they are.
+    pub values: bool,
+}
+
+/// A walk through two values at once.
+pub(super) struct Walk<'r> {
+    pub(super) rules: Rules<'r>,
+    found: Vec<Difference>,
+}
+
+impl<'r> Walk<'r> {
+    pub(super) fn new(rules: Rules<'r>) -> Self {
+        Self { rules, found: Vec::new() }
+    }
+
+    /// What was noted.
+    pub(super) fn found(self) -> Vec<Difference> {
+        self.found
+    }
+
+    /// Notes a difference.
+    pub(super) fn note(&mut self, place: &str, ours: &str, theirs: &str) {
+        if self.found.len() < MOST {
+            let place = if place.is_empty() { "/".to_owned() } else { place.to_owned() };
+            self.found.push(Difference { place, ours: ours.into(), theirs: theirs.into() });
+        }
+    }
+
+    fn differ(&mut self, place: &str, ours: Option<&Value>, theirs: Option<&Value>) {
+        let (ours, theirs) = match self.rules.values {
+            true => (exact(ours), exact(theirs)),
+            false => kinds(ours, theirs),
+        };
+        self.note(place, &ours, &theirs);
+    }
+
+    /// Compares what stands at one place; none for nothing.
+    pub(super) fn values(&mut self, place: &str, ours: Option<&Value>, theirs: Option<&Value>) {
+        match (ours, theirs) {
+            (None, None) => {}
+            (Some(Value::Object(ours)), Some(Value::Object(theirs))) => self.objects(place, ours, theirs, &[]),
+            (Some(Value::Array(ours)), Some(Value::Array(theirs))) => self.sets(place, ours, theirs),
+            (Some(one), Some(other)) if same(one, other) => {}
+            _ => self.differ(place, ours, theirs),
+        }
+    }
+
+    /// Compares the members of two objects, but for those that are compared elsewhere.
+    pub(super) fn objects(
+        &mut self,
+        place: &str,
+        ours: &Map<String, Value>,
+        theirs: &Map<String, Value>,
+        but: &[&str],
+    ) {
+        let more = theirs.keys().filter(|name| !ours.contains_key(*name));
+        for name in ours.keys().chain(more).filter(|name| !but.contains(&name.as_str())) {
+            let inner = format!("{place}/{}", self.named(name));
+            self.values(&inner, ours.get(name), theirs.get(name));
+        }
+    }
+
+    /// Compares two lists without an order: elements with an id by their id, others as they are.
+    fn sets(&mut self, place: &str, ours: &[Value], theirs: &[Value]) {
+        let inner = format!("{place}/*");
+        let (mut ours, mut theirs) = (by_key(ours), by_key(theirs));
+        for (key, mine) in &mut ours {
+            let other = theirs.get_mut(key);
+            let Some(other) = other else { continue };
+            while !mine.is_empty() && !other.is_empty() {
+                if let (Some(one), Some(two)) = (mine.pop(), other.pop()) {
+                    self.values(&inner, Some(one), Some(two));
+                }
+            }
+        }
+        for left in ours.values().flatten() {
+            self.differ(&inner, Some(left), None);
+        }
+        for left in theirs.values().flatten() {
+            self.differ(&inner, None, Some(left));
+        }
+    }
+
+    fn named(&self, name: &str) -> String {
+        match self.rules.values {
+            true => name.chars().take(LONGEST).collect(),
+            false if self.rules.words.has(name) => name.to_owned(),
+            false => "*".to_owned(),
+        }
+    }
+}
+
+/// Values by what tells them apart: their id, or all of them.
+pub(super) fn by_key(values: &[Value]) -> BTreeMap<String, Vec<&Value>> {
+    let mut all: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
+    for value in values {
+        all.entry(key(value)).or_default().push(value);
+    }
+    all
+}
+
+/// What tells a value apart in a list without an order.
+pub(super) fn key(value: &Value) -> String {
+    match value.get("id") {
+        Some(Value::String(id)) => id.clone(),
+        _ => value.to_string(),
+    }
+}

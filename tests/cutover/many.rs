@@ -1,0 +1,123 @@
+//! Thousands of mixed reads with planted differences: all are found, and no other. With LONG_TESTS=1 it is 5,000 reads, and the
+//! time to an answer with and without comparing is printed side by side.
+
+use crate::cutover::stage::Stage;
+use crate::support::mixed::Reader;
+use causeway::sandbox::Seed;
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Differences that are planted.
+const PLANTED: usize = 20;
+
+fn is_long() -> bool {
+    std::env::var_os("LONG_TESTS").is_some_and(|long| long == "1")
+}
+
+/// The reads of which answers are changed, by path and query; each is asked for once.
+fn planted(paths: &[String]) -> BTreeSet<String> {
+    let step = paths.len() / PLANTED;
+    (0..PLANTED).map(|number| format!("{}mark={number}", joined(&paths[number * step]))).collect()
+}
+
+fn joined(path: &str) -> String {
+    format!("{path}{}", if path.contains('?') { "&" } else { "?" })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_planted_differences_are_found_and_no_other() {
+    let reads = if is_long() { 5_000 } else { 480 };
+    let marks: Arc<Mutex<BTreeSet<String>>> = Arc::default();
+    let (known, hits) = (Arc::clone(&marks), Arc::new(AtomicUsize::new(0)));
+    let counted = Arc::clone(&hits);
+    let settings = [
+        ("native.serve", "[{ operations = [\"all\"], mode = \"shadow\" }]"),
+        ("native.shadow.rate", "10000"),
+        // Unknown parameters mark the reads.
+        ("strict_query", "false"),
+    ];
+    let stage = Stage::with(Seed::Demo, &settings, move |asked, _, _, json| {
+        if !known.lock().expect("no panic").contains(&asked.path) {
+            return;
+        }
+        counted.fetch_add(1, Ordering::Relaxed);
+        let record = if json["data"].is_array() { &mut json["data"][0] } else { json };
+        match record.get("name") {
+            Some(_) => record["name"] = json!("planted"),
+            None => record["email"] = json!("planted"),
+        }
+    })
+    .await;
+    let reader = Reader::of(&stage.sandbox, &stage.gateway).await;
+    let reader_reads = 1;
+    let mut paths: Vec<String> = (0..).flat_map(|number| reader.round(number)).take(reads).collect();
+    // A page that is empty has nothing to change.
+    let some: Vec<String> = paths.iter().filter(|path| !path.contains("search=")).cloned().collect();
+    let chosen = planted(&some);
+    for (number, mark) in chosen.iter().enumerate() {
+        let at = number * (reads / PLANTED);
+        paths[at].clone_from(mark);
+    }
+    *marks.lock().expect("no panic") = chosen;
+    for (number, path) in paths.iter().enumerate() {
+        stage.gateway.get(&reader.key, path).await.expect(200);
+        if number % 50 == 49 {
+            // No faster than the other side answers, so that none is dropped.
+            let asked = i64::try_from(number + 1 + reader_reads).expect("few");
+            stage
+                .report(|report| {
+                    report.operations.iter().map(crate::cutover::stage::all).sum::<i64>() + 60 >= asked
+                })
+                .await;
+        }
+    }
+    let report = stage.reads(i64::try_from(reads + reader_reads).expect("few")).await;
+    let sum = |of: fn(&causeway::shadow::Line) -> i64| report.operations.iter().map(of).sum::<i64>();
+    println!("{}", causeway::shadow::text(&report));
+    assert_eq!(hits.load(Ordering::Relaxed), 2 * PLANTED, "each was asked for twice");
+    assert_eq!(sum(|line| line.different), i64::try_from(PLANTED).expect("few"), "{report:?}");
+    assert_eq!((sum(|line| line.not_comparable), sum(|line| line.dropped), sum(|line| line.failed)), (0, 0, 0));
+    let places: BTreeSet<&str> = report.differences.iter().map(|told| told.place.as_str()).collect();
+    assert!(places.iter().all(|place| place.ends_with("/name") || place.ends_with("/email")), "{places:?}");
+    let told: i64 = report.differences.iter().map(|told| told.requests).sum();
+    assert_eq!(told, i64::try_from(PLANTED).expect("few"));
+}
+
+/// Times to an answer in one process, in turns with and without comparing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_takes_as_long_as_without_comparing() {
+    if !is_long() {
+        return;
+    }
+    let stage =
+        Stage::with(Seed::Demo, &[("native.serve", "[]"), ("cache.collection", "10s")], |_, _, _, _| {}).await;
+    let reader = Reader::of(&stage.sandbox, &stage.gateway).await;
+    let modes = [
+        ("without", "[]", "10"),
+        ("with, as it is set", "[{ operations = [\"all\"], mode = \"shadow\" }]", "10"),
+        ("with, of all", "[{ operations = [\"all\"], mode = \"shadow\" }]", "10000"),
+    ];
+    let mut times: [Vec<Duration>; 3] = Default::default();
+    for round in 0..60 {
+        for (mode, times) in modes.iter().zip(&mut times) {
+            let settings = [("native.serve", mode.1), ("native.shadow.rate", mode.2), ("cache.collection", "10s")];
+            stage.gateway.reload(&settings).await.expect("a reload");
+            for path in reader.round(round).into_iter().cycle().take(36) {
+                let began = Instant::now();
+                stage.gateway.get(&reader.key, &path).await.expect(200);
+                times.push(began.elapsed());
+            }
+            // What is still compared is no matter of the next.
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        }
+    }
+    println!("| | reads | p50 ms | p99 ms |\n|---|---|---|---|");
+    for ((name, ..), times) in modes.iter().zip(&mut times) {
+        times.sort_unstable();
+        let at = |percent: usize| times[times.len() * percent / 100].as_secs_f64() * 1000.0;
+        println!("| {name} | {} | {:.2} | {:.2} |", times.len(), at(50), at(99));
+    }
+}
