@@ -133,7 +133,7 @@ impl V2 {
                 return Box::pin(beside.passed((&self.access, &caller), &route, head, body, &ctx)).await;
             }
             Some((Mode::Shadow, beside)) => {
-                beside.chosen(operation, &caller, &head, || self.again(&caller, &route, &head))
+                beside.chosen((route.0, operation), &caller, &head, || self.again(&caller, &route, &head))
             }
             Some((Mode::Translated, _)) | None => None,
         };

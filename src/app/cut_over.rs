@@ -38,7 +38,13 @@ pub(super) async fn look(settings: &Settings, store: &Store, client: &Client) ->
             "the deployment's own v2 (native.base_url) does not answer; what it has to answer is 503 until it does"
         ),
     }
-    Ok(Looked { left: store.left_workspaces().await? })
+    let native = settings.native.serve.iter().any(|serve| serve.mode == Mode::Native);
+    match store.left_workspaces().await {
+        Ok(left) => Ok(Looked { left }),
+        Err(fault) if native => Err(fault.into()),
+        // A store that cannot be read keeps nobody from serving what needs none.
+        Err(_) => Ok(Looked::default()),
+    }
 }
 
 /// What the settings make of it.

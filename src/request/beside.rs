@@ -66,15 +66,16 @@ impl Beside {
     /// What is needed to compare the answer to a read, when it is among those that are compared; `again` makes it anew.
     pub(super) fn chosen(
         &self,
-        operation: &Operation,
+        (index, operation): (usize, &Operation),
         caller: &Caller,
         head: &Parts,
         again: impl FnOnce() -> Again,
     ) -> Option<(Shadow, Option<Chosen>)> {
-        let shadow = self.shadow.clone().filter(|_| operation.method == Method::Get)?;
-        if !shadow.chooses() {
+        let shadow = self.shadow.as_ref().filter(|_| operation.method == Method::Get)?;
+        if !shadow.chooses(index) {
             return None;
         }
+        let shadow = shadow.clone();
         let parameters = Parameters::parse(head.uri.query().unwrap_or_default()).unwrap_or_default();
         // A cursor means something to the side alone that gave it, and so does the version of a record.
         if parameters.given("cursor").is_some() || head.headers.contains_key(IF_NONE_MATCH) {

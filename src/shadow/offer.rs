@@ -88,9 +88,17 @@ impl Shadow {
         (shadow, waiting)
     }
 
-    /// Whether the next read is among those that are compared.
-    pub fn chooses(&self) -> bool {
-        fastrand::usize(..100) < self.settings.share
+    /// Whether the next read, of the operation at this place of the plan, is among those that are compared. One that is
+    /// beyond the rate is counted.
+    pub fn chooses(&self, operation: usize) -> bool {
+        if fastrand::usize(..100) >= self.settings.share {
+            return false;
+        }
+        let chosen = self.limiter.check().is_ok();
+        if !chosen {
+            self.count(operation, Outcome::Dropped);
+        }
+        chosen
     }
 
     /// Counts a read of the operation at this place of the plan that cannot be compared.
@@ -103,7 +111,7 @@ impl Shadow {
         let size = ours.body.len();
         let before = self.waiting.fetch_add(size, Ordering::Relaxed);
         let room = Room(Arc::clone(&self.waiting), size);
-        if before.saturating_add(size) > BYTES || self.limiter.check().is_err() {
+        if before.saturating_add(size) > BYTES {
             return self.count(operation, Outcome::Dropped);
         }
         let offer = Offer {

@@ -6,6 +6,7 @@ use crate::support::gateway::{Gateway, serve_sandbox};
 use crate::support::planting::Planting;
 use crate::support::scripted::{Exchange, ScriptedV1};
 use causeway::app::App;
+use causeway::doctor;
 use causeway::native::is_kept;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::settings::{LoadArgs, Settings};
@@ -178,4 +179,27 @@ async fn a_loop_that_nobody_could_see_ends_at_its_first_turn() {
     let gateway = Gateway::at(address, &v1, &[("native.base_url", &listen), ("native.serve", serve)]).await;
     let answer = gateway.get("ada", "/api/v2/users/me/").await.expect_problem(502, "upstream_error");
     assert!(answer.text("detail").contains("native.base_url"), "{}", answer.json);
+}
+
+#[tokio::test]
+async fn the_doctor_looks_at_it() {
+    let told = async |settings: &[(&str, &str)]| {
+        let settings = load(settings).expect("readable");
+        let report = doctor::examine(&settings, &doctor::Wanted::default()).await;
+        let native = report.checks.into_iter().find(|check| check.part == "native");
+        native.map(|check| (check.state, check.found))
+    };
+    assert_eq!(told(&[]).await, None);
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+    let v1 = serve_sandbox(&sandbox).await;
+    let behind = Gateway::before(&v1).await;
+    let base = behind.base();
+    assert_eq!(told(&[("native.base_url", base)]).await, Some((doctor::State::Fine, format!("{base} is a v2"))));
+    let (state, found) = told(&[("native.base_url", NATIVE)]).await.expect("looked at");
+    assert!(state == doctor::State::Warning && found.contains("does not answer"), "{found}");
+    let (state, found) = told(&[("native.base_url", &v1)]).await.expect("looked at");
+    assert!(state == doctor::State::Fault && found.contains("has no v2"), "{found}");
+    let serve = ("native.serve", "[{ operations = [\"work_items\"], mode = \"native\", workspaces = [\"acme\"] }]");
+    let (state, found) = told(&[("native.base_url", base), serve]).await.expect("looked at");
+    assert!(state == doctor::State::Fault && found.contains("has not been left"), "{found}");
 }

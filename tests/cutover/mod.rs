@@ -4,6 +4,7 @@
 
 mod compared;
 mod faulty;
+mod kept;
 mod many;
 mod moved;
 mod shadowed;

@@ -166,3 +166,22 @@ async fn scopes_of_a_token_make_no_difference() {
     let line = &report.operations[0];
     assert_eq!((line.equal, line.not_comparable, report.operations.len()), (1, 1, 1), "{report:?}");
 }
+
+#[tokio::test]
+async fn what_the_other_side_says_is_harmless_where_it_is_shown() {
+    let settings = [ALL, ("admin.listen", "127.0.0.1:0"), ("native.shadow.values", "true")];
+    let stage = Stage::with(Seed::Recorded, &settings, |asked, _, _, json| {
+        if asked.path.contains("/states/") {
+            json["data"][0]["name"] = json!("<script>alert(1)</script>\u{1b}[2J\u{202e}");
+            json["data"][0]["<img src=x>"] = json!(1);
+        }
+    })
+    .await;
+    stage.gateway.get("ada", STATES).await.expect(200);
+    let report = stage.reads(1).await;
+    assert!(report.differences.iter().any(|told| told.theirs.contains("<script>")), "{report:?}");
+    let page = board(&stage).await;
+    assert!(page.contains("alert(1)") && !page.contains("<script") && !page.contains("<img"), "{page}");
+    let shown = text(&report);
+    assert!(!page.contains('\u{202e}') && !shown.contains(['\u{202e}', '\u{1b}']), "{shown}");
+}
