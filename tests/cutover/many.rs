@@ -3,6 +3,7 @@
 
 use crate::cutover::stage::Stage;
 use crate::support::mixed::Reader;
+use crate::support::planting::Planting;
 use causeway::sandbox::Seed;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -86,8 +87,8 @@ async fn all_planted_differences_are_found_and_no_other() {
     assert_eq!(told, i64::try_from(PLANTED).expect("few"));
 }
 
-/// Times to an answer in one process that plays both sides and v1, in turns with and without comparing: one read after the
-/// other, and with a pause between them.
+/// Times to an answer in one process, in turns with and without comparing: one read after the other, and with a pause between
+/// them. The other side answers from memory, so that what is measured is the gateway.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_takes_as_long_as_without_comparing() {
     if !is_long() {
@@ -101,14 +102,26 @@ async fn an_answer_takes_as_long_as_without_comparing() {
         ("10 a second", "[{ operations = [\"all\"], mode = \"shadow\" }]", "10"),
         ("every read", "[{ operations = [\"all\"], mode = \"shadow\" }]", "10000"),
     ];
+    let memory = Planting::remembering(stage.behind.base()).await;
     println!("| compared | reads | p50 ms | p99 ms |\n|---|---|---|---|");
     for (pace, pause) in [("at once", Duration::ZERO), ("every 30 ms", Duration::from_millis(30))] {
         let mut times: [Vec<Duration>; 3] = Default::default();
         for round in 0..30 {
+            let all = [
+                ("native.base_url", memory.base_url()),
+                ("native.serve", modes[2].1),
+                ("native.shadow.rate", "9999"),
+            ];
+            stage.gateway.reload(&all).await.expect("a reload");
+            for path in reader.round(round) {
+                stage.gateway.get(&reader.key, &path).await.expect(200);
+            }
+            tokio::time::sleep(Duration::from_millis(300)).await;
             // In another order each time, so that what else the machine does meets all of them.
             for turn in 0..modes.len() {
                 let which = (round + turn) % modes.len();
                 let settings = [
+                    ("native.base_url", memory.base_url()),
                     ("native.serve", modes[which].1),
                     ("native.shadow.rate", modes[which].2),
                     ("cache.collection", "10s"),
