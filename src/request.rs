@@ -128,7 +128,7 @@ impl V2 {
         if !operation.works() {
             return Err(Refusal::NotImplemented { operation: operation.id.clone() });
         }
-        let chosen = match self.beside.as_ref().map(|beside| (beside.mode(&route), beside)) {
+        let chosen = match self.beside.as_ref().map(|beside| (beside.mode(&route, operation, &caller), beside)) {
             Some((Mode::Native, beside)) => {
                 return Box::pin(beside.passed((&self.access, &caller), &route, head, body, &ctx)).await;
             }

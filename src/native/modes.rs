@@ -96,8 +96,8 @@ impl Modes {
         if let Some(index) = kept().find(|index| self.of(*index, None) == Mode::Native) {
             return Err(format!(
                 "native.serve: {} shows or changes what only this gateway's store holds, so it is native only in workspaces \
-                 that have been left; carry their records over with `causeway leave --to {address}`, and name them in \
-                 `workspaces`",
+                 that have been left; carry their records over with `causeway leave --to {address} --workspace NAME`, and \
+                 name them in `workspaces`",
                 id(index)
             ));
         }
@@ -111,13 +111,13 @@ impl Modes {
                 Some(_) => {
                     return Err(format!(
                         "native.serve: workspace {workspace} has been left to another address than {address}; set \
-                         native.base_url to that one, or run `causeway leave --to {address}`"
+                         native.base_url to that one, or run `causeway leave --to {address} --workspace {workspace}`"
                     ));
                 }
                 None => {
                     return Err(format!(
                         "native.serve: {} shows or changes what only this gateway's store holds, and workspace {workspace} \
-                         has not been left; run `causeway leave --to {address}` first",
+                         has not been left; run `causeway leave --to {address} --workspace {workspace}` first",
                         id(one)
                     ));
                 }

@@ -2,11 +2,11 @@
 //!
 //! May use: `access`, `context`, `edge`, `native`, `plan`, `refusal`, `settings`, `shadow`, `v1`, `v2`.
 
-use crate::access::{Access, Caller, gate};
+use crate::access::{Access, Caller, PrincipalKind, gate};
 use crate::context::{Context, Priority, Spender};
 use crate::edge::V2Answer;
 use crate::native::Native;
-use crate::plan::{Method, Operation};
+use crate::plan::{Method, Operation, Surface};
 use crate::refusal::Refusal;
 use crate::settings::Mode;
 use crate::shadow::{Again, Chosen, Shadow, Side};
@@ -41,8 +41,12 @@ fn workspace(route: &Route) -> Option<&str> {
 }
 
 impl Beside {
-    /// Who answers the operation at a route.
-    pub(super) fn mode(&self, route: &Route) -> Mode {
+    /// Who answers the operation at a route. What is told of a token or gateway key itself only this gateway knows: the other
+    /// side sees the key behind it.
+    pub(super) fn mode(&self, route: &Route, operation: &Operation, caller: &Caller) -> Mode {
+        if operation.surface == Surface::User && caller.kind != PrincipalKind::ApiKey {
+            return Mode::Translated;
+        }
         self.native.as_ref().map_or(Mode::Translated, |native| native.mode(route.0, workspace(route)))
     }
 

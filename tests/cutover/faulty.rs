@@ -94,7 +94,7 @@ async fn what_the_store_holds_is_native_only_where_it_has_been_left_and_all_at_o
         format!(
             "nothing was changed: native.serve: workspace_features_retrieve shows or changes what only this gateway's store \
              holds, so it is native only in workspaces that have been left; carry their records over with `causeway leave \
-             --to {address}`, and name them in `workspaces`"
+             --to {address} --workspace NAME`, and name them in `workspaces`"
         )
         .replace("workspace_features_retrieve", first_kept())
     );
@@ -102,7 +102,7 @@ async fn what_the_store_holds_is_native_only_where_it_has_been_left_and_all_at_o
         told(&table("[\"all\"]", ", workspaces = [\"globex\"]")).await,
         format!(
             "nothing was changed: native.serve: {} shows or changes what only this gateway's store holds, and workspace \
-             globex has not been left; run `causeway leave --to {address}` first",
+             globex has not been left; run `causeway leave --to {address} --workspace globex` first",
             first_kept()
         )
     );

@@ -109,12 +109,19 @@ async fn credentials_scopes_and_limits_are_checked_before() {
     let other = STATES.replace("acme", "globex");
     stage.gateway.get(&reading, &other).await.expect_problem(404, "resource_not_found");
     assert_eq!(stage.native.asked().len(), 1, "a key for one workspace opens no other");
+    // What is told of the key itself, the other side does not know.
+    let everything = ("native.serve", "[{ operations = [\"states\", \"users\"], mode = \"native\" }]");
+    stage.gateway.reload(&[everything]).await.expect("a reload");
+    let me = stage.gateway.get(&reading, "/api/v2/users/me/").await.expect(200);
+    assert_eq!((me.text("principal_kind").as_str(), stage.native.asked().len()), ("other", 1));
+    let by_key = stage.gateway.get("ada", "/api/v2/users/me/").await.expect(200);
+    assert_eq!((by_key.text("principal_kind").as_str(), stage.native.asked().len()), ("api_key", 2));
     let limited = [("limits.rate.external", "1"), ("limits.rate.workspace", "1")];
     stage.gateway.reload(&limited).await.expect("a reload");
     let fresh = mint("read", None).await;
     stage.gateway.get(&fresh, STATES).await.expect(200);
     stage.gateway.get(&fresh, STATES).await.expect_problem(429, "rate_limited");
-    assert_eq!(stage.native.asked().len(), 2);
+    assert_eq!(stage.native.asked().len(), 3);
 }
 
 #[tokio::test]

@@ -36,6 +36,9 @@ impl Asked {
 /// Changes an answer: what was asked for with the number of the request, its status and its body.
 pub type Edit = dyn Fn(&Asked, usize, &mut u16, &mut Value) + Send + Sync;
 
+/// Status, media type and body by path and query.
+type Memory = BTreeMap<String, (u16, HeaderValue, Bytes)>;
+
 /// The wire. It lives as long as the test's runtime.
 pub struct Planting {
     base_url: String,
@@ -48,7 +51,7 @@ struct Wire {
     asked: Mutex<Vec<Asked>>,
     edit: Box<Edit>,
     /// What was answered, where it is answered again from memory.
-    remembered: Option<Mutex<BTreeMap<String, (u16, HeaderValue, Bytes)>>>,
+    remembered: Option<Mutex<Memory>>,
 }
 
 impl Planting {
@@ -65,11 +68,7 @@ impl Planting {
         Self::new(behind, Box::new(|_, _, _, _| {}), Some(Mutex::default())).await
     }
 
-    async fn new(
-        behind: &str,
-        edit: Box<Edit>,
-        remembered: Option<Mutex<BTreeMap<String, (u16, HeaderValue, Bytes)>>>,
-    ) -> Self {
+    async fn new(behind: &str, edit: Box<Edit>, remembered: Option<Mutex<Memory>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let base_url = format!("http://{}", listener.local_addr().expect("an address"));
         let client = Client::builder(TokioExecutor::new()).build_http();
