@@ -239,14 +239,14 @@ async fn a_reload_exchanges_the_certificate_and_connections_live_on() {
     let mut old = files.client().connect(&gateway).await.expect("a handshake");
     assert_eq!(ask(&mut old, "/api/v2/users/me/").await.0, 200);
     files.renew();
-    gateway.reload(&[]).expect("a reload");
+    gateway.reload(&[]).await.expect("a reload");
     let new = files.client().connect(&gateway).await.expect("a handshake");
     assert_ne!(shown(&old), shown(&new));
     assert_eq!(ask(&mut old, "/api/v2/users/me/").await.0, 200);
 
     std::fs::write(files.path("key.pem"), KeyPair::generate().expect("a key").serialize_pem()).expect("a file");
     let refused =
-        gateway.reload(&[("strict_query", "false")]).expect_err("a key of another certificate").to_string();
+        gateway.reload(&[("strict_query", "false")]).await.expect_err("a key of another certificate").to_string();
     assert!(
         refused.starts_with("nothing was changed: the certificate in ")
             && refused.contains("cannot be used together"),
