@@ -26,6 +26,7 @@ pub mod explain;
 pub mod front;
 pub mod hints;
 pub mod idempotency;
+pub mod leave;
 pub mod limits;
 pub mod metrics;
 pub mod migration;

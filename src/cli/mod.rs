@@ -1,6 +1,6 @@
 //! The command line: arguments in, exit code out.
 //!
-//! May use: `app`, `settings`, `mapping`, `oauth`, `plan`, `describe`, `doctor`, `explain`, `migration`, `native`, `shadow`, `usage`, `verify`, `store`, `sandbox`. The only place,
+//! May use: `app`, `settings`, `mapping`, `oauth`, `plan`, `describe`, `doctor`, `explain`, `leave`, `migration`, `native`, `shadow`, `usage`, `verify`, `store`, `sandbox`. The only place,
 //! tests aside, that knows the sandbox.
 
 mod arguments;
@@ -10,6 +10,7 @@ mod demo_app;
 mod doctor;
 mod explain;
 mod key;
+mod leave;
 mod manual;
 mod migration;
 mod oauth;
@@ -68,6 +69,8 @@ enum Command {
     Migration(migration::MigrationArgs),
     /// Report in what answers differ from those of the deployment's own v2
     Shadow(shadow::ShadowArgs),
+    /// Carry what only the store holds to a v2 of the deployment's own, and check that both sides are alike
+    Leave(Box<leave::LeaveArgs>),
     /// Prove a running gateway: every operation it serves, one line each
     Verify(verify::VerifyArgs),
     /// Register and manage the apps that people may allow to act for them
@@ -108,6 +111,7 @@ impl Cli {
             Command::Explain(args) => explain::run(&args),
             Command::Migration(args) => migration::run(&args),
             Command::Shadow(args) => shadow::run(&args),
+            Command::Leave(args) => return leave::run(&args),
             Command::Verify(args) => return verify::run(args),
             Command::Doctor(args) => return doctor::run(&args),
             Command::Completions(args) => manual::completions(&args, Self::described()),

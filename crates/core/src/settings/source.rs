@@ -20,6 +20,9 @@ pub const ENVIRONMENT_PREFIX: &str = "CAUSEWAY_";
 /// Variable that names the settings file; read by the command line, not a setting itself.
 pub const FILE_VARIABLE: &str = "CAUSEWAY_CONFIG";
 
+/// Variables that single commands read as arguments; no settings either.
+const COMMAND_VARIABLES: [&str; 3] = ["CAUSEWAY_KEY", "CAUSEWAY_CHECK_KEY", "CAUSEWAY_TARGET_KEY"];
+
 /// A value as written, before its type is known.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Raw {
@@ -97,7 +100,7 @@ pub(super) fn variable(key: &str) -> String {
 
 fn environment_entry((variable, text): (String, String)) -> Option<(String, Entry)> {
     let name = variable.strip_prefix(ENVIRONMENT_PREFIX)?;
-    if variable == FILE_VARIABLE || is_kubernetes_service(name) {
+    if variable == FILE_VARIABLE || COMMAND_VARIABLES.contains(&variable.as_str()) || is_kubernetes_service(name) {
         return None;
     }
     let key = name.to_ascii_lowercase().replace("__", ".");
@@ -202,7 +205,7 @@ mod tests {
 
     #[test]
     fn variables_that_are_no_settings_are_left_alone() {
-        let given = ["CAUSEWAY_CONFIG", "CAUSEWAY_PORT", "CAUSEWAY_PORT_80_TCP", "CAUSEWAY_SERVICE_PORT_HTTP"];
+        let given = ["CAUSEWAY_CONFIG", "CAUSEWAY_PORT", "CAUSEWAY_PORT_80_TCP", "CAUSEWAY_SERVICE_PORT_HTTP", "CAUSEWAY_KEY"];
         assert!(environment(given.map(|name| (name.to_owned(), String::new()))).is_empty());
     }
 }

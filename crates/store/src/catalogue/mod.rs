@@ -38,4 +38,5 @@ pub use model::{
 };
 pub use resolution::{Applicable, Offered};
 pub use scope::named_projects;
+pub use slug::slug;
 pub use types::PROVISIONED;

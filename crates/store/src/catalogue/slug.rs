@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 /// The slug of `label` that is none of `taken`.
-pub(super) fn slug(label: &str, taken: &HashSet<&str>) -> String {
+pub fn slug(label: &str, taken: &HashSet<&str>) -> String {
     let mut stem = String::with_capacity(label.len());
     for c in label.chars().map(|c| c.to_ascii_lowercase()) {
         if c.is_ascii_alphanumeric() {

@@ -10,7 +10,7 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 
 /// Every table, those that others refer to first.
-pub(super) const TABLES: [&str; 29] = [
+pub(super) const TABLES: [&str; 30] = [
     "service",
     "overlay",
     "workspace",
@@ -40,6 +40,7 @@ pub(super) const TABLES: [&str; 29] = [
     "left_workspaces",
     "shadow_count",
     "shadow_difference",
+    "leave_record",
 ];
 
 /// What a column holds.

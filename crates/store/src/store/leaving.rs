@@ -1,0 +1,219 @@
+//! What is carried to a deployment's own v2: all that is held of a workspace, and how far the carrying has come.
+//!
+//! May use: `v2` (times), this folder.
+
+use super::engine::{now, sql};
+use super::error::StoreError;
+use super::overlay::OverlayValue;
+use super::recorded::{Element, ItemValues};
+use super::rows::{Cell, Cells, at_once, rows_of_places};
+use super::service::Store;
+use crate::v2::time::Micros;
+use sqlx::Row;
+use std::collections::{HashMap, HashSet};
+use uuid::Uuid;
+
+/// How far one record was carried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaveRecord {
+    /// What it is.
+    pub kind: String,
+    /// Its id here.
+    pub own: Uuid,
+    /// Its id there; none as long as it is not known to be made.
+    pub theirs: Option<String>,
+    /// Fingerprint of what was carried.
+    pub digest: String,
+    /// Whether it was carried whole.
+    pub is_done: bool,
+}
+
+/// What is recorded about a work item, its values aside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedItem {
+    /// The item.
+    pub id: Uuid,
+    /// Its project.
+    pub project: Uuid,
+    /// Its type.
+    pub type_id: Option<Uuid>,
+    /// When it was archived through the gateway.
+    pub archived_at: Option<Micros>,
+    /// Its number within the project, as it was when it was archived.
+    pub archived_number: Option<i64>,
+    /// Whether v1 did not show it when it was last looked for.
+    pub is_missing: bool,
+}
+
+/// An overlaid field of a record of v1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeldOverlay {
+    /// Kind of record.
+    pub kind: String,
+    /// The record.
+    pub record: Uuid,
+    /// Field, value, and what v1 showed.
+    pub value: OverlayValue,
+}
+
+const COLUMNS: &str = "target, workspace_id, kind, own_id, target_id, digest, done_at";
+
+impl Store {
+    /// How far the records of a workspace were carried to `target`.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn leave_records(&self, target: &str, workspace: Uuid) -> Result<Vec<LeaveRecord>, StoreError> {
+        let text = "SELECT kind, own_id, target_id, digest, done_at FROM leave_record \
+                    WHERE target = $1 AND workspace_id = $2 ORDER BY kind, own_id";
+        let rows = sqlx::query(text)
+            .bind(target.to_owned())
+            .bind(workspace.to_string())
+            .fetch_all(self.engine.pool())
+            .await?;
+        let read = rows.iter().map(|row| {
+            let mut cells = Cells::of(row);
+            Ok(LeaveRecord {
+                kind: cells.text()?,
+                own: cells.id()?,
+                theirs: cells.text_or_null()?,
+                digest: cells.text()?,
+                is_done: row.try_get::<Option<i64>, _>(4)?.is_some(),
+            })
+        });
+        read.collect()
+    }
+
+    /// Notes how far records were carried, all or none.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written; then nothing was.
+    pub async fn note_leave(
+        &self,
+        target: &str,
+        workspace: Uuid,
+        records: &[LeaveRecord],
+    ) -> Result<(), StoreError> {
+        let mut writing = self.engine.writing().await?;
+        for records in at_once(records) {
+            let text = format!(
+                "INSERT INTO leave_record ({COLUMNS}) VALUES {} ON CONFLICT (target, workspace_id, kind, own_id) \
+                 DO UPDATE SET target_id = excluded.target_id, digest = excluded.digest, done_at = excluded.done_at",
+                rows_of_places(records.len(), 7)
+            );
+            let cells = records.iter().flat_map(|record| {
+                [
+                    Cell::text(target),
+                    Cell::id(workspace),
+                    Cell::text(record.kind.clone()),
+                    Cell::id(record.own),
+                    Cell::Text(record.theirs.clone()),
+                    Cell::text(record.digest.clone()),
+                    Cell::Whole(record.is_done.then(now)),
+                ]
+            });
+            let query = cells.fold(sqlx::query(sql(text)), |query, cell| cell.bind(query));
+            query.execute(&mut *writing).await?;
+        }
+        writing.commit().await
+    }
+
+    /// Workspaces of which anything is held.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn workspaces_held(&self) -> Result<Vec<Uuid>, StoreError> {
+        let text = "SELECT id FROM workspace UNION SELECT workspace_id FROM work_item \
+                    UNION SELECT workspace_id FROM overlay ORDER BY 1";
+        let rows = sqlx::query(text).fetch_all(self.engine.pool()).await?;
+        rows.iter().map(|row| Cells::of(row).id()).collect()
+    }
+
+    /// What is recorded about work items of a workspace.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn recorded_items(&self, workspace: Uuid) -> Result<Vec<RecordedItem>, StoreError> {
+        let text = "SELECT id, project_id, type_id, archived_at, archived_number, missing_since FROM work_item \
+                    WHERE workspace_id = $1 ORDER BY project_id, id";
+        let rows = sqlx::query(text).bind(workspace.to_string()).fetch_all(self.engine.pool()).await?;
+        let read = rows.iter().map(|row| {
+            let mut cells = Cells::of(row);
+            Ok(RecordedItem {
+                id: cells.id()?,
+                project: cells.id()?,
+                type_id: cells.id_or_null()?,
+                archived_at: row.try_get(3)?,
+                archived_number: row.try_get(4)?,
+                is_missing: row.try_get::<Option<i64>, _>(5)?.is_some(),
+            })
+        });
+        read.collect()
+    }
+
+    /// Custom values of all work items of a project; items without any are left out.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn recorded_values(&self, project: Uuid) -> Result<HashMap<Uuid, ItemValues>, StoreError> {
+        let text = "SELECT work_item_id, property_id, value, option_id FROM custom_value WHERE work_item_id IN \
+                    (SELECT id FROM work_item WHERE project_id = $1) ORDER BY work_item_id, property_id, position";
+        let rows = sqlx::query(text).bind(project.to_string()).fetch_all(self.engine.pool()).await?;
+        let mut found: HashMap<Uuid, ItemValues> = HashMap::new();
+        for row in &rows {
+            let mut cells = Cells::of(row);
+            let (item, property) = (cells.id()?, cells.id()?);
+            let element = Element { value: cells.json()?, option: cells.id_or_null()? };
+            found.entry(item).or_default().entry(property).or_default().push(element);
+        }
+        Ok(found)
+    }
+
+    /// Overlaid fields of records of a workspace.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn overlays_held(&self, workspace: Uuid) -> Result<Vec<HeldOverlay>, StoreError> {
+        let text = "SELECT kind, record_id, field, value, seen FROM overlay WHERE workspace_id = $1 \
+                    ORDER BY kind, record_id, field";
+        let rows = sqlx::query(text).bind(workspace.to_string()).fetch_all(self.engine.pool()).await?;
+        let read = rows.iter().map(|row| {
+            let mut cells = Cells::of(row);
+            let (kind, record) = (cells.text()?, cells.id()?);
+            let value = OverlayValue { field: cells.text()?, value: cells.json()?, seen: cells.json()? };
+            Ok(HeldOverlay { kind, record, value })
+        });
+        read.collect()
+    }
+
+    /// Entries of the audit log of a workspace.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn audit_entries(&self, workspace: Uuid) -> Result<i64, StoreError> {
+        self.counted("SELECT COUNT(*) FROM audit_log WHERE workspace_id = $1", workspace).await
+    }
+
+    /// Writes of a workspace that are not settled between v1 and the store.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn unsettled_writes(&self, workspace: Uuid) -> Result<i64, StoreError> {
+        self.counted("SELECT COUNT(*) FROM intent WHERE settled_at IS NULL AND workspace_id = $1", workspace).await
+    }
+
+    /// Ids of all types and properties that were ever defined in a workspace, deleted ones included.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn ids_ever_given(&self, workspace: Uuid) -> Result<HashSet<Uuid>, StoreError> {
+        let text = "SELECT id FROM work_item_type WHERE workspace_id = $1 \
+                    UNION SELECT id FROM property WHERE workspace_id = $1";
+        let rows = sqlx::query(text).bind(workspace.to_string()).fetch_all(self.engine.pool()).await?;
+        rows.iter().map(|row| Cells::of(row).id()).collect()
+    }
+
+    async fn counted(&self, text: &'static str, workspace: Uuid) -> Result<i64, StoreError> {
+        Ok(sqlx::query(text).bind(workspace.to_string()).fetch_one(self.engine.pool()).await?.try_get(0)?)
+    }
+}

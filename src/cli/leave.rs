@@ -1,0 +1,162 @@
+//! `causeway leave`: carries what only the store holds to a v2 of the deployment's own.
+
+use super::arguments::{Outcome, SettingArgs, block_on, failed, server};
+use super::store::expect_there;
+use crate::leave::{self, Place, Wanted, Wish};
+use crate::settings::{HttpAddress, Settings};
+use crate::store::Store;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Arguments of `leave`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct LeaveArgs {
+    /// Address of the deployment's own v2, without /api/v2; https unless it is this machine
+    #[arg(long, value_name = "URL", value_parser = server)]
+    to: HttpAddress,
+    /// Slug of a workspace to carry; may be repeated
+    #[arg(long, value_name = "SLUG", required = true)]
+    workspace: Vec<String>,
+    /// Tell what would be carried, what is in the way and what is impossible; write nothing
+    #[arg(long, conflicts_with = "check")]
+    dry_run: bool,
+    /// Only compare both sides again
+    #[arg(long)]
+    check: bool,
+    /// Make what is there under the same name as it is here, instead of stopping before anything is written
+    #[arg(long)]
+    update: bool,
+    /// What is only there does not count as unlike
+    #[arg(long)]
+    keep_extra: bool,
+    /// File with the key of the target; without it the variable CAUSEWAY_TARGET_KEY
+    #[arg(long, value_name = "FILE")]
+    target_key_file: Option<PathBuf>,
+    /// File with a v1 key of our own deployment; without it the variable CAUSEWAY_KEY or the setting
+    /// upstream.service_key
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    settings: SettingArgs,
+}
+
+const AFTER_HELP: &str = "Exit code 0: all is carried and both sides are alike (with --dry-run: nothing is in the \
+way); 2: something is not; 1: the command failed, and the next run goes on where it stopped. Both keys must be those \
+of an administrator of the workspace who is in all its projects. Nobody should change definitions or values meanwhile.";
+
+/// Exit code when both sides are not alike.
+const UNLIKE: u8 = 2;
+
+/// Variable with the key of the target.
+const TARGET_KEY: &str = "CAUSEWAY_TARGET_KEY";
+/// Variable with a v1 key of our own.
+const OWN_KEY: &str = "CAUSEWAY_KEY";
+
+pub(super) fn run(args: &LeaveArgs) -> ExitCode {
+    match left(args) {
+        Ok(code) => code,
+        Err(sentences) => failed(&sentences),
+    }
+}
+
+fn left(args: &LeaveArgs) -> Result<ExitCode, String> {
+    let settings = args.settings.load()?;
+    let own = settings.upstream.service_key.as_ref().map(|key| key.expose().to_owned());
+    let target_key = key(args.target_key_file.as_deref(), TARGET_KEY)?.ok_or_else(|| {
+        format!("the key of the target is missing; put it into the variable {TARGET_KEY} or a file (--target-key-file)")
+    })?;
+    let own_key = key(args.key_file.as_deref(), OWN_KEY)?.or(own).ok_or_else(|| {
+        format!("a v1 key of our own is missing; put it into the variable {OWN_KEY} or a file (--key-file)")
+    })?;
+    let v1 = settings.upstream.needed_base_url().map_err(|faults| faults.to_string())?.clone();
+    let wish = match (args.dry_run, args.check) {
+        (true, _) => Wish::DryRun,
+        (_, true) => Wish::Check,
+        _ => Wish::Carry,
+    };
+    let wanted = Wanted {
+        wish,
+        workspaces: args.workspace.clone(),
+        update: args.update,
+        keep_extra: args.keep_extra,
+        own_addresses: own_addresses(&settings),
+    };
+    let (v1, target) =
+        (Place { address: v1, key: own_key }, Place { address: args.to.clone(), key: target_key });
+    let mut code = ExitCode::SUCCESS;
+    block_on(async {
+        let outcome = carried(&settings.store.url, &v1, &target, &wanted, args.json).await;
+        outcome.map(|is_clean| {
+            if !is_clean {
+                code = UNLIKE.into();
+            }
+        })
+    })?;
+    Ok(code)
+}
+
+async fn carried(url: &str, v1: &Place, target: &Place, wanted: &Wanted, json: bool) -> Result<bool, String> {
+    expect_there(url)?;
+    let store = Store::open_for_upkeep(url).await.map_err(|fault| fault.to_string())?;
+    let outcome = with(&store, v1, target, wanted, json).await;
+    store.close().await;
+    outcome
+}
+
+async fn with(store: &Store, v1: &Place, target: &Place, wanted: &Wanted, json: bool) -> Result<bool, String> {
+    is_ready(store, v1.address.as_str()).await?;
+    let tell = |words: &str| eprintln!("{words}");
+    let report = leave::leave(store, v1, target, wanted, &tell).await?;
+    match json {
+        true => println!("{:#}", report.json()),
+        false => print!("{}", leave::text(&report)),
+    }
+    Ok(report.is_clean())
+}
+
+/// The tables are those of this version, and the store that of this v1.
+async fn is_ready(store: &Store, v1: &str) -> Outcome {
+    let steps = store.steps_to_take().await.map_err(|fault| fault.to_string())?;
+    if !steps.is_empty() {
+        return Err("the tables of the store are those of an older version; run `causeway store migrate` first".into());
+    }
+    let known = store.deployment().await.map_err(|fault| fault.to_string())?;
+    let is_its = |known: &String| HttpAddress::parse(known) == HttpAddress::parse(v1);
+    match known {
+        Some(known) if !is_its(&known) => Err(format!(
+            "the store belongs to the deployment at {known}, and upstream.base_url is {v1}; when it has moved, run \
+             `causeway store rebase`"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The key in a file, else in a variable.
+fn key(file: Option<&Path>, variable: &str) -> Result<Option<String>, String> {
+    let text = match file {
+        Some(file) => Some(std::fs::read_to_string(file).map_err(|fault| format!("{}: {fault}", file.display()))?),
+        None => std::env::var(variable).ok(),
+    };
+    let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    match (&text, file) {
+        (None, Some(file)) => Err(format!("{} is empty; it should hold the key and nothing else", file.display())),
+        (Some(key), _) if !key.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            Err("a key holds characters that no header can carry; look for line breaks and blanks in it".to_owned())
+        }
+        _ => Ok(text),
+    }
+}
+
+/// Where this gateway itself is reached.
+fn own_addresses(settings: &Settings) -> Vec<String> {
+    let public = settings.public.url.iter().map(|address| address.as_str().to_owned());
+    let listen = settings.listen.address;
+    let hosts = [listen.ip().to_string(), "127.0.0.1".into(), "localhost".into()];
+    let local = hosts.into_iter().map(|host| format!("http://{host}:{}", listen.port()));
+    public.chain(local).filter_map(|text| Some(HttpAddress::parse(&text)?.as_str().to_owned())).collect()
+}

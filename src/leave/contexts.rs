@@ -1,0 +1,212 @@
+//! Contexts of properties of the workspace.
+//!
+//! A property comes with a context that covers everything and offers all its options. It becomes the one that came with
+//! the property here; the others are made beside it, and only then it loses the options that it does not offer here: an
+//! option that no context offers is gone.
+//! May use: `catalogue`, `plan` (the type mode), this folder.
+
+use super::fields::{create, differences, update};
+use super::findings::Class;
+use super::ids::{Kind, digest};
+use super::scope::text;
+use super::seen::Record;
+use super::work::{Verdict, Work};
+use crate::catalogue::{Context, Property, shapes};
+use crate::plan::TypeMode;
+use reqwest::Method;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::sync::Arc;
+use uuid::Uuid;
+
+impl Work<'_> {
+    /// Contexts of a property that is there as `id`; `is_counted` says that they were counted with it.
+    ///
+    /// # Errors
+    /// When a side fails.
+    pub(super) async fn contexts(
+        &mut self,
+        property: &Property,
+        id: &str,
+        of: &str,
+        is_counted: bool,
+    ) -> Result<(), String> {
+        let mut contexts: Vec<Arc<Context>> = self.catalogue.contexts_of(property.id).into_iter().cloned().collect();
+        // The one that came with the property first, then as they were made.
+        contexts.sort_by_key(|context| (!context.is_default, context.created_at, context.id));
+        let list = format!("{}/work-item-properties/{id}/contexts/", self.scope.there(None));
+        let mut last = None;
+        for context in &contexts {
+            if !is_counted {
+                self.findings.of(Kind::Context).here += 1;
+            }
+            let name = format!("context `{}` of {of}", context.name);
+            let untouched = shapes::context(&self.catalogue, context);
+            let digest = digest(&json!([untouched]));
+            let Some(ours) = self.context_there(context, &untouched, &name) else { continue };
+            let found = self.context_found(property, context, id);
+            if let Some(found) = &found {
+                self.ids.suppose(Kind::Context, context.id, text(found, "id"));
+            }
+            let verdict = self.judge(Kind::Context, context.id, &digest, &ours, found.as_ref());
+            if is_counted {
+                if let Verdict::Conflict(_) = &verdict {
+                    self.count(Kind::Context, &name, &verdict);
+                }
+            } else {
+                self.count(Kind::Context, &name, &verdict);
+            }
+            if let Some(found) = &found
+                && found.get("is_default") != Some(&json!(context.is_default))
+            {
+                let words = format!("{name}: is_default is {} here, which has no effect", context.is_default);
+                self.findings.tell(Class::Changed, words);
+            }
+            if !self.carries() {
+                continue;
+            }
+            let record = match (&verdict, found) {
+                (Verdict::Make, _) => {
+                    self.ids.begin(Kind::Context, &[context.id]).await?;
+                    self.switch(TypeMode::Workspace).await?;
+                    let body = Value::Object(create(Kind::Context, &ours));
+                    self.write((Kind::Context, &name), Method::POST, &list, &body).await?
+                }
+                (Verdict::Change(unlike), Some(found)) if context.is_default => {
+                    // Its options last.
+                    let first: Vec<_> = unlike.iter().filter(|one| one.field != "options").cloned().collect();
+                    last = Some((context.id, ours.clone(), text(&found, "id").to_owned(), name.clone(), digest.clone()));
+                    match update(&ours, &first) {
+                        Some(body) => self.patch_context(&list, &found, body, &name).await?.and(None),
+                        None => None,
+                    }
+                }
+                (Verdict::Change(unlike), Some(found)) => match update(&ours, unlike) {
+                    Some(body) => self.patch_context(&list, &found, body, &name).await?,
+                    None => None,
+                },
+                (Verdict::Alike, found) => found,
+                _ => None,
+            };
+            if let Some(record) = record {
+                self.ids.end(Kind::Context, &[(context.id, text(&record, "id").to_owned(), digest)]).await?;
+                self.keep_context(id, record);
+            }
+        }
+        if let Some((own, ours, theirs, name, digest)) = last {
+            let read = self.target.read(&format!("{list}{theirs}/")).await?;
+            let mut record = read.as_object().cloned().unwrap_or_default();
+            if let Some(body) = update(&ours, &differences(Kind::Context, &ours, &record)) {
+                match self.patch_context(&list, &record, body, &name).await? {
+                    Some(after) => record = after,
+                    None => return Ok(()),
+                }
+            }
+            self.ids.end(Kind::Context, &[(own, theirs, digest)]).await?;
+            self.keep_context(id, record);
+        }
+        self.contexts_only_there(property, &contexts, id, of, &list).await
+    }
+
+    async fn patch_context(
+        &mut self,
+        list: &str,
+        found: &Record,
+        body: Record,
+        name: &str,
+    ) -> Result<Option<Record>, String> {
+        self.switch(TypeMode::Workspace).await?;
+        let path = format!("{list}{}/", text(found, "id"));
+        self.write((Kind::Context, name), Method::PATCH, &path, &Value::Object(body)).await
+    }
+
+    fn keep_context(&mut self, property: &str, record: Record) {
+        let contexts = self.seen.contexts.entry(property.to_owned()).or_default();
+        contexts.retain(|old| text(old, "id") != text(&record, "id"));
+        contexts.push(record);
+    }
+
+    /// The context there: as noted, else by its name, else the one that covers all projects or came with the property.
+    fn context_found(&self, property: &Property, context: &Context, id: &str) -> Option<Record> {
+        let there = self.seen.contexts.get(id)?;
+        let known = Self::with_id(there, self.ids.theirs(Kind::Context, context.id));
+        if known.is_some() || self.ids.is_noted(Kind::Context, context.id) {
+            return known.cloned();
+        }
+        let named = there.iter().find(|record| text(record, "name") == context.name);
+        let is_ours = self.ids.is_begun(Kind::Property, property.id);
+        let siblings = self.catalogue.contexts_of(property.id);
+        let has_seeded = siblings.iter().any(|sibling| sibling.is_default);
+        let stands_in = context.is_default || !has_seeded && context.all_projects;
+        let seeded = there.iter().find(|record| record.get("is_default") == Some(&Value::Bool(true)));
+        match seeded.filter(|_| is_ours && stands_in) {
+            Some(seeded) => Some(seeded.clone()),
+            None => named.cloned(),
+        }
+    }
+
+    /// The context as it is to be there; none when nothing of what it covers is there.
+    fn context_there(&mut self, context: &Context, untouched: &Record, name: &str) -> Option<Record> {
+        let mut ours = untouched.clone();
+        if let Some(Value::Array(texts)) = ours.get_mut("default_value") {
+            for text in texts {
+                *text = text.as_str().map_or(Value::Null, |text| self.there(text));
+            }
+        }
+        let projects: Vec<Option<Uuid>> = context
+            .projects
+            .iter()
+            .map(|own| self.scope.projects.get(own).map(|project| project.theirs))
+            .collect();
+        let types: Vec<Option<String>> =
+            context.types.iter().map(|own| self.ids.theirs(Kind::Type, *own).map(str::to_owned)).collect();
+        let unknown = projects.iter().filter(|one| one.is_none()).count();
+        // Types are made later when nothing is written yet.
+        let unmade = if self.carries() { types.iter().filter(|one| one.is_none()).count() } else { 0 };
+        if unknown + unmade > 0 {
+            let words = format!("{name}: {} projects and types it lists are not there", unknown + unmade);
+            self.findings.leave(Kind::Context, 1, words);
+        }
+        ours.insert("project_ids".to_owned(), json!(projects.iter().flatten().collect::<Vec<_>>()));
+        ours.insert("issue_type_ids".to_owned(), json!(types.iter().flatten().collect::<Vec<_>>()));
+        let mut links: Vec<_> = context.options.iter().collect();
+        links.sort_by(|a, b| a.sort_order.total_cmp(&b.sort_order));
+        let options = links.into_iter().filter_map(|link| {
+            let id = self.ids.theirs(Kind::Option, link.option)?;
+            Some(json!({"id": id, "is_default": link.is_default}))
+        });
+        ours.insert("options".to_owned(), options.collect());
+        let is_empty = |all: bool, known: bool| !all && !known;
+        let nothing = is_empty(context.all_projects, projects.iter().any(Option::is_some))
+            || self.carries() && is_empty(context.all_types, types.iter().any(Option::is_some));
+        (!nothing).then_some(ours)
+    }
+
+    /// Removes the context that came with a property made by this command when there is none such here; tells others.
+    async fn contexts_only_there(
+        &mut self,
+        property: &Property,
+        contexts: &[Arc<Context>],
+        id: &str,
+        of: &str,
+        list: &str,
+    ) -> Result<(), String> {
+        let ours: HashSet<String> = contexts
+            .iter()
+            .filter_map(|context| self.ids.theirs(Kind::Context, context.id).map(str::to_owned))
+            .collect();
+        let there = self.seen.contexts.get(id).cloned().unwrap_or_default();
+        for record in there.iter().filter(|record| !ours.contains(text(record, "id"))) {
+            let is_seeded = record.get("is_default") == Some(&Value::Bool(true));
+            let name = format!("context `{}` of {of}", text(record, "name"));
+            if self.carries() && is_seeded && self.ids.is_begun(Kind::Property, property.id) {
+                self.switch(TypeMode::Workspace).await?;
+                let path = format!("{list}{}/", text(record, "id"));
+                self.write((Kind::Context, &name), Method::DELETE, &path, &Value::Null).await?;
+            } else {
+                self.extra(name);
+            }
+        }
+        Ok(())
+    }
+}

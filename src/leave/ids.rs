@@ -1,0 +1,174 @@
+//! Which record here is which there, kept in the store so that a run that ended goes on in the next.
+//!
+//! A record is noted twice: before it is made there, and when it is there as it is here. What is found there under the
+//! name of a record that was noted is ours, however far it has come; what is found under the name of any other is not.
+//! May use: `store`.
+
+use crate::store::{LeaveRecord, Store};
+use serde_json::Value;
+use std::collections::HashMap;
+use uuid::Uuid;
+
+/// What is carried, in the order of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// The one record of switches.
+    Features,
+    /// Work item types.
+    Type,
+    /// Custom properties.
+    Property,
+    /// Options of properties.
+    Option,
+    /// Contexts of properties.
+    Context,
+    /// Properties on types.
+    Attachment,
+    /// Workspace types in projects.
+    Import,
+    /// Work items with a type or values.
+    Item,
+    /// Values on them.
+    Value,
+    /// Work items archived through the gateway.
+    Archive,
+    /// Fields that v1 has no place for.
+    Overlay,
+    /// Entries of the audit log.
+    Audit,
+}
+
+impl Kind {
+    /// All, in the order of the report.
+    pub const ALL: [Self; 12] = [
+        Self::Features,
+        Self::Type,
+        Self::Property,
+        Self::Option,
+        Self::Context,
+        Self::Attachment,
+        Self::Import,
+        Self::Item,
+        Self::Value,
+        Self::Archive,
+        Self::Overlay,
+        Self::Audit,
+    ];
+
+    /// Its word in reports and in the store.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Features => "features",
+            Self::Type => "types",
+            Self::Property => "properties",
+            Self::Option => "options",
+            Self::Context => "contexts",
+            Self::Attachment => "properties on types",
+            Self::Import => "imported types",
+            Self::Item => "work items",
+            Self::Value => "values",
+            Self::Archive => "archive marks",
+            Self::Overlay => "overlays",
+            Self::Audit => "audit entries",
+        }
+    }
+}
+
+/// The records of a workspace that were carried to one target, or begun.
+pub(super) struct Ids<'s> {
+    store: &'s Store,
+    target: String,
+    workspace: Uuid,
+    records: HashMap<(&'static str, Uuid), LeaveRecord>,
+    /// Records that were there already, for as long as this command runs.
+    supposed: HashMap<(Kind, Uuid), String>,
+}
+
+impl<'s> Ids<'s> {
+    /// What is noted so far.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(super) async fn load(store: &'s Store, target: &str, workspace: Uuid) -> Result<Self, String> {
+        let kept = store.leave_records(target, workspace).await.map_err(|fault| fault.to_string())?;
+        let kind = |record: &LeaveRecord| Kind::ALL.into_iter().find(|kind| kind.word() == record.kind);
+        let records = kept.into_iter().filter_map(|record| Some(((kind(&record)?.word(), record.own), record)));
+        Ok(Self { store, target: target.to_owned(), workspace, records: records.collect(), supposed: HashMap::new() })
+    }
+
+    /// Id there of a record that was carried, or found.
+    pub(super) fn theirs(&self, kind: Kind, own: Uuid) -> Option<&str> {
+        let noted = self.records.get(&(kind.word(), own)).and_then(|record| record.theirs.as_deref());
+        noted.or_else(|| self.supposed.get(&(kind, own)).map(String::as_str))
+    }
+
+    /// Whether it is noted what the record's id there is.
+    pub(super) fn is_noted(&self, kind: Kind, own: Uuid) -> bool {
+        self.records.get(&(kind.word(), own)).is_some_and(|record| record.theirs.is_some())
+    }
+
+    /// Whether this command made the record there, or was about to.
+    pub(super) fn is_begun(&self, kind: Kind, own: Uuid) -> bool {
+        self.records.contains_key(&(kind.word(), own))
+    }
+
+    /// Whether what was carried whole is what `digest` tells.
+    pub(super) fn is_done(&self, kind: Kind, own: Uuid, digest: &str) -> bool {
+        let record = self.records.get(&(kind.word(), own));
+        record.is_some_and(|record| record.is_done && record.digest == digest)
+    }
+
+    /// Takes a record there for one of ours for as long as this command runs.
+    pub(super) fn suppose(&mut self, kind: Kind, own: Uuid, theirs: &str) {
+        self.supposed.insert((kind, own), theirs.to_owned());
+    }
+
+    /// Notes records that are about to be made there; those that were noted stay as they are.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub(super) async fn begin(&mut self, kind: Kind, owns: &[Uuid]) -> Result<(), String> {
+        let new = owns.iter().filter(|own| !self.is_begun(kind, **own));
+        let records: Vec<LeaveRecord> = new
+            .map(|own| LeaveRecord {
+                kind: kind.word().to_owned(),
+                own: *own,
+                theirs: None,
+                digest: String::new(),
+                is_done: false,
+            })
+            .collect();
+        self.note(kind, records).await
+    }
+
+    /// Notes records with their ids there and what was carried of them.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub(super) async fn end(&mut self, kind: Kind, done: &[(Uuid, String, String)]) -> Result<(), String> {
+        let records = done.iter().map(|(own, theirs, digest)| LeaveRecord {
+            kind: kind.word().to_owned(),
+            own: *own,
+            theirs: Some(theirs.clone()),
+            digest: digest.clone(),
+            is_done: true,
+        });
+        let news = records.filter(|record| self.records.get(&(kind.word(), record.own)) != Some(record)).collect();
+        self.note(kind, news).await
+    }
+
+    async fn note(&mut self, kind: Kind, records: Vec<LeaveRecord>) -> Result<(), String> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        let noted = self.store.note_leave(&self.target, self.workspace, &records).await;
+        noted.map_err(|fault| fault.to_string())?;
+        self.records.extend(records.into_iter().map(|record| ((kind.word(), record.own), record)));
+        Ok(())
+    }
+}
+
+/// A fingerprint of a record as it is here.
+pub(super) fn digest(record: &Value) -> String {
+    Uuid::new_v5(&Uuid::NAMESPACE_OID, record.to_string().as_bytes()).simple().to_string()
+}

@@ -1,0 +1,182 @@
+//! What is kept beside single records of v1: that a work item was archived, and fields that v1 has no place for.
+//!
+//! May use: `store`, this folder.
+
+use super::findings::Class;
+use super::ids::{Kind, digest};
+use super::scope::{Project, id, text};
+use super::seen::Record;
+use super::work::Work;
+use crate::store::{HeldOverlay, RecordedItem, overlay_wins};
+use reqwest::Method;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use uuid::Uuid;
+
+/// Kinds of records with overlaid fields, and the path of their list on either side.
+const LISTS: [(&str, &str); 2] = [("cycles", "cycles"), ("modules", "modules")];
+
+impl Work<'_> {
+    /// Archives what is archived here and live there. The instant is the target's own.
+    ///
+    /// # Errors
+    /// When a side fails.
+    pub(super) async fn archives(&mut self, recorded: &[RecordedItem]) -> Result<(), String> {
+        for item in recorded.iter().filter(|item| item.archived_at.is_some()) {
+            self.findings.of(Kind::Archive).here += 1;
+            let name = self.scope.project_in_words(item.project);
+            let Some(items) = self.items_of(item.project).await? else {
+                self.findings.leave(Kind::Archive, 1, format!("archived work items of project {name}"));
+                continue;
+            };
+            self.findings.tell(Class::Changed, "archived_at of archived work items: the target keeps its own");
+            let project = items.project.clone();
+            // Its number says which it is, where ids are not the same: v1 shows an archived item to no list.
+            let there = match (project.is_same(), item.archived_number) {
+                (true, _) => items.theirs(item.id),
+                (false, Some(number)) => self.live_there(&project, number).await?,
+                (false, None) => None,
+            };
+            let Some(there) = there else {
+                self.findings.of(Kind::Archive).alike += 1;
+                continue;
+            };
+            // It may have been brought back past the gateway.
+            let here = format!(
+                "/api/v1/workspaces/{}/projects/{}/work-items/{}/?fields=id",
+                self.scope.slug, project.own, item.id
+            );
+            if self.v1.get(&here).await?.status != 404 {
+                self.findings.of(Kind::Archive).alike += 1;
+                continue;
+            }
+            self.findings.of(Kind::Archive).carried += 1;
+            if self.carries() {
+                let path = format!("{}/work-items/{there}/archive/", self.scope.there(Some(project.theirs)));
+                let name = format!("archived work item {there} of project {name}");
+                if self.write((Kind::Archive, &name), Method::POST, &path, &json!({})).await?.is_some() {
+                    let digest = digest(&json!([item.archived_at]));
+                    self.ids.end(Kind::Archive, &[(item.id, there.to_string(), digest)]).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn live_there(&self, project: &Project, number: i64) -> Result<Option<Uuid>, String> {
+        let path = format!("{}/work-items/{}-{number}/", self.scope.there(None), project.identifier);
+        let answer = self.target.get(&path).await?;
+        Ok(if answer.status == 200 { id(&answer.record()) } else { None })
+    }
+
+    /// Fields that v1 has no place for, as long as they still count here.
+    ///
+    /// # Errors
+    /// When a side fails.
+    pub(super) async fn overlays(&mut self, held: &[HeldOverlay]) -> Result<(), String> {
+        self.findings.of(Kind::Overlay).here += held.len();
+        for (kind, path) in LISTS {
+            let mut records: BTreeMap<Uuid, Vec<&HeldOverlay>> = BTreeMap::new();
+            for one in held.iter().filter(|one| one.kind == kind) {
+                records.entry(one.record).or_default().push(one);
+            }
+            if !records.is_empty() {
+                self.overlays_of(path, &records).await?;
+            }
+        }
+        let others: Vec<&HeldOverlay> =
+            held.iter().filter(|one| !LISTS.iter().any(|(kind, _)| *kind == one.kind)).collect();
+        let edited = others.iter().filter(|one| one.value.field == "edited_at").count();
+        self.findings.never(Kind::Overlay, edited, "edited_at of comments");
+        let words = "external_id and external_source of comments that v1 refused: no operation finds a comment \
+                     without its work item";
+        self.findings.never(Kind::Overlay, others.len() - edited, words);
+        Ok(())
+    }
+
+    async fn overlays_of(
+        &mut self,
+        path: &str,
+        records: &BTreeMap<Uuid, Vec<&HeldOverlay>>,
+    ) -> Result<(), String> {
+        let mut left: BTreeMap<Uuid, Vec<&HeldOverlay>> = records.clone();
+        for project in self.scope.projects.values().cloned().collect::<Vec<_>>() {
+            if left.is_empty() {
+                break;
+            }
+            let list = format!("/api/v1/workspaces/{}/projects/{}/{path}/", self.scope.slug, project.own);
+            let here = self.v1.v1_rows(&list, "").await?;
+            let ours: Vec<&Record> = here.iter().filter(|row| id(row).is_some_and(|id| left.contains_key(&id))).collect();
+            if ours.is_empty() {
+                continue;
+            }
+            let base = self.scope.there(Some(project.theirs));
+            let there = self.target.rows(&format!("{base}/{path}/?order_by=created_at")).await?;
+            for row in ours {
+                let Some((own, fields)) = id(row).and_then(|own| Some((own, left.remove(&own)?))) else { continue };
+                match pair(&project, row, &there) {
+                    Some(record) => {
+                        let path = format!("{base}/{path}/{}/", text(record, "id"));
+                        self.overlay_of(&path, own, &fields, row, record).await?;
+                    }
+                    None => {
+                        let words = format!("fields of {path} that are not there under their id or name");
+                        self.findings.leave(Kind::Overlay, fields.len(), words);
+                    }
+                }
+            }
+        }
+        let gone: usize = left.values().map(Vec::len).sum();
+        self.findings.never(Kind::Overlay, gone, format!("fields of {path} that v1 does not show any more"));
+        Ok(())
+    }
+
+    async fn overlay_of(
+        &mut self,
+        path: &str,
+        own: Uuid,
+        fields: &[&HeldOverlay],
+        here: &Record,
+        there: &Record,
+    ) -> Result<(), String> {
+        let mut body = Map::new();
+        for one in fields {
+            let of = |record: &Record| record.get(&one.value.field).cloned().unwrap_or_default();
+            if !overlay_wins(&one.value.seen, &of(here)) {
+                let words = "overlays of what was changed on v1 since they were written: they do not count here either";
+                self.findings.never(Kind::Overlay, 1, words);
+            } else if overlay_wins(&one.value.value, &of(there)) {
+                self.findings.of(Kind::Overlay).alike += 1;
+            } else {
+                body.insert(one.value.field.clone(), one.value.value.clone());
+            }
+        }
+        if body.is_empty() {
+            return Ok(());
+        }
+        let count = body.len();
+        let name = format!("fields of `{}`", text(there, "name"));
+        if self.carries() {
+            let digest = digest(&json!([body]));
+            let body = Value::Object(body);
+            if self.write((Kind::Overlay, &name), Method::PATCH, path, &body).await?.is_none() {
+                return Ok(());
+            }
+            self.ids.end(Kind::Overlay, &[(own, text(there, "id").to_owned(), digest)]).await?;
+        }
+        self.findings.of(Kind::Overlay).carried += count;
+        Ok(())
+    }
+}
+
+/// The record there that is the one here: by id where these are the same, else by name, which is unique in a project.
+fn pair<'r>(project: &Project, here: &Record, there: &'r [Record]) -> Option<&'r Record> {
+    if project.is_same() {
+        return there.iter().find(|record| id(record) == id(here));
+    }
+    let mut named = there.iter().filter(|record| text(record, "name") == text(here, "name"));
+    match (named.next(), named.next()) {
+        (Some(one), None) => Some(one),
+        _ => None,
+    }
+}

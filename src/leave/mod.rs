@@ -1,0 +1,264 @@
+//! Leaving: what only the store holds of a workspace is carried to a v2 of the deployment's own.
+//!
+//! First a look at both sides, which writes nothing and tells what would be done. Then the same walk again, writing. Last
+//! a look anew, with everything read again: only when that finds both sides alike, the workspace counts as left. A run
+//! that was killed is begun again and finds what is there.
+//!
+//! May use: `catalogue`, `plan` (the type mode), `settings` (addresses), `store`.
+
+mod contexts;
+mod features;
+mod fields;
+mod findings;
+mod ids;
+mod item;
+mod marks;
+mod properties;
+mod report;
+mod scope;
+mod seen;
+mod side;
+mod text;
+mod types;
+mod values;
+mod work;
+
+pub use findings::{Class, Findings, Line};
+pub use ids::Kind;
+pub use report::{Report, Result as Outcome, WorkspaceReport};
+pub use text::text;
+
+use crate::settings::HttpAddress;
+use crate::store::Store;
+use findings::Findings as Found;
+use ids::Ids;
+use scope::Scope;
+use seen::Seen;
+use side::Side;
+use std::collections::{BTreeMap, HashMap};
+use work::{Doing, Tell, Work};
+
+/// What a run is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// Look and tell, write nothing.
+    DryRun,
+    /// Carry, then check.
+    Carry,
+    /// Check what was carried.
+    Check,
+}
+
+/// What a run is asked for.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// What to do.
+    pub wish: Wish,
+    /// Slugs of the workspaces.
+    pub workspaces: Vec<String>,
+    /// Makes alike what is there under the same name.
+    pub update: bool,
+    /// What is only there does not count as unlike.
+    pub keep_extra: bool,
+    /// Addresses of this gateway.
+    pub own_addresses: Vec<String>,
+}
+
+/// An address and the key for it.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The address.
+    pub address: HttpAddress,
+    /// The key.
+    pub key: String,
+}
+
+/// Leaves for `target`.
+///
+/// # Errors
+/// A sentence for people when the target is none, or a side fails on the way.
+pub async fn leave(
+    store: &Store,
+    v1: &Place,
+    target: &Place,
+    wanted: &Wanted,
+    tell: Tell<'_>,
+) -> Result<Report, String> {
+    let (v1, target) = sides(v1, target, wanted).await?;
+    let mut report = Report::new(target.base(), wanted);
+    let mut known = Vec::new();
+    for slug in &wanted.workspaces {
+        let scope = Scope::find(slug, &v1, &target).await?;
+        known.push(scope.workspace);
+        let run = Run { store, v1: &v1, target: &target, scope: &scope, wanted, tell };
+        report.workspaces.push(run.workspace().await?);
+    }
+    let held = store.workspaces_held().await.map_err(|fault| fault.to_string())?;
+    report.others = held.into_iter().filter(|id| !known.contains(id)).map(|id| id.to_string()).collect();
+    Ok(report)
+}
+
+/// Both services, after it is known that they are what they are meant to be.
+async fn sides(v1: &Place, target: &Place, wanted: &Wanted) -> Result<(Side, Side), String> {
+    let address = target.address.as_str();
+    if !side::is_private(&target.address) {
+        return Err(format!(
+            "--to {address}: the key would travel unprotected; give an address that begins with https://, or one of \
+             this machine"
+        ));
+    }
+    if wanted.own_addresses.iter().any(|own| own == address) {
+        return Err(format!("--to {address} is this gateway itself; give the address of the deployment's own v2"));
+    }
+    let v1 = Side::new(&v1.address, &v1.key, "v1")?;
+    let target = Side::new(&target.address, &target.key, "the target")?;
+    let me = target.get("/api/v2/users/me/").await?;
+    match me.status {
+        200 if me.json["principal_kind"].is_string() => Ok((v1, target)),
+        401 => Err(format!(
+            "{} does not accept the key; give one of its own in CAUSEWAY_TARGET_KEY or --target-key-file",
+            target.named()
+        )),
+        _ => Err(format!(
+            "{} is no v2: it answered /api/v2/users/me/ with {}; --to is the address without /api/v2",
+            target.named(),
+            me.brief()
+        )),
+    }
+}
+
+/// A run over one workspace.
+struct Run<'r> {
+    store: &'r Store,
+    v1: &'r Side,
+    target: &'r Side,
+    scope: &'r Scope,
+    wanted: &'r Wanted,
+    tell: Tell<'r>,
+}
+
+impl Run<'_> {
+    async fn workspace(&self) -> Result<WorkspaceReport, String> {
+        let slug = self.scope.slug.clone();
+        let unsettled = self.store.unsettled_writes(self.scope.workspace).await.map_err(|fault| fault.to_string())?;
+        if unsettled > 0 {
+            return Err(format!(
+                "{unsettled} writes of workspace {slug} are not settled between v1 and the store; read the work items \
+                 that `causeway store check` names once, and run the command again"
+            ));
+        }
+        let before = self.pass(Doing::Looking).await?;
+        let stops = before.count(Class::Conflict) > 0;
+        if self.wanted.wish != Wish::Carry || stops {
+            let outcome = match self.wanted.wish {
+                Wish::Check if !before.carries() && before.is_alike(!self.wanted.keep_extra) => Outcome::Alike,
+                Wish::Check => Outcome::Unlike,
+                _ if stops => Outcome::Stopped,
+                Wish::DryRun | Wish::Carry => Outcome::Planned,
+            };
+            if outcome == Outcome::Alike {
+                self.mark().await?;
+            }
+            return Ok(WorkspaceReport { slug, outcome, findings: before, carried: None });
+        }
+        let carried = match before.carries() {
+            true => Some(self.pass(Doing::Carrying).await?),
+            false => None,
+        };
+        // Read anew, so that what was changed meanwhile is found too.
+        let after = match &carried {
+            Some(_) => self.pass(Doing::Looking).await?,
+            None => before,
+        };
+        let alike = !after.carries() && after.is_alike(!self.wanted.keep_extra);
+        let refused = carried.as_ref().is_some_and(|carried| carried.count(Class::Left) > 0);
+        let outcome = match alike && !refused {
+            true => Outcome::Alike,
+            false => Outcome::Unlike,
+        };
+        if outcome == Outcome::Alike {
+            self.mark().await?;
+        }
+        Ok(WorkspaceReport { slug, outcome, findings: after, carried })
+    }
+
+    async fn mark(&self) -> Result<(), String> {
+        self.store.mark_left(&self.scope.slug, self.target.base()).await.map_err(|fault| fault.to_string())
+    }
+
+    /// One walk over everything.
+    async fn pass(&self, doing: Doing) -> Result<Found, String> {
+        let fault = |fault: crate::store::StoreError| fault.to_string();
+        let workspace = self.scope.workspace;
+        let catalogue = self.store.catalogue(workspace).await.map_err(fault)?;
+        let ids = Ids::load(self.store, self.target.base(), workspace).await?;
+        let seen = Seen::read(self.target, self.scope).await?;
+        let own = self.store.ids_ever_given(workspace).await.map_err(fault)?;
+        if seen.has_any(&own) {
+            return Err(format!(
+                "{} shows records under the ids of this store: it is this gateway, or one on a copy of its store; \
+                 give the address of the deployment's own v2",
+                self.target.named()
+            ));
+        }
+        let mut work = Work {
+            target: self.target,
+            v1: self.v1,
+            store: self.store,
+            scope: self.scope,
+            catalogue,
+            ids,
+            seen,
+            doing,
+            update: self.wanted.update,
+            findings: Found::default(),
+            people: HashMap::new(),
+            items: BTreeMap::new(),
+            tell: self.tell,
+        };
+        if work.names_people() {
+            work.people = self.scope.people(self.v1, self.target).await?;
+        }
+        work.definitions().await?;
+        let recorded = self.store.recorded_items(workspace).await.map_err(fault)?;
+        work.values(&recorded).await?;
+        work.archives(&recorded).await?;
+        let overlays = self.store.overlays_held(workspace).await.map_err(fault)?;
+        work.overlays(&overlays).await?;
+        let entries = self.store.audit_entries(workspace).await.map_err(fault)?;
+        let entries = usize::try_from(entries).unwrap_or_default();
+        work.findings.of(Kind::Audit).here += entries;
+        work.findings.never(Kind::Audit, entries, "entries of the audit log: no operation writes them");
+        work.findings.tell(Class::Changed, "ids, created_at and icons of definitions: the target sets its own");
+        Ok(work.findings)
+    }
+}
+
+impl Work<'_> {
+    /// All definitions: what projects own first, in project mode, then what the workspace owns, in workspace mode, so
+    /// that the mode is switched as seldom as can be; the switches as they are here last.
+    async fn definitions(&mut self) -> Result<(), String> {
+        let owners: std::collections::BTreeSet<uuid::Uuid> = {
+            let types = self.catalogue.types.values().filter_map(|kind| kind.project);
+            let properties = self.catalogue.properties.values().filter_map(|property| property.project);
+            types.chain(properties).chain(self.scope.projects.keys().copied()).collect()
+        };
+        if self.carries() {
+            self.note_provisioned().await?;
+        }
+        let owners: Vec<Option<uuid::Uuid>> = owners.into_iter().map(Some).chain([None]).collect();
+        for owner in &owners {
+            self.types(*owner).await?;
+            self.properties(*owner).await?;
+            self.attachments(*owner).await?;
+            (self.tell)(&format!("{}: definitions of {}", self.scope.slug, self.scope.owner_in_words(*owner)));
+        }
+        let imported = self.catalogue.imports.keys().map(|(project, _)| *project);
+        let projects: std::collections::BTreeSet<uuid::Uuid> =
+            imported.chain(self.scope.projects.keys().copied()).collect();
+        for project in projects {
+            self.imports(project).await?;
+        }
+        self.features().await
+    }
+}

@@ -1,0 +1,334 @@
+//! Custom properties with their options.
+//!
+//! A property is made together with its options, so that their order is kept and none is made twice. Its name, the key of
+//! values, is a slug that the service derives from the label; where the label was changed since, the property is made
+//! under its name and gets its label afterwards.
+//! May use: `catalogue`, this folder.
+
+use super::fields::{create, update};
+use super::ids::{Kind, digest};
+use super::scope::text;
+use super::seen::{self, Record};
+use super::types::mode_of;
+use super::work::{Verdict, Work};
+use crate::catalogue::{Property, PropertyOption, shapes, slug};
+use reqwest::Method;
+use serde_json::{Map, Value, json};
+use std::collections::HashSet;
+use std::sync::Arc;
+use uuid::Uuid;
+
+impl Work<'_> {
+    /// Properties of an owner in their order.
+    ///
+    /// # Errors
+    /// When a side fails.
+    pub(super) async fn properties(&mut self, owner: Option<Uuid>) -> Result<(), String> {
+        let properties: Vec<Arc<Property>> = self.catalogue.properties_of(owner).into_iter().cloned().collect();
+        for property in &properties {
+            let name = format!("property `{}` of {}", property.display_name, self.scope.owner_in_words(owner));
+            let options: Vec<Arc<PropertyOption>> =
+                self.catalogue.options_of(property.id).into_iter().cloned().collect();
+            self.findings.of(Kind::Property).here += 1;
+            self.findings.of(Kind::Option).here += options.len();
+            if self.scope.base(owner).is_none() {
+                let words = format!("{name}: the project is not there, or not to be seen");
+                self.findings.leave(Kind::Property, 1, words);
+                self.findings.of(Kind::Option).left += options.len();
+                continue;
+            }
+            self.one_property(owner, property, &options, &name).await?;
+        }
+        let ours: HashSet<&str> =
+            properties.iter().filter_map(|property| self.ids.theirs(Kind::Property, property.id)).collect();
+        let there = self.seen.owned.get(&owner).map(|owned| owned.properties.as_slice()).unwrap_or_default();
+        let extra: Vec<String> = there
+            .iter()
+            .filter(|record| !ours.contains(text(record, "id")))
+            .map(|record| {
+                format!("property `{}` of {}", text(record, "display_name"), self.scope.owner_in_words(owner))
+            })
+            .collect();
+        extra.into_iter().for_each(|words| self.extra(words));
+        Ok(())
+    }
+
+    async fn one_property(
+        &mut self,
+        owner: Option<Uuid>,
+        property: &Property,
+        options: &[Arc<PropertyOption>],
+        name: &str,
+    ) -> Result<(), String> {
+        let Some(base) = self.scope.base(owner) else { return Ok(()) };
+        let list = format!("{base}/work-item-properties/");
+        let untouched = shapes::property(&self.catalogue, property);
+        let digest = digest(&json!([untouched]));
+        let mut found = self.found(owner, property);
+        if let Some(found) = &found {
+            self.ids.suppose(Kind::Property, property.id, text(found, "id"));
+            self.suppose_options(options, found);
+        }
+        let mut ours = self.in_their_terms(&untouched);
+        let verdict = self.judge(Kind::Property, property.id, &digest, &ours, found.as_ref());
+        self.count(Kind::Property, name, &verdict);
+        if verdict == Verdict::Make {
+            self.findings.of(Kind::Option).carried += options.len();
+            if owner.is_none() {
+                let contexts = self.catalogue.contexts_of(property.id).len();
+                self.findings.of(Kind::Context).here += contexts;
+                self.findings.of(Kind::Context).carried += contexts;
+            }
+        }
+        if self.carries() && verdict == Verdict::Make {
+            self.ids.begin(Kind::Property, &[property.id]).await?;
+            let contexts: Vec<Uuid> =
+                self.catalogue.contexts_of(property.id).iter().map(|context| context.id).collect();
+            self.ids.begin(Kind::Context, &contexts).await?;
+            self.switch(mode_of(owner)).await?;
+            let body = self.body(owner, property, options, &ours);
+            let made = self.write((Kind::Property, name), Method::POST, &list, &Value::Object(body)).await?;
+            let Some(made) = made else { return Ok(()) };
+            self.seen.of(owner).properties.push(made.clone());
+            if owner.is_none() {
+                let contexts = seen::contexts(self.target, self.scope, text(&made, "id")).await?;
+                self.seen.contexts.insert(text(&made, "id").to_owned(), contexts);
+            }
+            self.ids.suppose(Kind::Property, property.id, text(&made, "id"));
+            self.suppose_options(options, &made);
+            found = Some(made);
+        }
+        let Some(there) = found else { return Ok(()) };
+        if verdict == Verdict::Make {
+            self.note_options(options).await?;
+        } else {
+            self.options(owner, property, options, &there, name).await?;
+        }
+        ours = self.in_their_terms(&untouched);
+        let id = text(&there, "id").to_owned();
+        let unlike = super::fields::differences(Kind::Property, &ours, &there);
+        let may = matches!(verdict, Verdict::Make | Verdict::Change(_));
+        if self.carries() && may {
+            let mut record = Some(there);
+            if let Some(body) = update(&ours, &unlike) {
+                self.switch(mode_of(owner)).await?;
+                let path = format!("{list}{id}/");
+                record = self.write((Kind::Property, name), Method::PATCH, &path, &Value::Object(body)).await?;
+                if let Some(record) = &record {
+                    self.replace_property(owner, record);
+                }
+            }
+            let after = record.as_ref().map(|record| super::fields::differences(Kind::Property, &ours, record));
+            if verdict == Verdict::Make {
+                self.count_made(Kind::Property, name, &after.clone().unwrap_or_default());
+            }
+            if after.is_some() && owner.is_some() {
+                self.ids.end(Kind::Property, &[(property.id, id.clone(), digest.clone())]).await?;
+            }
+        }
+        if owner.is_none() && !(self.doing == super::work::Doing::Looking && verdict == Verdict::Make) {
+            let counted = verdict == Verdict::Make;
+            self.contexts(property, &id, name, counted).await?;
+            if self.carries() && may {
+                self.ids.end(Kind::Property, &[(property.id, id.clone(), digest.clone())]).await?;
+            }
+        }
+        if self.carries() && verdict == Verdict::Alike {
+            self.ids.end(Kind::Property, &[(property.id, id, digest)]).await?;
+        }
+        Ok(())
+    }
+
+    /// The property there: as noted, else by its name, else, when it was begun, by its label.
+    fn found(&mut self, owner: Option<Uuid>, property: &Property) -> Option<Record> {
+        let noted = self.ids.is_noted(Kind::Property, property.id);
+        let begun = self.ids.is_begun(Kind::Property, property.id);
+        let known = self.ids.theirs(Kind::Property, property.id).map(str::to_owned);
+        let there = &self.seen.owned.get(&owner)?.properties;
+        let known = Self::with_id(there, known.as_deref());
+        let named = there.iter().find(|record| text(record, "name") == property.name);
+        let mut labelled = there.iter().filter(|record| text(record, "display_name") == property.display_name);
+        let only = match (labelled.next(), labelled.next()) {
+            (Some(one), None) if begun => Some(one),
+            _ => None,
+        };
+        known.or(if noted { None } else { named.or(only) }).cloned()
+    }
+
+    /// The body that makes a property with its options.
+    fn body(
+        &mut self,
+        owner: Option<Uuid>,
+        property: &Property,
+        options: &[Arc<PropertyOption>],
+        ours: &Record,
+    ) -> Map<String, Value> {
+        let mut body = create(Kind::Property, ours);
+        let taken: Vec<String> =
+            self.seen.of(owner).properties.iter().map(|record| text(record, "name").to_owned()).collect();
+        let taken: HashSet<&str> = taken.iter().map(String::as_str).collect();
+        if slug(&property.display_name, &taken) != property.name {
+            body.insert("display_name".to_owned(), json!(property.name));
+        }
+        if !options.is_empty() {
+            // A default may name an option by its id, which is known only afterwards.
+            body.remove("default_value");
+            let entries = options.iter().map(|option| {
+                let mut entry = Map::from_iter([("name".to_owned(), json!(option.name))]);
+                entry.insert("description".to_owned(), json!(option.description));
+                if owner.is_some() && option.is_default {
+                    entry.insert("is_default".to_owned(), json!(true));
+                }
+                let pair = [("external_id", &option.external_id), ("external_source", &option.external_source)];
+                entry.extend(pair.into_iter().filter_map(|(name, text)| Some((name.to_owned(), json!(text.as_ref()?)))));
+                Value::Object(entry)
+            });
+            body.insert("options".to_owned(), entries.collect());
+        }
+        body
+    }
+
+    fn in_their_terms(&self, record: &Record) -> Record {
+        let mut record = record.clone();
+        if let Some(Value::Array(texts)) = record.get_mut("default_value") {
+            for text in texts {
+                *text = text.as_str().map_or(Value::Null, |text| self.there(text));
+            }
+        }
+        record
+    }
+
+    fn replace_property(&mut self, owner: Option<Uuid>, record: &Record) {
+        let properties = &mut self.seen.of(owner).properties;
+        if let Some(old) = properties.iter_mut().find(|old| text(old, "id") == text(record, "id")) {
+            old.clone_from(record);
+        }
+    }
+
+    /// Pairs options with those there: as noted, else by name, the first with the first.
+    fn suppose_options(&mut self, options: &[Arc<PropertyOption>], there: &Record) {
+        let rows = there.get("options").and_then(Value::as_array).cloned().unwrap_or_default();
+        let noted: HashSet<String> =
+            options.iter().filter_map(|option| self.ids.theirs(Kind::Option, option.id).map(str::to_owned)).collect();
+        let id = |row: &Value| row["id"].as_str().unwrap_or_default().to_owned();
+        let mut free: Vec<&Value> = rows.iter().filter(|row| !noted.contains(&id(row))).collect();
+        for option in options.iter() {
+            if self.ids.theirs(Kind::Option, option.id).is_some() {
+                continue;
+            }
+            if let Some(at) = free.iter().position(|row| row["name"] == json!(option.name)) {
+                let row = free.remove(at);
+                self.ids.suppose(Kind::Option, option.id, &id(row));
+            }
+        }
+    }
+
+    /// Notes options that were made with their property.
+    async fn note_options(&mut self, options: &[Arc<PropertyOption>]) -> Result<(), String> {
+        if !self.carries() {
+            return Ok(());
+        }
+        let done: Vec<(Uuid, String, String)> = options
+            .iter()
+            .filter_map(|option| {
+                let theirs = self.ids.theirs(Kind::Option, option.id)?.to_owned();
+                Some((option.id, theirs, digest(&json!([shapes::option(&self.catalogue, option)]))))
+            })
+            .collect();
+        self.ids.end(Kind::Option, &done).await
+    }
+
+    /// Options of a property that is there.
+    async fn options(
+        &mut self,
+        owner: Option<Uuid>,
+        property: &Property,
+        options: &[Arc<PropertyOption>],
+        there: &Record,
+        name: &str,
+    ) -> Result<(), String> {
+        let Some(base) = self.scope.base(owner) else { return Ok(()) };
+        let list = format!("{base}/work-item-properties/{}/options/", text(there, "id"));
+        let rows: Vec<Record> = records(there);
+        // Options that came with a property that this command began are its own.
+        let is_begun = self.ids.is_begun(Kind::Property, property.id) && !self.ids.is_noted(Kind::Property, property.id);
+        let mut done = Vec::new();
+        let mut is_changed = false;
+        for option in options {
+            let mut ours = shapes::option(&self.catalogue, option);
+            let digest = digest(&json!([ours]));
+            if owner.is_none() {
+                ours.remove("is_default");
+            }
+            if is_begun && self.carries() {
+                self.ids.begin(Kind::Option, &[option.id]).await?;
+            }
+            let found = Self::with_id(&rows, self.ids.theirs(Kind::Option, option.id));
+            let verdict = self.judge(Kind::Option, option.id, &digest, &ours, found);
+            let name = format!("option `{}` of {name}", option.name);
+            self.count(Kind::Option, &name, &verdict);
+            if !self.carries() {
+                continue;
+            }
+            let record = match (&verdict, found) {
+                (Verdict::Make, _) => {
+                    self.ids.begin(Kind::Option, &[option.id]).await?;
+                    self.switch(mode_of(owner)).await?;
+                    let body = Value::Object(create(Kind::Option, &ours));
+                    is_changed = true;
+                    self.write((Kind::Option, &name), Method::POST, &list, &body).await?
+                }
+                (Verdict::Change(unlike), Some(found)) => match update(&ours, unlike) {
+                    Some(body) => {
+                        self.switch(mode_of(owner)).await?;
+                        is_changed = true;
+                        let path = format!("{list}{}/", text(found, "id"));
+                        self.write((Kind::Option, &name), Method::PATCH, &path, &Value::Object(body)).await?
+                    }
+                    None => None,
+                },
+                (Verdict::Alike, found) => found.cloned(),
+                _ => None,
+            };
+            if let Some(record) = record {
+                done.push((option.id, text(&record, "id").to_owned(), digest));
+                self.ids.suppose(Kind::Option, option.id, text(&record, "id"));
+            }
+        }
+        self.ids.end(Kind::Option, &done).await?;
+        self.order_and_extra(options, &rows, name);
+        if is_changed {
+            // Defaults and contexts name options.
+            let path = format!("{base}/work-item-properties/{}/", text(there, "id"));
+            if let Value::Object(record) = self.target.read(&path).await? {
+                self.replace_property(owner, &record);
+            }
+            if owner.is_none() {
+                let contexts = seen::contexts(self.target, self.scope, text(there, "id")).await?;
+                self.seen.contexts.insert(text(there, "id").to_owned(), contexts);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells options that are only there, and those in another order.
+    fn order_and_extra(&mut self, options: &[Arc<PropertyOption>], rows: &[Record], name: &str) {
+        let place = |id: &str| rows.iter().position(|row| text(row, "id") == id);
+        let ours: Vec<usize> =
+            options.iter().filter_map(|option| place(self.ids.theirs(Kind::Option, option.id)?)).collect();
+        if !ours.is_sorted() {
+            self.findings.leave(Kind::Option, 1, format!("options of {name} are in another order there"));
+        }
+        for (at, row) in rows.iter().enumerate() {
+            if !ours.contains(&at) {
+                self.extra(format!("option `{}` of {name}", text(row, "name")));
+            }
+        }
+    }
+}
+
+/// Options of a property in their order.
+fn records(property: &Record) -> Vec<Record> {
+    let options = property.get("options").and_then(Value::as_array);
+    options.into_iter().flatten().filter_map(Value::as_object).cloned().collect()
+}

@@ -1,0 +1,93 @@
+//! What a run came to.
+//!
+//! May use: this folder.
+
+use super::findings::{Class, Findings};
+use super::ids::Kind;
+use super::{Wanted, Wish};
+use serde_json::{Map, Value, json};
+
+/// What a run over one workspace came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Result {
+    /// It was looked at only.
+    Planned,
+    /// Nothing was written, because of conflicts.
+    Stopped,
+    /// Both sides are alike.
+    Alike,
+    /// They are not.
+    Unlike,
+}
+
+/// All about one workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkspaceReport {
+    /// Its slug.
+    pub slug: String,
+    /// What it came to.
+    pub outcome: Result,
+    /// What was found when both sides were looked at last.
+    pub findings: Findings,
+    /// What was carried; none when nothing was to be.
+    pub carried: Option<Findings>,
+}
+
+/// All about a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// Address of the target.
+    pub target: String,
+    /// What was asked for.
+    pub wish: Wish,
+    /// By workspace.
+    pub workspaces: Vec<WorkspaceReport>,
+    /// Ids of workspaces of which something is held and that were not asked for.
+    pub others: Vec<String>,
+}
+
+impl Report {
+    pub(super) fn new(target: &str, wanted: &Wanted) -> Self {
+        Self { target: target.to_owned(), wish: wanted.wish, workspaces: Vec::new(), others: Vec::new() }
+    }
+
+    /// Whether all workspaces came to what was asked for: all alike, or for a dry run nothing in the way.
+    pub fn is_clean(&self) -> bool {
+        self.workspaces.iter().all(|one| match one.outcome {
+            Result::Alike => true,
+            Result::Planned => one.findings.count(Class::Left) == 0,
+            Result::Stopped | Result::Unlike => false,
+        })
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> Value {
+        let lines = |findings: &Findings| -> Value {
+            let lines = Kind::ALL.into_iter().filter_map(|kind| Some((kind.word(), findings.lines.get(&kind)?)));
+            Value::Object(lines.map(|(word, line)| (word.to_owned(), json!(line))).collect::<Map<_, _>>())
+        };
+        let one = |one: &WorkspaceReport| {
+            let told: Vec<Value> =
+                one.findings.told.iter().map(|(class, words)| json!({"class": class, "words": words})).collect();
+            let refused = one.carried.iter().flat_map(|carried| &carried.told);
+            let refused: Vec<&String> =
+                refused.filter(|(class, _)| *class == Class::Left).map(|(_, words)| words).collect();
+            json!({
+                "workspace": one.slug, "outcome": word(one.outcome), "found": lines(&one.findings), "told": told,
+                "carried": one.carried.as_ref().map(lines), "refused": refused,
+            })
+        };
+        let workspaces: Vec<Value> = self.workspaces.iter().map(one).collect();
+        json!({"target": self.target, "workspaces": workspaces, "other_workspaces": self.others})
+    }
+}
+
+/// A word for machines.
+fn word(outcome: Result) -> &'static str {
+    match outcome {
+        Result::Planned => "planned",
+        Result::Stopped => "conflicts",
+        Result::Alike => "alike",
+        Result::Unlike => "unlike",
+    }
+}

@@ -1,0 +1,255 @@
+//! Which workspace, projects, people and work items here are which there.
+//!
+//! A workspace goes by its slug. A project, a person and a work item keep their ids when the target is the same deployment
+//! with a v2 of its own; otherwise a project goes by its identifier, a person by the address, a work item by its number
+//! within the project, and its name must be the same. What is found twice is not guessed.
+//! May use: this folder.
+
+use super::side::Side;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use uuid::Uuid;
+
+/// A project on both sides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Project {
+    /// Id here.
+    pub(super) own: Uuid,
+    /// Id there.
+    pub(super) theirs: Uuid,
+    /// Identifier, such as `WEB`.
+    pub(super) identifier: String,
+}
+
+impl Project {
+    /// Whether both sides are the same deployment, so that ids of records are the same.
+    pub(super) fn is_same(&self) -> bool {
+        self.own == self.theirs
+    }
+}
+
+/// A workspace on both sides.
+#[derive(Debug, Clone)]
+pub(super) struct Scope {
+    /// Slug, as a segment of a path.
+    pub(super) slug: String,
+    /// Id here.
+    pub(super) workspace: Uuid,
+    /// Projects that are there on both sides, by their ids here.
+    pub(super) projects: BTreeMap<Uuid, Project>,
+    /// Projects here that the key sees, with their identifiers.
+    pub(super) seen_here: BTreeMap<Uuid, String>,
+}
+
+/// Text member of a row.
+pub(super) fn text<'r>(row: &'r Map<String, Value>, name: &str) -> &'r str {
+    row.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Id of a row.
+pub(super) fn id(row: &Map<String, Value>) -> Option<Uuid> {
+    Uuid::try_parse(text(row, "id")).ok()
+}
+
+/// The slug as one segment of a path.
+///
+/// # Errors
+/// When it cannot be one.
+pub(super) fn segment(slug: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '~');
+    if slug.is_empty() || !slug.chars().all(plain) {
+        return Err(format!("--workspace {slug}: that is no slug; it is the part of the address after the host"));
+    }
+    Ok(slug.to_owned())
+}
+
+impl Scope {
+    /// Finds the workspace and its projects on both sides.
+    ///
+    /// # Errors
+    /// When a side cannot be read, or v1 shows no project of the workspace.
+    pub(super) async fn find(slug: &str, v1: &Side, target: &Side) -> Result<Self, String> {
+        let slug = segment(slug)?;
+        let list = format!("/api/v1/workspaces/{slug}/projects/");
+        let rows = v1.v1_rows(&list, "id,identifier,workspace,is_member,archived_at").await?;
+        let Some(workspace) = rows.first().and_then(|row| Uuid::try_parse(text(row, "workspace")).ok()) else {
+            return Err(format!(
+                "{} shows no project of the workspace {slug} to the key; check --workspace, and use the key of an \
+                 administrator who is in its projects",
+                v1.named()
+            ));
+        };
+        let mut scope = Self { slug, workspace, projects: BTreeMap::new(), seen_here: BTreeMap::new() };
+        let mut others: Option<HashMap<String, Vec<Uuid>>> = None;
+        for row in rows.iter().filter(|row| row.get("is_member") != Some(&Value::Bool(false))) {
+            let (Some(own), identifier) = (id(row), text(row, "identifier").to_owned()) else { continue };
+            scope.seen_here.insert(own, identifier.clone());
+            let path = format!("{}/states/?per_page=1", scope.there(Some(own)));
+            let theirs = match target.get(&path).await?.status {
+                200 => Some(own),
+                _ => {
+                    if others.is_none() {
+                        others = Some(by_identifier(target, &list).await?);
+                    }
+                    match others.as_ref().and_then(|others| others.get(&identifier)).map(Vec::as_slice) {
+                        Some([one]) => Some(*one),
+                        _ => None,
+                    }
+                }
+            };
+            if let Some(theirs) = theirs {
+                scope.projects.insert(own, Project { own, theirs, identifier });
+            }
+        }
+        Ok(scope)
+    }
+
+    /// The path there of the workspace, or of the project with this id there.
+    pub(super) fn there(&self, project: Option<Uuid>) -> String {
+        match project {
+            Some(project) => format!("/api/v2/workspaces/{}/projects/{project}", self.slug),
+            None => format!("/api/v2/workspaces/{}", self.slug),
+        }
+    }
+
+    /// The path there of what belongs to the workspace, or to the project with this id here.
+    pub(super) fn base(&self, owner: Option<Uuid>) -> Option<String> {
+        match owner {
+            Some(own) => Some(self.there(Some(self.projects.get(&own)?.theirs))),
+            None => Some(self.there(None)),
+        }
+    }
+
+    /// The owner in words.
+    pub(super) fn owner_in_words(&self, owner: Option<Uuid>) -> String {
+        match owner {
+            Some(own) => format!("project {}", self.project_in_words(own)),
+            None => "the workspace".to_owned(),
+        }
+    }
+
+    /// A project by its identifier where that is known.
+    pub(super) fn project_in_words(&self, own: Uuid) -> String {
+        self.seen_here.get(&own).cloned().unwrap_or_else(|| own.to_string())
+    }
+
+    /// People here by their ids there: those on both rosters with the same id, else those with the same address.
+    ///
+    /// # Errors
+    /// When a roster cannot be read.
+    pub(super) async fn people(&self, v1: &Side, target: &Side) -> Result<HashMap<Uuid, Uuid>, String> {
+        let theirs = target.rows(&format!("{}/members/?expand=member", self.there(None))).await?;
+        let theirs: Vec<(Uuid, String)> = theirs
+            .iter()
+            .filter_map(|row| {
+                let address = row.get("member").and_then(|member| member["email"].as_str()).unwrap_or_default();
+                Some((Uuid::try_parse(text(row, "member_id")).ok()?, address.to_lowercase()))
+            })
+            .collect();
+        let ours = v1.read(&format!("/api/v1/workspaces/{}/members/", self.slug)).await?;
+        let mut people = HashMap::new();
+        for row in ours.as_array().into_iter().flatten().filter_map(Value::as_object) {
+            let (Some(own), address) = (id(row), text(row, "email").to_lowercase()) else { continue };
+            let mut same = theirs.iter().filter(|(_, other)| !address.is_empty() && *other == address);
+            if theirs.iter().any(|(id, _)| *id == own) {
+                people.insert(own, own);
+            } else if let (Some((id, _)), None) = (same.next(), same.next()) {
+                people.insert(own, *id);
+            }
+        }
+        Ok(people)
+    }
+
+    /// The live work items of a project there, and which of them are which here.
+    ///
+    /// # Errors
+    /// When a list cannot be read.
+    pub(super) async fn items(&self, project: &Project, v1: &Side, target: &Side) -> Result<Items, String> {
+        let list = format!("{}/work-items/?paginate=cursor&order_by=sequence_id", self.there(Some(project.theirs)));
+        let there = target.rows(&list).await?;
+        let mut items = Items::of(project);
+        let mut numbers: HashMap<i64, Vec<&Map<String, Value>>> = HashMap::new();
+        for row in &there {
+            let Some(id) = id(row) else { continue };
+            items.there.insert(id, row.get("type_id").and_then(Value::as_str).map(str::to_owned));
+            let number = row.get("sequence_id").and_then(Value::as_i64).unwrap_or_default();
+            numbers.entry(number).or_default().push(row);
+        }
+        if project.is_same() {
+            return Ok(items);
+        }
+        let list = format!("/api/v1/workspaces/{}/projects/{}/work-items/", self.slug, project.own);
+        let mut pairs = HashMap::new();
+        for row in v1.v1_rows(&list, "id,sequence_id,name").await? {
+            let number = row.get("sequence_id").and_then(Value::as_i64).unwrap_or_default();
+            let Some(own) = id(&row) else { continue };
+            items.live_here.insert(own);
+            let Some(found) = numbers.get(&number) else { continue };
+            match found.as_slice() {
+                [one] if text(one, "name") == text(&row, "name") => drop(id(one).map(|id| pairs.insert(own, id))),
+                _ => items.doubtful.push(format!("{}-{number}", project.identifier)),
+            }
+        }
+        items.pairs = Some(pairs);
+        Ok(items)
+    }
+}
+
+async fn by_identifier(target: &Side, list: &str) -> Result<HashMap<String, Vec<Uuid>>, String> {
+    let rows = target.v1_rows(list, "id,identifier").await.map_err(|fault| {
+        format!(
+            "a project is not there under its id, so that it has to be found by its identifier, and v2 has no list of \
+             projects: {fault}"
+        )
+    })?;
+    let mut found: HashMap<String, Vec<Uuid>> = HashMap::new();
+    for row in &rows {
+        if let Some(id) = id(row) {
+            found.entry(text(row, "identifier").to_owned()).or_default().push(id);
+        }
+    }
+    Ok(found)
+}
+
+/// Work items of one project on both sides.
+#[derive(Debug, Clone)]
+pub(super) struct Items {
+    /// The project.
+    pub(super) project: Project,
+    /// Live items there, by id there, with their types there.
+    pub(super) there: HashMap<Uuid, Option<String>>,
+    /// Ids there by ids here; none when they are the same.
+    pairs: Option<HashMap<Uuid, Uuid>>,
+    /// Live items here, where ids are not the same.
+    live_here: HashSet<Uuid>,
+    /// Keys of items whose number is another item's there.
+    pub(super) doubtful: Vec<String>,
+}
+
+impl Items {
+    fn of(project: &Project) -> Self {
+        Self {
+            project: project.clone(),
+            there: HashMap::new(),
+            pairs: None,
+            live_here: HashSet::new(),
+            doubtful: Vec::new(),
+        }
+    }
+
+    /// Whether the item is live here, as far as that is known: where ids are the same it is live on both sides or none.
+    pub(super) fn is_live_here(&self, own: Uuid) -> bool {
+        match self.pairs {
+            Some(_) => self.live_here.contains(&own),
+            None => self.there.contains_key(&own),
+        }
+    }
+
+    /// The live item there that is the item here.
+    pub(super) fn theirs(&self, own: Uuid) -> Option<Uuid> {
+        match &self.pairs {
+            Some(pairs) => pairs.get(&own).copied(),
+            None => self.there.contains_key(&own).then_some(own),
+        }
+    }
+}

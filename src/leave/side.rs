@@ -1,0 +1,273 @@
+//! One of the two services a command of `leave` talks to: the target's v2, or our own v1.
+//!
+//! Requests wait as long as the service says (`Retry-After`). A read that gets no answer is sent again; a write is
+//! not, because it may have been carried out: the next run looks what is there.
+//! May use: `settings` (addresses).
+
+use crate::settings::HttpAddress;
+use reqwest::{Client, Method};
+use serde_json::{Map, Value};
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// Longest time for one answer.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// Longest time one request waits for its turn, all waits together.
+const LONGEST_WAIT: Duration = Duration::from_secs(900);
+/// How often a read is sent that gets no answer.
+const READS: u32 = 4;
+/// Rows of a page.
+const PAGE: usize = 200;
+
+/// A service, and the key to ask it with.
+#[derive(Debug, Clone)]
+pub(super) struct Side {
+    http: Client,
+    base: String,
+    key: String,
+    /// What it is, for sentences.
+    name: &'static str,
+}
+
+/// What it answered.
+#[derive(Debug, Clone)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    /// Null when there is no body or it is no JSON.
+    pub(super) json: Value,
+}
+
+impl Answer {
+    /// What it is, in a few words.
+    pub(super) fn brief(&self) -> String {
+        let errors = self.json["errors"].as_array().into_iter().flatten();
+        let told: Vec<String> = errors
+            .filter_map(|error| Some(format!("{}: {}", error["field"].as_str()?, error["message"].as_str()?)))
+            .take(3)
+            .collect();
+        let detail = match (told.is_empty(), self.json["detail"].as_str()) {
+            (false, _) => told.join("; "),
+            (true, detail) => detail.unwrap_or_default().to_owned(),
+        };
+        let code = self.json["code"].as_str().unwrap_or_default();
+        format!("{} {code} {detail}", self.status).trim().replace("  ", " ")
+    }
+
+    /// The record it is.
+    pub(super) fn record(self) -> Map<String, Value> {
+        match self.json {
+            Value::Object(record) => record,
+            _ => Map::new(),
+        }
+    }
+}
+
+/// Whether keys sent to the address stay on this machine or travel over TLS.
+pub(super) fn is_private(address: &HttpAddress) -> bool {
+    let text = address.as_str();
+    if text.starts_with("https://") {
+        return true;
+    }
+    let host = url::Url::parse(text).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
+    let host = host.trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+impl Side {
+    /// The service at `base`.
+    ///
+    /// # Errors
+    /// When the client cannot be set up.
+    pub(super) fn new(base: &HttpAddress, key: &str, name: &'static str) -> Result<Self, String> {
+        // Someone else may have installed a provider already; any will do.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let base = base.as_str();
+        let mut builder = Client::builder()
+            // A redirect could carry the key elsewhere.
+            .redirect(reqwest::redirect::Policy::none())
+            .timeout(PATIENCE)
+            .user_agent(concat!("causeway-leave/", env!("CARGO_PKG_VERSION")));
+        if base.starts_with("http://") {
+            builder = builder.tls_certs_only([]);
+        }
+        let http = builder.build().map_err(|fault| format!("the client could not be set up: {fault}"))?;
+        Ok(Self { http, base: base.to_owned(), key: key.to_owned(), name })
+    }
+
+    /// Its address.
+    pub(super) fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// Reads.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub(super) async fn get(&self, path: &str) -> Result<Answer, String> {
+        let mut tried = 1;
+        loop {
+            let outcome = self.send(Method::GET, path, None, true).await;
+            let again = match &outcome {
+                Ok(answer) => matches!(answer.status, 500 | 502 | 504),
+                Err(_) => true,
+            };
+            if !again || tried == READS {
+                return outcome;
+            }
+            tokio::time::sleep(Duration::from_millis(200) * 2_u32.pow(tried)).await;
+            tried += 1;
+        }
+    }
+
+    /// Reads what must be there.
+    ///
+    /// # Errors
+    /// When it is answered with anything but 200.
+    pub(super) async fn read(&self, path: &str) -> Result<Value, String> {
+        let answer = self.get(path).await?;
+        match answer.status {
+            200 => Ok(answer.json),
+            _ => Err(self.refused("GET", path, &answer)),
+        }
+    }
+
+    /// Writes, without a body when that is null; the answer may be a refusal.
+    ///
+    /// # Errors
+    /// When there is no answer, or the service failed.
+    pub(super) async fn write(&self, method: Method, path: &str, body: &Value) -> Result<Answer, String> {
+        let word = method.to_string();
+        // Only what can be done twice is sent again when the service says that it could not.
+        let body = (!body.is_null()).then_some(body);
+        let answer = self.send(method.clone(), path, body, method != Method::POST).await?;
+        match answer.status {
+            401 | 403 | 500.. => Err(self.refused(&word, path, &answer)),
+            _ => Ok(answer),
+        }
+    }
+
+    /// Writes what must be taken, and returns the record.
+    ///
+    /// # Errors
+    /// When it is refused.
+    pub(super) async fn done(&self, method: Method, path: &str, body: &Value) -> Result<Map<String, Value>, String> {
+        let word = method.to_string();
+        let answer = self.write(method, path, body).await?;
+        match answer.status {
+            200..300 => Ok(answer.record()),
+            _ => Err(self.refused(&word, path, &answer)),
+        }
+    }
+
+    /// All rows of a list of v2 in its order; `path` may have a query.
+    ///
+    /// # Errors
+    /// When a page cannot be read.
+    pub(super) async fn rows(&self, path: &str) -> Result<Vec<Map<String, Value>>, String> {
+        let sign = if path.contains('?') { '&' } else { '?' };
+        let by_cursor = path.contains("paginate=cursor");
+        let (mut rows, mut next) = (Vec::new(), String::new());
+        loop {
+            let page = self.read(&format!("{path}{sign}per_page={PAGE}{next}")).await?;
+            let Some(data) = page["data"].as_array() else {
+                return Err(format!("{} answered GET {path} with something that is no list of v2", self.named()));
+            };
+            rows.extend(data.iter().filter_map(Value::as_object).cloned());
+            next = match (by_cursor, page["next_cursor"].as_str(), page["next"].as_u64()) {
+                (true, Some(cursor), _) => {
+                    let cursor: String = form_urlencoded::byte_serialize(cursor.as_bytes()).collect();
+                    format!("&cursor={cursor}")
+                }
+                (false, _, Some(offset)) => format!("&offset={offset}"),
+                _ => return Ok(rows),
+            };
+        }
+    }
+
+    /// All rows of a paged list of v1, with these fields or all.
+    ///
+    /// # Errors
+    /// When a page cannot be read.
+    pub(super) async fn v1_rows(&self, path: &str, fields: &str) -> Result<Vec<Map<String, Value>>, String> {
+        let mut rows = Vec::new();
+        for number in 0.. {
+            let fields = if fields.is_empty() { String::new() } else { format!("&fields={fields}") };
+            let page = format!("{path}?per_page=1000&cursor=1000:{number}:0&order_by=created_at{fields}");
+            let page = self.read(&page).await?;
+            let Some(results) = page["results"].as_array() else {
+                return Err(format!("{} answered GET {path} with something that is no list of v1", self.named()));
+            };
+            rows.extend(results.iter().filter_map(Value::as_object).cloned());
+            if page["next_page_results"] != true || results.is_empty() {
+                break;
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Name and address.
+    pub(super) fn named(&self) -> String {
+        format!("{} ({})", self.name, self.base)
+    }
+
+    fn refused(&self, method: &str, path: &str, answer: &Answer) -> String {
+        let advice = match answer.status {
+            401 => "; its key is not accepted",
+            403 => "; its key must be that of an administrator of the workspace who is in all its projects",
+            500.. => "; run the command again, it goes on where it stopped",
+            _ => "",
+        };
+        format!("{} answered {method} {path} with {}{advice}", self.named(), answer.brief())
+    }
+
+    async fn send(&self, method: Method, path: &str, body: Option<&Value>, again: bool) -> Result<Answer, String> {
+        let mut waited = Duration::ZERO;
+        loop {
+            let mut request = self.http.request(method.clone(), format!("{}{path}", self.base));
+            request = request.header("X-Api-Key", &self.key);
+            if let Some(body) = body {
+                request = request.header("Content-Type", "application/json").body(body.to_string());
+            }
+            let unreachable = |fault: reqwest::Error| {
+                format!(
+                    "{} gave no answer to {method} {path}: {}; when it does again, run the command again, it goes on \
+                     where it stopped",
+                    self.named(),
+                    fault.without_url()
+                )
+            };
+            let answer = request.send().await.map_err(unreachable)?;
+            let status = answer.status().as_u16();
+            let seconds = answer.headers().get("Retry-After").and_then(|text| text.to_str().ok()?.parse().ok());
+            let later = status == 429 || status == 503 && again && seconds.is_some();
+            let pause = Duration::from_secs(seconds.unwrap_or(5)).max(Duration::from_secs(1));
+            if later && waited + pause <= LONGEST_WAIT {
+                waited += pause;
+                tokio::time::sleep(pause).await;
+                continue;
+            }
+            let bytes = answer.bytes().await.map_err(unreachable)?;
+            return Ok(Answer { status, json: serde_json::from_slice(&bytes).unwrap_or_default() });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_travels_over_tls_or_stays_on_the_machine() {
+        for (address, private) in [
+            ("https://v2.example.com", true),
+            ("http://127.0.0.1:8080", true),
+            ("http://[::1]:8080", true),
+            ("http://localhost", true),
+            ("http://v2.example.com", false),
+            ("http://10.0.0.1", false),
+            ("http://localhost.example.com", false),
+        ] {
+            assert_eq!(is_private(&HttpAddress::parse(address).unwrap()), private, "{address}");
+        }
+    }
+}

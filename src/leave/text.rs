@@ -1,0 +1,103 @@
+//! The report for a terminal.
+//!
+//! May use: this folder.
+
+use super::Wish;
+use super::findings::{Class, Findings};
+use super::ids::Kind;
+use super::report::{Report, Result, WorkspaceReport};
+use std::fmt::Write;
+
+/// Most lines of words of one class; JSON has all.
+const MOST: usize = 20;
+
+/// The report, at most 100 characters wide but for names.
+pub fn text(report: &Report) -> String {
+    let mut text = String::new();
+    for one in &report.workspaces {
+        let _ = writeln!(text, "Workspace {} to {}\n", one.slug, report.target);
+        table(&mut text, one, report.wish);
+        if let Some(carried) = &one.carried {
+            class(&mut text, carried, Class::Left, "Refused on the way");
+        }
+        for this in Class::ALL {
+            class(&mut text, &one.findings, this, this.heading());
+        }
+        let _ = writeln!(text, "{}\n", verdict(one, report.wish));
+    }
+    if !report.others.is_empty() {
+        let _ = writeln!(
+            text,
+            "Not looked at: workspaces {} of which the store holds something too; name their slugs with --workspace.",
+            report.others.join(", ")
+        );
+    }
+    text
+}
+
+fn table(text: &mut String, one: &WorkspaceReport, wish: Wish) {
+    let carried = if wish == Wish::Carry && one.carried.is_some() { "CARRIED" } else { "TO CARRY" };
+    let _ = writeln!(
+        text,
+        "{:<20} {:>8} {:>8} {:>8} {:>9} {:>8} {:>10}",
+        "", "HERE", "ALIKE", carried, "CONFLICTS", "LEFT", "IMPOSSIBLE"
+    );
+    for kind in Kind::ALL {
+        let line = one.findings.lines.get(&kind).copied().unwrap_or_default();
+        let carried = match &one.carried {
+            Some(carried) => carried.lines.get(&kind).map_or(0, |line| line.carried),
+            None => line.carried,
+        };
+        let _ = writeln!(
+            text,
+            "{:<20} {:>8} {:>8} {:>8} {:>9} {:>8} {:>10}",
+            kind.word(),
+            line.here,
+            line.alike,
+            carried,
+            line.conflicts,
+            line.left,
+            line.impossible
+        );
+    }
+    text.push('\n');
+}
+
+fn class(text: &mut String, findings: &Findings, this: Class, heading: &str) {
+    let told: Vec<&String> = findings.told.iter().filter(|(class, _)| *class == this).map(|(_, told)| told).collect();
+    if told.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "{heading}:");
+    for words in told.iter().take(MOST) {
+        let _ = writeln!(text, "  - {}", shown(words));
+    }
+    if told.len() > MOST {
+        let _ = writeln!(text, "  - and {} more (--json has all)", told.len() - MOST);
+    }
+    text.push('\n');
+}
+
+/// Names come from clients: no control characters reach the terminal.
+fn shown(words: &str) -> String {
+    let is_odd = |c: char| c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    words.chars().map(|c| if is_odd(c) { '\u{fffd}' } else { c }).collect()
+}
+
+fn verdict(one: &WorkspaceReport, wish: Wish) -> &'static str {
+    match (one.outcome, wish, &one.carried) {
+        (Result::Planned, ..) if one.findings.carries() => "Nothing was written. Without --dry-run this is carried.",
+        (Result::Planned, ..) => "Nothing was written, and there is nothing to carry.",
+        (Result::Stopped, ..) => {
+            "Nothing was written, because of the conflicts. Make both sides alike, or let --update overwrite what is \
+             there."
+        }
+        (Result::Alike, Wish::Carry, None) => "There was nothing to do: both sides are alike. The workspace is left.",
+        (Result::Alike, ..) => "Both sides are alike. The workspace is left.",
+        (Result::Unlike, Wish::Check, _) => "The sides are not alike. Run the command without --check to carry the rest.",
+        (Result::Unlike, ..) => {
+            "The sides are not alike: the lines above say what is not there as it is here. Run the command again when \
+             that is put right."
+        }
+    }
+}

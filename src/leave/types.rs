@@ -1,0 +1,318 @@
+//! Work item types, which of them is the default, which properties they have, and which projects import them.
+//!
+//! May use: `catalogue`, `plan` (the type mode), this folder.
+
+use super::fields::{create, update};
+use super::findings::Class;
+use super::ids::{Kind, digest};
+use super::scope::text;
+use super::seen::{self, Record};
+use super::work::{Verdict, Work};
+use crate::catalogue::{WorkItemType, shapes};
+use crate::plan::TypeMode;
+use reqwest::Method;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// The mode in which an owner's definitions can be written.
+pub(super) fn mode_of(owner: Option<Uuid>) -> TypeMode {
+    if owner.is_none() { TypeMode::Workspace } else { TypeMode::Project }
+}
+
+impl Work<'_> {
+    /// Types of an owner, oldest first, and its default.
+    ///
+    /// # Errors
+    /// When a side fails.
+    pub(super) async fn types(&mut self, owner: Option<Uuid>) -> Result<(), String> {
+        let types: Vec<Arc<WorkItemType>> = self.catalogue.types_of(owner).into_iter().cloned().collect();
+        for kind in &types {
+            let name = format!("type `{}` of {}", kind.name, self.scope.owner_in_words(owner));
+            self.findings.of(Kind::Type).here += 1;
+            if self.scope.base(owner).is_none() {
+                self.findings.leave(Kind::Type, 1, format!("{name}: the project is not there, or not to be seen"));
+                continue;
+            }
+            if kind.is_epic {
+                self.findings.never(Kind::Type, 1, format!("{name}: types of epics are made by the service"));
+                continue;
+            }
+            self.one_type(owner, kind, &name).await?;
+        }
+        if self.scope.base(owner).is_none() {
+            return Ok(());
+        }
+        self.default_type(owner, &types).await?;
+        if self.carries() && owner.is_none() {
+            self.remove_provisioned().await?;
+        }
+        let ours: HashSet<&str> = types.iter().filter_map(|kind| self.ids.theirs(Kind::Type, kind.id)).collect();
+        let there = self.seen.owned.get(&owner).map(|owned| owned.types.as_slice()).unwrap_or_default();
+        let extra: Vec<String> = there
+            .iter()
+            .filter(|record| !ours.contains(text(record, "id")))
+            .map(|record| format!("type `{}` of {}", text(record, "name"), self.scope.owner_in_words(owner)))
+            .collect();
+        extra.into_iter().for_each(|words| self.extra(words));
+        Ok(())
+    }
+
+    async fn one_type(&mut self, owner: Option<Uuid>, kind: &WorkItemType, name: &str) -> Result<(), String> {
+        let Some(base) = self.scope.base(owner) else { return Ok(()) };
+        let ours = shapes::work_item_type(kind);
+        let digest = digest(&json!([ours, kind.external_id, kind.external_source]));
+        let there = self.seen.of(owner).types.clone();
+        let known = Self::with_id(&there, self.ids.theirs(Kind::Type, kind.id));
+        let found = known.or_else(|| match self.ids.is_noted(Kind::Type, kind.id) {
+            true => None,
+            false => there.iter().find(|record| text(record, "name") == kind.name),
+        });
+        let verdict = self.judge(Kind::Type, kind.id, &digest, &ours, found);
+        self.count(Kind::Type, name, &verdict);
+        if let Some(found) = found {
+            self.ids.suppose(Kind::Type, kind.id, text(found, "id"));
+        }
+        if !self.carries() {
+            return Ok(());
+        }
+        let list = format!("{base}/work-item-types/");
+        let pair = [("external_id", &kind.external_id), ("external_source", &kind.external_source)];
+        let record = match (&verdict, found) {
+            (Verdict::Make, _) => {
+                self.ids.begin(Kind::Type, &[kind.id]).await?;
+                self.switch(mode_of(owner)).await?;
+                self.set_level(kind.level).await?;
+                let mut body = create(Kind::Type, &ours);
+                body.extend(pair.iter().filter_map(|(name, text)| Some(((*name).to_owned(), json!(text.as_ref()?)))));
+                let made = self.write((Kind::Type, name), Method::POST, &list, &Value::Object(body)).await?;
+                if let Some(made) = &made {
+                    self.seen.of(owner).types.push(made.clone());
+                }
+                made
+            }
+            (Verdict::Change(unlike), Some(found)) => {
+                let mut changed = Some(found.clone());
+                if let Some(mut body) = update(&ours, unlike) {
+                    self.switch(mode_of(owner)).await?;
+                    body.extend(
+                        pair.iter().filter_map(|(name, text)| Some(((*name).to_owned(), json!(text.as_ref()?)))),
+                    );
+                    let path = format!("{list}{}/", text(found, "id"));
+                    changed = self.write((Kind::Type, name), Method::PATCH, &path, &Value::Object(body)).await?;
+                }
+                changed
+            }
+            (Verdict::Alike, found) => found.cloned(),
+            _ => None,
+        };
+        if let Some(record) = record {
+            self.ids.end(Kind::Type, &[(kind.id, text(&record, "id").to_owned(), digest)]).await?;
+        }
+        Ok(())
+    }
+
+    /// The default moves only where this command made it, or where there is none yet.
+    async fn default_type(&mut self, owner: Option<Uuid>, types: &[Arc<WorkItemType>]) -> Result<(), String> {
+        let Some(base) = self.scope.base(owner) else { return Ok(()) };
+        let there = self.seen.of(owner).types.clone();
+        let theirs = there.iter().find(|record| record.get("is_default") == Some(&Value::Bool(true)));
+        let place = self.scope.owner_in_words(owner);
+        let Some(ours) = types.iter().find(|kind| kind.is_default) else {
+            let made = types.iter().any(|kind| {
+                theirs.is_some_and(|record| self.ids.theirs(Kind::Type, kind.id) == Some(text(record, "id")))
+            });
+            if made {
+                let words = format!("{place} has a default type there and none here, and no operation takes it away");
+                self.findings.leave(Kind::Type, 1, words);
+            }
+            return Ok(());
+        };
+        let Some(id) = self.ids.theirs(Kind::Type, ours.id).map(str::to_owned) else { return Ok(()) };
+        if theirs.is_some_and(|record| text(record, "id") == id) {
+            return Ok(());
+        }
+        if !(theirs.is_none() || self.update || self.ids.is_begun(Kind::Type, ours.id)) {
+            let name = theirs.map(|record| text(record, "name").to_owned()).unwrap_or_default();
+            let words = format!("the default type of {place} is `{}` here and `{name}` there", ours.name);
+            self.findings.conflict(Kind::Type, words);
+            return Ok(());
+        }
+        if !self.carries() {
+            if there.iter().any(|record| text(record, "id") == id) {
+                self.findings.tell(Class::Changed, format!("the default type of {place} becomes `{}`", ours.name));
+                self.findings.of(Kind::Type).carried += 1;
+            }
+            return Ok(());
+        }
+        self.switch(mode_of(owner)).await?;
+        let path = format!("{base}/work-item-types/{id}/mark-default/");
+        let name = format!("default type of {place}");
+        if self.write((Kind::Type, &name), Method::POST, &path, &json!({})).await?.is_some() {
+            for record in &mut self.seen.of(owner).types {
+                let is_default = text(record, "id") == id;
+                record.insert("is_default".to_owned(), json!(is_default));
+            }
+        }
+        Ok(())
+    }
+
+    /// Properties on the types of an owner.
+    ///
+    /// # Errors
+    /// When a side fails.
+    pub(super) async fn attachments(&mut self, owner: Option<Uuid>) -> Result<(), String> {
+        let types: Vec<Arc<WorkItemType>> = self.catalogue.types_of(owner).into_iter().cloned().collect();
+        for kind in types.iter().filter(|kind| !kind.is_epic) {
+            let ours: Vec<Uuid> = self.catalogue.attached(kind.id).iter().map(|property| property.id).collect();
+            self.findings.of(Kind::Attachment).here += ours.len();
+            let name = format!("type `{}` of {}", kind.name, self.scope.owner_in_words(owner));
+            let place = self.scope.base(owner).zip(self.ids.theirs(Kind::Type, kind.id).map(str::to_owned));
+            let Some((base, id)) = place else {
+                match self.carries() || self.scope.base(owner).is_none() {
+                    true => self.findings.leave(
+                        Kind::Attachment,
+                        ours.len(),
+                        format!("properties of {name}: the type is not there"),
+                    ),
+                    false => self.findings.of(Kind::Attachment).carried += ours.len(),
+                }
+                continue;
+            };
+            let there = self.seen.of(owner).attached.get(&id).cloned().unwrap_or_default();
+            let wanted: Vec<Option<String>> =
+                ours.iter().map(|own| self.ids.theirs(Kind::Property, *own).map(str::to_owned)).collect();
+            let missing: Vec<&String> = wanted.iter().flatten().filter(|id| !there.contains(id)).collect();
+            let unmade = wanted.iter().filter(|id| id.is_none()).count();
+            let present = ours.len() - missing.len() - unmade;
+            self.findings.of(Kind::Attachment).alike += present;
+            if !self.carries() {
+                self.findings.of(Kind::Attachment).carried += missing.len() + unmade;
+            } else if unmade > 0 {
+                let words = format!("{name}: {unmade} of its properties are not there");
+                self.findings.leave(Kind::Attachment, unmade, words);
+            }
+            let mut after = there.clone();
+            if self.carries() && !missing.is_empty() {
+                self.switch(mode_of(owner)).await?;
+                let path = format!("{base}/work-item-types/{id}/properties/");
+                let body = json!({"properties": missing});
+                if self.write((Kind::Attachment, &name), Method::POST, &path, &body).await?.is_some() {
+                    self.findings.of(Kind::Attachment).carried += missing.len();
+                    after = seen::attached(self.target, &base, &id).await?;
+                    self.seen.of(owner).attached.insert(id.clone(), after.clone());
+                }
+            }
+            let wanted: Vec<&String> = wanted.iter().flatten().collect();
+            let common: Vec<&String> = after.iter().filter(|id| wanted.contains(id)).collect();
+            if common.len() == wanted.len() && common != wanted {
+                let words = format!("{name}: its properties are in another order there; detach and attach them there");
+                self.findings.leave(Kind::Attachment, 1, words);
+            }
+            if common.len() < after.len() {
+                self.extra(format!("{} more properties on {name}", after.len() - common.len()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Types of the workspace in a project, in the order in which they were imported.
+    ///
+    /// # Errors
+    /// When a side fails.
+    pub(super) async fn imports(&mut self, project: Uuid) -> Result<(), String> {
+        let links = self.catalogue.imports.range((project, Uuid::nil())..=(project, Uuid::max()));
+        let mut links: Vec<_> = links.map(|(_, import)| *import).collect();
+        links.sort_by_key(|import| (import.created_at, import.type_id));
+        let name = self.scope.owner_in_words(Some(project));
+        self.findings.of(Kind::Import).here += links.len();
+        let Some(base) = self.scope.base(Some(project)) else {
+            let words = format!("imported types of {name}: the project is not there, or not to be seen");
+            self.findings.leave(Kind::Import, links.len(), words);
+            return Ok(());
+        };
+        let there = self.seen.of(Some(project)).imported.clone();
+        let wanted: Vec<Option<String>> =
+            links.iter().map(|link| self.ids.theirs(Kind::Type, link.type_id).map(str::to_owned)).collect();
+        let missing: Vec<&String> = wanted.iter().flatten().filter(|id| !there.contains(id)).collect();
+        let unmade = wanted.iter().filter(|id| id.is_none()).count();
+        self.findings.of(Kind::Import).alike += links.len() - missing.len() - unmade;
+        let extra = there.iter().filter(|id| !wanted.iter().flatten().any(|wanted| wanted == *id)).count();
+        if extra > 0 {
+            self.extra(format!("{extra} more imported types in {name}"));
+        }
+        if !self.carries() {
+            self.findings.of(Kind::Import).carried += missing.len() + unmade;
+            return Ok(());
+        }
+        self.findings.leave(Kind::Import, unmade, format!("{unmade} imported types of {name} are not there"));
+        if !missing.is_empty() {
+            self.switch(TypeMode::Workspace).await?;
+            let path = format!("{base}/work-item-types/import/");
+            let body = json!({"work_item_types": missing});
+            let name = format!("imported types of {name}");
+            if self.write((Kind::Import, &name), Method::POST, &path, &body).await?.is_some() {
+                self.findings.of(Kind::Import).carried += missing.len();
+                let ids: Vec<String> = missing.into_iter().cloned().collect();
+                self.seen.of(Some(project)).imported.extend(ids);
+            }
+        }
+        Ok(())
+    }
+
+    /// Under what the type is noted that the target makes by itself when its workspace manages types for the first time.
+    fn provision(&self) -> Uuid {
+        Uuid::new_v5(&self.scope.workspace, b"provisioned type")
+    }
+
+    fn provisioned(&self) -> Option<String> {
+        self.ids.theirs(Kind::Type, self.provision()).map(str::to_owned)
+    }
+
+    /// Notes what is about to be made, so that what the target makes by itself is told from what was there.
+    pub(super) async fn before_workspace_mode(&mut self) -> Result<(), String> {
+        let ours: Vec<Uuid> = self.catalogue.types_of_workspace().iter().map(|kind| kind.id).collect();
+        if self.seen.of(None).types.is_empty() {
+            self.ids.begin(Kind::Type, &[self.provision()]).await?;
+        }
+        self.ids.begin(Kind::Type, &ours).await
+    }
+
+    /// Looks what the target made by itself.
+    pub(super) async fn after_workspace_mode(&mut self) -> Result<(), String> {
+        let path = format!("{}/work-item-types/?order_by=created_at", self.scope.there(None));
+        self.seen.of(None).types = self.target.rows(&path).await?;
+        self.note_provisioned().await
+    }
+
+    /// The one type that is there before any of ours was made is the one the target made by itself.
+    pub(super) async fn note_provisioned(&mut self) -> Result<(), String> {
+        let provision = self.provision();
+        let waits = self.ids.is_begun(Kind::Type, provision) && !self.ids.is_noted(Kind::Type, provision);
+        if let (true, [only]) = (waits, self.seen.of(None).types.as_slice()) {
+            let id = text(only, "id").to_owned();
+            self.ids.end(Kind::Type, &[(provision, id, String::new())]).await?;
+        }
+        Ok(())
+    }
+
+    /// Removes the type that the target made by itself, when there is none of its name here.
+    async fn remove_provisioned(&mut self) -> Result<(), String> {
+        let Some(id) = self.provisioned() else { return Ok(()) };
+        let is_ours =
+            self.catalogue.types_of_workspace().iter().any(|kind| self.ids.theirs(Kind::Type, kind.id) == Some(&*id));
+        let there = self.seen.of(None).types.clone();
+        let Some(record) = there.iter().find(|record| text(record, "id") == id) else { return Ok(()) };
+        if is_ours || record.get("is_default") == Some(&Value::Bool(true)) {
+            return Ok(());
+        }
+        self.switch(TypeMode::Workspace).await?;
+        let path = format!("{}/work-item-types/{id}/", self.scope.there(None));
+        let name = format!("type `{}`, which the target made by itself", text(record, "name"));
+        if self.write((Kind::Type, &name), Method::DELETE, &path, &Value::Null).await?.is_some() {
+            self.seen.of(None).types.retain(|record: &Record| text(record, "id") != id);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,280 @@
+//! Types and values of work items.
+//!
+//! What does not show here is not carried: values of archived work items, of properties that are switched off or do not
+//! apply to the item's type, and those that cannot be read as what the property holds now.
+//! May use: `catalogue`, `store`, this folder.
+
+use super::ids::{Kind, digest};
+use super::item::{self, Job, Outcome, Wanted};
+use super::scope::{Items, text};
+use super::work::Work;
+use crate::catalogue::values::{ValueKind, plain, record};
+use crate::catalogue::{Applicable, PropertyType};
+use crate::store::{Element, ItemValues, RecordedItem};
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap};
+use uuid::Uuid;
+
+/// Work items asked for at once.
+const AT_ONCE: usize = 4;
+/// Work items after which it is noted how far they were carried.
+const BATCH: usize = 20;
+
+/// What of an item does not go along.
+#[derive(Debug, Default)]
+struct Losses {
+    hidden: usize,
+    nowhere: usize,
+    strangers: usize,
+}
+
+impl Work<'_> {
+    /// All work items with a type or values.
+    ///
+    /// # Errors
+    /// When a side fails.
+    pub(super) async fn values(&mut self, recorded: &[RecordedItem]) -> Result<(), String> {
+        let mut projects: BTreeMap<Uuid, Vec<&RecordedItem>> = BTreeMap::new();
+        for item in recorded {
+            projects.entry(item.project).or_default().push(item);
+        }
+        for (project, recorded) in projects {
+            let values = self.store.recorded_values(project).await.map_err(|fault| fault.to_string())?;
+            self.project_values(project, &recorded, values).await?;
+        }
+        for project in self.scope.projects.keys().copied().collect::<Vec<_>>() {
+            self.types_only_there(project, recorded).await?;
+        }
+        Ok(())
+    }
+
+    async fn project_values(
+        &mut self,
+        project: Uuid,
+        recorded: &[&RecordedItem],
+        mut values: HashMap<Uuid, ItemValues>,
+    ) -> Result<(), String> {
+        let name = self.scope.project_in_words(project);
+        let counted = |values: &ItemValues| values.values().map(Vec::len).sum::<usize>();
+        let Some(items) = self.items_of(project).await? else {
+            let held = recorded.iter().filter(|item| item.type_id.is_some() || values.contains_key(&item.id)).count();
+            let elements: usize = values.values().map(counted).sum();
+            self.findings.of(Kind::Item).here += held;
+            self.findings.of(Kind::Value).here += elements;
+            let words = format!("work items of project {name}: it is not there, or not to be seen with the keys");
+            self.findings.leave(Kind::Item, held, words);
+            self.findings.of(Kind::Value).left += elements;
+            return Ok(());
+        };
+        for key in &items.doubtful {
+            self.findings.conflict(Kind::Item, format!("{key} is another work item there"));
+        }
+        let (mut jobs, mut losses) = (Vec::new(), Losses::default());
+        for item in recorded {
+            let kept = values.remove(&item.id).unwrap_or_default();
+            if item.type_id.is_none() && kept.is_empty() {
+                continue;
+            }
+            self.findings.of(Kind::Item).here += 1;
+            let elements = counted(&kept);
+            self.findings.of(Kind::Value).here += elements;
+            match items.theirs(item.id).filter(|_| item.archived_at.is_none()) {
+                Some(theirs) => jobs.push(self.job(item, theirs, &items, &kept, &mut losses)),
+                None if items.is_live_here(item.id) && item.archived_at.is_none() => {
+                    self.findings.leave(Kind::Item, 1, format!("work items of project {name} that are not there"));
+                    self.findings.of(Kind::Value).left += elements;
+                }
+                None => {
+                    let words = "types and values of work items that are archived, deleted or hidden";
+                    self.findings.never(Kind::Item, 1, words);
+                    self.findings.never(Kind::Value, elements, words);
+                }
+            }
+        }
+        let hidden = "values that do not show here: of a property that is switched off, does not apply to the item's \
+                      type or holds something else now";
+        self.findings.never(Kind::Value, losses.hidden, hidden);
+        self.findings.never(Kind::Value, losses.nowhere, "values that point at work items that are not live there");
+        let strangers = "values that name people who are not on the roster of the workspace there";
+        self.findings.leave(Kind::Value, losses.strangers, strangers);
+        self.settle_all(&name, jobs).await
+    }
+
+    async fn settle_all(&mut self, project: &str, jobs: Vec<Job>) -> Result<(), String> {
+        let (target, doing, all) = (self.target, self.doing, jobs.len());
+        let mut settled = futures_util::stream::iter(jobs)
+            .map(|job| async move { (item::settle(target, &job, doing).await, job) })
+            .buffer_unordered(AT_ONCE);
+        let mut done = Vec::new();
+        let mut count = 0;
+        while let Some((outcome, job)) = settled.next().await {
+            let outcome = match outcome {
+                Ok(outcome) => outcome,
+                Err(fault) => {
+                    self.ids.end(Kind::Item, &done).await?;
+                    return Err(fault);
+                }
+            };
+            count += 1;
+            let elements = job.elements();
+            let (items, values) = (Kind::Item, Kind::Value);
+            match outcome {
+                Outcome::Alike | Outcome::Written => {
+                    let is_alike = outcome == Outcome::Alike;
+                    for (kind, count) in [(items, 1), (values, elements)] {
+                        let line = self.findings.of(kind);
+                        *(if is_alike { &mut line.alike } else { &mut line.carried }) += count;
+                    }
+                    if self.carries() {
+                        done.push((job.own, job.theirs.to_string(), job.digest));
+                    }
+                }
+                Outcome::Conflict(words) => {
+                    self.findings.conflict(items, words);
+                    self.findings.of(values).conflicts += elements;
+                }
+                Outcome::Refused(words) => {
+                    self.findings.leave(items, 1, words);
+                    self.findings.of(values).left += elements;
+                }
+            }
+            if done.len() >= BATCH {
+                self.ids.end(items, &done).await?;
+                done.clear();
+                (self.tell)(&format!("{}: {count} of {all} work items of project {project}", self.scope.slug));
+            }
+        }
+        self.ids.end(Kind::Item, &done).await
+    }
+
+    fn job(
+        &self,
+        item: &RecordedItem,
+        theirs: Uuid,
+        items: &Items,
+        kept: &ItemValues,
+        losses: &mut Losses,
+    ) -> Job {
+        let project = item.project;
+        let applicable = item.type_id.map(|kind| self.catalogue.applicable(project, kind)).unwrap_or_default();
+        let mut shown = 0;
+        let mut values = Vec::new();
+        for one in &applicable {
+            let Some(elements) = kept.get(&one.property.id) else { continue };
+            let before = losses.nowhere + losses.strangers;
+            let readable = self.elements(one, elements, items, losses);
+            shown += losses.nowhere + losses.strangers - before + readable.len();
+            if readable.is_empty() {
+                continue;
+            }
+            let kind = ValueKind::of(&one.property);
+            values.push(Wanted {
+                name: self.name_there(one),
+                elements: readable,
+                is_multi: one.is_multi,
+                are_records: matches!(kind, ValueKind::Option | ValueKind::Person | ValueKind::Item),
+            });
+        }
+        losses.hidden += kept.values().map(Vec::len).sum::<usize>() - shown;
+        let mut recorded: Vec<(Uuid, Value)> =
+            kept.iter().map(|(id, elements)| (*id, elements.iter().map(|one| one.value.clone()).collect())).collect();
+        recorded.sort_by_key(|(id, _)| *id);
+        let digest = digest(&json!([item.type_id, recorded]));
+        let type_id = item.type_id.and_then(|kind| self.ids.theirs(Kind::Type, kind)).map(str::to_owned);
+        let is_done = self.ids.is_done(Kind::Item, item.id, &digest);
+        Job {
+            own: item.id,
+            theirs,
+            path: format!("{}/work-items/{theirs}/", self.scope.there(Some(items.project.theirs))),
+            name: format!("work item {theirs} of project {}", items.project.identifier),
+            is_type_there: item.type_id.is_none() || type_id.is_some(),
+            type_id,
+            type_there: items.there.get(&theirs).cloned().flatten(),
+            values,
+            is_done,
+            may_change: self.update || self.ids.is_begun(Kind::Item, item.id) && !is_done,
+            digest,
+        }
+    }
+
+    /// The name of a property there; its name here as long as it is not there.
+    fn name_there(&self, one: &Applicable) -> String {
+        let id = self.ids.theirs(Kind::Property, one.property.id);
+        let there = self.seen.owned.get(&one.property.project).map(|owned| owned.properties.as_slice());
+        let record = Self::with_id(there.unwrap_or_default(), id);
+        record.map_or_else(|| one.property.name.clone(), |record| text(record, "name").to_owned())
+    }
+
+    /// Elements in the terms of the other side, as many as show here.
+    fn elements(
+        &self,
+        one: &Applicable,
+        elements: &[Element],
+        items: &Items,
+        losses: &mut Losses,
+    ) -> Vec<Value> {
+        let kind = ValueKind::of(&one.property);
+        let mut shown = Vec::new();
+        for element in elements {
+            if !one.is_multi && !shown.is_empty() {
+                break;
+            }
+            let id = record(&element.value);
+            let there = match kind {
+                ValueKind::Option => {
+                    let offered = |id: &Uuid| one.options.iter().any(|offered| offered.option.id == *id);
+                    let id = id.filter(offered);
+                    // As long as the option is not there, its id here stands for it.
+                    id.map(|id| json!(self.ids.theirs(Kind::Option, id).unwrap_or(&id.to_string())))
+                }
+                ValueKind::Person => match id.map(|id| self.people.get(&id)) {
+                    Some(Some(person)) => Some(json!(person)),
+                    Some(None) => {
+                        losses.strangers += 1;
+                        None
+                    }
+                    None => None,
+                },
+                ValueKind::Item => match id.map(|id| items.theirs(id)) {
+                    Some(Some(item)) => Some(json!(item)),
+                    Some(None) => {
+                        losses.nowhere += 1;
+                        None
+                    }
+                    None => None,
+                },
+                ValueKind::Formula => None,
+                _ => plain(kind, &element.value),
+            };
+            shown.extend(there);
+        }
+        shown
+    }
+
+    /// Work items that have a type there and none here.
+    async fn types_only_there(&mut self, project: Uuid, recorded: &[RecordedItem]) -> Result<(), String> {
+        let owned = self.seen.owned.get(&Some(project));
+        let has_types = owned.is_some_and(|owned| !owned.types.is_empty() || !owned.imported.is_empty());
+        if !has_types {
+            return Ok(());
+        }
+        let Some(items) = self.items_of(project).await? else { return Ok(()) };
+        let typed_here = recorded.iter().filter(|item| item.project == project && item.type_id.is_some());
+        let typed_here: std::collections::HashSet<Uuid> =
+            typed_here.filter_map(|item| items.theirs(item.id)).collect();
+        let only_there = items.there.iter().filter(|(id, kind)| kind.is_some() && !typed_here.contains(id)).count();
+        if only_there > 0 {
+            let name = self.scope.project_in_words(project);
+            self.extra(format!("types on {only_there} work items of project {name} that have none here"));
+        }
+        Ok(())
+    }
+
+    /// Whether values or defaults may name people, so that rosters are needed.
+    pub(super) fn names_people(&self) -> bool {
+        self.catalogue.properties.values().any(|property| {
+            property.property_type == PropertyType::Relation && ValueKind::of(property) == ValueKind::Person
+        })
+    }
+}

@@ -1,0 +1,219 @@
+//! One pass over a workspace: looking what differs, or making it alike.
+//!
+//! Both are the same walk, so that what is told beforehand is what is done. The other files of this folder walk one kind
+//! of record each.
+//! May use: `catalogue`, `plan` (the type mode), `store`, this folder.
+
+use super::fields::{Difference, How, differences};
+use super::findings::{Class, Findings};
+use super::ids::{Ids, Kind};
+use super::scope::{Items, Scope, text};
+use super::seen::{Record, Seen};
+use super::side::Side;
+use crate::catalogue::Catalogue;
+use crate::plan::TypeMode;
+use crate::store::Store;
+use reqwest::Method;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// What a pass does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Doing {
+    /// Nothing is written.
+    Looking,
+    /// What is missing is made, what is unfinished is finished.
+    Carrying,
+}
+
+/// What is told of progress.
+pub(super) type Tell<'w> = &'w (dyn Fn(&str) + Send + Sync);
+
+/// A pass over one workspace.
+pub(super) struct Work<'w> {
+    pub(super) target: &'w Side,
+    pub(super) v1: &'w Side,
+    pub(super) store: &'w Store,
+    pub(super) scope: &'w Scope,
+    pub(super) catalogue: Arc<Catalogue>,
+    pub(super) ids: Ids<'w>,
+    pub(super) seen: Seen,
+    pub(super) doing: Doing,
+    /// Whether what is there under the same name is made alike.
+    pub(super) update: bool,
+    pub(super) findings: Findings,
+    pub(super) people: HashMap<Uuid, Uuid>,
+    /// Work items by project, as far as they were read.
+    pub(super) items: BTreeMap<Uuid, Arc<Items>>,
+    pub(super) tell: Tell<'w>,
+}
+
+/// What is to be done about a record.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Verdict {
+    /// It is not there.
+    Make,
+    /// It is there as it is here.
+    Alike,
+    /// It is ours and not as it is here.
+    Change(Vec<Difference>),
+    /// It is there and not as it is here, and not ours to change.
+    Conflict(Vec<Difference>),
+    /// It was carried and is there no more.
+    Gone,
+}
+
+impl Work<'_> {
+    /// Whether this pass writes.
+    pub(super) fn carries(&self) -> bool {
+        self.doing == Doing::Carrying
+    }
+
+    /// Judges a record against the one there.
+    pub(super) fn judge(
+        &self,
+        kind: Kind,
+        own: Uuid,
+        digest: &str,
+        ours: &Record,
+        theirs: Option<&Record>,
+    ) -> Verdict {
+        let Some(theirs) = theirs else {
+            return match self.ids.is_noted(kind, own) && !self.update {
+                true => Verdict::Gone,
+                false => Verdict::Make,
+            };
+        };
+        let unlike = differences(kind, ours, theirs);
+        // What was carried as it still is here was changed there since.
+        let is_ours = self.ids.is_begun(kind, own) && !self.ids.is_done(kind, own, digest);
+        match (unlike.is_empty(), is_ours || self.update) {
+            (true, _) => Verdict::Alike,
+            (false, true) => Verdict::Change(unlike),
+            (false, false) => Verdict::Conflict(unlike),
+        }
+    }
+
+    /// Counts a record and tells what is to be told of it; `name` is what people call it.
+    pub(super) fn count(&mut self, kind: Kind, name: &str, verdict: &Verdict) {
+        match verdict {
+            Verdict::Make => self.findings.of(kind).carried += 1,
+            Verdict::Alike => self.findings.of(kind).alike += 1,
+            Verdict::Change(unlike) => {
+                self.findings.of(kind).carried += 1;
+                self.count_made(kind, name, unlike);
+            }
+            Verdict::Conflict(unlike) => {
+                let told: Vec<String> = unlike.iter().map(Difference::told).collect();
+                self.findings.conflict(kind, format!("{name}: {}", told.join("; ")));
+            }
+            Verdict::Gone => {
+                self.findings.conflict(kind, format!("{name} was carried and is there no more"));
+            }
+        }
+    }
+
+    /// Tells fields that stay unlike, because no operation writes them.
+    pub(super) fn count_made(&mut self, kind: Kind, name: &str, unlike: &[Difference]) {
+        for one in unlike.iter().filter(|one| one.how == How::Made) {
+            self.findings.leave(kind, 1, format!("{name}: {}, and no operation writes that", one.told()));
+        }
+    }
+
+    /// The record there with this id, of some.
+    pub(super) fn with_id<'r>(records: &'r [Record], id: Option<&str>) -> Option<&'r Record> {
+        records.iter().find(|record| Some(text(record, "id")) == id)
+    }
+
+    /// Brings the workspace there into a mode, when it is in another.
+    ///
+    /// # Errors
+    /// When it cannot be.
+    pub(super) async fn switch(&mut self, mode: TypeMode) -> Result<(), String> {
+        let wanted = mode == TypeMode::Workspace;
+        if self.seen.features.get("is_work_item_types_enabled") == Some(&Value::Bool(wanted)) {
+            return Ok(());
+        }
+        self.own_features().await?;
+        if wanted {
+            self.before_workspace_mode().await?;
+        }
+        self.set_features(&json!({"is_work_item_types_enabled": wanted})).await?;
+        if wanted {
+            self.after_workspace_mode().await?;
+        }
+        Ok(())
+    }
+
+    /// Makes types that are made next be of a level.
+    ///
+    /// # Errors
+    /// When it cannot be set.
+    pub(super) async fn set_level(&mut self, level: i64) -> Result<(), String> {
+        if self.seen.features.get("work_item_type_default_level") == Some(&json!(level)) {
+            return Ok(());
+        }
+        self.own_features().await?;
+        self.set_features(&json!({"work_item_type_default_level": level})).await
+    }
+
+    /// From here on the features there are ours to change, also in a later run.
+    async fn own_features(&mut self) -> Result<(), String> {
+        self.ids.begin(Kind::Features, &[self.catalogue.features.id]).await
+    }
+
+    pub(super) async fn set_features(&mut self, body: &Value) -> Result<(), String> {
+        let path = format!("{}/features/", self.scope.there(None));
+        self.seen.features = self.target.done(Method::PATCH, &path, body).await?;
+        Ok(())
+    }
+
+    /// The id there of a person, work item or option that a text names; the text itself when it names none.
+    pub(super) fn there(&self, named: &str) -> Value {
+        let Ok(id) = Uuid::try_parse(named) else { return json!(named) };
+        let option = self.ids.theirs(Kind::Option, id).map(str::to_owned);
+        let person = || self.people.get(&id).map(Uuid::to_string);
+        let item = || self.items.values().find_map(|items| items.theirs(id)).map(|id| id.to_string());
+        json!(option.or_else(person).or_else(item).unwrap_or_else(|| named.to_owned()))
+    }
+
+    /// Sends a write; what the target refuses is told and left.
+    ///
+    /// # Errors
+    /// When there is no answer, or none that says what is wrong with the record.
+    pub(super) async fn write(
+        &mut self,
+        (kind, name): (Kind, &str),
+        method: Method,
+        path: &str,
+        body: &Value,
+    ) -> Result<Option<Record>, String> {
+        let answer = self.target.write(method, path, body).await?;
+        if (200..300).contains(&answer.status) {
+            return Ok(Some(answer.record()));
+        }
+        self.findings.leave(kind, 1, format!("{name}: the target refused it: {}", answer.brief()));
+        Ok(None)
+    }
+
+    /// Work items of a project on both sides, read once.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub(super) async fn items_of(&mut self, project: Uuid) -> Result<Option<Arc<Items>>, String> {
+        if let Some(items) = self.items.get(&project) {
+            return Ok(Some(Arc::clone(items)));
+        }
+        let Some(found) = self.scope.projects.get(&project) else { return Ok(None) };
+        let items = Arc::new(self.scope.items(found, self.v1, self.target).await?);
+        self.items.insert(project, Arc::clone(&items));
+        Ok(Some(items))
+    }
+
+    /// Tells what is there and not here.
+    pub(super) fn extra(&mut self, words: String) {
+        self.findings.tell(Class::Extra, words);
+    }
+}
