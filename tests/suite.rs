@@ -13,6 +13,7 @@ mod deploy;
 mod gateway;
 mod index;
 mod leaks;
+mod leave;
 mod migration;
 mod oauth;
 mod operations;

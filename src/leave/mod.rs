@@ -28,6 +28,7 @@ pub use ids::Kind;
 pub use report::{Report, Result as Outcome, WorkspaceReport};
 pub use text::text;
 
+use crate::catalogue::shapes;
 use crate::settings::HttpAddress;
 use crate::store::Store;
 use findings::Findings as Found;
@@ -194,7 +195,8 @@ impl Run<'_> {
         let ids = Ids::load(self.store, self.target.base(), workspace).await?;
         let seen = Seen::read(self.target, self.scope).await?;
         let own = self.store.ids_ever_given(workspace).await.map_err(fault)?;
-        if seen.has_any(&own) {
+        let same = |name: &str| seen.features.get(name) == shapes::features(&catalogue.features).get(name);
+        if seen.has_any(&own) || catalogue.version > 0 && same("id") && same("created_at") {
             return Err(format!(
                 "{} shows records under the ids of this store: it is this gateway, or one on a copy of its store; \
                  give the address of the deployment's own v2",

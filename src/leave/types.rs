@@ -86,11 +86,19 @@ impl Work<'_> {
                 self.set_level(kind.level).await?;
                 let mut body = create(Kind::Type, &ours);
                 body.extend(pair.iter().filter_map(|(name, text)| Some(((*name).to_owned(), json!(text.as_ref()?)))));
-                let made = self.write((Kind::Type, name), Method::POST, &list, &Value::Object(body)).await?;
-                if let Some(made) = &made {
-                    self.seen.of(owner).types.push(made.clone());
+                let body = Value::Object(body);
+                // The switch may have made one of this name.
+                let there = self.seen.of(owner).types.iter().find(|record| text(record, "name") == kind.name);
+                match there.map(|record| text(record, "id").to_owned()) {
+                    Some(id) => {
+                        self.write((Kind::Type, name), Method::PATCH, &format!("{list}{id}/"), &body).await?
+                    }
+                    None => {
+                        let made = self.write((Kind::Type, name), Method::POST, &list, &body).await?;
+                        self.seen.of(owner).types.extend(made.clone());
+                        made
+                    }
                 }
-                made
             }
             (Verdict::Change(unlike), Some(found)) => {
                 let mut changed = Some(found.clone());
@@ -113,37 +121,46 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The default moves only where this command made it, or where there is none yet.
+    /// The default moves only where this command made it, or where there is none yet. While the workspace manages types,
+    /// a project with imported types shows none of its own as the default.
     async fn default_type(&mut self, owner: Option<Uuid>, types: &[Arc<WorkItemType>]) -> Result<(), String> {
         let Some(base) = self.scope.base(owner) else { return Ok(()) };
-        let there = self.seen.of(owner).types.clone();
-        let theirs = there.iter().find(|record| record.get("is_default") == Some(&Value::Bool(true)));
+        let is_workspace = self.seen.features.get("is_work_item_types_enabled") == Some(&Value::Bool(true));
+        let there = self.seen.of(owner);
+        let is_hidden = owner.is_some() && is_workspace && !there.imported.is_empty();
+        let is_default = |record: &&Record| record.get("is_default") == Some(&Value::Bool(true));
+        let theirs = there.types.iter().filter(|_| !is_hidden).find(is_default).cloned();
         let place = self.scope.owner_in_words(owner);
         let Some(ours) = types.iter().find(|kind| kind.is_default) else {
-            let made = types.iter().any(|kind| {
-                theirs.is_some_and(|record| self.ids.theirs(Kind::Type, kind.id) == Some(text(record, "id")))
-            });
-            if made {
+            let is_ours = |record: &Record| {
+                types.iter().any(|kind| self.ids.theirs(Kind::Type, kind.id) == Some(text(record, "id")))
+            };
+            if theirs.as_ref().is_some_and(is_ours) {
                 let words = format!("{place} has a default type there and none here, and no operation takes it away");
                 self.findings.leave(Kind::Type, 1, words);
             }
             return Ok(());
         };
         let Some(id) = self.ids.theirs(Kind::Type, ours.id).map(str::to_owned) else { return Ok(()) };
-        if theirs.is_some_and(|record| text(record, "id") == id) {
+        let mark = Uuid::new_v5(&ours.id, b"default type");
+        let is_begun = self.ids.is_begun(Kind::Type, ours.id);
+        let is_alike = match &theirs {
+            Some(record) => text(record, "id") == id,
+            // What this command marked, or did not make, is taken for right as long as it does not show.
+            None => is_hidden && (!is_begun || self.ids.is_done(Kind::Type, mark, &id)),
+        };
+        if is_alike {
             return Ok(());
         }
-        if !(theirs.is_none() || self.update || self.ids.is_begun(Kind::Type, ours.id)) {
-            let name = theirs.map(|record| text(record, "name").to_owned()).unwrap_or_default();
+        if !(theirs.is_none() || self.update || is_begun) {
+            let name = theirs.map(|record| text(&record, "name").to_owned()).unwrap_or_default();
             let words = format!("the default type of {place} is `{}` here and `{name}` there", ours.name);
             self.findings.conflict(Kind::Type, words);
             return Ok(());
         }
         if !self.carries() {
-            if there.iter().any(|record| text(record, "id") == id) {
-                self.findings.tell(Class::Changed, format!("the default type of {place} becomes `{}`", ours.name));
-                self.findings.of(Kind::Type).carried += 1;
-            }
+            self.findings.tell(Class::Changed, format!("the default type of {place} becomes `{}`", ours.name));
+            self.findings.of(Kind::Type).carried += 1;
             return Ok(());
         }
         self.switch(mode_of(owner)).await?;
@@ -154,6 +171,7 @@ impl Work<'_> {
                 let is_default = text(record, "id") == id;
                 record.insert("is_default".to_owned(), json!(is_default));
             }
+            self.ids.end(Kind::Type, &[(mark, id.clone(), id)]).await?;
         }
         Ok(())
     }

@@ -52,6 +52,8 @@ pub enum Seed {
     Demo,
     /// One workspace with one empty project and one admin.
     Empty,
+    /// A copy of a part of the recorded situation under other ids, as another deployment would have it.
+    Elsewhere,
 }
 
 /// Names and keys of a sandbox, for printing.
@@ -103,6 +105,7 @@ impl Sandbox {
             Seed::Recorded => seed::recorded(&clock),
             Seed::Demo => demo::world(&clock),
             Seed::Empty => seed::empty(&clock),
+            Seed::Elsewhere => seed::elsewhere(&clock),
         };
         generate::work_items(&mut world, config.work_items);
         Self {

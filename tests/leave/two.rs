@@ -1,0 +1,130 @@
+//! Two gateways that do not know each other: one to leave, and one whose v2 stands for the deployment's own, with other
+//! ids for everything.
+
+use crate::support::gateway::{Answer, Gateway};
+use causeway::leave::{Place, Report, Wanted, Wish, leave};
+use causeway::sandbox::Seed;
+use causeway::settings::HttpAddress;
+use causeway::store::Store;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// The workspace on both sides.
+pub const ACME: &str = "/api/v2/workspaces/acme";
+/// Projects `WEB` and `TYP` here.
+pub const HERE: [&str; 2] = ["00000000-0000-4000-c000-000000000001", "00000000-0000-4000-c000-000000000004"];
+/// The same projects there.
+pub const THERE: [&str; 2] = ["00000000-0000-4000-c000-000000000051", "00000000-0000-4000-c000-000000000054"];
+/// Who asks.
+pub const KEY: &str = "ada";
+
+/// Both gateways.
+pub struct Two {
+    /// The one that is left.
+    pub here: Gateway,
+    /// The one whose v2 is the target.
+    pub there: Gateway,
+    /// Another handle on the store that is left.
+    pub store: Store,
+    v1: String,
+    _folder: TempDir,
+}
+
+impl Two {
+    /// Both, with nothing but what their v1 holds.
+    pub async fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let url = |name: &str| format!("sqlite:{}", folder.path().join(name).display());
+        let here = Gateway::sandboxed_with(Seed::Recorded, &[("store.url", &url("here.db"))]).await;
+        let there = Gateway::sandboxed_with(Seed::Elsewhere, &[("store.url", &url("there.db"))]).await;
+        let store = here.store().await;
+        let v1 = store.deployment().await.expect("a store").expect("its deployment");
+        Self { here, there, store, v1, _folder: folder }
+    }
+
+    /// Runs the command.
+    pub async fn run(&self, wish: Wish) -> Result<Report, String> {
+        self.run_to(wish, self.there.base(), |_| {}).await
+    }
+
+    /// Runs the command with other wishes.
+    pub async fn run_with(&self, wish: Wish, change: impl FnOnce(&mut Wanted)) -> Report {
+        self.run_to(wish, self.there.base(), change).await.expect("a run")
+    }
+
+    /// Runs the command for another target.
+    pub async fn run_to(&self, wish: Wish, to: &str, change: impl FnOnce(&mut Wanted)) -> Result<Report, String> {
+        let place =
+            |address: &str| Place { address: HttpAddress::parse(address).expect("an address"), key: KEY.into() };
+        let mut wanted = Wanted {
+            wish,
+            workspaces: vec!["acme".into()],
+            update: false,
+            keep_extra: false,
+            own_addresses: vec![self.here.base().into()],
+        };
+        change(&mut wanted);
+        leave(&self.store, &place(&self.v1), &place(to), &wanted, &|_| {}).await
+    }
+}
+
+/// One of the gateways with the ids of its projects.
+#[derive(Clone, Copy)]
+pub struct Side<'g> {
+    /// The gateway.
+    pub gateway: &'g Gateway,
+    /// Its projects `WEB` and `TYP`.
+    pub projects: [&'g str; 2],
+}
+
+impl<'g> Side<'g> {
+    /// The one that is left.
+    pub fn here(two: &'g Two) -> Self {
+        Self { gateway: &two.here, projects: HERE }
+    }
+
+    /// The target.
+    pub fn there(two: &'g Two) -> Self {
+        Self { gateway: &two.there, projects: THERE }
+    }
+
+    /// A path below `WEB`.
+    pub fn web(self, path: &str) -> String {
+        format!("{ACME}/projects/{}/{path}", self.projects[0])
+    }
+
+    /// Makes a record.
+    pub async fn made(self, path: &str, body: Value) -> Value {
+        let answer = self.gateway.post(KEY, path, body).await;
+        assert!(matches!(answer.status, 200 | 201), "POST {path}: {} {}", answer.status, answer.json);
+        answer.json
+    }
+
+    /// Changes a record.
+    pub async fn changed(self, path: &str, body: Value) -> Value {
+        self.gateway.patch(KEY, path, body).await.expect(200).json
+    }
+
+    /// Reads.
+    pub async fn read(self, path: &str) -> Answer {
+        self.gateway.get(KEY, path).await.expect(200)
+    }
+
+    /// Switches who manages types.
+    pub async fn mode(self, workspace: bool) {
+        self.changed(&format!("{ACME}/features/"), json!({"is_work_item_types_enabled": workspace})).await;
+    }
+
+    /// A work item made past the gateway, as v1's users make it; both sides are given the same in the same order.
+    pub async fn item(self, project: usize, name: &str) -> String {
+        let path = format!("/api/v1/workspaces/acme/projects/{}/work-items/", self.projects[project]);
+        let made = self.gateway.post(KEY, &path, json!({"name": name})).await;
+        assert_eq!(made.status, 201, "{}", made.json);
+        id(&made.json)
+    }
+}
+
+/// Id of a record.
+pub fn id(record: &Value) -> String {
+    record["id"].as_str().unwrap_or_else(|| panic!("no id in {record}")).to_owned()
+}
