@@ -2,7 +2,9 @@
 
 use super::arguments::{Outcome, SettingArgs, block_on, failed, server};
 use super::store::expect_there;
+use crate::app;
 use crate::leave::{self, Place, Wanted, Wish};
+use crate::plan::Plan;
 use crate::settings::{HttpAddress, Settings};
 use crate::store::Store;
 use clap::Args;
@@ -66,9 +68,12 @@ pub(super) fn run(args: &LeaveArgs) -> ExitCode {
 
 fn left(args: &LeaveArgs) -> Result<ExitCode, String> {
     let settings = args.settings.load()?;
+    let plan = app::compile_plan(settings.mappings.as_deref()).map_err(|fault| fault.to_string())?;
     let own = settings.upstream.service_key.as_ref().map(|key| key.expose().to_owned());
     let target_key = key(args.target_key_file.as_deref(), TARGET_KEY)?.ok_or_else(|| {
-        format!("the key of the target is missing; put it into the variable {TARGET_KEY} or a file (--target-key-file)")
+        format!(
+            "the key of the target is missing; put it into the variable {TARGET_KEY} or a file (--target-key-file)"
+        )
     })?;
     let own_key = key(args.key_file.as_deref(), OWN_KEY)?.or(own).ok_or_else(|| {
         format!("a v1 key of our own is missing; put it into the variable {OWN_KEY} or a file (--key-file)")
@@ -86,11 +91,10 @@ fn left(args: &LeaveArgs) -> Result<ExitCode, String> {
         keep_extra: args.keep_extra,
         own_addresses: own_addresses(&settings),
     };
-    let (v1, target) =
-        (Place { address: v1, key: own_key }, Place { address: args.to.clone(), key: target_key });
+    let (v1, target) = (Place { address: v1, key: own_key }, Place { address: args.to.clone(), key: target_key });
     let mut code = ExitCode::SUCCESS;
     block_on(async {
-        let outcome = carried(&settings.store.url, &v1, &target, &wanted, args.json).await;
+        let outcome = carried(&plan, &settings.store.url, &v1, &target, &wanted, args.json).await;
         outcome.map(|is_clean| {
             if !is_clean {
                 code = UNLIKE.into();
@@ -100,18 +104,32 @@ fn left(args: &LeaveArgs) -> Result<ExitCode, String> {
     Ok(code)
 }
 
-async fn carried(url: &str, v1: &Place, target: &Place, wanted: &Wanted, json: bool) -> Result<bool, String> {
+async fn carried(
+    plan: &Plan,
+    url: &str,
+    v1: &Place,
+    target: &Place,
+    wanted: &Wanted,
+    json: bool,
+) -> Result<bool, String> {
     expect_there(url)?;
     let store = Store::open_for_upkeep(url).await.map_err(|fault| fault.to_string())?;
-    let outcome = with(&store, v1, target, wanted, json).await;
+    let outcome = with(plan, &store, v1, target, wanted, json).await;
     store.close().await;
     outcome
 }
 
-async fn with(store: &Store, v1: &Place, target: &Place, wanted: &Wanted, json: bool) -> Result<bool, String> {
+async fn with(
+    plan: &Plan,
+    store: &Store,
+    v1: &Place,
+    target: &Place,
+    wanted: &Wanted,
+    json: bool,
+) -> Result<bool, String> {
     is_ready(store, v1.address.as_str()).await?;
     let tell = |words: &str| eprintln!("{words}");
-    let report = leave::leave(store, v1, target, wanted, &tell).await?;
+    let report = leave::leave(plan, store, v1, target, wanted, &tell).await?;
     match json {
         true => println!("{:#}", report.json()),
         false => print!("{}", leave::text(&report)),
@@ -123,7 +141,9 @@ async fn with(store: &Store, v1: &Place, target: &Place, wanted: &Wanted, json: 
 async fn is_ready(store: &Store, v1: &str) -> Outcome {
     let steps = store.steps_to_take().await.map_err(|fault| fault.to_string())?;
     if !steps.is_empty() {
-        return Err("the tables of the store are those of an older version; run `causeway store migrate` first".into());
+        return Err(
+            "the tables of the store are those of an older version; run `causeway store migrate` first".into()
+        );
     }
     let known = store.deployment().await.map_err(|fault| fault.to_string())?;
     let is_its = |known: &String| HttpAddress::parse(known) == HttpAddress::parse(v1);

@@ -31,7 +31,8 @@ impl Work<'_> {
         of: &str,
         is_counted: bool,
     ) -> Result<(), String> {
-        let mut contexts: Vec<Arc<Context>> = self.catalogue.contexts_of(property.id).into_iter().cloned().collect();
+        let mut contexts: Vec<Arc<Context>> =
+            self.catalogue.contexts_of(property.id).into_iter().cloned().collect();
         // The one that came with the property first, then as they were made.
         contexts.sort_by_key(|context| (!context.is_default, context.created_at, context.id));
         let list = format!("{}/work-item-properties/{id}/contexts/", self.scope.there(None));
@@ -75,7 +76,13 @@ impl Work<'_> {
                 (Verdict::Change(unlike), Some(found)) if context.is_default => {
                     // Its options last.
                     let first: Vec<_> = unlike.iter().filter(|one| one.field != "options").cloned().collect();
-                    last = Some((context.id, ours.clone(), text(&found, "id").to_owned(), name.clone(), digest.clone()));
+                    last = Some((
+                        context.id,
+                        ours.clone(),
+                        text(&found, "id").to_owned(),
+                        name.clone(),
+                        digest.clone(),
+                    ));
                     match update(&ours, &first) {
                         Some(body) => self.patch_context(&list, &found, body, &name).await?.and(None),
                         None => None,
@@ -153,11 +160,8 @@ impl Work<'_> {
                 *text = text.as_str().map_or(Value::Null, |text| self.there(text));
             }
         }
-        let projects: Vec<Option<Uuid>> = context
-            .projects
-            .iter()
-            .map(|own| self.scope.projects.get(own).map(|project| project.theirs))
-            .collect();
+        let projects: Vec<Option<Uuid>> =
+            context.projects.iter().map(|own| self.scope.projects.get(own).map(|project| project.theirs)).collect();
         let types: Vec<Option<String>> =
             context.types.iter().map(|own| self.ids.theirs(Kind::Type, *own).map(str::to_owned)).collect();
         let unknown = projects.iter().filter(|one| one.is_none()).count();

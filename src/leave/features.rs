@@ -37,7 +37,7 @@ impl Work<'_> {
         match &verdict {
             Verdict::Change(unlike) => {
                 if let Some(body) = update(&ours, unlike) {
-                    self.ids.begin(Kind::Features, &[own]).await?;
+                    self.ids.reopen(Kind::Features, own).await?;
                     self.set_features(&Value::Object(body)).await?;
                 }
             }

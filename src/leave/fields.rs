@@ -122,7 +122,8 @@ pub(super) fn short(value: &Value) -> String {
 
 /// What is not alike, of the fields that `ours` has.
 pub(super) fn differences(kind: Kind, ours: &Map<String, Value>, theirs: &Map<String, Value>) -> Vec<Difference> {
-    let of = |record: &Map<String, Value>, field: &str| comparable(field, record.get(field).unwrap_or(&Value::Null));
+    let of =
+        |record: &Map<String, Value>, field: &str| comparable(field, record.get(field).unwrap_or(&Value::Null));
     let compared = table(kind).iter().filter(|(field, _)| ours.contains_key(*field));
     let pairs = compared.map(|(field, how)| (field, how, of(ours, field), of(theirs, field)));
     let unlike = pairs.filter(|(_, _, ours, theirs)| !overlay_wins(ours, theirs));

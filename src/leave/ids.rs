@@ -93,7 +93,13 @@ impl<'s> Ids<'s> {
         let kept = store.leave_records(target, workspace).await.map_err(|fault| fault.to_string())?;
         let kind = |record: &LeaveRecord| Kind::ALL.into_iter().find(|kind| kind.word() == record.kind);
         let records = kept.into_iter().filter_map(|record| Some(((kind(&record)?.word(), record.own), record)));
-        Ok(Self { store, target: target.to_owned(), workspace, records: records.collect(), supposed: HashMap::new() })
+        Ok(Self {
+            store,
+            target: target.to_owned(),
+            workspace,
+            records: records.collect(),
+            supposed: HashMap::new(),
+        })
     }
 
     /// Id there of a record that was carried, or found.
@@ -139,6 +145,20 @@ impl<'s> Ids<'s> {
             })
             .collect();
         self.note(kind, records).await
+    }
+
+    /// Notes that a record there is about to be changed on the way to others, so that it is ours to bring back.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub(super) async fn reopen(&mut self, kind: Kind, own: Uuid) -> Result<(), String> {
+        if self.records.get(&(kind.word(), own)).is_some_and(|record| !record.is_done) {
+            return Ok(());
+        }
+        let theirs = self.theirs(kind, own).map(str::to_owned);
+        let record =
+            LeaveRecord { kind: kind.word().to_owned(), own, theirs, digest: String::new(), is_done: false };
+        self.note(kind, vec![record]).await
     }
 
     /// Notes records with their ids there and what was carried of them.

@@ -1,20 +1,21 @@
 //! What is kept beside single records of v1: that a work item was archived, and fields that v1 has no place for.
 //!
-//! May use: `store`, this folder.
+//! May use: `plan` (names of resources), `store`, this folder.
 
 use super::findings::Class;
 use super::ids::{Kind, digest};
 use super::scope::{Project, id, text};
 use super::seen::Record;
 use super::work::Work;
+use crate::plan::Known;
 use crate::store::{HeldOverlay, RecordedItem, overlay_wins};
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
-/// Kinds of records with overlaid fields, and the path of their list on either side.
-const LISTS: [(&str, &str); 2] = [("cycles", "cycles"), ("modules", "modules")];
+/// Records with overlaid fields that are found by their lists.
+const LISTED: [Known; 2] = [Known::Cycles, Known::Modules];
 
 impl Work<'_> {
     /// Archives what is archived here and live there. The instant is the target's own.
@@ -42,17 +43,14 @@ impl Work<'_> {
                 continue;
             };
             // It may have been brought back past the gateway.
-            let here = format!(
-                "/api/v1/workspaces/{}/projects/{}/work-items/{}/?fields=id",
-                self.scope.slug, project.own, item.id
-            );
-            if self.v1.get(&here).await?.status != 404 {
+            let here = self.scope.v1("v1_work_items_retrieve", Some(project.own), Some(&item.id.to_string()))?;
+            if self.v1.get(&format!("{here}?fields=id")).await?.status != 404 {
                 self.findings.of(Kind::Archive).alike += 1;
                 continue;
             }
             self.findings.of(Kind::Archive).carried += 1;
             if self.carries() {
-                let path = format!("{}/work-items/{there}/archive/", self.scope.there(Some(project.theirs)));
+                let path = self.scope.v2("work_items_archive", Some(project.theirs), Some(&there.to_string()))?;
                 let name = format!("archived work item {there} of project {name}");
                 if self.write((Kind::Archive, &name), Method::POST, &path, &json!({})).await?.is_some() {
                     let digest = digest(&json!([item.archived_at]));
@@ -64,7 +62,8 @@ impl Work<'_> {
     }
 
     async fn live_there(&self, project: &Project, number: i64) -> Result<Option<Uuid>, String> {
-        let path = format!("{}/work-items/{}-{number}/", self.scope.there(None), project.identifier);
+        let key = format!("{}-{number}", project.identifier);
+        let path = self.scope.v2("work_items_retrieve_by_identifier", None, Some(&key))?;
         let answer = self.target.get(&path).await?;
         Ok(if answer.status == 200 { id(&answer.record()) } else { None })
     }
@@ -75,17 +74,18 @@ impl Work<'_> {
     /// When a side fails.
     pub(super) async fn overlays(&mut self, held: &[HeldOverlay]) -> Result<(), String> {
         self.findings.of(Kind::Overlay).here += held.len();
-        for (kind, path) in LISTS {
+        for known in LISTED {
+            let kind = known.name();
             let mut records: BTreeMap<Uuid, Vec<&HeldOverlay>> = BTreeMap::new();
             for one in held.iter().filter(|one| one.kind == kind) {
                 records.entry(one.record).or_default().push(one);
             }
             if !records.is_empty() {
-                self.overlays_of(path, &records).await?;
+                self.overlays_of(kind, &records).await?;
             }
         }
         let others: Vec<&HeldOverlay> =
-            held.iter().filter(|one| !LISTS.iter().any(|(kind, _)| *kind == one.kind)).collect();
+            held.iter().filter(|one| !LISTED.iter().any(|known| known.name() == one.kind)).collect();
         let edited = others.iter().filter(|one| one.value.field == "edited_at").count();
         self.findings.never(Kind::Overlay, edited, "edited_at of comments");
         let words = "external_id and external_source of comments that v1 refused: no operation finds a comment \
@@ -94,40 +94,37 @@ impl Work<'_> {
         Ok(())
     }
 
-    async fn overlays_of(
-        &mut self,
-        path: &str,
-        records: &BTreeMap<Uuid, Vec<&HeldOverlay>>,
-    ) -> Result<(), String> {
+    async fn overlays_of(&mut self, kind: &str, records: &BTreeMap<Uuid, Vec<&HeldOverlay>>) -> Result<(), String> {
         let mut left: BTreeMap<Uuid, Vec<&HeldOverlay>> = records.clone();
         for project in self.scope.projects.values().cloned().collect::<Vec<_>>() {
             if left.is_empty() {
                 break;
             }
-            let list = format!("/api/v1/workspaces/{}/projects/{}/{path}/", self.scope.slug, project.own);
+            let list = self.scope.v1(&format!("v1_{kind}_list"), Some(project.own), None)?;
             let here = self.v1.v1_rows(&list, "").await?;
-            let ours: Vec<&Record> = here.iter().filter(|row| id(row).is_some_and(|id| left.contains_key(&id))).collect();
+            let ours: Vec<&Record> =
+                here.iter().filter(|row| id(row).is_some_and(|id| left.contains_key(&id))).collect();
             if ours.is_empty() {
                 continue;
             }
-            let base = self.scope.there(Some(project.theirs));
-            let there = self.target.rows(&format!("{base}/{path}/?order_by=created_at")).await?;
+            let base = self.scope.v2(&format!("{kind}_list"), Some(project.theirs), None)?;
+            let there = self.target.rows(&format!("{base}?order_by=created_at")).await?;
             for row in ours {
                 let Some((own, fields)) = id(row).and_then(|own| Some((own, left.remove(&own)?))) else { continue };
                 match pair(&project, row, &there) {
                     Some(record) => {
-                        let path = format!("{base}/{path}/{}/", text(record, "id"));
+                        let path = format!("{base}{}/", text(record, "id"));
                         self.overlay_of(&path, own, &fields, row, record).await?;
                     }
                     None => {
-                        let words = format!("fields of {path} that are not there under their id or name");
+                        let words = format!("fields of {kind} that are not there under their id or name");
                         self.findings.leave(Kind::Overlay, fields.len(), words);
                     }
                 }
             }
         }
         let gone: usize = left.values().map(Vec::len).sum();
-        self.findings.never(Kind::Overlay, gone, format!("fields of {path} that v1 does not show any more"));
+        self.findings.never(Kind::Overlay, gone, format!("fields of {kind} that v1 does not show any more"));
         Ok(())
     }
 
@@ -143,7 +140,8 @@ impl Work<'_> {
         for one in fields {
             let of = |record: &Record| record.get(&one.value.field).cloned().unwrap_or_default();
             if !overlay_wins(&one.value.seen, &of(here)) {
-                let words = "overlays of what was changed on v1 since they were written: they do not count here either";
+                let words =
+                    "overlays of what was changed on v1 since they were written: they do not count here either";
                 self.findings.never(Kind::Overlay, 1, words);
             } else if overlay_wins(&one.value.value, &of(there)) {
                 self.findings.of(Kind::Overlay).alike += 1;

@@ -4,7 +4,7 @@
 //! a look anew, with everything read again: only when that finds both sides alike, the workspace counts as left. A run
 //! that was killed is begun again and finds what is there.
 //!
-//! May use: `catalogue`, `plan` (the type mode), `settings` (addresses), `store`.
+//! May use: `catalogue`, `plan` (paths, the type mode), `settings` (addresses), `store`.
 
 mod contexts;
 mod features;
@@ -21,14 +21,17 @@ mod side;
 mod text;
 mod types;
 mod values;
+mod wanted;
 mod work;
 
 pub use findings::{Class, Findings, Line};
 pub use ids::Kind;
 pub use report::{Report, Result as Outcome, WorkspaceReport};
 pub use text::text;
+pub use wanted::{Wanted, Wish};
 
 use crate::catalogue::shapes;
+use crate::plan::Plan;
 use crate::settings::HttpAddress;
 use crate::store::Store;
 use findings::Findings as Found;
@@ -38,32 +41,6 @@ use seen::Seen;
 use side::Side;
 use std::collections::{BTreeMap, HashMap};
 use work::{Doing, Tell, Work};
-
-/// What a run is to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
-    /// Look and tell, write nothing.
-    DryRun,
-    /// Carry, then check.
-    Carry,
-    /// Check what was carried.
-    Check,
-}
-
-/// What a run is asked for.
-#[derive(Debug, Clone)]
-pub struct Wanted {
-    /// What to do.
-    pub wish: Wish,
-    /// Slugs of the workspaces.
-    pub workspaces: Vec<String>,
-    /// Makes alike what is there under the same name.
-    pub update: bool,
-    /// What is only there does not count as unlike.
-    pub keep_extra: bool,
-    /// Addresses of this gateway.
-    pub own_addresses: Vec<String>,
-}
 
 /// An address and the key for it.
 #[derive(Debug, Clone)]
@@ -79,6 +56,7 @@ pub struct Place {
 /// # Errors
 /// A sentence for people when the target is none, or a side fails on the way.
 pub async fn leave(
+    plan: &Plan,
     store: &Store,
     v1: &Place,
     target: &Place,
@@ -89,7 +67,7 @@ pub async fn leave(
     let mut report = Report::new(target.base(), wanted);
     let mut known = Vec::new();
     for slug in &wanted.workspaces {
-        let scope = Scope::find(slug, &v1, &target).await?;
+        let scope = Scope::find(plan, slug, &v1, &target).await?;
         known.push(scope.workspace);
         let run = Run { store, v1: &v1, target: &target, scope: &scope, wanted, tell };
         report.workspaces.push(run.workspace().await?);
@@ -133,7 +111,7 @@ struct Run<'r> {
     store: &'r Store,
     v1: &'r Side,
     target: &'r Side,
-    scope: &'r Scope,
+    scope: &'r Scope<'r>,
     wanted: &'r Wanted,
     tell: Tell<'r>,
 }
@@ -141,7 +119,8 @@ struct Run<'r> {
 impl Run<'_> {
     async fn workspace(&self) -> Result<WorkspaceReport, String> {
         let slug = self.scope.slug.clone();
-        let unsettled = self.store.unsettled_writes(self.scope.workspace).await.map_err(|fault| fault.to_string())?;
+        let unsettled =
+            self.store.unsettled_writes(self.scope.workspace).await.map_err(|fault| fault.to_string())?;
         if unsettled > 0 {
             return Err(format!(
                 "{unsettled} writes of workspace {slug} are not settled between v1 and the store; read the work items \

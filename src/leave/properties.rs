@@ -180,7 +180,9 @@ impl Work<'_> {
                     entry.insert("is_default".to_owned(), json!(true));
                 }
                 let pair = [("external_id", &option.external_id), ("external_source", &option.external_source)];
-                entry.extend(pair.into_iter().filter_map(|(name, text)| Some((name.to_owned(), json!(text.as_ref()?)))));
+                entry.extend(
+                    pair.into_iter().filter_map(|(name, text)| Some((name.to_owned(), json!(text.as_ref()?)))),
+                );
                 Value::Object(entry)
             });
             body.insert("options".to_owned(), entries.collect());
@@ -208,8 +210,10 @@ impl Work<'_> {
     /// Pairs options with those there: as noted, else by name, the first with the first.
     fn suppose_options(&mut self, options: &[Arc<PropertyOption>], there: &Record) {
         let rows = there.get("options").and_then(Value::as_array).cloned().unwrap_or_default();
-        let noted: HashSet<String> =
-            options.iter().filter_map(|option| self.ids.theirs(Kind::Option, option.id).map(str::to_owned)).collect();
+        let noted: HashSet<String> = options
+            .iter()
+            .filter_map(|option| self.ids.theirs(Kind::Option, option.id).map(str::to_owned))
+            .collect();
         let id = |row: &Value| row["id"].as_str().unwrap_or_default().to_owned();
         let mut free: Vec<&Value> = rows.iter().filter(|row| !noted.contains(&id(row))).collect();
         for option in options.iter() {
@@ -251,7 +255,8 @@ impl Work<'_> {
         let list = format!("{base}/work-item-properties/{}/options/", text(there, "id"));
         let rows: Vec<Record> = records(there);
         // Options that came with a property that this command began are its own.
-        let is_begun = self.ids.is_begun(Kind::Property, property.id) && !self.ids.is_noted(Kind::Property, property.id);
+        let is_begun =
+            self.ids.is_begun(Kind::Property, property.id) && !self.ids.is_noted(Kind::Property, property.id);
         let mut done = Vec::new();
         let mut is_changed = false;
         for option in options {

@@ -4,7 +4,7 @@
 
 use super::findings::{Class, Findings};
 use super::ids::Kind;
-use super::{Wanted, Wish};
+use super::wanted::{Wanted, Wish};
 use serde_json::{Map, Value, json};
 
 /// What a run over one workspace came to.

@@ -3,9 +3,10 @@
 //! A workspace goes by its slug. A project, a person and a work item keep their ids when the target is the same deployment
 //! with a v2 of its own; otherwise a project goes by its identifier, a person by the address, a work item by its number
 //! within the project, and its name must be the same. What is found twice is not guessed.
-//! May use: this folder.
+//! May use: `plan` (paths of operations), this folder.
 
 use super::side::Side;
+use crate::plan::{PathTemplate, Plan};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use uuid::Uuid;
@@ -30,7 +31,8 @@ impl Project {
 
 /// A workspace on both sides.
 #[derive(Debug, Clone)]
-pub(super) struct Scope {
+pub(super) struct Scope<'p> {
+    plan: &'p Plan,
     /// Slug, as a segment of a path.
     pub(super) slug: String,
     /// Id here.
@@ -63,29 +65,32 @@ pub(super) fn segment(slug: &str) -> Result<String, String> {
     Ok(slug.to_owned())
 }
 
-impl Scope {
+impl<'p> Scope<'p> {
     /// Finds the workspace and its projects on both sides.
     ///
     /// # Errors
     /// When a side cannot be read, or v1 shows no project of the workspace.
-    pub(super) async fn find(slug: &str, v1: &Side, target: &Side) -> Result<Self, String> {
+    pub(super) async fn find(plan: &'p Plan, slug: &str, v1: &Side, target: &Side) -> Result<Self, String> {
         let slug = segment(slug)?;
-        let list = format!("/api/v1/workspaces/{slug}/projects/");
+        let mut scope =
+            Self { plan, slug, workspace: Uuid::nil(), projects: BTreeMap::new(), seen_here: BTreeMap::new() };
+        let list = scope.v1("v1_projects_list", None, None)?;
         let rows = v1.v1_rows(&list, "id,identifier,workspace,is_member,archived_at").await?;
         let Some(workspace) = rows.first().and_then(|row| Uuid::try_parse(text(row, "workspace")).ok()) else {
             return Err(format!(
-                "{} shows no project of the workspace {slug} to the key; check --workspace, and use the key of an \
+                "{} shows no project of the workspace {} to the key; check --workspace, and use the key of an \
                  administrator who is in its projects",
-                v1.named()
+                v1.named(),
+                scope.slug
             ));
         };
-        let mut scope = Self { slug, workspace, projects: BTreeMap::new(), seen_here: BTreeMap::new() };
+        scope.workspace = workspace;
         let mut others: Option<HashMap<String, Vec<Uuid>>> = None;
         for row in rows.iter().filter(|row| row.get("is_member") != Some(&Value::Bool(false))) {
             let (Some(own), identifier) = (id(row), text(row, "identifier").to_owned()) else { continue };
             scope.seen_here.insert(own, identifier.clone());
-            let path = format!("{}/states/?per_page=1", scope.there(Some(own)));
-            let theirs = match target.get(&path).await?.status {
+            let path = scope.v2("states_list", Some(own), None)?;
+            let theirs = match target.get(&format!("{path}?per_page=1")).await?.status {
                 200 => Some(own),
                 _ => {
                     if others.is_none() {
@@ -102,6 +107,52 @@ impl Scope {
             }
         }
         Ok(scope)
+    }
+
+    /// The path of an operation of v2 in the workspace, or in the project with this id there, for a record.
+    ///
+    /// # Errors
+    /// When the mappings have no such operation.
+    pub(super) fn v2(
+        &self,
+        operation: &str,
+        project: Option<Uuid>,
+        record: Option<&str>,
+    ) -> Result<String, String> {
+        let path = self.plan.operation(operation).map(|operation| &operation.path);
+        self.filled(operation, path, project, record).map(|path| format!("/{}", path.trim_start_matches('/')))
+    }
+
+    /// The path of an operation of v1, likewise with ids of our own.
+    ///
+    /// # Errors
+    /// When the mappings have no such operation.
+    pub(super) fn v1(
+        &self,
+        operation: &str,
+        project: Option<Uuid>,
+        record: Option<&str>,
+    ) -> Result<String, String> {
+        let path = self.plan.v1.by_id(operation).map(|operation| &operation.path);
+        self.filled(operation, path, project, record)
+            .map(|path| format!("/api/v1/{}", path.trim_start_matches('/')))
+    }
+
+    fn filled(
+        &self,
+        operation: &str,
+        path: Option<&PathTemplate>,
+        project: Option<Uuid>,
+        record: Option<&str>,
+    ) -> Result<String, String> {
+        let project = project.map(|id| id.to_string());
+        let value = |name: &str| match name {
+            "slug" => Some(self.slug.as_str()),
+            "project_id" => project.as_deref(),
+            _ => record,
+        };
+        let path = path.and_then(|path| path.fill(value));
+        path.ok_or_else(|| format!("the mappings have no operation {operation} as it is built in; leave them out"))
     }
 
     /// The path there of the workspace, or of the project with this id there.
@@ -138,7 +189,8 @@ impl Scope {
     /// # Errors
     /// When a roster cannot be read.
     pub(super) async fn people(&self, v1: &Side, target: &Side) -> Result<HashMap<Uuid, Uuid>, String> {
-        let theirs = target.rows(&format!("{}/members/?expand=member", self.there(None))).await?;
+        let theirs = self.v2("workspace_members_list", None, None)?;
+        let theirs = target.rows(&format!("{theirs}?expand=member")).await?;
         let theirs: Vec<(Uuid, String)> = theirs
             .iter()
             .filter_map(|row| {
@@ -146,7 +198,7 @@ impl Scope {
                 Some((Uuid::try_parse(text(row, "member_id")).ok()?, address.to_lowercase()))
             })
             .collect();
-        let ours = v1.read(&format!("/api/v1/workspaces/{}/members/", self.slug)).await?;
+        let ours = v1.read(&self.v1("v1_workspace_members_list", None, None)?).await?;
         let mut people = HashMap::new();
         for row in ours.as_array().into_iter().flatten().filter_map(Value::as_object) {
             let (Some(own), address) = (id(row), text(row, "email").to_lowercase()) else { continue };
@@ -165,8 +217,8 @@ impl Scope {
     /// # Errors
     /// When a list cannot be read.
     pub(super) async fn items(&self, project: &Project, v1: &Side, target: &Side) -> Result<Items, String> {
-        let list = format!("{}/work-items/?paginate=cursor&order_by=sequence_id", self.there(Some(project.theirs)));
-        let there = target.rows(&list).await?;
+        let list = self.v2("work_items_list", Some(project.theirs), None)?;
+        let there = target.rows(&format!("{list}?paginate=cursor&order_by=sequence_id")).await?;
         let mut items = Items::of(project);
         let mut numbers: HashMap<i64, Vec<&Map<String, Value>>> = HashMap::new();
         for row in &there {
@@ -178,7 +230,7 @@ impl Scope {
         if project.is_same() {
             return Ok(items);
         }
-        let list = format!("/api/v1/workspaces/{}/projects/{}/work-items/", self.slug, project.own);
+        let list = self.v1("v1_work_items_list", Some(project.own), None)?;
         let mut pairs = HashMap::new();
         for row in v1.v1_rows(&list, "id,sequence_id,name").await? {
             let number = row.get("sequence_id").and_then(Value::as_i64).unwrap_or_default();

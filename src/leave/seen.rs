@@ -40,7 +40,7 @@ impl Seen {
     ///
     /// # Errors
     /// When something cannot be read.
-    pub(super) async fn read(target: &Side, scope: &Scope) -> Result<Self, String> {
+    pub(super) async fn read(target: &Side, scope: &Scope<'_>) -> Result<Self, String> {
         let mut seen = Self::default();
         let base = scope.there(None);
         if let Value::Object(features) = target.read(&format!("{base}/features/")).await? {
@@ -111,7 +111,7 @@ pub(super) async fn attached(target: &Side, base: &str, kind: &str) -> Result<Ve
 }
 
 /// Contexts of a property.
-pub(super) async fn contexts(target: &Side, scope: &Scope, property: &str) -> Result<Vec<Record>, String> {
+pub(super) async fn contexts(target: &Side, scope: &Scope<'_>, property: &str) -> Result<Vec<Record>, String> {
     let base = scope.there(None);
     target.rows(&format!("{base}/work-item-properties/{property}/contexts/?order_by=sort_order")).await
 }

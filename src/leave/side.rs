@@ -150,7 +150,12 @@ impl Side {
     ///
     /// # Errors
     /// When it is refused.
-    pub(super) async fn done(&self, method: Method, path: &str, body: &Value) -> Result<Map<String, Value>, String> {
+    pub(super) async fn done(
+        &self,
+        method: Method,
+        path: &str,
+        body: &Value,
+    ) -> Result<Map<String, Value>, String> {
         let word = method.to_string();
         let answer = self.write(method, path, body).await?;
         match answer.status {

@@ -2,10 +2,10 @@
 //!
 //! May use: this folder.
 
-use super::Wish;
 use super::findings::{Class, Findings};
 use super::ids::Kind;
 use super::report::{Report, Result, WorkspaceReport};
+use super::wanted::Wish;
 use std::fmt::Write;
 
 /// Most lines of words of one class; JSON has all.
@@ -64,7 +64,8 @@ fn table(text: &mut String, one: &WorkspaceReport, wish: Wish) {
 }
 
 fn class(text: &mut String, findings: &Findings, this: Class, heading: &str) {
-    let told: Vec<&String> = findings.told.iter().filter(|(class, _)| *class == this).map(|(_, told)| told).collect();
+    let told: Vec<&String> =
+        findings.told.iter().filter(|(class, _)| *class == this).map(|(_, told)| told).collect();
     if told.is_empty() {
         return;
     }
@@ -80,21 +81,29 @@ fn class(text: &mut String, findings: &Findings, this: Class, heading: &str) {
 
 /// Names come from clients: no control characters reach the terminal.
 fn shown(words: &str) -> String {
-    let is_odd = |c: char| c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_odd = |c: char| {
+        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
     words.chars().map(|c| if is_odd(c) { '\u{fffd}' } else { c }).collect()
 }
 
 fn verdict(one: &WorkspaceReport, wish: Wish) -> &'static str {
     match (one.outcome, wish, &one.carried) {
-        (Result::Planned, ..) if one.findings.carries() => "Nothing was written. Without --dry-run this is carried.",
+        (Result::Planned, ..) if one.findings.carries() => {
+            "Nothing was written. Without --dry-run this is carried."
+        }
         (Result::Planned, ..) => "Nothing was written, and there is nothing to carry.",
         (Result::Stopped, ..) => {
             "Nothing was written, because of the conflicts. Make both sides alike, or let --update overwrite what is \
              there."
         }
-        (Result::Alike, Wish::Carry, None) => "There was nothing to do: both sides are alike. The workspace is left.",
+        (Result::Alike, Wish::Carry, None) => {
+            "There was nothing to do: both sides are alike. The workspace is left."
+        }
         (Result::Alike, ..) => "Both sides are alike. The workspace is left.",
-        (Result::Unlike, Wish::Check, _) => "The sides are not alike. Run the command without --check to carry the rest.",
+        (Result::Unlike, Wish::Check, _) => {
+            "The sides are not alike. Run the command without --check to carry the rest."
+        }
         (Result::Unlike, ..) => {
             "The sides are not alike: the lines above say what is not there as it is here. Run the command again when \
              that is put right."

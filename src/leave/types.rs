@@ -85,7 +85,9 @@ impl Work<'_> {
                 self.switch(mode_of(owner)).await?;
                 self.set_level(kind.level).await?;
                 let mut body = create(Kind::Type, &ours);
-                body.extend(pair.iter().filter_map(|(name, text)| Some(((*name).to_owned(), json!(text.as_ref()?)))));
+                body.extend(
+                    pair.iter().filter_map(|(name, text)| Some(((*name).to_owned(), json!(text.as_ref()?)))),
+                );
                 let body = Value::Object(body);
                 // The switch may have made one of this name.
                 let there = self.seen.of(owner).types.iter().find(|record| text(record, "name") == kind.name);
@@ -136,7 +138,8 @@ impl Work<'_> {
                 types.iter().any(|kind| self.ids.theirs(Kind::Type, kind.id) == Some(text(record, "id")))
             };
             if theirs.as_ref().is_some_and(is_ours) {
-                let words = format!("{place} has a default type there and none here, and no operation takes it away");
+                let words =
+                    format!("{place} has a default type there and none here, and no operation takes it away");
                 self.findings.leave(Kind::Type, 1, words);
             }
             return Ok(());
@@ -150,7 +153,11 @@ impl Work<'_> {
             None => is_hidden && (!is_begun || self.ids.is_done(Kind::Type, mark, &id)),
         };
         if is_alike {
-            return Ok(());
+            // It may be hidden by the time somebody looks again.
+            return match self.carries() && theirs.is_some() {
+                true => self.ids.end(Kind::Type, &[(mark, id.clone(), id)]).await,
+                false => Ok(()),
+            };
         }
         if !(theirs.is_none() || self.update || is_begun) {
             let name = theirs.map(|record| text(&record, "name").to_owned()).unwrap_or_default();
@@ -225,7 +232,8 @@ impl Work<'_> {
             let wanted: Vec<&String> = wanted.iter().flatten().collect();
             let common: Vec<&String> = after.iter().filter(|id| wanted.contains(id)).collect();
             if common.len() == wanted.len() && common != wanted {
-                let words = format!("{name}: its properties are in another order there; detach and attach them there");
+                let words =
+                    format!("{name}: its properties are in another order there; detach and attach them there");
                 self.findings.leave(Kind::Attachment, 1, words);
             }
             if common.len() < after.len() {
@@ -318,8 +326,11 @@ impl Work<'_> {
     /// Removes the type that the target made by itself, when there is none of its name here.
     async fn remove_provisioned(&mut self) -> Result<(), String> {
         let Some(id) = self.provisioned() else { return Ok(()) };
-        let is_ours =
-            self.catalogue.types_of_workspace().iter().any(|kind| self.ids.theirs(Kind::Type, kind.id) == Some(&*id));
+        let is_ours = self
+            .catalogue
+            .types_of_workspace()
+            .iter()
+            .any(|kind| self.ids.theirs(Kind::Type, kind.id) == Some(&*id));
         let there = self.seen.of(None).types.clone();
         let Some(record) = there.iter().find(|record| text(record, "id") == id) else { return Ok(()) };
         if is_ours || record.get("is_default") == Some(&Value::Bool(true)) {

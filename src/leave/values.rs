@@ -58,7 +58,8 @@ impl Work<'_> {
         let name = self.scope.project_in_words(project);
         let counted = |values: &ItemValues| values.values().map(Vec::len).sum::<usize>();
         let Some(items) = self.items_of(project).await? else {
-            let held = recorded.iter().filter(|item| item.type_id.is_some() || values.contains_key(&item.id)).count();
+            let held =
+                recorded.iter().filter(|item| item.type_id.is_some() || values.contains_key(&item.id)).count();
             let elements: usize = values.values().map(counted).sum();
             self.findings.of(Kind::Item).here += held;
             self.findings.of(Kind::Value).here += elements;
@@ -80,7 +81,11 @@ impl Work<'_> {
             let elements = counted(&kept);
             self.findings.of(Kind::Value).here += elements;
             match items.theirs(item.id).filter(|_| item.archived_at.is_none()) {
-                Some(theirs) => jobs.push(self.job(item, theirs, &items, &kept, &mut losses)),
+                Some(theirs) => {
+                    let path = (items.project.theirs, theirs.to_string());
+                    let path = self.scope.v2("work_items_retrieve", Some(path.0), Some(&path.1))?;
+                    jobs.push(self.job(item, (theirs, path), &items, &kept, &mut losses));
+                }
                 None if items.is_live_here(item.id) && item.archived_at.is_none() => {
                     self.findings.leave(Kind::Item, 1, format!("work items of project {name} that are not there"));
                     self.findings.of(Kind::Value).left += elements;
@@ -151,7 +156,7 @@ impl Work<'_> {
     fn job(
         &self,
         item: &RecordedItem,
-        theirs: Uuid,
+        (theirs, path): (Uuid, String),
         items: &Items,
         kept: &ItemValues,
         losses: &mut Losses,
@@ -177,8 +182,10 @@ impl Work<'_> {
             });
         }
         losses.hidden += kept.values().map(Vec::len).sum::<usize>() - shown;
-        let mut recorded: Vec<(Uuid, Value)> =
-            kept.iter().map(|(id, elements)| (*id, elements.iter().map(|one| one.value.clone()).collect())).collect();
+        let mut recorded: Vec<(Uuid, Value)> = kept
+            .iter()
+            .map(|(id, elements)| (*id, elements.iter().map(|one| one.value.clone()).collect()))
+            .collect();
         recorded.sort_by_key(|(id, _)| *id);
         let digest = digest(&json!([item.type_id, recorded]));
         let type_id = item.type_id.and_then(|kind| self.ids.theirs(Kind::Type, kind)).map(str::to_owned);
@@ -186,7 +193,7 @@ impl Work<'_> {
         Job {
             own: item.id,
             theirs,
-            path: format!("{}/work-items/{theirs}/", self.scope.there(Some(items.project.theirs))),
+            path,
             name: format!("work item {theirs} of project {}", items.project.identifier),
             is_type_there: item.type_id.is_none() || type_id.is_some(),
             type_id,
@@ -207,13 +214,7 @@ impl Work<'_> {
     }
 
     /// Elements in the terms of the other side, as many as show here.
-    fn elements(
-        &self,
-        one: &Applicable,
-        elements: &[Element],
-        items: &Items,
-        losses: &mut Losses,
-    ) -> Vec<Value> {
+    fn elements(&self, one: &Applicable, elements: &[Element], items: &Items, losses: &mut Losses) -> Vec<Value> {
         let kind = ValueKind::of(&one.property);
         let mut shown = Vec::new();
         for element in elements {

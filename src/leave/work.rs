@@ -36,7 +36,7 @@ pub(super) struct Work<'w> {
     pub(super) target: &'w Side,
     pub(super) v1: &'w Side,
     pub(super) store: &'w Store,
-    pub(super) scope: &'w Scope,
+    pub(super) scope: &'w Scope<'w>,
     pub(super) catalogue: Arc<Catalogue>,
     pub(super) ids: Ids<'w>,
     pub(super) seen: Seen,
@@ -161,7 +161,7 @@ impl Work<'_> {
 
     /// From here on the features there are ours to change, also in a later run.
     async fn own_features(&mut self) -> Result<(), String> {
-        self.ids.begin(Kind::Features, &[self.catalogue.features.id]).await
+        self.ids.reopen(Kind::Features, self.catalogue.features.id).await
     }
 
     pub(super) async fn set_features(&mut self, body: &Value) -> Result<(), String> {

@@ -1,6 +1,7 @@
 //! Two gateways that do not know each other: one to leave, and one whose v2 stands for the deployment's own, with other
 //! ids for everything.
 
+use crate::support::furnished::PLAN;
 use crate::support::gateway::{Answer, Gateway};
 use causeway::leave::{Place, Report, Wanted, Wish, leave};
 use causeway::sandbox::Seed;
@@ -26,20 +27,43 @@ pub struct Two {
     pub there: Gateway,
     /// Another handle on the store that is left.
     pub store: Store,
+    /// The target's projects `WEB` and `TYP`.
+    pub projects: [&'static str; 2],
     v1: String,
     _folder: TempDir,
 }
 
 impl Two {
-    /// Both, with nothing but what their v1 holds.
+    /// Both, each before a deployment of its own, so that all ids differ.
     pub async fn new() -> Self {
+        let (folder, here) = Self::begun().await;
+        let there = Gateway::sandboxed_with(Seed::Elsewhere, &[("store.url", &url(&folder, "there.db"))]).await;
+        Self::of(folder, here, there, THERE).await
+    }
+
+    /// Both before one deployment, as when that is given a v2 of its own: what v1 holds has the same ids.
+    pub async fn upgraded() -> Self {
+        let (folder, here) = Self::begun().await;
+        let v1 = here.store().await.deployment().await.expect("a store").expect("its deployment");
+        let there = Gateway::with(&v1, &[("store.url", &url(&folder, "there.db"))]).await;
+        Self::of(folder, here, there, HERE).await
+    }
+
+    async fn begun() -> (TempDir, Gateway) {
         let folder = tempfile::tempdir().expect("a folder");
-        let url = |name: &str| format!("sqlite:{}", folder.path().join(name).display());
-        let here = Gateway::sandboxed_with(Seed::Recorded, &[("store.url", &url("here.db"))]).await;
-        let there = Gateway::sandboxed_with(Seed::Elsewhere, &[("store.url", &url("there.db"))]).await;
+        let here = Gateway::sandboxed_with(Seed::Recorded, &[("store.url", &url(&folder, "here.db"))]).await;
+        (folder, here)
+    }
+
+    async fn of(folder: TempDir, here: Gateway, there: Gateway, projects: [&'static str; 2]) -> Self {
         let store = here.store().await;
         let v1 = store.deployment().await.expect("a store").expect("its deployment");
-        Self { here, there, store, v1, _folder: folder }
+        Self { here, there, store, projects, v1, _folder: folder }
+    }
+
+    /// Whether both are before one deployment.
+    pub fn is_upgraded(&self) -> bool {
+        self.projects == HERE
     }
 
     /// Runs the command.
@@ -64,7 +88,7 @@ impl Two {
             own_addresses: vec![self.here.base().into()],
         };
         change(&mut wanted);
-        leave(&self.store, &place(&self.v1), &place(to), &wanted, &|_| {}).await
+        leave(&PLAN, &self.store, &place(&self.v1), &place(to), &wanted, &|_| {}).await
     }
 }
 
@@ -85,7 +109,7 @@ impl<'g> Side<'g> {
 
     /// The target.
     pub fn there(two: &'g Two) -> Self {
-        Self { gateway: &two.there, projects: THERE }
+        Self { gateway: &two.there, projects: two.projects }
     }
 
     /// A path below `WEB`.
@@ -127,4 +151,8 @@ impl<'g> Side<'g> {
 /// Id of a record.
 pub fn id(record: &Value) -> String {
     record["id"].as_str().unwrap_or_else(|| panic!("no id in {record}")).to_owned()
+}
+
+fn url(folder: &TempDir, name: &str) -> String {
+    format!("sqlite:{}", folder.path().join(name).display())
 }

@@ -205,7 +205,13 @@ mod tests {
 
     #[test]
     fn variables_that_are_no_settings_are_left_alone() {
-        let given = ["CAUSEWAY_CONFIG", "CAUSEWAY_PORT", "CAUSEWAY_PORT_80_TCP", "CAUSEWAY_SERVICE_PORT_HTTP", "CAUSEWAY_KEY"];
+        let given = [
+            "CAUSEWAY_CONFIG",
+            "CAUSEWAY_PORT",
+            "CAUSEWAY_PORT_80_TCP",
+            "CAUSEWAY_SERVICE_PORT_HTTP",
+            "CAUSEWAY_KEY",
+        ];
         assert!(environment(given.map(|name| (name.to_owned(), String::new()))).is_empty());
     }
 }
