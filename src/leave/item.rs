@@ -75,10 +75,10 @@ pub(super) enum Outcome {
 /// # Errors
 /// When the target gives no answer.
 pub(super) async fn settle(target: &Side, job: &Job, doing: Doing) -> Result<Outcome, String> {
-    if doing == Doing::Carrying && job.is_done {
+    if doing != Doing::Looking && job.is_done {
         return Ok(Outcome::Alike);
     }
-    if doing == Doing::Looking && !job.is_type_there {
+    if doing != Doing::Carrying && !job.is_type_there {
         return Ok(match (&job.type_there, job.is_done) {
             (None, false) => Outcome::Written,
             _ => Outcome::Conflict(format!("{}: it has another type there", job.name)),
@@ -100,7 +100,7 @@ pub(super) async fn settle(target: &Side, job: &Job, doing: Doing) -> Result<Out
     if !(is_blank || job.may_change) {
         return Ok(Outcome::Conflict(format!("{}: {}", job.name, told(&unlike))));
     }
-    if doing == Doing::Looking {
+    if doing != Doing::Carrying {
         return Ok(Outcome::Written);
     }
     let mut body = Map::new();

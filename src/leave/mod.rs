@@ -127,7 +127,9 @@ impl Run<'_> {
                  that `causeway store check` names once, and run the command again"
             ));
         }
-        let before = self.pass(Doing::Looking).await?;
+        // Everything is compared after carrying, so that what was carried before need not be asked for twice.
+        let first = if self.wanted.wish == Wish::Carry { Doing::Planning } else { Doing::Looking };
+        let before = self.pass(first).await?;
         let stops = before.count(Class::Conflict) > 0;
         if self.wanted.wish != Wish::Carry || stops {
             let outcome = match self.wanted.wish {
@@ -146,10 +148,7 @@ impl Run<'_> {
             false => None,
         };
         // Read anew, so that what was changed meanwhile is found too.
-        let after = match &carried {
-            Some(_) => self.pass(Doing::Looking).await?,
-            None => before,
-        };
+        let after = self.pass(Doing::Looking).await?;
         let alike = !after.carries() && after.is_alike(!self.wanted.keep_extra);
         let refused = carried.as_ref().is_some_and(|carried| carried.count(Class::Left) > 0);
         let outcome = match alike && !refused {

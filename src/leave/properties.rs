@@ -126,7 +126,7 @@ impl Work<'_> {
                 self.ids.end(Kind::Property, &[(property.id, id.clone(), digest.clone())]).await?;
             }
         }
-        if owner.is_none() && !(self.doing == super::work::Doing::Looking && verdict == Verdict::Make) {
+        if owner.is_none() && (self.carries() || verdict != Verdict::Make) {
             let counted = verdict == Verdict::Make;
             self.contexts(property, &id, name, counted).await?;
             if self.carries() && may {

@@ -22,8 +22,10 @@ use uuid::Uuid;
 /// What a pass does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Doing {
-    /// Nothing is written.
+    /// Nothing is written, and everything is compared.
     Looking,
+    /// Nothing is written; work items that were carried as they still are here are taken to be there.
+    Planning,
     /// What is missing is made, what is unfinished is finished.
     Carrying,
 }

@@ -2,9 +2,9 @@
 //! ids for everything.
 
 use crate::support::furnished::PLAN;
-use crate::support::gateway::{Answer, Gateway};
+use crate::support::gateway::{Answer, Gateway, serve_sandbox};
 use causeway::leave::{Place, Report, Wanted, Wish, leave};
-use causeway::sandbox::Seed;
+use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::settings::HttpAddress;
 use causeway::store::Store;
 use serde_json::{Value, json};
@@ -47,6 +47,28 @@ impl Two {
         let v1 = here.store().await.deployment().await.expect("a store").expect("its deployment");
         let there = Gateway::with(&v1, &[("store.url", &url(&folder, "there.db"))]).await;
         Self::of(folder, here, there, HERE).await
+    }
+
+    /// Both before deployments of their own with so many work items more in their projects `WEB`; the store that is left
+    /// is in a file unless it is said where.
+    pub async fn large(work_items: usize, store: Option<&str>) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut gateways = Vec::new();
+        for (seed, name) in [(Seed::Recorded, "here.db"), (Seed::Elsewhere, "there.db")] {
+            let sandbox = Sandbox::new(Config { seed, work_items, ..Config::default() });
+            let url = match store {
+                Some(store) if seed == Seed::Recorded => store.to_owned(),
+                _ => url(&folder, name),
+            };
+            gateways.push(Gateway::with(&serve_sandbox(&sandbox).await, &[("store.url", &url)]).await);
+        }
+        let (there, here) = (gateways.pop().expect("two"), gateways.pop().expect("two"));
+        Self::of(folder, here, there, THERE).await
+    }
+
+    /// Where the store is that is left, and the address of our own v1.
+    pub fn places(&self) -> (String, String) {
+        (self.here.store_url().to_owned(), self.v1.clone())
     }
 
     async fn begun() -> (TempDir, Gateway) {

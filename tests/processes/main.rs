@@ -7,6 +7,7 @@ mod counts;
 mod demo;
 mod doctor;
 mod kill;
+mod leave;
 mod ledger;
 mod life;
 mod several;

@@ -184,6 +184,11 @@ impl Gateway {
         Store::open(&self.store.0, &self.store.1).await.expect("the gateway's store")
     }
 
+    /// Where its store is.
+    pub fn store_url(&self) -> &str {
+        &self.store.0
+    }
+
     /// The gateway's authorization server.
     pub fn oauth(&self) -> &OAuth {
         &self.oauth
