@@ -72,6 +72,10 @@ impl Work<'_> {
             self.findings.conflict(Kind::Item, format!("{key} is another work item there"));
         }
         let (mut jobs, mut losses) = (Vec::new(), Losses::default());
+        let mut applicable: HashMap<Uuid, Vec<Applicable>> = HashMap::new();
+        for kind in recorded.iter().filter_map(|item| item.type_id) {
+            applicable.entry(kind).or_insert_with(|| self.catalogue.applicable(project, kind));
+        }
         for item in recorded {
             let kept = values.remove(&item.id).unwrap_or_default();
             if item.type_id.is_none() && kept.is_empty() {
@@ -84,7 +88,9 @@ impl Work<'_> {
                 Some(theirs) => {
                     let path = (items.project.theirs, theirs.to_string());
                     let path = self.scope.v2("work_items_retrieve", Some(path.0), Some(&path.1))?;
-                    jobs.push(self.job(item, (theirs, path), &items, &kept, &mut losses));
+                    let applicable = item.type_id.and_then(|kind| applicable.get(&kind)).map(Vec::as_slice);
+                    let applicable = applicable.unwrap_or_default();
+                    jobs.push(self.job(item, (theirs, path), applicable, &items, &kept, &mut losses));
                 }
                 None if items.is_live_here(item.id) && item.archived_at.is_none() => {
                     self.findings.leave(Kind::Item, 1, format!("work items of project {name} that are not there"));
@@ -157,15 +163,14 @@ impl Work<'_> {
         &self,
         item: &RecordedItem,
         (theirs, path): (Uuid, String),
+        applicable: &[Applicable],
         items: &Items,
         kept: &ItemValues,
         losses: &mut Losses,
     ) -> Job {
-        let project = item.project;
-        let applicable = item.type_id.map(|kind| self.catalogue.applicable(project, kind)).unwrap_or_default();
         let mut shown = 0;
         let mut values = Vec::new();
-        for one in &applicable {
+        for one in applicable {
             let Some(elements) = kept.get(&one.property.id) else { continue };
             let before = losses.nowhere + losses.strangers;
             let readable = self.elements(one, elements, items, losses);

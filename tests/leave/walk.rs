@@ -52,9 +52,7 @@ async fn ids(two: &Two, target: &str) -> HashMap<String, String> {
             pair(two, project, path, &mut ids).await;
         }
     }
-    for (here, there) in ids.clone() {
-        pair_comments(two, &here, &there, &mut ids).await;
-    }
+    pair_comments(two, &mut ids).await;
     ids
 }
 
@@ -75,12 +73,14 @@ async fn pair(two: &Two, project: usize, path: &str, ids: &mut HashMap<String, S
     }
 }
 
-/// The one comment of a work item, if it has one; most ids are none of a work item.
-async fn pair_comments(two: &Two, here: &str, there: &str, ids: &mut HashMap<String, String>) {
+/// The one comment of the work item that has one, where there is such an item.
+async fn pair_comments(two: &Two, ids: &mut HashMap<String, String>) {
     let mut found = Vec::new();
-    for (side, item) in [(Side::here(two), here), (Side::there(two), there)] {
-        let answer = side.gateway.get(KEY, &side.web(&format!("work-items/{item}/comments/"))).await;
-        found.extend(answer.json["data"][0]["id"].as_str().map(str::to_owned));
+    for side in [Side::here(two), Side::there(two)] {
+        let rows = side.read(&side.web("work-items/?search=Plain")).await;
+        let Some(item) = rows.data().first().and_then(|row| row["id"].as_str()) else { return };
+        let comments = side.read(&side.web(&format!("work-items/{item}/comments/"))).await;
+        found.extend(comments.data()[0]["id"].as_str().map(str::to_owned));
     }
     if let [own, theirs] = &found[..] {
         ids.insert(own.clone(), theirs.clone());
