@@ -3,5 +3,6 @@
 mod carried;
 mod filled;
 mod refused;
+#[allow(dead_code)]
 mod two;
 mod walk;

@@ -22,6 +22,11 @@ const OWN: [&str; 8] = [
 /// The rosters of the two deployments of the test differ, and no operation writes the audit log.
 const ELSEWHERE: [&str; 3] = ["workspace_members", "project_members", "audit_logs"];
 
+/// What variables of a path stand for.
+type Place = Vec<(String, String)>;
+/// Ids of records here with the place of their list, by resource.
+type Rows = BTreeMap<String, Vec<(Place, String)>>;
+
 /// Reads here and there that were compared, and how they differ.
 #[derive(Default)]
 pub struct Walked {
@@ -43,7 +48,7 @@ async fn ids(two: &Two, target: &str) -> HashMap<String, String> {
         return ids;
     }
     ids.extend(HERE.iter().zip(two.projects).map(|(here, there)| ((*here).to_owned(), there.to_owned())));
-    for (here, there) in [(1, 51), (2, 52)] {
+    for (here, there) in [(1, 51), (2, 52), (5, 55), (8, 58)] {
         let person = |number: u32| format!("00000000-0000-4000-a000-{number:012}");
         ids.insert(person(here), person(there));
     }
@@ -106,8 +111,7 @@ pub async fn walk(two: &Two) -> Walked {
 pub async fn walk_to(two: &Two, target: &str) -> Walked {
     let ids = ids(two, target).await;
     let mut walked = Walked::default();
-    // Ids of records here, by the list they were found in.
-    let mut rows: BTreeMap<String, Vec<(Vec<(String, String)>, String)>> = BTreeMap::new();
+    let mut rows = Rows::new();
     let mut reads: Vec<&Operation> =
         PLAN.operations.iter().filter(|operation| operation.method == Method::Get).collect();
     reads.sort_by_key(|operation| (!operation.is_list(), operation.path.variables().count()));
@@ -160,13 +164,9 @@ pub async fn walk_to(two: &Two, target: &str) -> Walked {
 }
 
 /// What the variables of an operation's path can stand for.
-fn places(
-    operation: &Operation,
-    resource: &str,
-    rows: &BTreeMap<String, Vec<(Vec<(String, String)>, String)>>,
-) -> Vec<Vec<(String, String)>> {
+fn places(operation: &Operation, resource: &str, rows: &Rows) -> Vec<Place> {
     let surface = if operation.path.as_str().contains("/projects/") { "project" } else { "workspace" };
-    let mut places: Vec<Vec<(String, String)>> = vec![Vec::new()];
+    let mut places: Vec<Place> = vec![Vec::new()];
     for name in operation.path.variables() {
         let parent = match name {
             "property_id" => format!("{surface}_work_item_properties"),
@@ -207,7 +207,7 @@ fn in_terms(value: &Value, ids: &HashMap<String, String>) -> Value {
         Value::String(text) => json!(ids.get(text).unwrap_or(text)),
         Value::Array(elements) => {
             let mut elements: Vec<Value> = elements.iter().map(|element| in_terms(element, ids)).collect();
-            if elements.iter().all(Value::is_string) && elements.iter().all(|one| is_id(one)) {
+            if elements.iter().all(Value::is_string) && elements.iter().all(is_id) {
                 elements.sort_by_key(|element| element.to_string());
             }
             Value::Array(elements)

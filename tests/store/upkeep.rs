@@ -3,7 +3,7 @@
 use crate::store::place::{PROJECT, Place, V1, WORKSPACE, edit, execute, given, is_sqlite, number};
 use causeway::catalogue::Catalogue;
 use causeway::store::{
-    DumpError, OverlayValue, ShadowCount, ShadowDifference, Store, Swept, UsageCaller, UsageRow,
+    DumpError, LeaveRecord, OverlayValue, ShadowCount, ShadowDifference, Store, Swept, UsageCaller, UsageRow,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -100,6 +100,15 @@ async fn fill(store: &Store) -> Arc<Catalogue> {
     let caller = UsageCaller { fingerprint, kind, person, title, credential: None };
     store.name_usage_callers(&[caller]).await.unwrap();
     store.mark_left("acme", "https://v2.example").await.unwrap();
+    let (kind, own, digest) = (texts("types"), uuid::Uuid::new_v4(), texts("d"));
+    let begun = LeaveRecord { kind, own, theirs: None, digest, is_done: false };
+    let done = LeaveRecord { theirs: Some(texts("t")), is_done: true, ..begun.clone() };
+    for record in [&begun, &done] {
+        store.note_leave("https://v2.example", WORKSPACE, std::slice::from_ref(record)).await.unwrap();
+        let noted = store.leave_records("https://v2.example", WORKSPACE).await.unwrap();
+        assert_eq!(noted, std::slice::from_ref(record));
+    }
+    assert_eq!(store.leave_records("https://other.example", WORKSPACE).await.unwrap(), []);
     let (day, operation, requests) = (i64::from(causeway::usage::today()), texts("states_list"), 2);
     let compared = ShadowCount { day, operation: operation.clone(), outcome: texts("different"), requests };
     let (place, ours, theirs) = (texts("/name"), texts("a string of 3"), texts("null"));

@@ -178,23 +178,24 @@ pub(crate) fn empty(clock: &Clock) -> World {
     build.world
 }
 
-/// The workspace `acme` of the recorded situation with its first administrator and member and its projects `WEB` and
+/// The workspace `acme` of the recorded situation with those who work in its project `WEB`, and its projects `WEB` and
 /// `TYP`, all under other ids. A key's value is its alias.
 pub(crate) fn elsewhere(clock: &Clock) -> World {
     let mut build = Builder::new(clock);
-    let [ada, bob] = [(51, "Ada"), (52, "Bob")].map(|(number, name)| {
+    let people = [(51, "Ada", ADMIN), (52, "Bob", MEMBER), (55, "Kim", MEMBER), (58, "Zed", MEMBER)];
+    let acme = build.workspace(51, "acme", "Acme");
+    let [ada, ..] = people.map(|(number, name, role)| {
         let alias = name.to_lowercase();
         let id = build.person(number, [name, "X"], &format!("{alias}@acme.test"), "UTC");
         build.key(&alias, id, true, false);
+        build.workspace_member(number, acme, id, role, true);
         id
     });
-    let acme = build.workspace(51, "acme", "Acme");
-    build.workspace_member(51, acme, ada, ADMIN, true);
-    build.workspace_member(52, acme, bob, MEMBER, true);
     for (number, identifier, name, item) in [(51, "WEB", "Website", "First"), (54, "TYP", "Typed", "Sized")] {
         let project = build.project(number, acme, ada, identifier, name);
-        build.project_member(number * 100 + 1, project, ada, ADMIN, true);
-        build.project_member(number * 100 + 2, project, bob, MEMBER, true);
+        for (person, _, role) in people {
+            build.project_member(number * 100 + person, project, fixed('a', person), role, true);
+        }
         build.item(number, project, ada, item, fixed('d', number * 100 + 1), |_| {});
     }
     build.world
