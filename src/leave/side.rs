@@ -260,6 +260,8 @@ impl Side {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     #[test]
     fn a_key_travels_over_tls_or_stays_on_the_machine() {
@@ -274,5 +276,39 @@ mod tests {
         ] {
             assert_eq!(is_private(&HttpAddress::parse(address).unwrap()), private, "{address}");
         }
+    }
+
+    /// A service that answers one request after the other with these; its address.
+    async fn scripted(answers: &'static [&'static str]) -> Side {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            for answer in answers {
+                let (mut client, _) = listener.accept().await.unwrap();
+                let mut request = [0; 4096];
+                let _ = client.read(&mut request).await.unwrap();
+                let head = format!("HTTP/1.1 {answer}\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{{}}");
+                client.write_all(head.as_bytes()).await.unwrap();
+            }
+        });
+        Side::new(&HttpAddress::parse(&address).unwrap(), "key", "the target").unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_request_waits_as_long_as_it_is_told() {
+        let side = scripted(&["429 Too Many Requests\r\nretry-after: 1", "201 Created"]).await;
+        let began = Instant::now();
+        assert_eq!(side.write(Method::POST, "/x/", &Value::Null).await.unwrap().status, 201);
+        assert!(began.elapsed() >= Duration::from_secs(1));
+    }
+
+    #[tokio::test]
+    async fn what_is_made_is_not_sent_twice_and_what_is_read_is() {
+        let busy = &["503 Service Unavailable\r\nretry-after: 1", "200 OK"];
+        let fault = scripted(busy).await.write(Method::POST, "/x/", &Value::Null).await.unwrap_err();
+        assert!(fault.contains("503") && fault.contains("run the command again"), "{fault}");
+        assert_eq!(scripted(busy).await.write(Method::PATCH, "/x/", &Value::Null).await.unwrap().status, 200);
+        let broken = &["500 Internal Server Error", "502 Bad Gateway", "200 OK"];
+        assert_eq!(scripted(broken).await.get("/x/").await.unwrap().status, 200);
     }
 }

@@ -3,6 +3,7 @@
 use super::filled::fill;
 use super::two::{ACME, Side, Two, id};
 use crate::support::scripted::nobody;
+use crate::support::switch::{Line, Switch};
 use causeway::leave::{Class, Outcome, Wish, text};
 use serde_json::json;
 
@@ -114,4 +115,34 @@ async fn a_target_that_is_none_is_refused_with_a_word_of_what_to_do() {
         let fault = two.run_to(Wish::DryRun, two.there.base(), change).await.unwrap_err();
         assert!(fault.contains(words), "{slug}: {fault}");
     }
+}
+
+#[tokio::test]
+async fn a_target_that_fails_on_the_way_ends_the_run_and_the_next_one_finishes_it() {
+    let two = Two::new().await;
+    fill(&two).await;
+    let wire = Switch::before(two.there.base()).await;
+    let to = wire.base_url();
+    for word in ["/import/", "/archive/", "/cycles/"] {
+        wire.set(Line::Poisoned(word)).await;
+        let fault = two.run_to(Wish::Carry, &to, |_| {}).await.unwrap_err();
+        assert!(fault.contains(word) && fault.contains("run the command again"), "{fault}");
+        assert_eq!(two.store.left("acme").await.unwrap(), None);
+    }
+    wire.set(Line::Up).await;
+    let done = two.run_to(Wish::Carry, &to, |_| {}).await.unwrap();
+    assert_eq!(done.workspaces[0].outcome, Outcome::Alike, "{}", text(&done));
+}
+
+#[tokio::test]
+async fn a_write_that_is_not_settled_is_settled_first() {
+    let two = Two::new().await;
+    fill(&two).await;
+    let statement = "INSERT INTO intent (id, workspace_id, project_id, kind, user_id, sent, own, state, began_at) \
+                     VALUES ('00000000-0000-4000-8000-000000000001', '00000000-0000-4000-b000-000000000001', \
+                     '00000000-0000-4000-c000-000000000001', 'create', '00000000-0000-4000-a000-000000000001', \
+                     '{}', '{}', 'begun', 1)";
+    sqlx::query(statement).execute(two.store.engine().pool()).await.unwrap();
+    let fault = two.run(Wish::DryRun).await.unwrap_err();
+    assert!(fault.contains("1 writes of workspace acme are not settled"), "{fault}");
 }
