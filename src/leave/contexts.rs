@@ -44,7 +44,7 @@ impl Work<'_> {
             let name = format!("context `{}` of {of}", context.name);
             let untouched = shapes::context(&self.catalogue, context);
             let digest = digest(&json!([untouched]));
-            let Some(ours) = self.context_there(context, &untouched, &name) else { continue };
+            let Some(ours) = self.context_there(property, context, &untouched, &name) else { continue };
             let found = self.context_found(property, context, id);
             if let Some(found) = &found {
                 self.ids.suppose(Kind::Context, context.id, text(found, "id"));
@@ -153,13 +153,18 @@ impl Work<'_> {
     }
 
     /// The context as it is to be there; none when nothing of what it covers is there.
-    fn context_there(&mut self, context: &Context, untouched: &Record, name: &str) -> Option<Record> {
+    fn context_there(
+        &mut self,
+        property: &Property,
+        context: &Context,
+        untouched: &Record,
+        name: &str,
+    ) -> Option<Record> {
         let mut ours = untouched.clone();
-        if let Some(Value::Array(texts)) = ours.get_mut("default_value") {
-            for text in texts {
-                *text = text.as_str().map_or(Value::Null, |text| self.there(text));
-            }
-        }
+        let (texts, lost) = self.default_there(property, &context.default_value);
+        ours.insert("default_value".to_owned(), texts);
+        let words = format!("{name}: its default names people or work items that are not there");
+        self.findings.leave(Kind::Context, lost.min(1), words);
         let projects: Vec<Option<Uuid>> =
             context.projects.iter().map(|own| self.scope.projects.get(own).map(|project| project.theirs)).collect();
         let types: Vec<Option<String>> =

@@ -199,6 +199,7 @@ impl Run<'_> {
         if work.names_people() {
             work.people = self.scope.people(self.v1, self.target).await?;
         }
+        work.items_of_defaults().await?;
         work.definitions().await?;
         let recorded = self.store.recorded_items(workspace).await.map_err(fault)?;
         work.values(&recorded).await?;

@@ -69,7 +69,9 @@ impl Work<'_> {
             self.ids.suppose(Kind::Property, property.id, text(found, "id"));
             self.suppose_options(options, found);
         }
-        let mut ours = self.in_their_terms(&untouched);
+        let (mut ours, lost) = self.in_their_terms(property, &untouched);
+        let words = format!("{name}: its default names people or work items that are not there");
+        self.findings.leave(Kind::Property, lost.min(1), words);
         let verdict = self.judge(Kind::Property, property.id, &digest, &ours, found.as_ref());
         self.count(Kind::Property, name, &verdict);
         if verdict == Verdict::Make {
@@ -104,7 +106,7 @@ impl Work<'_> {
         } else {
             self.options(owner, property, options, &there, name).await?;
         }
-        ours = self.in_their_terms(&untouched);
+        (ours, _) = self.in_their_terms(property, &untouched);
         let id = text(&there, "id").to_owned();
         let unlike = super::fields::differences(Kind::Property, &ours, &there);
         let may = matches!(verdict, Verdict::Make | Verdict::Change(_));
@@ -190,14 +192,12 @@ impl Work<'_> {
         body
     }
 
-    fn in_their_terms(&self, record: &Record) -> Record {
+    /// The record with a default in the terms of the other side, and how many texts of that are lost.
+    fn in_their_terms(&self, property: &Property, record: &Record) -> (Record, usize) {
         let mut record = record.clone();
-        if let Some(Value::Array(texts)) = record.get_mut("default_value") {
-            for text in texts {
-                *text = text.as_str().map_or(Value::Null, |text| self.there(text));
-            }
-        }
-        record
+        let (texts, lost) = self.default_there(property, &property.default_value);
+        record.insert("default_value".to_owned(), texts);
+        (record, lost)
     }
 
     fn replace_property(&mut self, owner: Option<Uuid>, record: &Record) {

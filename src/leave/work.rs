@@ -10,7 +10,8 @@ use super::ids::{Ids, Kind};
 use super::scope::{Items, Scope, text};
 use super::seen::{Record, Seen};
 use super::side::Side;
-use crate::catalogue::Catalogue;
+use crate::catalogue::values::ValueKind;
+use crate::catalogue::{Catalogue, Property};
 use crate::plan::TypeMode;
 use crate::store::Store;
 use reqwest::Method;
@@ -172,13 +173,47 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The id there of a person, work item or option that a text names; the text itself when it names none.
-    pub(super) fn there(&self, named: &str) -> Value {
-        let Ok(id) = Uuid::try_parse(named) else { return json!(named) };
-        let option = self.ids.theirs(Kind::Option, id).map(str::to_owned);
-        let person = || self.people.get(&id).map(Uuid::to_string);
-        let item = || self.items.values().find_map(|items| items.theirs(id)).map(|id| id.to_string());
-        json!(option.or_else(person).or_else(item).unwrap_or_else(|| named.to_owned()))
+    /// The texts of a default in the terms of the other side, and how many of them name people or work items that are
+    /// not there; those are left out. An option is named by its id or its name, and its id stays as long as it is not
+    /// there.
+    pub(super) fn default_there(&self, property: &Property, texts: &[String]) -> (Value, usize) {
+        let kind = ValueKind::of(property);
+        let there = |text: &String| {
+            let Ok(id) = Uuid::try_parse(text) else { return Some(text.clone()) };
+            match kind {
+                ValueKind::Option => Some(self.ids.theirs(Kind::Option, id).unwrap_or(text).to_owned()),
+                ValueKind::Person => self.people.get(&id).map(Uuid::to_string),
+                ValueKind::Item => {
+                    self.items.values().find_map(|items| items.theirs(id)).map(|there| there.to_string())
+                }
+                _ => Some(text.clone()),
+            }
+        };
+        let known: Vec<String> = texts.iter().filter_map(there).collect();
+        let lost = texts.len() - known.len();
+        (json!(known), lost)
+    }
+
+    /// Reads the work items of projects whose defaults may name some.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub(super) async fn items_of_defaults(&mut self) -> Result<(), String> {
+        let names_items = |property: &Property| {
+            let has_default = |texts: &[String]| texts.iter().any(|text| Uuid::try_parse(text).is_ok());
+            let contexts = self.catalogue.contexts_of(property.id);
+            let of_contexts = contexts.iter().any(|context| has_default(&context.default_value));
+            ValueKind::of(property) == ValueKind::Item && (has_default(&property.default_value) || of_contexts)
+        };
+        let owners: Vec<Option<Uuid>> =
+            self.catalogue.properties.values().filter(|one| names_items(one)).map(|one| one.project).collect();
+        let all: Vec<Uuid> = self.scope.projects.keys().copied().collect();
+        for project in all {
+            if owners.iter().any(|owner| owner.is_none_or(|owner| owner == project)) {
+                self.items_of(project).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Sends a write; what the target refuses is told and left.

@@ -56,9 +56,11 @@ async fn in_project_mode(here: Side<'_>, filled: &Filled) {
             "external_source": "x"}),
         json!({"display_name": "Owner", "property_type": "RELATION", "relation_type": "USER",
             "default_value": [bob]}),
-        json!({"display_name": "Blocks", "property_type": "RELATION", "relation_type": "ISSUE", "is_multi": true}),
+        json!({"display_name": "Blocks", "property_type": "RELATION", "relation_type": "ISSUE", "is_multi": true,
+            "default_value": [filled.items[0]]}),
         json!({"display_name": "Due", "property_type": "DATETIME"}),
         json!({"display_name": "Points", "property_type": "BOOLEAN"}),
+        json!({"display_name": "Body", "property_type": "RELATION", "relation_type": "RICH_TEXT"}),
     ] {
         made.push(here.made(&properties, body).await);
     }
@@ -73,7 +75,8 @@ async fn in_project_mode(here: Side<'_>, filled: &Filled) {
     let fields =
         json!({"severity": made[0]["options"][2]["id"], "points": 2.5, "tags": ["a", "b"], "due": "2027-01-01"});
     here.changed(&item(1), json!({"type_id": bug, "custom_fields": fields})).await;
-    let fields = json!({"owner": bob, "blocks": [filled.items[0], filled.items[1]], "points_2": true});
+    let fields = json!({"owner": bob, "blocks": [filled.items[0], filled.items[1]], "points_2": true,
+        "body": "<p>Hi <strong>there</strong> &amp; <em>here</em></p><script>x</script>"});
     here.changed(&item(2), json!({"type_id": bug, "custom_fields": fields})).await;
     here.changed(&item(3), json!({"type_id": bug, "custom_fields": {"points": 7}})).await;
     // A value that does not show any more.

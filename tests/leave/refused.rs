@@ -146,3 +146,24 @@ async fn a_write_that_is_not_settled_is_settled_first() {
     let fault = two.run(Wish::DryRun).await.unwrap_err();
     assert!(fault.contains("1 writes of workspace acme are not settled"), "{fault}");
 }
+
+#[tokio::test]
+async fn a_default_that_names_somebody_who_is_not_there_is_told_and_not_carried() {
+    let two = Two::new().await;
+    let here = Side::here(&two);
+    let gil = "00000000-0000-4000-a000-000000000004";
+    let owner = json!({"display_name": "Owner", "property_type": "RELATION", "relation_type": "USER",
+        "default_value": [gil]});
+    here.made(&here.web("work-item-properties/"), owner).await;
+    // An id in a text is a text.
+    let ada = "00000000-0000-4000-a000-000000000001";
+    let code = json!({"display_name": "Code", "property_type": "TEXT", "default_value": [ada]});
+    here.made(&here.web("work-item-properties/"), code).await;
+    let done = two.run(Wish::Carry).await.unwrap();
+    assert_eq!(done.workspaces[0].outcome, Outcome::Unlike);
+    let words = "property `Owner` of project WEB: its default names people or work items that are not there";
+    assert!(text(&done).contains(words), "{}", text(&done));
+    let there = Side::there(&two);
+    let rows = there.read(&there.web("work-item-properties/")).await;
+    assert_eq!(rows.column("default_value"), [json!([]), json!([ada])]);
+}
