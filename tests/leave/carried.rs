@@ -23,7 +23,7 @@ work items                  4        0        3         0        0          1
 values                     14        0       11         0        0          3
 archive marks               1        0        1         0        0          0
 overlays                    2        0        2         0        0          0
-audit entries              40        0        0         0        0         40
+audit entries              42        0        0         0        0         42
 
 Changed on the way:
   - archived_at of archived work items: the target keeps its own
