@@ -177,6 +177,7 @@ fn own_addresses(settings: &Settings) -> Vec<String> {
     let public = settings.public.url.iter().map(|address| address.as_str().to_owned());
     let listen = settings.listen.address;
     let hosts = [listen.ip().to_string(), "127.0.0.1".into(), "localhost".into()];
-    let local = hosts.into_iter().map(|host| format!("http://{host}:{}", listen.port()));
+    let scheme = if settings.listen.tls.is_some() { "https" } else { "http" };
+    let local = hosts.into_iter().map(|host| format!("{scheme}://{host}:{}", listen.port()));
     public.chain(local).filter_map(|text| Some(HttpAddress::parse(&text)?.as_str().to_owned())).collect()
 }

@@ -80,7 +80,7 @@ pub async fn leave(
 /// Both services, after it is known that they are what they are meant to be.
 async fn sides(v1: &Place, target: &Place, wanted: &Wanted) -> Result<(Side, Side), String> {
     let address = target.address.as_str();
-    if !side::is_private(&target.address) {
+    if target.address.is_plain() && !target.address.is_on_this_machine() {
         return Err(format!(
             "--to {address}: the key would travel unprotected; give an address that begins with https://, or one of \
              this machine"

@@ -7,7 +7,6 @@
 use crate::settings::HttpAddress;
 use reqwest::{Client, Method};
 use serde_json::{Map, Value};
-use std::net::IpAddr;
 use std::time::Duration;
 
 /// Longest time for one answer.
@@ -60,17 +59,6 @@ impl Answer {
             _ => Map::new(),
         }
     }
-}
-
-/// Whether keys sent to the address stay on this machine or travel over TLS.
-pub(super) fn is_private(address: &HttpAddress) -> bool {
-    let text = address.as_str();
-    if text.starts_with("https://") {
-        return true;
-    }
-    let host = url::Url::parse(text).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
-    let host = host.trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 impl Side {
@@ -262,21 +250,6 @@ mod tests {
     use super::*;
     use std::time::Instant;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-
-    #[test]
-    fn a_key_travels_over_tls_or_stays_on_the_machine() {
-        for (address, private) in [
-            ("https://v2.example.com", true),
-            ("http://127.0.0.1:8080", true),
-            ("http://[::1]:8080", true),
-            ("http://localhost", true),
-            ("http://v2.example.com", false),
-            ("http://10.0.0.1", false),
-            ("http://localhost.example.com", false),
-        ] {
-            assert_eq!(is_private(&HttpAddress::parse(address).unwrap()), private, "{address}");
-        }
-    }
 
     /// A service that answers one request after the other with these; its address.
     async fn scripted(answers: &'static [&'static str]) -> Side {

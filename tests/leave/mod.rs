@@ -3,6 +3,7 @@
 mod carried;
 mod filled;
 mod refused;
+mod switched;
 #[allow(dead_code)]
 mod two;
 mod walk;

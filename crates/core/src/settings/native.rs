@@ -209,6 +209,15 @@ mod tests {
     }
 
     #[test]
+    fn what_stays_on_the_machine_is_known() {
+        let stays = |address: &str| HttpAddress::parse(address).unwrap().is_on_this_machine();
+        assert!(stays("http://127.0.0.1:8080") && stays("http://[::1]:8080") && stays("http://localhost"));
+        for elsewhere in ["http://v2.example.com", "http://10.0.0.1", "http://localhost.example.com"] {
+            assert!(!stays(elsewhere), "{elsewhere}");
+        }
+    }
+
+    #[test]
     fn its_own_address_is_known_however_it_is_written() {
         let leads =
             |address: &str, listen: &str| leads_to(&HttpAddress::parse(address).unwrap(), listen.parse().unwrap());
