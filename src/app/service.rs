@@ -296,6 +296,7 @@ impl Service {
             indexes: self.indexes.clone(),
             store: self.store.clone(),
             compared: self.compared.tally.clone(),
+            retirement: self.retirement.clone(),
         });
         let board = Board::new(Arc::clone(&self.compiled.plan), self.store.clone());
         vec![Arc::new(metrics), Arc::new(board)]

@@ -3,7 +3,7 @@
 //! What is counted is counted elsewhere, in `tally` and in the parts themselves; here it gets names and labels.
 //! Labels are words of the gateway alone (operations, kinds, outcomes), so their number is known beforehand.
 //!
-//! May use: `access`, `admin`, `edge`, `fresh`, `index`, `limits`, `load`, `oauth`, `run`, `shadow`, `store`, `tally`,
+//! May use: `access`, `admin`, `edge`, `fresh`, `index`, `limits`, `load`, `oauth`, `retirement`, `run`, `shadow`, `store`, `tally`,
 //! `v1`.
 
 mod caches;

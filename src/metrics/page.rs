@@ -1,6 +1,6 @@
 //! The page `/metrics` of the operators' listener.
 //!
-//! May use: `access`, `admin`, `edge`, `index`, `limits`, `load`, `oauth`, `run`, `shadow`, `store`, `tally`, `v1`, this folder.
+//! May use: `access`, `admin`, `edge`, `index`, `limits`, `load`, `oauth`, `retirement`, `run`, `shadow`, `store`, `tally`, `v1`, this folder.
 
 use super::family::{Family, openmetrics, prometheus};
 use super::{caches, process, surface, upstream};
@@ -11,6 +11,7 @@ use crate::index::Indexes;
 use crate::limits::Limits;
 use crate::load::Memory;
 use crate::oauth::OAuth;
+use crate::retirement::Retirement;
 use crate::run::Runner;
 use crate::shadow::Tally;
 use crate::store::Store;
@@ -54,6 +55,8 @@ pub struct Parts {
     pub store: Store,
     /// What came of comparing answers.
     pub compared: Tally,
+    /// What was announced and refused.
+    pub retirement: Option<Arc<Retirement>>,
 }
 
 impl Parts {
@@ -73,6 +76,7 @@ impl Parts {
             caches::indexes(&self.indexes),
             caches::store(&self.store),
             surface::compared(&self.compared),
+            surface::brownouts(self.retirement.as_deref()),
         ];
         families.into_iter().flatten().collect()
     }

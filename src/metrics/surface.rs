@@ -1,12 +1,13 @@
 //! Figures of what clients meet: requests, connections, places, limits, grants and keys.
 //!
-//! May use: `edge`, `limits`, `load`, `oauth`, `shadow`, `tally`, this folder.
+//! May use: `edge`, `limits`, `load`, `oauth`, `retirement`, `shadow`, `tally`, this folder.
 
 use super::family::{Family, Kind};
 use crate::edge::Stack;
 use crate::limits::Limits;
 use crate::load::Memory;
 use crate::oauth::Event;
+use crate::retirement::Retirement;
 use crate::shadow::Tally;
 use crate::tally::{Counter, Requests};
 
@@ -82,6 +83,19 @@ pub(super) fn events(events: &[Counter]) -> Vec<Family> {
         Family::new(Kind::Counter, "causeway_oauth_events", "What happened to grants, tokens and gateway keys");
     let named = Event::NAMES.iter().zip(events);
     vec![named.fold(family, |family, (name, count)| family.with(&[("event", name)], count.get() as f64))]
+}
+
+pub(super) fn brownouts(retirement: Option<&Retirement>) -> Vec<Family> {
+    let mut family = Family::new(
+        Kind::Counter,
+        "causeway_brownout_requests",
+        "Calls of v1 that were in a brownout since the settings were read, by the operation of the window",
+    );
+    for ((operation, dry_run), count) in retirement.map(Retirement::figures).unwrap_or_default() {
+        let outcome = if dry_run { "counted" } else { "refused" };
+        family = family.with(&[("operation", operation), ("outcome", outcome)], count as f64);
+    }
+    vec![family]
 }
 
 pub(super) fn compared(tally: &Tally) -> Vec<Family> {

@@ -11,6 +11,7 @@ use http::header::USER_AGENT;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -25,7 +26,16 @@ const LINK: HeaderName = HeaderName::from_static("link");
 pub struct Retirement {
     plan: Arc<Plan>,
     notices: Vec<Notice>,
-    windows: Vec<(Brownout, AtomicU64)>,
+    windows: Vec<Window>,
+}
+
+/// A window, and the calls that were in it.
+struct Window {
+    told: Brownout,
+    /// Since the last line about it.
+    lately: AtomicU64,
+    /// Since these settings apply.
+    all: AtomicU64,
 }
 
 impl Retirement {
@@ -50,7 +60,11 @@ impl Retirement {
             if window.until <= now {
                 tracing::warn!(operation = window.operation, until = %window.until, "a brownout has passed and is ignored");
             } else {
-                windows.push((window.clone(), AtomicU64::new(0)));
+                windows.push(Window {
+                    told: window.clone(),
+                    lately: AtomicU64::default(),
+                    all: AtomicU64::default(),
+                });
             }
         }
         for notice in &settings.notices {
@@ -72,14 +86,23 @@ impl Retirement {
     pub async fn report(self: Arc<Self>) {
         loop {
             tokio::time::sleep(REPORT).await;
-            for (window, calls) in &self.windows {
-                let calls = calls.swap(0, Ordering::Relaxed);
+            for Window { told, lately, .. } in &self.windows {
+                let calls = lately.swap(0, Ordering::Relaxed);
                 if calls > 0 {
-                    let (operation, dry_run) = (window.operation.as_str(), window.dry_run);
+                    let (operation, dry_run) = (told.operation.as_str(), told.dry_run);
                     tracing::info!(calls, operation, dry_run, "calls of the last minute in a brownout");
                 }
             }
         }
+    }
+
+    /// Calls that were in a window, by its operation and whether it only counts, since these settings apply.
+    pub fn figures(&self) -> BTreeMap<(&str, bool), u64> {
+        let mut figures = BTreeMap::new();
+        for Window { told, all, .. } in &self.windows {
+            *figures.entry((told.operation.as_str(), told.dry_run)).or_default() += all.load(Ordering::Relaxed);
+        }
+        figures
     }
 
     fn at(&self, now: Timestamp, method: &str, path: &str, headers: &HeaderMap) -> Option<Said> {
@@ -109,7 +132,7 @@ impl Retirement {
             said.gone = Some(format!("This operation of v1 ended on {sunset}; {instead}."));
         }
         let mut client = None;
-        for (window, calls) in &self.windows {
+        for Window { told: window, lately, all } in &self.windows {
             if !of(&window.operation) || now < window.from || now >= window.until {
                 continue;
             }
@@ -118,7 +141,8 @@ impl Retirement {
             if !window.clients.is_empty() && !window.clients.contains(client) {
                 continue;
             }
-            calls.fetch_add(1, Ordering::Relaxed);
+            lately.fetch_add(1, Ordering::Relaxed);
+            all.fetch_add(1, Ordering::Relaxed);
             if !window.dry_run {
                 let until = window.until;
                 said.gone = Some(format!(

@@ -21,7 +21,8 @@ async fn what_has_been_carried_over_is_native_then_and_not_before() {
 
     // Types have other ids there, so the answers tell which side gave them.
     let types = format!("{ACME}/work-item-types/");
-    let (through, direct) = (two.here.get(KEY, &types).await.expect(200), two.there.get(KEY, &types).await.expect(200));
+    let (through, direct) =
+        (two.here.get(KEY, &types).await.expect(200), two.there.get(KEY, &types).await.expect(200));
     assert_eq!(through.json, direct.json);
     assert_eq!(through.calls(), 0);
     assert!(through.headers["server-timing"].contains("native"), "{:?}", through.headers);

@@ -61,7 +61,8 @@ async fn windows_refuse_those_they_are_for_or_only_count() {
                    clients = [\"old-tool/1\"] }, { operation = \"v1_labels_list\", from = \"2020-01-01T00:00:00Z\", \
                    until = \"2999-01-01T00:00:00Z\", dry_run = true }, { operation = \"all\", \
                    from = \"2020-01-01T00:00:00Z\", until = \"2020-01-02T00:00:00Z\" }]";
-    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("brownout", windows)]).await;
+    let settings = [("brownout", windows), ("admin.listen", "127.0.0.1:0")];
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &settings).await;
     let ask =
         async |agent: &str, path: &str| gateway.send_with("ada", "GET", path, None, &[("User-Agent", agent)]).await;
     let refused = ask("Old-Tool/1 (x)", STATES).await.expect(410);
@@ -69,6 +70,13 @@ async fn windows_refuse_those_they_are_for_or_only_count() {
     ask("new-tool/1", STATES).await.expect(200);
     ask("old-tool/1", LABELS).await.expect(200);
     ask("old-tool/1", "/api/v1/users/me/").await.expect(200);
+    let request = http::Request::get(format!("{}/metrics", gateway.operators()));
+    let figures = gateway.request(request.body(Default::default()).expect("a request")).await.expect(200);
+    let figures = String::from_utf8_lossy(&figures.bytes).into_owned();
+    for (operation, outcome) in [("v1_states_list", "refused"), ("v1_labels_list", "counted")] {
+        let line = format!("causeway_brownout_requests_total{{operation=\"{operation}\",outcome=\"{outcome}\"}} 1");
+        assert!(figures.contains(&line), "{figures}");
+    }
 }
 
 #[tokio::test]
