@@ -1,11 +1,13 @@
 //! Recorded traces on their way to a collector: OTLP over HTTP, as JSON.
 //!
 //! Requests are handed to the batch processor of the OpenTelemetry SDK, which has a bounded queue and a thread of its own:
-//! nothing waits for a collector, and what it does not take is lost. May use: `edge` (its trait), `settings`, `trace`.
+//! nothing waits for a collector, and what it does not take is lost. May use: `edge` (its trait),
+//! `outgoing`, `settings`, `trace`.
 
 use crate::edge::{Recorded, Traces};
+use crate::outgoing;
 use crate::settings::TraceSettings;
-use crate::trace::Step;
+use crate::trace::{Detail, Step};
 use async_trait::async_trait;
 use opentelemetry::trace::{SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceId, TraceState};
 use opentelemetry::{InstrumentationScope, KeyValue};
@@ -46,9 +48,7 @@ impl Exporter {
     /// When TLS cannot be set up, or the address cannot be used.
     pub fn start(settings: &TraceSettings) -> Result<Option<Self>, TracesError> {
         let Some(endpoint) = &settings.endpoint else { return Ok(None) };
-        // Someone else may have installed a provider already; any will do.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder().timeout(PATIENCE).no_proxy().build()?;
+        let client = outgoing::client(PATIENCE).no_proxy().build()?;
         let exporter = SpanExporter::builder()
             .with_http()
             .with_http_client(OnRuntime { client, runtime: Handle::current() })
@@ -86,20 +86,32 @@ impl Exporter {
 
     fn step(&self, request: &Recorded<'_>, step: Step) -> SpanData {
         let trace = request.trace;
-        let Some((method, path, status)) = step.call else {
-            return self.span(trace.id(), step.span, trace.span(), step.name.into(), step.time);
-        };
-        let mut span = self.span(trace.id(), step.span, trace.span(), format!("{method} {}", step.name), step.time);
-        span.span_kind = SpanKind::Client;
-        span.attributes = vec![KeyValue::new("http.request.method", method), KeyValue::new("url.path", path)];
-        match status {
-            0 => span.status = Status::error("no answer"),
-            status => {
-                span.attributes.push(KeyValue::new("http.response.status_code", i64::from(status)));
-                span.status = of_status(status);
+        let span = |name| self.span(trace.id(), step.span, trace.span(), name, step.time);
+        match step.detail {
+            Detail::Nothing => span(step.name.into()),
+            Detail::Call { method, path, status } => {
+                let mut span = SpanData { span_kind: SpanKind::Client, ..span(format!("{method} {}", step.name)) };
+                span.attributes =
+                    vec![KeyValue::new("http.request.method", method), KeyValue::new("url.path", path)];
+                match status {
+                    0 => span.status = Status::error("no answer"),
+                    status => {
+                        span.attributes.push(KeyValue::new("http.response.status_code", i64::from(status)));
+                        span.status = of_status(status);
+                    }
+                }
+                span
             }
+            Detail::Statement { engine, operation, failed } => SpanData {
+                span_kind: SpanKind::Client,
+                attributes: vec![
+                    KeyValue::new("db.system.name", engine),
+                    KeyValue::new("db.operation.name", operation),
+                ],
+                status: if failed { Status::error("the statement failed") } else { Status::Unset },
+                ..span(format!("{operation} {}", step.name))
+            },
         }
-        span
     }
 }
 

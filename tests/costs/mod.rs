@@ -10,3 +10,4 @@ mod further;
 mod items;
 mod place;
 mod planned;
+mod statements;

@@ -1,9 +1,11 @@
 //! Traces: what v1 is told, what a collector gets, and whose word counts for what is recorded.
 
-use crate::support::gateway::Gateway;
+use crate::support::gateway::{Gateway, WEB};
+use crate::support::postgres::Database;
 use crate::support::scripted::{Exchange, ScriptedV1};
 use crate::support::wire::WireRequest;
-use serde_json::Value;
+use causeway::sandbox::Seed;
+use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
@@ -60,8 +62,13 @@ impl Collector {
 
     /// Waits until there is a span of a request, and answers all that came.
     async fn request(&self) -> Vec<Value> {
+        self.requests(1).await
+    }
+
+    /// The same until there are so many.
+    async fn requests(&self, wanted: usize) -> Vec<Value> {
         let come = async {
-            while !self.spans().iter().any(|span| span["kind"] == 2) {
+            while self.spans().iter().filter(|span| span["kind"] == 2).count() < wanted {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
@@ -118,7 +125,8 @@ async fn a_collector_gets_the_request_and_its_steps() {
     assert_eq!(attribute(whole, "causeway.request_id")["stringValue"], "r-7");
     assert_eq!(attribute(whole, "user_agent.name")["stringValue"], "tool/1.2");
     assert_eq!(attribute(whole, "http.response.status_code")["intValue"], "200");
-    let call = spans.iter().find(|span| span["kind"] == 3).expect("the call to v1");
+    let call = spans.iter().find(|span| span["name"] == "GET v1").expect("the call to v1");
+    assert_eq!(call["kind"], 3, "{call:#}");
     assert_eq!((&call["name"], &call["parentSpanId"]), (&"GET v1".into(), &whole["spanId"]), "{call:#}");
     assert_eq!(call["spanId"], told[36..52], "v1 was told the id of this step");
     assert_eq!(attribute(call, "url.path")["stringValue"], "/api/v1/users/me/");
@@ -128,6 +136,52 @@ async fn a_collector_gets_the_request_and_its_steps() {
     );
     let text = serde_json::to_string(&spans).expect("JSON");
     assert!(!text.contains("\"ada\""), "no credential is in a trace: {text}");
+}
+
+/// What the store was asked for one request, by kind of statement.
+fn statements(spans: &[Value], request: &str) -> Vec<String> {
+    let is_it =
+        |span: &&Value| span["kind"] == 2 && attribute(span, "causeway.request_id")["stringValue"] == request;
+    let whole = spans.iter().find(is_it).expect("the request");
+    let of_store = spans.iter().filter(|span| span["name"].as_str().is_some_and(|name| name.ends_with(" store")));
+    let mine = of_store.filter(|span| span["parentSpanId"] == whole["spanId"]);
+    let told = mine.map(|span| {
+        let word = |name| attribute(span, name)["stringValue"].as_str().expect("a word").to_owned();
+        assert_eq!(span["kind"], 3, "{span:#}");
+        assert_eq!(span["name"], format!("{} store", word("db.operation.name")));
+        assert_eq!(span["attributes"].as_array().map(Vec::len), Some(2), "kind and database, and nothing else");
+        format!("{} {}", word("db.system.name"), word("db.operation.name"))
+    });
+    told.collect()
+}
+
+#[tokio::test]
+async fn statements_of_the_store_are_steps_without_what_they_say() {
+    let (collector, endpoint) = Collector::start().await;
+    let (secret, database) = ("very-private-name", Database::create().await);
+    for (at, store) in ["sqlite::memory:".to_owned(), database.url()].iter().enumerate() {
+        let all = [("traces.endpoint", endpoint.as_str()), ("traces.one_in", "1"), ("store.url", store)];
+        let gateway = Gateway::sandboxed_with(Seed::Recorded, &all).await;
+        let (path, body) = (format!("{WEB}/work-item-types/"), json!({"name": secret}));
+        gateway.post("ada", &format!("{path}enable/"), json!({})).await.expect(200);
+        let (writing, reading) = (format!("written-{at}"), format!("read-{at}"));
+        let headers = [("x-request-id", writing.as_str()), ("idempotency-key", writing.as_str())];
+        gateway.send_with("ada", "POST", &path, Some(&body), &headers).await.expect(201);
+        let headers = [("x-request-id", reading.as_str())];
+        gateway.send_with("ada", "GET", &path, None, &headers).await.expect(200);
+        gateway.stop().await;
+        let spans = collector.requests(3 * (at + 1)).await;
+        let engine = if at == 0 { "sqlite" } else { "postgresql" };
+        let (written, read) = (statements(&spans, &writing), statements(&spans, &reading));
+        for kind in ["BEGIN", "INSERT", "SELECT", "COMMIT"] {
+            assert!(written.contains(&format!("{engine} {kind}")), "{kind}: {written:?}");
+        }
+        assert!(!read.is_empty() && read.iter().all(|one| !one.ends_with("INSERT")), "{read:?}");
+        let text = serde_json::to_string(&spans).expect("JSON");
+        for word in [secret, "FROM", "VALUES", "\"ada\""] {
+            assert!(!text.contains(word), "{word} is in a trace: {text}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -142,7 +196,7 @@ async fn trusted_proxies_decide_and_a_collector_that_is_away_keeps_nobody() {
     let spans = collector.request().await;
     let requests: Vec<Value> =
         spans.iter().filter(|span| span["kind"] == 2).map(|span| attribute(span, "causeway.request_id")).collect();
-    assert_eq!(requests, [serde_json::json!({"stringValue": "recorded"})]);
+    assert_eq!(requests, [json!({"stringValue": "recorded"})]);
 
     let away = [("traces.endpoint", "http://127.0.0.1:9/v1/traces"), ("traces.one_in", "1")];
     let gateway = Gateway::with(v1.base_url(), &away).await;

@@ -141,7 +141,7 @@ async fn older_store(place: &Place) -> (Store, i64) {
     let mut steps = sqlx::migrate::Migrator::new(steps).await.unwrap();
     let last = steps.iter().map(|step| step.version).max().unwrap();
     steps.migrations.to_mut().retain(|step| step.version < last);
-    steps.run(store.engine().pool()).await.unwrap();
+    steps.run(&*store.engine().pool()).await.unwrap();
     let claim = format!("INSERT INTO service (id, v1_base_url, recorded_at) VALUES (1, '{V1}', 0)");
     execute(&store, &claim).await;
     (store, last)

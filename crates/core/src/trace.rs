@@ -1,10 +1,13 @@
 //! The trace that a request belongs to (W3C Trace Context, level 1): its ids, and the steps of those that are recorded.
 //!
 //! Every request has one, so that v1 gets a `traceparent` in any case. Few are recorded; for the others a step costs one
-//! look. May use: nothing of this crate.
+//! look. The task of a recorded request knows where its steps go, for work that is not told whom it is for ([`recording`]).
+//! May use: nothing of this crate.
 
+use futures_util::future::Either;
 use parking_lot::Mutex;
 use std::fmt;
+use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 /// Header with the ids.
@@ -67,8 +70,12 @@ pub struct Trace {
     span: u64,
     parent: Option<Parent>,
     sampled: bool,
-    recording: Option<Box<Recording>>,
+    recording: Option<Steps>,
 }
+
+/// Where the steps of a recorded request go; all clones are the same.
+#[derive(Debug, Clone)]
+pub struct Steps(Arc<Recording>);
 
 #[derive(Debug)]
 struct Recording {
@@ -86,8 +93,67 @@ pub struct Step {
     pub name: &'static str,
     /// When it began and ended, by the clock of the wall.
     pub time: (SystemTime, SystemTime),
-    /// Of a call: method, path without the query, and status of the answer, 0 when there was none.
-    pub call: Option<(String, String, u16)>,
+    /// What more there is to say.
+    pub detail: Detail,
+}
+
+/// What a step tells beside its name.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Detail {
+    /// Nothing: work of the gateway's own.
+    Nothing,
+    /// A call to v1.
+    Call {
+        /// Its method.
+        method: String,
+        /// Its path without the query.
+        path: String,
+        /// Status of the answer, 0 when there was none.
+        status: u16,
+    },
+    /// A statement that the store sent to its database.
+    Statement {
+        /// The database, as OpenTelemetry names it.
+        engine: &'static str,
+        /// What kind of statement it is; never its text or its values.
+        operation: &'static str,
+        /// Whether it failed.
+        failed: bool,
+    },
+}
+
+tokio::task_local! {
+    static CURRENT: Steps;
+}
+
+/// `work`, with the steps of whatever it asks recorded in `steps`.
+pub fn recording<F: Future>(steps: Option<Steps>, work: F) -> impl Future<Output = F::Output> {
+    match steps {
+        Some(steps) => Either::Left(CURRENT.scope(steps, work)),
+        None => Either::Right(work),
+    }
+}
+
+/// `work` for a task of its own, recorded where the present task is.
+pub fn carried<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    recording(current(), work)
+}
+
+/// Where the steps of the present task are recorded, when they are.
+pub fn current() -> Option<Steps> {
+    CURRENT.try_with(Clone::clone).ok()
+}
+
+impl Steps {
+    /// Adds a step that began at `begun` and ends now.
+    pub fn add(&self, span: u64, name: &'static str, begun: Instant, detail: Detail) {
+        let Recording { at, begun: since, steps } = &*self.0;
+        let mut steps = steps.lock();
+        if steps.len() < MOST_STEPS {
+            let at = |instant: Instant| *at + instant.saturating_duration_since(*since);
+            steps.push(Step { span, name, time: (at(begun), at(Instant::now())), detail });
+        }
+    }
 }
 
 impl Trace {
@@ -96,7 +162,7 @@ impl Trace {
     pub fn new(parent: Option<Parent>, sampled: bool, exported: bool) -> Self {
         let id = parent.as_ref().map_or_else(|| fastrand::u128(1..), |parent| parent.trace);
         let recording = || Recording { at: SystemTime::now(), begun: Instant::now(), steps: Mutex::default() };
-        let recording = (sampled && exported).then(|| Box::new(recording()));
+        let recording = (sampled && exported).then(|| Steps(Arc::new(recording())));
         Self { id, span: new_span(), parent, sampled, recording }
     }
 
@@ -134,30 +200,28 @@ impl Trace {
         text
     }
 
-    /// Adds a step that began at `begun` and ends now, when it is recorded.
-    pub fn step(&self, name: &'static str, begun: Instant) {
-        self.add(new_span(), name, begun, None);
+    /// Where its steps are recorded, when they are.
+    pub fn steps(&self) -> Option<Steps> {
+        self.recording.clone()
     }
 
-    /// Adds a call: `what` answers its method, its path, and the status, and is asked only when it is recorded.
-    pub fn call(&self, span: u64, begun: Instant, what: impl FnOnce() -> (String, String, u16)) {
-        if self.is_recorded() {
-            self.add(span, "v1", begun, Some(what()));
+    /// Adds a step that began at `begun` and ends now, when it is recorded.
+    pub fn step(&self, name: &'static str, begun: Instant) {
+        if let Some(steps) = &self.recording {
+            steps.add(new_span(), name, begun, Detail::Nothing);
         }
     }
 
-    fn add(&self, span: u64, name: &'static str, begun: Instant, call: Option<(String, String, u16)>) {
-        let Some(recording) = &self.recording else { return };
-        let mut steps = recording.steps.lock();
-        if steps.len() < MOST_STEPS {
-            let at = |instant: Instant| recording.at + instant.saturating_duration_since(recording.begun);
-            steps.push(Step { span, name, time: (at(begun), at(Instant::now())), call });
+    /// Adds a call: `what` tells of it, and is asked only when it is recorded.
+    pub fn call(&self, span: u64, begun: Instant, what: impl FnOnce() -> Detail) {
+        if let Some(steps) = &self.recording {
+            steps.add(span, "v1", begun, what());
         }
     }
 
     /// When it began, and its steps so far; none when it is not recorded.
     pub fn recorded(&self) -> Option<(SystemTime, Vec<Step>)> {
-        self.recording.as_ref().map(|recording| (recording.at, recording.steps.lock().clone()))
+        self.recording.as_ref().map(|Steps(recording)| (recording.at, recording.steps.lock().clone()))
     }
 }
 
@@ -235,5 +299,20 @@ mod tests {
         let other = Trace::new(None, true, false);
         other.call(new_span(), begun, || unreachable!("nobody wants to know"));
         assert_eq!(other.recorded(), None);
+    }
+
+    #[tokio::test]
+    async fn a_task_and_those_it_begins_know_where_their_steps_go() {
+        let trace = Trace::new(None, true, true);
+        let store = async {
+            let work = carried(async {
+                current().expect("recorded").add(new_span(), "store", Instant::now(), Detail::Nothing);
+            });
+            tokio::spawn(work).await.expect("the work ends");
+        };
+        recording(trace.steps(), store).await;
+        assert_eq!(trace.recorded().unwrap().1.len(), 1);
+        assert!(current().is_none(), "outside there is none");
+        assert!(recording(Trace::new(None, true, false).steps(), async { current() }).await.is_none());
     }
 }

@@ -6,8 +6,9 @@ use super::audit_search::search_text;
 use super::engine::now;
 use super::error::StoreError;
 use super::service::Store;
+use super::session::Session;
 use serde_json::Value;
-use sqlx::{AnyConnection, Row};
+use sqlx::Row;
 use uuid::Uuid;
 
 /// How far ahead of this clock the last entry may be for the next one to be put right behind it; beyond that
@@ -100,7 +101,7 @@ impl Store {
 /// Appends to the log of `workspace`, whose end is locked from here on, so that numbers and instants grow in
 /// the order of the commits: a walk by either never misses what is appended meanwhile.
 pub(super) async fn append(
-    writing: &mut AnyConnection,
+    writing: &mut Session,
     workspace: Uuid,
     entries: &[AuditEntry],
 ) -> Result<(), StoreError> {
@@ -129,7 +130,7 @@ pub(super) async fn append(
 }
 
 async fn insert(
-    writing: &mut AnyConnection,
+    writing: &mut Session,
     workspace: Uuid,
     entry: &AuditEntry,
     sequence: i64,

@@ -8,10 +8,11 @@ use super::engine::Engine;
 use super::engine::{Kind, json_list, sql};
 use super::error::StoreError;
 use super::service::Store;
+use super::session::Session;
 use crate::v2::time::Micros;
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::query::Query;
-use sqlx::{Any, AnyConnection, Row};
+use sqlx::{Any, Row};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -128,7 +129,7 @@ impl Store {
         // One state of the store for the page and the count.
         let mut reading = self.engine.reading().await?;
         let (text, values) = page_statement(self.engine.kind(), workspace, query);
-        let mut rows = bound(text, values).fetch_all(&mut *reading).await?;
+        let mut rows = bound(text, values).fetch_all(&mut reading).await?;
         let more = rows.len() > query.per_page;
         rows.truncate(query.per_page);
         let total = match query.start {
@@ -152,7 +153,7 @@ impl Store {
 
 async fn counted(
     engine: &Engine,
-    reading: &mut AnyConnection,
+    reading: &mut Session,
     workspace: Uuid,
     query: &AuditQuery,
 ) -> Result<usize, StoreError> {

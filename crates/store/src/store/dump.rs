@@ -7,11 +7,12 @@
 use super::engine::{Engine, Kind, sql};
 use super::error::StoreError;
 use super::service::Store;
+use super::session::Session;
 use super::tables::{TABLES, Table, all_empty};
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sqlx::{AnyConnection, Row};
+use sqlx::Row;
 use std::io::{BufRead, Write};
 
 /// Form of the lines; another one is not read.
@@ -64,7 +65,7 @@ impl Store {
                 let older = format!("there is no table {name}; run `causeway store migrate` first");
                 return Err(StoreError::Schema(older).into());
             }
-            let mut found = sqlx::query(sql(table.select())).fetch(&mut *reading);
+            let mut found = sqlx::query(sql(table.select())).fetch(&mut reading);
             while let Some(row) = found.try_next().await.map_err(StoreError::from)? {
                 write_line(to, &Line::Row { table: name.to_owned(), row: table.object(&row)? })?;
                 rows += 1;
@@ -106,7 +107,7 @@ fn write_line(to: &mut impl Write, line: &Line) -> Result<(), DumpError> {
 }
 
 async fn read_all(
-    writing: &mut AnyConnection,
+    writing: &mut Session,
     engine: &Engine,
     from: &mut (impl BufRead + Send),
 ) -> Result<u64, DumpError> {
@@ -155,7 +156,7 @@ async fn read_all(
 }
 
 /// Empties all tables. The log's rows cannot be deleted one by one, not even here, so it is made anew.
-async fn clear(writing: &mut AnyConnection, kind: Kind) -> Result<(), StoreError> {
+async fn clear(writing: &mut Session, kind: Kind) -> Result<(), StoreError> {
     let guards: Vec<(String, String)> = match kind {
         Kind::Sqlite => {
             let rows = sqlx::query("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
@@ -192,7 +193,7 @@ struct Growing {
 }
 
 impl Growing {
-    async fn of(writing: &mut AnyConnection) -> Result<Self, StoreError> {
+    async fn of(writing: &mut Session) -> Result<Self, StoreError> {
         let row = sqlx::query(
             "SELECT COALESCE((SELECT MAX(version) FROM workspace), 0), \
              COALESCE((SELECT MAX(items) FROM project), 0), COALESCE((SELECT MAX(epoch) FROM project), 0)",
@@ -202,7 +203,7 @@ impl Growing {
         Ok(Self { version: row.try_get(0)?, items: row.try_get(1)?, epoch: row.try_get(2)? })
     }
 
-    async fn surpass(&self, writing: &mut AnyConnection) -> Result<(), StoreError> {
+    async fn surpass(&self, writing: &mut Session) -> Result<(), StoreError> {
         sqlx::query("UPDATE workspace SET version = version + $1 WHERE $1 > 0")
             .bind(self.version)
             .execute(&mut *writing)
@@ -216,7 +217,7 @@ impl Growing {
     }
 }
 
-async fn run(writing: &mut AnyConnection, text: &str) -> Result<(), StoreError> {
+async fn run(writing: &mut Session, text: &str) -> Result<(), StoreError> {
     sqlx::query(sql(text.to_owned())).execute(writing).await?;
     Ok(())
 }

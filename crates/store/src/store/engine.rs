@@ -12,12 +12,13 @@ use super::error::StoreError;
 pub use super::kind::Kind;
 use super::opening::{READ_ONLY, chosen_by_us, connected, creating, options_of, pool_options, target_of};
 use super::peers::{NOTES, Peers};
+use super::session::{Pool, Session};
 use super::unchanged::{Ending, Log, Seen, Writes};
 use super::writable::Writable;
 use crate::fresh::{Changed, Changes};
 use crate::tally::{Counter, Durations};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::{Any, AnyConnection, AnyPool, AssertSqlSafe, Transaction};
+use sqlx::{AnyPool, AssertSqlSafe};
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::sync::{Arc, Once};
@@ -74,7 +75,7 @@ impl std::fmt::Debug for Secret {
 
 /// A transaction that writes; rolled back unless committed.
 pub struct Writing {
-    transaction: Transaction<'static, Any>,
+    session: Session,
     ending: Ending,
     _turn: Option<OwnedMutexGuard<()>>,
     engine: Engine,
@@ -141,14 +142,15 @@ impl Engine {
 
     /// The pool, for single statements. While the tables are those of an older version it is a closed one, so that
     /// nothing is read from them or written to them.
-    pub fn pool(&self) -> &AnyPool {
+    pub fn pool(&self) -> Pool<'_> {
         self.used.statements.add(1);
         self.look_again_beside();
         self.usable()
     }
 
-    fn usable(&self) -> &AnyPool {
-        if self.writable.is_behind() || self.peers.is_away() { &self.shut } else { &self.pool }
+    fn usable(&self) -> Pool<'_> {
+        let pool = if self.writable.is_behind() || self.peers.is_away() { &self.shut } else { &self.pool };
+        Pool::new(pool, self.kind)
     }
 
     /// What `work` answers, unless the database is found not to answer while it waits.
@@ -190,14 +192,14 @@ impl Engine {
     ///
     /// # Errors
     /// When there is no connection.
-    pub async fn reading(&self) -> Result<Transaction<'static, Any>, StoreError> {
+    pub async fn reading(&self) -> Result<Session, StoreError> {
         let begin = match self.kind {
             Kind::Sqlite => "BEGIN DEFERRED",
             Kind::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
         };
         self.used.reads.add(1);
         self.look_again_beside();
-        self.while_there(self.usable().begin_with(begin)).await
+        self.while_there(self.usable().begin(begin, Instant::now())).await
     }
 
     /// A transaction that writes.
@@ -216,10 +218,10 @@ impl Engine {
         };
         self.look_again().await;
         let ending = self.writes.ending();
-        let transaction = self.while_there(self.usable().begin_with(begin)).await?;
+        let session = self.while_there(self.usable().begin(begin, wanted)).await?;
         self.used.writes.add(1);
         self.used.waits.add(wanted.elapsed());
-        Ok(Writing { transaction, ending, _turn: turn, engine: self.clone(), raised: Vec::new() })
+        Ok(Writing { session, ending, _turn: turn, engine: self.clone(), raised: Vec::new() })
     }
 
     /// How the file of a store in SQLite is now; where others may write at any time there is nothing to see.
@@ -256,16 +258,16 @@ impl Writing {
     /// # Errors
     /// When that cannot be done; then nothing was written.
     pub async fn commit(self) -> Result<(), StoreError> {
-        let Self { mut transaction, ending, _turn, engine, raised } = self;
+        let Self { mut session, ending, _turn, engine, raised } = self;
         let changed: Vec<Changed> = raised.into_iter().map(Changed::Stored).collect();
         let mut told = None;
         if engine.kind == Kind::Postgres && !changed.is_empty() {
             let (number, note) = engine.peers.note(changed.clone());
             told = Some(number);
             let sending = sqlx::query("SELECT pg_notify($1, $2)::text").bind(NOTES).bind(note);
-            engine.while_there(sending.fetch_one(&mut *transaction)).await?;
+            engine.while_there(sending.fetch_one(&mut session)).await?;
         }
-        let outcome = engine.while_there(transaction.commit()).await;
+        let outcome = engine.while_there(session.commit()).await;
         // Also after a failure, for the database may have written all the same.
         drop(ending);
         engine.peers.tell_here(&changed);
@@ -282,21 +284,21 @@ impl Writing {
     /// # Errors
     /// When the connection is gone; then nothing was written either.
     pub async fn rollback(self) -> Result<(), StoreError> {
-        Ok(self.transaction.rollback().await?)
+        self.session.rollback().await
     }
 }
 
 impl Deref for Writing {
-    type Target = AnyConnection;
+    type Target = Session;
 
-    fn deref(&self) -> &AnyConnection {
-        &self.transaction
+    fn deref(&self) -> &Session {
+        &self.session
     }
 }
 
 impl DerefMut for Writing {
-    fn deref_mut(&mut self) -> &mut AnyConnection {
-        &mut self.transaction
+    fn deref_mut(&mut self) -> &mut Session {
+        &mut self.session
     }
 }
 

@@ -7,11 +7,12 @@ use super::engine::{now, sql};
 use super::error::StoreError;
 use super::recorded::OwnWrite;
 use super::rows::read_id as id;
+use super::session::Session;
 use crate::v2::time::Micros;
 use parking_lot::Mutex;
 use serde_json::Value;
+use sqlx::Row;
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
 use std::collections::HashSet;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -144,7 +145,7 @@ impl Intent {
 }
 
 /// Open writes of a project, oldest first.
-pub(super) async fn open_of(connection: &mut AnyConnection, project: Uuid) -> Result<Vec<Intent>, StoreError> {
+pub(super) async fn open_of(connection: &mut Session, project: Uuid) -> Result<Vec<Intent>, StoreError> {
     let text =
         format!("SELECT {COLUMNS} FROM intent WHERE project_id = $1 AND settled_at IS NULL ORDER BY began_at, id");
     let rows = sqlx::query(sql(text)).bind(project.to_string()).fetch_all(connection).await?;

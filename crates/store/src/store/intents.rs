@@ -12,8 +12,8 @@ use super::items::{apply, bump, purge, type_stands};
 use super::kind::Kind;
 use super::recorded::TypeChange;
 use super::service::Store;
+use super::session::Session;
 use crate::v2::time::Micros;
-use sqlx::AnyConnection;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -183,7 +183,7 @@ impl Store {
     }
 }
 
-async fn is_known(connection: &mut AnyConnection, item: Uuid) -> Result<bool, StoreError> {
+async fn is_known(connection: &mut Session, item: Uuid) -> Result<bool, StoreError> {
     let found =
         sqlx::query("SELECT id FROM work_item WHERE id = $1").bind(item.to_string()).fetch_optional(connection);
     Ok(found.await?.is_some())

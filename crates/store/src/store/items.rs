@@ -13,9 +13,10 @@ use super::kind::Kind;
 use super::recorded::{Element, ItemValues, OwnWrite, TypeChange};
 use super::rows::{at_once, read_id as id, rows_of_places};
 use super::service::Store;
+use super::session::Session;
 use crate::catalogue::Catalogue;
 use crate::v2::time::Micros;
-use sqlx::{AnyConnection, Row};
+use sqlx::Row;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
@@ -98,13 +99,13 @@ impl Store {
         let mut reading = self.engine.reading().await?;
         let row = sqlx::query("SELECT items FROM project WHERE id = $1")
             .bind(project.to_string())
-            .fetch_one(&mut *reading)
+            .fetch_one(&mut reading)
             .await?;
         let mut items = ProjectItems { version: row.try_get(0)?, ..ProjectItems::default() };
         let rows =
             sqlx::query("SELECT id, type_id, archived_at, missing_since FROM work_item WHERE project_id = $1")
                 .bind(project.to_string())
-                .fetch_all(&mut *reading)
+                .fetch_all(&mut reading)
                 .await?;
         let (mut types, mut known) = (HashMap::new(), HashSet::with_capacity(rows.len()));
         let (mut missing, mut archived) = (HashSet::new(), HashSet::new());
@@ -238,7 +239,7 @@ impl Store {
 }
 
 /// Work items that have the type, or will have it once a write under way is settled.
-pub(super) async fn uses_of_type(connection: &mut AnyConnection, type_id: Uuid) -> Result<i64, StoreError> {
+pub(super) async fn uses_of_type(connection: &mut Session, type_id: Uuid) -> Result<i64, StoreError> {
     let row = sqlx::query(
         "SELECT (SELECT COUNT(*) FROM work_item WHERE type_id = $1) + \
          (SELECT COUNT(*) FROM intent WHERE settled_at IS NULL AND own LIKE $2)",

@@ -5,7 +5,7 @@
 //! one v1 deployment and refuses any other. One interface and one SQL text whatever holds the data: a SQLite
 //! file or a PostgreSQL database; `engine` knows what differs.
 //!
-//! May use: `catalogue`, `fresh`, `refusal`, `v1` (the base URL), `v2` (times). May not use: `translate`, `run`, `edge`.
+//! May use: `catalogue`, `fresh`, `refusal`, `trace`, `v1` (the base URL), `v2` (times). May not use: `translate`, `run`, `edge`.
 
 mod archived;
 mod asked;
@@ -26,6 +26,7 @@ mod items;
 mod items_kept;
 mod kind;
 mod leaving;
+mod leaving_alone;
 mod left;
 mod lines;
 mod migrations;
@@ -41,6 +42,7 @@ mod repeatable;
 mod repeated;
 mod rows;
 mod service;
+mod session;
 mod shadow;
 mod snapshots;
 mod stats;
@@ -64,6 +66,7 @@ pub use intent::{Intent, IntentKind, IntentState, RunningIntent, Settled};
 pub use items_kept::ProjectItems;
 pub use kind::Kind;
 pub use leaving::{HeldOverlay, LeaveRecord, RecordedItem};
+pub use leaving_alone::CarryingAlone;
 pub use left::LeftWorkspace;
 pub use overlay::{OverlayValue, overlay_wins};
 pub use peers::Joined;
@@ -71,6 +74,7 @@ pub use place::{file_of, in_words};
 pub use recorded::{Element, ItemValues, OwnWrite, TypeChange};
 pub use repeatable::{Attempt, KeptAnswer, Repeatable, RepeatableBounds, RepeatableRequest};
 pub use service::{Overlays, Store};
+pub use session::{Pool, Session};
 pub use shadow::{ShadowCount, ShadowDifference};
 pub use snapshots::AloneAmongAll;
 pub use stats::Stats;

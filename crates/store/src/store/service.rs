@@ -1,6 +1,6 @@
 //! The store itself: its connections and what it keeps in memory.
 //!
-//! The other files of this folder add what can be asked of it. May use: `fresh`, `v1` (the base URL), this folder.
+//! The other files of this folder add what can be asked of it. May use: `fresh`, `trace`, `v1` (the base URL), this folder.
 
 use super::asked::{Answers, Unanswered};
 use super::definitions::Memory;
@@ -15,6 +15,7 @@ use super::repeated::Repeated;
 use super::turn_places::Turns;
 use super::unchanged::Unchanged;
 use crate::fresh::{Changed, Changes, Reading, Value};
+use crate::trace::carried;
 use crate::v1::BaseUrl;
 use sqlx::Row;
 use std::collections::HashMap;
@@ -75,7 +76,7 @@ impl Store {
             .bind(engine::now())
             .execute(self.engine.pool())
             .await?;
-        let claimed = recorded(self.engine.pool()).await?;
+        let claimed = recorded(&self.engine.pool()).await?;
         claimed.ok_or_else(|| StoreError::Internal("the claim of the store is not there".into()))
     }
 
@@ -95,7 +96,7 @@ impl Store {
     /// [`StoreError`] when it cannot.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.engine.look_again().await;
-        recorded(self.engine.pool()).await.map(|_| ())
+        recorded(&self.engine.pool()).await.map(|_| ())
     }
 
     /// Waits for work under way and closes the connections; the store cannot be used afterwards.
@@ -121,7 +122,7 @@ impl Store {
     {
         let read = |reading: Reading<Uuid, T, Unanswered>| {
             let (engine, asking) = (self.engine.clone(), question(self.clone()));
-            async move { reading.end(engine.while_there(asking).await.map_err(|_| Unanswered)) }
+            carried(async move { reading.end(engine.while_there(asking).await.map_err(|_| Unanswered)) })
         };
         // What was heard before it is known whether this process hears at all would count for nothing.
         let age = if self.engine.peers.are_heard() { Duration::MAX } else { Duration::ZERO };

@@ -5,9 +5,10 @@
 use super::engine::{Engine, Kind, sql};
 use super::error::StoreError;
 use super::rows::Cell;
+use super::session::Session;
 use serde_json::{Map, Value};
+use sqlx::Row;
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
 
 /// Every table, those that others refer to first.
 pub(super) const TABLES: [&str; 30] = [
@@ -60,11 +61,7 @@ pub(super) struct Table {
 
 impl Table {
     /// One of [`TABLES`] as it is in this database; without columns when it is not there.
-    pub(super) async fn of(
-        connection: &mut AnyConnection,
-        kind: Kind,
-        name: &'static str,
-    ) -> Result<Self, StoreError> {
+    pub(super) async fn of(connection: &mut Session, kind: Kind, name: &'static str) -> Result<Self, StoreError> {
         let text = match kind {
             Kind::Sqlite => "SELECT name, type FROM pragma_table_info($1) ORDER BY cid",
             Kind::Postgres => {
@@ -111,7 +108,7 @@ impl Table {
     /// Adds a row; columns it does not have get their default, those the table does not have are a fault.
     pub(super) async fn insert(
         &self,
-        connection: &mut AnyConnection,
+        connection: &mut Session,
         object: &Map<String, Value>,
     ) -> Result<(), StoreError> {
         let mut cells = Vec::with_capacity(object.len());

@@ -13,7 +13,7 @@ use super::error::StoreError;
 use super::kind::Kind;
 use super::lines::Inside;
 use super::service::Store;
-use sqlx::{Any, Transaction};
+use super::session::Session;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -56,7 +56,7 @@ pub enum NoTurn {
 #[must_use = "the turn ends when this is dropped"]
 pub struct Turn {
     // Dropped in this order: other processes first, then who waits in this one.
-    held: Option<Transaction<'static, Any>>,
+    held: Option<Session>,
     connection: Option<OwnedSemaphorePermit>,
     here: BTreeMap<String, Inside>,
     store: Store,
@@ -106,7 +106,7 @@ impl Turn {
     /// [`StoreError`] when it is not, or nobody can say.
     pub async fn is_kept(&mut self) -> Result<(), StoreError> {
         let Some(held) = &mut self.held else { return Ok(()) };
-        let asking = sqlx::query("SELECT 1").execute(&mut **held);
+        let asking = sqlx::query("SELECT 1").execute(held);
         self.store.engine.while_there(asking).await.map(|_| ())
     }
 
@@ -118,7 +118,7 @@ impl Turn {
         }
         let mut held = match self.held.take() {
             Some(held) => held,
-            None => self.store.engine.while_there(self.store.engine.pool().begin()).await?,
+            None => self.store.engine.while_there(self.store.engine.pool().begin("BEGIN", Instant::now())).await?,
         };
         let left = until.saturating_duration_since(Instant::now()).as_millis().max(1);
         // The database itself must neither wait longer nor end a transaction that waits for v1.
@@ -127,7 +127,7 @@ impl Turn {
              set_config('idle_in_transaction_session_timeout', '0', true)",
         )
         .bind(left.to_string())
-        .fetch_one(&mut *held)
+        .fetch_one(&mut held)
         .await
         .map_err(StoreError::from)?;
         for (name, shared) in modes {
@@ -136,7 +136,7 @@ impl Turn {
                 true => "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))::text",
                 false => "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))::text",
             };
-            sqlx::query(lock).bind(name).fetch_one(&mut *held).await.map_err(no_turn)?;
+            sqlx::query(lock).bind(name).fetch_one(&mut held).await.map_err(no_turn)?;
         }
         self.held = Some(held);
         Ok(())

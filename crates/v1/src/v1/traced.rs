@@ -4,7 +4,7 @@
 
 use super::message::{V1Error, V1Request, V1Response};
 use crate::context::Context;
-use crate::trace::{TRACEPARENT, TRACESTATE};
+use crate::trace::{Detail, TRACEPARENT, TRACESTATE};
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use std::time::Instant;
 
@@ -29,5 +29,9 @@ pub(super) fn ended(
 ) {
     let Some(trace) = ctx.meter.trace() else { return };
     let status = outcome.as_ref().map_or(0, |answer| answer.status);
-    trace.call(span, begun, || (request.method.to_string(), format!("/api/v1/{}", request.path), status));
+    trace.call(span, begun, || Detail::Call {
+        method: request.method.to_string(),
+        path: format!("/api/v1/{}", request.path),
+        status,
+    });
 }

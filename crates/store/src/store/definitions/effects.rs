@@ -6,16 +6,17 @@ use super::super::engine::{Kind, json_list, sql};
 use super::super::error::StoreError;
 use super::super::items::uses_of_type;
 use super::super::rows::{Cells, read_id};
+use super::super::session::Session;
 use super::failure::Failure;
 use crate::catalogue::{Catalogue, Effect, PropertyType};
 use crate::refusal::Refusal;
-use sqlx::{AnyConnection, Row};
+use sqlx::Row;
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
 /// Carries the effects out in their order and tells every project whose items lost values.
 pub(super) async fn carry_out(
-    connection: &mut AnyConnection,
+    connection: &mut Session,
     kind: Kind,
     effects: &[Effect],
     after: &Catalogue,
@@ -46,7 +47,7 @@ pub(super) async fn carry_out(
 }
 
 /// Notes that own values of the project's work items changed.
-pub(super) async fn items_changed(connection: &mut AnyConnection, project: Uuid) -> Result<(), StoreError> {
+pub(super) async fn items_changed(connection: &mut Session, project: Uuid) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO project (id, items, epoch) VALUES ($1, 1, 0) \
          ON CONFLICT (id) DO UPDATE SET items = project.items + 1",
@@ -58,7 +59,7 @@ pub(super) async fn items_changed(connection: &mut AnyConnection, project: Uuid)
 }
 
 struct Values<'c> {
-    connection: &'c mut AnyConnection,
+    connection: &'c mut Session,
     kind: Kind,
     /// Projects whose items lost values.
     touched: BTreeSet<Uuid>,

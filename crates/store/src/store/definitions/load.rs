@@ -5,11 +5,12 @@
 use super::super::engine::sql;
 use super::super::error::StoreError;
 use super::super::rows::Cells;
+use super::super::session::Session;
 use super::tables::Definition;
 use crate::catalogue::{Attachment, Catalogue, Context, ContextOption, FLAGS, Features, Import};
 use serde_json::{Map, Value};
+use sqlx::Row;
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -27,7 +28,7 @@ where
 }
 
 /// Everything defined in the workspace; to be called in a transaction, so that the tables are of one moment. None when nothing was written for it.
-pub(super) async fn all(connection: &mut AnyConnection, workspace: Uuid) -> Result<Option<Catalogue>, StoreError> {
+pub(super) async fn all(connection: &mut Session, workspace: Uuid) -> Result<Option<Catalogue>, StoreError> {
     let row = sqlx::query("SELECT version, flags, default_level, created_at FROM workspace WHERE id = $1")
         .bind(workspace.to_string())
         .fetch_optional(&mut *connection)
@@ -66,7 +67,7 @@ fn shared<T>(records: BTreeMap<Uuid, T>) -> BTreeMap<Uuid, Arc<T>> {
 }
 
 async fn definitions<T: Definition>(
-    connection: &mut AnyConnection,
+    connection: &mut Session,
     workspace: Uuid,
 ) -> Result<BTreeMap<Uuid, T>, StoreError> {
     let text = format!(
@@ -84,7 +85,7 @@ async fn definitions<T: Definition>(
 }
 
 async fn context_options(
-    connection: &mut AnyConnection,
+    connection: &mut Session,
     workspace: Uuid,
 ) -> Result<Vec<(Uuid, ContextOption)>, StoreError> {
     let text = "SELECT context_id, option_id, is_default, sort_order FROM context_option WHERE workspace_id = $1 \
@@ -100,7 +101,7 @@ async fn context_options(
 }
 
 async fn attachments(
-    connection: &mut AnyConnection,
+    connection: &mut Session,
     workspace: Uuid,
 ) -> Result<BTreeMap<(Uuid, Uuid), Attachment>, StoreError> {
     let text = "SELECT type_id, property_id, sort_order, created_at FROM type_property WHERE workspace_id = $1";
@@ -114,10 +115,7 @@ async fn attachments(
     read.collect()
 }
 
-async fn imports(
-    connection: &mut AnyConnection,
-    workspace: Uuid,
-) -> Result<BTreeMap<(Uuid, Uuid), Import>, StoreError> {
+async fn imports(connection: &mut Session, workspace: Uuid) -> Result<BTreeMap<(Uuid, Uuid), Import>, StoreError> {
     let text = "SELECT project_id, type_id, created_at FROM type_import WHERE workspace_id = $1";
     let rows = rows(connection, text.into(), workspace).await?;
     let read = rows.iter().map(|row| {
@@ -128,6 +126,6 @@ async fn imports(
     read.collect()
 }
 
-async fn rows(connection: &mut AnyConnection, text: String, workspace: Uuid) -> Result<Vec<AnyRow>, StoreError> {
+async fn rows(connection: &mut Session, text: String, workspace: Uuid) -> Result<Vec<AnyRow>, StoreError> {
     Ok(sqlx::query(sql(text)).bind(workspace.to_string()).fetch_all(connection).await?)
 }

@@ -19,10 +19,11 @@ use super::audit::{self, AuditEntry};
 use super::engine::{Kind, Writing, now, sql};
 use super::error::StoreError;
 use super::service::Store;
+use super::session::Session;
 use crate::catalogue::{Catalogue, Edit};
 use crate::refusal::Refusal;
 use failure::Failure;
-use sqlx::{AnyConnection, Row};
+use sqlx::Row;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -158,7 +159,7 @@ impl Store {
 }
 
 /// Everything defined in the workspace as stored, past the memory.
-pub(super) async fn read(connection: &mut AnyConnection, workspace: Uuid) -> Result<Catalogue, StoreError> {
+pub(super) async fn read(connection: &mut Session, workspace: Uuid) -> Result<Catalogue, StoreError> {
     let found = load::all(connection, workspace).await?;
     Ok(found.unwrap_or_else(|| Catalogue::empty(workspace, now())))
 }

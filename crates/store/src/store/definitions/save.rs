@@ -7,17 +7,17 @@
 use super::super::engine::{Kind, json_list, sql};
 use super::super::error::StoreError;
 use super::super::rows::{Cell, at_once, rows_of_places};
+use super::super::session::Session;
 use super::tables::Definition;
 use crate::catalogue::{Catalogue, Context, FLAGS};
 use serde_json::{Map, Value};
-use sqlx::AnyConnection;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use uuid::Uuid;
 
 /// Makes the stored definitions those of `after`; they are those of `before`.
 pub(super) async fn difference(
-    connection: &mut AnyConnection,
+    connection: &mut Session,
     kind: Kind,
     before: &Catalogue,
     after: &Catalogue,
@@ -36,7 +36,7 @@ pub(super) async fn difference(
     links_new(saving.connection, before, after).await
 }
 
-async fn features(connection: &mut AnyConnection, after: &Catalogue) -> Result<(), StoreError> {
+async fn features(connection: &mut Session, after: &Catalogue) -> Result<(), StoreError> {
     let flags = FLAGS.iter().zip(after.features.flags).map(|(name, on)| ((*name).to_owned(), Value::Bool(on)));
     sqlx::query("UPDATE workspace SET flags = $2, default_level = $3 WHERE id = $1")
         .bind(after.workspace.to_string())
@@ -48,7 +48,7 @@ async fn features(connection: &mut AnyConnection, after: &Catalogue) -> Result<(
 }
 
 struct Saving<'c> {
-    connection: &'c mut AnyConnection,
+    connection: &'c mut Session,
     kind: Kind,
     workspace: Uuid,
     now: i64,
@@ -118,11 +118,7 @@ impl Saving<'_> {
 }
 
 /// Links whose ends or whose contents differ are removed here and written again by [`links_new`].
-async fn links_gone(
-    connection: &mut AnyConnection,
-    before: &Catalogue,
-    after: &Catalogue,
-) -> Result<(), StoreError> {
+async fn links_gone(connection: &mut Session, before: &Catalogue, after: &Catalogue) -> Result<(), StoreError> {
     for (key, _) in before.attachments.iter().filter(|(key, link)| after.attachments.get(key) != Some(link)) {
         remove(connection, "DELETE FROM type_property WHERE type_id = $1 AND property_id = $2", *key).await?;
     }
@@ -139,7 +135,7 @@ async fn links_gone(
 }
 
 async fn remove(
-    connection: &mut AnyConnection,
+    connection: &mut Session,
     text: &'static str,
     (one, other): (Uuid, Uuid),
 ) -> Result<(), StoreError> {
@@ -152,11 +148,7 @@ fn other_options(context: &Arc<Context>, counterpart: Option<&Arc<Context>>) -> 
         .is_none_or(|counterpart| !Arc::ptr_eq(context, counterpart) && context.options != counterpart.options)
 }
 
-async fn links_new(
-    connection: &mut AnyConnection,
-    before: &Catalogue,
-    after: &Catalogue,
-) -> Result<(), StoreError> {
+async fn links_new(connection: &mut Session, before: &Catalogue, after: &Catalogue) -> Result<(), StoreError> {
     let workspace = after.workspace.to_string();
     for (_, link) in after.attachments.iter().filter(|(key, link)| before.attachments.get(key) != Some(link)) {
         let text = "INSERT INTO type_property (type_id, property_id, workspace_id, sort_order, created_at) \

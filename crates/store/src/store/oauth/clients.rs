@@ -71,6 +71,16 @@ impl OAuthStore {
         sqlx::query(text).fetch_all(self.engine.pool()).await?.iter().map(read).collect()
     }
 
+    /// Those without a secret that an operator has registered, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn public_clients(&self) -> Result<Vec<Client>, StoreError> {
+        let which = "AND secret_hash = '' AND self_registered = 0";
+        let text = crate::store::engine::sql(format!("{COLUMNS} {which} ORDER BY created_at, id"));
+        sqlx::query(text).fetch_all(self.engine.pool()).await?.iter().map(read).collect()
+    }
+
     /// Gives a confidential client another secret; false when there is no such client.
     ///
     /// # Errors

@@ -2,11 +2,12 @@
 //!
 //! May use: this folder, the engine.
 
+use super::super::session::Session;
 use super::sealed::Sealed;
 use super::tables::{OAuthStore, id, joined, words};
 use crate::store::engine::now;
 use crate::store::error::StoreError;
-use sqlx::{AnyConnection, Row};
+use sqlx::Row;
 use uuid::Uuid;
 
 /// A consent that was just given.
@@ -132,7 +133,7 @@ impl OAuthStore {
 }
 
 /// Ends a grant, in a transaction of the caller's.
-pub(super) async fn revoke(writing: &mut AnyConnection, grant: &str, reason: &str) -> Result<(), StoreError> {
+pub(super) async fn revoke(writing: &mut Session, grant: &str, reason: &str) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE oauth_grant SET revoked_at = $2, revoked_reason = $3, sealed_key = '' \
          WHERE id = $1 AND revoked_at IS NULL",

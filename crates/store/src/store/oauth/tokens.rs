@@ -2,13 +2,14 @@
 //!
 //! May use: this folder, the engine.
 
+use super::super::session::Session;
 use super::grants;
 use super::sealed::Sealed;
 use super::tables::{OAuthStore, id, words};
 use crate::store::engine::{now, sql};
 use crate::store::error::StoreError;
+use sqlx::Row;
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
 /// Kind of token.
@@ -266,7 +267,7 @@ impl OAuthStore {
 /// Makes whoever presents something of the same family at the same time wait, in any gateway process, until this
 /// transaction has ended, so that what is read from here on is what is changed: one of several replays ends the
 /// grant and the others find it ended. SQLite has one writer anyhow.
-async fn hold_family(writing: &mut AnyConnection, table: &str, hash: &str) -> Result<(), StoreError> {
+async fn hold_family(writing: &mut Session, table: &str, hash: &str) -> Result<(), StoreError> {
     let text = format!(
         "UPDATE oauth_grant SET revoked_at = revoked_at WHERE id = (SELECT grant_id FROM {table} WHERE hash = $1)"
     );
@@ -275,7 +276,7 @@ async fn hold_family(writing: &mut AnyConnection, table: &str, hash: &str) -> Re
 }
 
 /// Ends the successors of a refresh token; false when the refresh token among them was presented already.
-async fn replace_successors(writing: &mut AnyConnection, parent: &str) -> Result<bool, StoreError> {
+async fn replace_successors(writing: &mut Session, parent: &str) -> Result<bool, StoreError> {
     let at = now();
     let replaced = sqlx::query(
         "UPDATE oauth_token SET revoked_at = $2 WHERE parent = $1 AND kind = 'refresh' AND used_at IS NULL \
@@ -295,12 +296,7 @@ async fn replace_successors(writing: &mut AnyConnection, parent: &str) -> Result
     Ok(replaced.rows_affected() > 0)
 }
 
-async fn insert(
-    writing: &mut AnyConnection,
-    grant: Uuid,
-    parent: &str,
-    token: &NewToken,
-) -> Result<(), StoreError> {
+async fn insert(writing: &mut Session, grant: Uuid, parent: &str, token: &NewToken) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO oauth_token (hash, grant_id, kind, scopes, parent, issued_at, expires_at) \
          VALUES ($1, $2, $3, $4, $5, $6, $7)",

@@ -4,7 +4,7 @@
 
 use super::super::engine::{Engine, Kind};
 use super::super::error::StoreError;
-use super::alone::{Alone, AlreadyServed};
+use super::alone::{Alone, SERVES, Taken};
 use super::confirm::DATABASE_NOW;
 use super::lease::LEASE;
 use super::note::{HEARD, Heard, NOTES, Note};
@@ -71,9 +71,9 @@ impl Engine {
         let joined = |keeping, alone| Joined { keeping, engine: self.clone(), superseded, _alone: alone };
         if self.kind() == Kind::Sqlite {
             let Some(file) = self.file_that_is_written() else { return Ok(joined(None, None)) };
-            return match Alone::take(&file, patience).await {
+            return match Alone::take(&file, SERVES, patience).await {
                 Ok(alone) => Ok(joined(None, Some(alone))),
-                Err(AlreadyServed { file }) => Err(StoreError::Served { file }),
+                Err(Taken { file }) => Err(StoreError::Served { file }),
             };
         }
         let url = self.url_of_postgres().unwrap_or_default();

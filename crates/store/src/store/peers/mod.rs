@@ -30,6 +30,7 @@ mod lease;
 mod note;
 mod state;
 
+pub(super) use alone::{Alone, CARRIES};
 pub use keeper::Joined;
 pub(super) use note::NOTES;
 pub(super) use state::Peers;

@@ -1,0 +1,263 @@
+//! The ways to the database: single statements and transactions. What is sent on them for a request that is recorded
+//! becomes a step of its trace, with the kind of statement and without its text and values.
+//!
+//! May use: `trace`, the kind and the errors of this folder.
+
+use super::error::StoreError;
+use super::kind::Kind;
+use crate::trace::{Detail, Steps, current, new_span};
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
+use futures_util::{FutureExt, StreamExt};
+use sqlx::any::{AnyArguments, AnyQueryResult, AnyRow, AnyStatement, AnyTypeInfo};
+use sqlx::error::BoxDynError;
+use sqlx::{Any, AnyPool, Either, Error, Execute, Executor, SqlStr, Transaction};
+use std::ops::Deref;
+use std::time::Instant;
+
+/// Rows and results as they come.
+type Pieces<'e> = BoxStream<'e, Result<Either<AnyQueryResult, AnyRow>, Error>>;
+/// One row, if there is any.
+type Row<'e> = BoxFuture<'e, Result<Option<AnyRow>, Error>>;
+
+/// The pool, for single statements.
+#[derive(Debug, Clone, Copy)]
+pub struct Pool<'p> {
+    pool: &'p AnyPool,
+    kind: Kind,
+}
+
+/// A transaction; rolled back unless committed.
+#[derive(Debug)]
+pub struct Session {
+    transaction: Transaction<'static, Any>,
+    kind: Kind,
+}
+
+impl<'p> Pool<'p> {
+    pub(super) fn new(pool: &'p AnyPool, kind: Kind) -> Self {
+        Self { pool, kind }
+    }
+
+    /// A transaction that begins with `begin`; `wanted` since then.
+    pub(super) async fn begin(self, begin: &'static str, wanted: Instant) -> Result<Session, Error> {
+        let step = UnderWay::begun(self.kind, "BEGIN", wanted);
+        let transaction = noted(step, self.pool.begin_with(begin)).await?;
+        Ok(Session { transaction, kind: self.kind })
+    }
+}
+
+impl Deref for Pool<'_> {
+    type Target = AnyPool;
+
+    fn deref(&self) -> &AnyPool {
+        self.pool
+    }
+}
+
+impl Session {
+    /// Makes its writes last.
+    ///
+    /// # Errors
+    /// When the database does not say that it has done so.
+    pub async fn commit(self) -> Result<(), StoreError> {
+        let step = UnderWay::begun(self.kind, "COMMIT", Instant::now());
+        Ok(noted(step, self.transaction.commit()).await?)
+    }
+
+    /// Ends it without any writes.
+    ///
+    /// # Errors
+    /// When the connection is gone; then nothing was written either.
+    pub async fn rollback(self) -> Result<(), StoreError> {
+        Ok(self.transaction.rollback().await?)
+    }
+}
+
+impl<'p> Executor<'p> for Pool<'p> {
+    type Database = Any;
+
+    fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> Pieces<'e>
+    where
+        'p: 'e,
+        E: 'q + Execute<'q, Any>,
+    {
+        match current() {
+            None => self.pool.fetch_many(query),
+            Some(steps) => {
+                let (query, step) = Statement::of(query).noted(steps, self.kind);
+                pieces(step, self.pool.fetch_many(query))
+            }
+        }
+    }
+
+    fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> Row<'e>
+    where
+        'p: 'e,
+        E: 'q + Execute<'q, Any>,
+    {
+        match current() {
+            None => self.pool.fetch_optional(query),
+            Some(steps) => {
+                let (query, step) = Statement::of(query).noted(steps, self.kind);
+                noted(Some(step), self.pool.fetch_optional(query)).boxed()
+            }
+        }
+    }
+
+    fn prepare_with<'e>(
+        self,
+        sql: SqlStr,
+        parameters: &'e [AnyTypeInfo],
+    ) -> BoxFuture<'e, Result<AnyStatement, Error>>
+    where
+        'p: 'e,
+    {
+        self.pool.prepare_with(sql, parameters)
+    }
+}
+
+impl<'c> Executor<'c> for &'c mut Session {
+    type Database = Any;
+
+    fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> Pieces<'e>
+    where
+        'c: 'e,
+        E: 'q + Execute<'q, Any>,
+    {
+        match current() {
+            None => self.transaction.fetch_many(query),
+            Some(steps) => {
+                let (query, step) = Statement::of(query).noted(steps, self.kind);
+                pieces(step, self.transaction.fetch_many(query))
+            }
+        }
+    }
+
+    fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> Row<'e>
+    where
+        'c: 'e,
+        E: 'q + Execute<'q, Any>,
+    {
+        match current() {
+            None => self.transaction.fetch_optional(query),
+            Some(steps) => {
+                let (query, step) = Statement::of(query).noted(steps, self.kind);
+                noted(Some(step), self.transaction.fetch_optional(query)).boxed()
+            }
+        }
+    }
+
+    fn prepare_with<'e>(
+        self,
+        sql: SqlStr,
+        parameters: &'e [AnyTypeInfo],
+    ) -> BoxFuture<'e, Result<AnyStatement, Error>>
+    where
+        'c: 'e,
+    {
+        self.transaction.prepare_with(sql, parameters)
+    }
+}
+
+/// A statement taken apart, because its text can only be seen by taking it.
+struct Statement {
+    sql: SqlStr,
+    arguments: Option<Result<Option<AnyArguments>, BoxDynError>>,
+    persistent: bool,
+}
+
+impl Statement {
+    fn of<'q>(mut query: impl Execute<'q, Any>) -> Self {
+        let (arguments, persistent) = (Some(query.take_arguments()), query.persistent());
+        Self { sql: query.sql(), arguments, persistent }
+    }
+
+    fn noted(self, steps: Steps, kind: Kind) -> (Self, UnderWay) {
+        let operation = operation_of(self.sql.as_str());
+        (self, UnderWay { steps, kind, operation, begun: Instant::now(), failed: false })
+    }
+}
+
+impl Execute<'_, Any> for Statement {
+    fn sql(self) -> SqlStr {
+        self.sql
+    }
+
+    fn statement(&self) -> Option<&AnyStatement> {
+        None
+    }
+
+    fn take_arguments(&mut self) -> Result<Option<AnyArguments>, BoxDynError> {
+        self.arguments.take().unwrap_or(Ok(None))
+    }
+
+    fn persistent(&self) -> bool {
+        self.persistent
+    }
+}
+
+/// The kind of a statement by its first word; a word of the gateway's own, whatever the statement holds.
+fn operation_of(sql: &str) -> &'static str {
+    let first = sql.split_whitespace().next().unwrap_or_default();
+    let known = ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "PRAGMA"];
+    known.into_iter().find(|known| first.eq_ignore_ascii_case(known)).unwrap_or("OTHER")
+}
+
+/// A statement on its way, which becomes a step when it has ended or nobody waits for it any more.
+struct UnderWay {
+    steps: Steps,
+    kind: Kind,
+    operation: &'static str,
+    begun: Instant,
+    failed: bool,
+}
+
+impl UnderWay {
+    /// One that began at `begun`, when that is to be recorded.
+    fn begun(kind: Kind, operation: &'static str, begun: Instant) -> Option<Self> {
+        current().map(|steps| Self { steps, kind, operation, begun, failed: false })
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let engine = match self.kind {
+            Kind::Sqlite => "sqlite",
+            Kind::Postgres => "postgresql",
+        };
+        let detail = Detail::Statement { engine, operation: self.operation, failed: self.failed };
+        self.steps.add(new_span(), "store", self.begun, detail);
+    }
+}
+
+fn pieces<'e>(mut step: UnderWay, pieces: Pieces<'e>) -> Pieces<'e> {
+    let watched = pieces.inspect(move |piece| {
+        // The whole of it moves in here, so that it ends with the stream.
+        let step: &mut UnderWay = &mut step;
+        step.failed |= piece.is_err();
+    });
+    watched.boxed()
+}
+
+async fn noted<T>(step: Option<UnderWay>, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let outcome = work.await;
+    if let Some(mut step) = step {
+        step.failed = outcome.is_err();
+    }
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_is_told_by_its_kind_alone() {
+        assert_eq!(operation_of("SELECT version FROM workspace WHERE id = $1"), "SELECT");
+        assert_eq!(operation_of("\n  insert INTO x VALUES ('secret')"), "INSERT");
+        assert_eq!(operation_of("WITH x AS (SELECT 1) SELECT * FROM x"), "WITH");
+        assert_eq!(operation_of("secret"), "OTHER");
+        assert_eq!(operation_of(""), "OTHER");
+    }
+}
