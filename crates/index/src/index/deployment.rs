@@ -2,19 +2,23 @@
 //!
 //! One process builds an index, the others load what it has built and read what has changed since, which is one call. A
 //! process that is restarted does the same. Whoever builds has a lock that ends with its process; the others wait for it
-//! and look now and then whether the index is there. What cannot be loaded is built anew.
+//! and look now and then whether the index is there, and how far it has come. What cannot be loaded is built anew.
 //!
 //! May use: this folder.
 
+use super::progress::{Progress, Told};
 use super::refresh::Verified;
 use super::snapshot::{file_name, of_bytes, to_bytes};
 use futures_util::future::BoxFuture;
 use std::any::Any;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Time from one look at what another process builds to the next.
 const LOOK: Duration = Duration::from_millis(500);
+/// Time from one word about how far a build has come to the next.
+const WORD: Duration = Duration::from_secs(1);
 
 /// What only one process does; others may when this is dropped.
 pub type Alone = Box<dyn Any + Send>;
@@ -61,8 +65,9 @@ impl SharedPlace {
         file_name(&self.identity)
     }
 
-    /// What another process has built, waiting for one that is at it; or that this one is to build.
-    pub async fn find(&self) -> Found {
+    /// What another process has built, waiting for one that is at it and noting in `progress` what it says; or that this
+    /// one is to build.
+    pub async fn find(&self, progress: &Progress) -> Found {
         loop {
             if let Some(verified) = self.load().await {
                 return Found::Index(verified);
@@ -74,8 +79,36 @@ impl SharedPlace {
                     None => return Found::Nothing(Some(alone)),
                 },
                 Turn::Unknown => return Found::Nothing(None),
-                Turn::Others => tokio::time::sleep(LOOK).await,
+                Turn::Others => {
+                    progress.heard(self.heard().await);
+                    tokio::time::sleep(LOOK).await;
+                }
             }
+        }
+    }
+
+    fn word(&self) -> String {
+        format!("{}.progress", self.name())
+    }
+
+    async fn heard(&self) -> Option<Told> {
+        let bytes = self.deployment.load(self.word()).await?;
+        postcard::from_bytes(&bytes).ok().flatten()
+    }
+
+    /// Tells the processes that wait for this one how far it has come, until it is dropped. The first word takes the place
+    /// of what was said of an earlier build.
+    pub async fn tell(&self, progress: &Progress) -> Infallible {
+        let mut last = None;
+        loop {
+            let told = progress.told();
+            if last != Some(told)
+                && let Ok(bytes) = postcard::to_stdvec(&told)
+            {
+                self.deployment.save(self.word(), bytes, Duration::ZERO).await;
+                last = Some(told);
+            }
+            tokio::time::sleep(WORD).await;
         }
     }
 
@@ -98,5 +131,54 @@ impl SharedPlace {
         if let Ok(Ok(bytes)) = bytes {
             self.deployment.save(self.name(), bytes, age).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parking_lot::Mutex;
+    use std::collections::HashMap;
+    use tokio::time::Instant;
+
+    /// A place where another process is always the one that builds.
+    #[derive(Default)]
+    struct Busy(Mutex<HashMap<String, Vec<u8>>>);
+
+    impl Deployment for Busy {
+        fn load(&self, name: String) -> BoxFuture<'static, Option<Vec<u8>>> {
+            let bytes = self.0.lock().get(&name).cloned();
+            Box::pin(std::future::ready(bytes))
+        }
+
+        fn save(&self, name: String, bytes: Vec<u8>, _: Duration) -> BoxFuture<'static, ()> {
+            self.0.lock().insert(name, bytes);
+            Box::pin(std::future::ready(()))
+        }
+
+        fn alone(&self, _: String) -> BoxFuture<'static, Turn> {
+            Box::pin(std::future::ready(Turn::Others))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_for_another_process_hears_early_that_it_takes_too_long() {
+        let place = SharedPlace { deployment: Arc::new(Busy::default()), identity: "one".into() };
+        let (here, there, begun) = (Progress::default(), Progress::default(), Instant::now());
+        there.begin(0);
+        let pages = async {
+            for done in 1..=10 {
+                tokio::time::sleep(Duration::from_secs(4)).await;
+                there.read(done, 10);
+            }
+        };
+        tokio::select! {
+            () = here.outlasts(begun + Duration::from_secs(29)) => {}
+            _ = place.find(&here) => panic!("nothing is there"),
+            _ = place.tell(&there) => {}
+            () = pages => panic!("not told"),
+        }
+        // After the first page, the next word about it and the next look.
+        assert!(begun.elapsed() <= Duration::from_secs(4) + WORD + LOOK, "{:?}", begun.elapsed());
     }
 }

@@ -3,6 +3,7 @@
 //! May use: `refusal`.
 
 use crate::refusal::Refusal;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -22,6 +23,16 @@ pub(super) struct Progress {
 struct State {
     pages: Option<Pages>,
     held_until: Option<Instant>,
+    /// What the process that reads said last, and when it was heard.
+    elsewhere: Option<(Told, Instant)>,
+}
+
+/// How far a read has come, as processes tell each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Told {
+    done: usize,
+    total: usize,
+    left: Duration,
 }
 
 /// Pages being read, and since when.
@@ -41,7 +52,25 @@ impl Progress {
     pub fn begin(&self, before: usize) {
         let now = Instant::now();
         let pages = Pages { begun: now, last: now, before, done: before, total: None };
-        self.state.send_modify(|state| state.pages = Some(pages));
+        self.state.send_modify(|state| (state.pages, state.elsewhere) = (Some(pages), None));
+    }
+
+    /// What others are told who wait for this read; none before its pace is known.
+    pub fn told(&self) -> Option<Told> {
+        let state = *self.state.borrow();
+        let Pages { done, total, .. } = state.pages?;
+        Some(Told { done, total: total?, left: left(&state)? })
+    }
+
+    /// What the process says that reads; the same thing twice is nothing new.
+    pub fn heard(&self, told: Option<Told>) {
+        self.state.send_if_modified(|state| {
+            let is_new = state.elsewhere.map(|(told, _)| told) != told;
+            if is_new {
+                state.elsewhere = told.map(|told| (told, Instant::now()));
+            }
+            is_new
+        });
     }
 
     /// So many pages have been read of so many.
@@ -76,11 +105,10 @@ impl Progress {
     /// What those are told whose deadline ends before the read does.
     pub fn refusal(&self) -> Refusal {
         let state = *self.state.borrow();
-        let pages = match state.pages {
-            Some(Pages { done, total: Some(total), .. }) => {
-                format!("{} of about {total} pages have been read", done.min(total))
-            }
-            _ => "its first page has been asked for".to_owned(),
+        let here = state.pages.and_then(|pages| Some((pages.done, pages.total?)));
+        let pages = match here.or(state.elsewhere.map(|(told, _)| (told.done, told.total))) {
+            Some((done, total)) => format!("{} of about {total} pages have been read", done.min(total)),
+            None => "its first page has been asked for".to_owned(),
         };
         let quota =
             if held(&state).as_secs() > 0 { "; the request quota at the service behind is used up" } else { "" };
@@ -98,7 +126,9 @@ fn held(state: &State) -> Duration {
 
 /// Time the rest will take when it goes on as it began; none before a page has been read.
 fn left(state: &State) -> Option<Duration> {
-    let pages = state.pages?;
+    let Some(pages) = state.pages else {
+        return state.elsewhere.map(|(told, heard)| told.left.saturating_sub(heard.elapsed()));
+    };
     let read = pages.done.saturating_sub(pages.before);
     let rest = pages.total?.saturating_sub(pages.done);
     if read == 0 {
@@ -141,6 +171,23 @@ mod tests {
         assert_eq!(retry_after(&progress), 76);
         progress.end();
         assert_eq!(retry_after(&progress), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_another_process_says_counts_until_this_one_reads() {
+        let (here, there) = (Progress::default(), Progress::default());
+        there.begin(0);
+        assert_eq!(there.told(), None);
+        read(&there, 0..4, 10).await;
+        let told = there.told();
+        here.heard(told);
+        assert_eq!(retry_after(&here), 26);
+        tokio::time::sleep(PAGE).await;
+        here.heard(told);
+        assert_eq!(retry_after(&here), 22, "the same thing twice is nothing new");
+        here.outlasts(Instant::now() + Duration::from_secs(20)).await;
+        here.begin(0);
+        assert_eq!(retry_after(&here), 1);
     }
 
     #[tokio::test(start_paused = true)]

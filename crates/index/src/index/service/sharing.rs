@@ -76,16 +76,24 @@ impl Inner {
     ) -> Result<Refreshed<Moment>, Refusal> {
         let place = self.shared(scope);
         let found = match &place {
-            Some(place) => place.find().await,
+            Some(place) => place.find(&entry.progress).await,
             None => Found::Nothing(None),
         };
-        let _alone = match found {
+        let alone = match found {
             Found::Index(verified) => return self.refresh(&source, entry, verified, Some(Instant::now())).await,
             Found::Nothing(alone) => alone,
         };
         // A build is long and goes last; a refresh is as urgent as the one who waits for it.
         let ctx = source.ctx.clone().with_priority(Priority::Index);
-        let built = self.build(&V1Source { ctx, ..source }, entry).await?;
+        let source = V1Source { ctx, ..source };
+        let built = self.build(&source, entry);
+        let built = match place.as_ref().filter(|_| alone.is_some()) {
+            Some(place) => tokio::select! {
+                built = built => built?,
+                never = place.tell(&entry.progress) => match never {},
+            },
+            None => built.await?,
+        };
         if let Some(place) = place {
             place.save(built.verified.clone(), Duration::ZERO).await;
         }
