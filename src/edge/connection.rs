@@ -64,6 +64,8 @@ pub(super) struct Clock {
     state: Arc<Mutex<State>>,
     /// Told when the connection is given up.
     ended: Arc<Notify>,
+    /// Told when a request begins.
+    begun: Arc<Notify>,
     limits: Limits,
 }
 
@@ -84,7 +86,7 @@ impl Clock {
             unread_since: BTreeMap::new(),
             requests: 0,
         };
-        Self { state: Arc::new(Mutex::new(state)), ended: Arc::default(), limits }
+        Self { state: Arc::new(Mutex::new(state)), ended: Arc::default(), begun: Arc::default(), limits }
     }
 
     /// Notes a request that runs until the returned value is dropped.
@@ -93,6 +95,7 @@ impl Clock {
         state.running += 1;
         state.head_begun = false;
         state.requests += 1;
+        self.begun.notify_waiters();
         Running { clock: self.clone(), number: state.requests }
     }
 
@@ -125,6 +128,30 @@ impl Clock {
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let state = self.state();
         (state.running == state.leftover).then_some(state.since)
+    }
+
+    /// Whether there was a request.
+    pub(super) fn is_asked(&self) -> bool {
+        self.state().requests > 0
+    }
+
+    /// Whether it speaks HTTP/2.
+    pub(super) fn is_http2(&self) -> bool {
+        self.state().http2
+    }
+
+    /// Waits until a request runs.
+    pub(super) async fn next_request(&self) {
+        let mut begun = std::pin::pin!(self.begun.notified());
+        // From here on none is missed.
+        begun.as_mut().enable();
+        let runs = {
+            let state = self.state();
+            state.running > state.leftover
+        };
+        if !runs {
+            begun.await;
+        }
     }
 
     /// Ends the connection at once.

@@ -1,9 +1,10 @@
 //! Tells v2 from the pass-through and from everything else, by the beginning of the path.
 //!
-//! May use: `context`, `refusal`, `tally`, `v2::Reply`, `edge::body`, `edge::pass_through`,
+//! May use: `context`, `refusal`, `tally`, `trace`, `v2::Reply`, `edge::body`, `edge::coding`, `edge::pass_through`,
 //! `edge::pools`, `edge::recording`.
 
 use super::body::{self, Body};
+use super::coding::{Accepted, Codings};
 use super::layers::context;
 use super::pass_through::PassThrough;
 use super::paths::{is_pass_through, is_v2};
@@ -12,6 +13,7 @@ use super::recording::Traces;
 use crate::context::Context;
 use crate::refusal::Refusal;
 use crate::tally::Requests;
+use crate::trace::{Trace, recording};
 use crate::v2::Reply;
 use futures_util::future::BoxFuture;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, VARY};
@@ -150,12 +152,6 @@ impl Surface {
         self.pages.iter().find(|pages| pages.has(path)).map(|pages| &**pages)
     }
 
-    /// Who counts the calls of `path`: those of the two interfaces are counted, and pages are not.
-    pub(super) fn counting_of(&self, path: &str) -> Option<Arc<dyn Counting>> {
-        let counting = self.counting.as_ref()?;
-        matches!(self.kind_of(path), Kind::V2 | Kind::PassThrough).then(|| Arc::clone(counting))
-    }
-
     /// Whose places a request for `path` takes.
     pub(super) fn kind_of(&self, path: &str) -> Kind {
         if is_pass_through(path) {
@@ -167,17 +163,29 @@ impl Surface {
 }
 
 /// Hands `request` to whoever its path belongs to.
-pub(super) async fn dispatch(surface: &Surface, request: Request<Body>) -> Result<Response<Body>, Refusal> {
+pub(super) async fn dispatch(
+    surface: &Surface,
+    codings: &Codings,
+    request: Request<Body>,
+) -> Result<Response<Body>, Refusal> {
     let context = context(request.extensions());
     if is_pass_through(request.uri().path()) {
         return surface.pass_through.forward(request, &context).await;
     }
+    let accepted = Accepted::of(request.headers());
+    let steps = context.meter.trace().and_then(Trace::steps);
     if let Some(pages) = surface.pages_for(request.uri().path()) {
-        return pages.answer(request, context).await;
+        let answer = recording(steps, pages.answer(request, context)).await?;
+        // What has a tag is the same for everybody; pages for one person have none.
+        let fixed = pages.kind() == Kind::Pages && answer.headers().contains_key(ETAG);
+        return Ok(if fixed { codings.coded(&accepted, answer, true).await } else { answer });
     }
     if is_v2(request.uri().path()) {
-        return match surface.v2.answer(request, context).await? {
-            V2Answer::Reply(answer) => reply(answer),
+        return match recording(steps, surface.v2.answer(request, context)).await? {
+            V2Answer::Reply(answer) => {
+                let fixed = answer.fixed;
+                Ok(codings.coded(&accepted, reply(answer)?, fixed).await)
+            }
             V2Answer::Passed(answer) => Ok(answer),
         };
     }

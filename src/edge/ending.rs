@@ -1,16 +1,19 @@
 //! Tells connections that the gateway ends, and knows when all of them have.
 //!
-//! hyper's own way closes a connection at once that has been accepted a moment ago and whose first request is on its way.
-//! Here such a one is heard first, so that nobody is turned away who came in time.
+//! hyper's own way closes a connection at once that has been accepted a moment ago and whose first request is on its way,
+//! or that is kept and whose next one is. Here such ones are heard first, so that nobody is turned away who came in time.
 //!
-//! May use: nothing of this crate.
+//! May use: `edge::connection`.
 
+use super::connection::Clock;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 /// Time for the first request of a connection to begin, once the end has been told.
 const FIRST: Duration = Duration::from_secs(1);
+/// The same for the next request of a connection that is kept. Its client has not heard of the end and may have sent one.
+const NEXT: Duration = Duration::from_millis(250);
 
 /// Tells the end; clones are the same.
 #[derive(Clone)]
@@ -44,34 +47,65 @@ impl Ending {
 }
 
 impl Told {
-    /// Waits for the end, and then until the first request has begun, which `first` tells, unless that takes too long.
-    pub(super) async fn wait(&mut self, first: &Notify) {
+    /// Waits for the end, and then until a request runs, which `clock` tells, unless that takes too long. The answer to
+    /// it says that it is the last.
+    pub(super) async fn wait(&mut self, clock: &Clock) {
         // Without anybody to tell it is the end as well.
         let _ = self.0.wait_for(|ended| *ended).await;
-        let _ = tokio::time::timeout(FIRST, first.notified()).await;
+        let patience = match clock.is_asked() {
+            false => FIRST,
+            // HTTP/2 has a way of its own to say that nothing more is taken.
+            true if clock.is_http2() => return,
+            true => NEXT,
+        };
+        let _ = tokio::time::timeout(patience, clock.next_request()).await;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Settings;
     use tokio::time::Instant;
 
     #[tokio::test(start_paused = true)]
-    async fn the_first_request_is_waited_for_but_not_for_long() {
+    async fn a_request_is_waited_for_but_not_for_long() {
         let ending = Ending::default();
-        let (mut silent, mut spoken) = (ending.listener(), ending.listener());
-        let (never, begun) = (Notify::new(), Notify::new());
-        begun.notify_one();
-        let told = ending.clone();
-        let ended = tokio::spawn(async move { told.end().await });
+        let clock = || Clock::start(&Settings::default().listen);
+        let (silent, kept, busy) = (clock(), clock(), clock());
+        drop(kept.request());
+        let running = busy.request();
+        let mut told = [ending.listener(), ending.listener(), ending.listener()];
+        let teller = ending.clone();
+        let ended = tokio::spawn(async move { teller.end().await });
         let began = Instant::now();
-        spoken.wait(&begun).await;
+        told[0].wait(&busy).await;
         assert!(began.elapsed().is_zero());
-        silent.wait(&never).await;
-        assert_eq!(began.elapsed(), FIRST);
-        assert_eq!(ending.left(), 2);
-        drop((silent, spoken));
+        told[1].wait(&kept).await;
+        assert_eq!(began.elapsed(), NEXT);
+        told[2].wait(&silent).await;
+        assert_eq!(began.elapsed(), NEXT + FIRST);
+        assert_eq!(ending.left(), 3);
+        drop((told, running));
         ended.await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_comes_in_time_is_heard() {
+        let ending = Ending::default();
+        let clock = Clock::start(&Settings::default().listen);
+        drop(clock.request());
+        let mut told = ending.listener();
+        let (teller, next) = (ending.clone(), clock.clone());
+        tokio::spawn(async move { teller.end().await });
+        let coming = tokio::spawn(async move {
+            tokio::time::sleep(NEXT / 2).await;
+            let _running = next.request();
+            tokio::time::sleep(FIRST).await;
+        });
+        let began = Instant::now();
+        told.wait(&clock).await;
+        assert_eq!(began.elapsed(), NEXT / 2);
+        coming.await.unwrap();
     }
 }

@@ -33,7 +33,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
-use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::either::Either;
 
@@ -183,10 +182,7 @@ async fn converse(server: Server, arrival: Arrival, stack: Stack, elsewhere: Els
     let (requests, verdicts) = (clock.clone(), Verdicts::default());
     let room = server.memory.reservation(server.connections.asker(peer.ip()));
     let gate = Gate::new(Timed::new(socket, clock.clone()), server.door, verdicts.clone(), room);
-    let first = Arc::new(Notify::new());
-    let begun = Arc::clone(&first);
     let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
-        begun.notify_one();
         if let Some(refusal) = verdicts.of_next() {
             request.extensions_mut().insert(Unreadable(refusal));
         }
@@ -197,7 +193,7 @@ async fn converse(server: Server, arrival: Arrival, stack: Stack, elsewhere: Els
     });
     let mut connection = std::pin::pin!(server.http.serve_connection(TokioIo::new(gate), service));
     let mut expired = std::pin::pin!(clock.expired());
-    let mut ending = std::pin::pin!(told.wait(&first));
+    let mut ending = std::pin::pin!(told.wait(&clock));
     let mut ends = false;
     loop {
         tokio::select! {

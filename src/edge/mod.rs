@@ -4,11 +4,12 @@
 //! [`stack()`] lists the layers in order, [`dispatch`] tells v2 from the pass-through, [`problem`] writes
 //! every error body. What a v2 request means is the business of the [`V2Service`] behind.
 //!
-//! May use: `context`, `hop`, `limits` (headers), `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`, `v2::Reply`, `worker`. May not use: `access`, `run`,
+//! May use: `context`, `hop`, `limits` (headers), `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`, `v2` (replies, tags), `worker`. May not use: `access`, `run`,
 //! `translate`, `v1`, `store`.
 
 mod body;
 mod client_address;
+mod coding;
 mod connection;
 mod connections;
 mod descriptors;

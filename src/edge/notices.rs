@@ -7,7 +7,7 @@ use super::problem;
 use super::public_base::PublicBase;
 use crate::refusal::Refusal;
 use http::header::CACHE_CONTROL;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response};
 
 /// What is said of one call.
 #[derive(Debug, Clone, Default)]
@@ -25,10 +25,11 @@ pub trait Notices: Send + Sync + 'static {
 }
 
 impl Notice {
-    /// The refusal of a call, when it is refused.
-    pub(super) fn refusal(&self, base: &PublicBase, request_id: &str) -> Option<Response<Body>> {
+    /// The refusal of the call that `request` is, when it is refused.
+    pub(super) fn refusal(&self, request: &Request<Body>, request_id: &str) -> Option<Response<Body>> {
         let refusal = Refusal::Gone { detail: self.gone.clone()? };
-        let mut response = problem::respond(&refusal, base, request_id);
+        let base = request.extensions().get::<PublicBase>();
+        let mut response = problem::respond(&refusal, base.unwrap_or(&PublicBase::new("")), request_id);
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         self.mark(&mut response);
         Some(response)

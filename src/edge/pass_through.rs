@@ -2,18 +2,17 @@
 //!
 //! HTTP/1.1 only: one exchange a connection, so that a large transfer never holds up others.
 //!
-//! May use: `context`, `refusal`, `settings`, `trace`, `hop`, `edge::body`, `edge::forwarding`, `edge::notices`, `edge::public_base`.
+//! May use: `context`, `refusal`, `settings`, `trace`, `hop`, `edge::body`, `edge::forwarding`, `edge::notices`.
 
 use super::body::{self, Body, Watch, watched};
 use super::forwarding::{request_headers, strip_hop_by_hop};
 use super::layers::REQUEST_ID;
 use super::notices::Notices;
-use super::public_base::PublicBase;
 use crate::context::Context;
 use crate::hop::{Hop, HopError, HopSettings, Instance, Versions, chain};
 use crate::refusal::Refusal;
 use crate::settings::{HttpAddress, PublicSettings, UpstreamSettings};
-use crate::trace::{TRACEPARENT, TRACESTATE, new_span};
+use crate::trace::{Detail, TRACEPARENT, TRACESTATE, new_span};
 use futures_util::future::BoxFuture;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
@@ -182,8 +181,7 @@ impl PassThrough {
         self.admission.admit(request.headers())?;
         let notices = self.notices.as_ref();
         let notice = notices.and_then(|of| of.of(request.method(), request.uri().path(), request.headers()));
-        let base = request.extensions().get::<PublicBase>().cloned().unwrap_or_else(|| PublicBase::new(""));
-        if let Some(gone) = notice.as_ref().and_then(|notice| notice.refusal(&base, &context.request_id)) {
+        if let Some(gone) = notice.as_ref().and_then(|notice| notice.refusal(&request, &context.request_id)) {
             return Ok(gone);
         }
         let write = Write::begin(&self.observer, request.method(), request.uri().path());
@@ -202,8 +200,8 @@ impl PassThrough {
             () = progress.stalled(self.head_timeout) => Err(no_answer(writes)),
         };
         if let (Some(trace), Some((method, path))) = (trace, asked) {
-            trace
-                .call(span, begun, || (method, path, answer.as_ref().map_or(0, |answer| answer.status().as_u16())));
+            let status = answer.as_ref().map_or(0, |answer| answer.status().as_u16());
+            trace.call(span, begun, || Detail::Call { method, path, status });
         }
         match &answer {
             Ok(answer) => call.answered(answer.status().as_u16(), answer.headers()),

@@ -1,8 +1,9 @@
 //! What happens to every request between its connection and its operation, in order, on one page.
 //!
-//! May use: `load`, `refusal`, `settings`, `tally`, `edge::layers`, `edge::dispatch`, `edge::intake`, `edge::pools`.
+//! May use: `load`, `refusal`, `settings`, `tally`, `edge::coding`, `edge::layers`, `edge::dispatch`, `edge::intake`, `edge::pools`.
 
 use super::body::Body;
+use super::coding::Codings;
 use super::dispatch::{Surface, dispatch};
 use super::intake::Patience;
 use super::layers::{self, Companion, Line, Told};
@@ -35,15 +36,17 @@ struct Inner {
     cors: CorsSettings,
     edge: EdgeSettings,
     log: Told,
+    codings: Codings,
 }
 
 /// Everything around `surface`, as `settings` say; what is under way counts in `memory`.
 pub fn stack(settings: &Settings, surface: Surface, memory: Memory) -> Stack {
-    let inner = inner(settings, surface, Arc::new(Pools::new(&settings.limits, memory)));
+    let pools = Arc::new(Pools::new(&settings.limits, memory));
+    let inner = inner(settings, surface, pools, Codings::new(&settings.edge));
     Stack(Arc::new(Shared { inner: RwLock::new(inner), traffic: Arc::default() }))
 }
 
-fn inner(settings: &Settings, surface: Surface, pools: Arc<Pools>) -> Arc<Inner> {
+fn inner(settings: &Settings, surface: Surface, pools: Arc<Pools>, codings: Codings) -> Arc<Inner> {
     Arc::new(Inner {
         surface,
         pools,
@@ -53,6 +56,7 @@ fn inner(settings: &Settings, surface: Surface, pools: Arc<Pools>) -> Arc<Inner>
         cors: settings.cors.clone(),
         edge: settings.edge,
         log: Told::of(&settings.log),
+        codings,
     })
 }
 
@@ -60,8 +64,11 @@ impl Stack {
     /// From now on requests meet `surface`, as `settings` say; those under way end as they began. The places stay, and
     /// how many there are.
     pub fn replace(&self, settings: &Settings, surface: Surface) {
-        let pools = Arc::clone(&self.0.inner.read().pools);
-        let mut next = inner(settings, surface, pools);
+        let (pools, codings) = {
+            let now = self.0.inner.read();
+            (Arc::clone(&now.pools), now.codings.again(&settings.edge))
+        };
+        let mut next = inner(settings, surface, pools, codings);
         std::mem::swap(&mut *self.0.inner.write(), &mut next);
     }
 
@@ -138,10 +145,10 @@ impl Inner {
         let (request, permit) = layers::Permit::take(request, &self.pools, kind, self.patience)?;
         let answer = match kind {
             // It has a time limit of its own.
-            Kind::PassThrough => dispatch(&self.surface, request).await,
+            Kind::PassThrough => dispatch(&self.surface, &self.codings, request).await,
             // Innermost: it ends the work itself, and only that.
             Kind::V2 | Kind::OAuth | Kind::Pages => {
-                layers::in_time(request, |request| dispatch(&self.surface, request)).await
+                layers::in_time(request, |request| dispatch(&self.surface, &self.codings, request)).await
             }
         };
         permit.answered(answer?, &self.pools)

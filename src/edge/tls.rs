@@ -20,11 +20,15 @@ use std::time::{Duration, SystemTime};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
+use yasna::tags::TAG_UTCTIME;
+use yasna::{ASN1Error, ASN1ErrorKind, ASN1Result};
 
 /// Time from one look at the files to the next.
 const LOOK: Duration = Duration::from_secs(5);
 /// The record that a connection with TLS begins with (RFC 8446, 5.1: handshake).
 const HANDSHAKE: u8 = 22;
+/// What the version of a certificate begins with, where it is said.
+const VERSION: u8 = 0xa0;
 /// What may be spoken, the preferred first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 /// What is said to who speaks without TLS.
@@ -60,13 +64,19 @@ pub struct Tls(Arc<Shared>);
 
 struct Shared {
     files: TlsSettings,
-    current: RwLock<TlsAcceptor>,
+    current: RwLock<Certificate>,
     /// How the files were when they were last looked at.
     seen: Mutex<[Stamp; 2]>,
 }
 
 /// A certificate that was read and is not in use yet.
-pub struct Renewed(TlsAcceptor, [Stamp; 2]);
+pub struct Renewed(Certificate, [Stamp; 2]);
+
+struct Certificate {
+    acceptor: TlsAcceptor,
+    /// When the first of its chain ends, in seconds since 1970.
+    ends_at: i64,
+}
 
 impl Tls {
     /// Reads the certificate and its key.
@@ -74,8 +84,8 @@ impl Tls {
     /// # Errors
     /// When they cannot be read, or do not go together.
     pub fn open(files: &TlsSettings) -> Result<Self, TlsError> {
-        let Renewed(acceptor, seen) = read(files)?;
-        let shared = Shared { files: files.clone(), current: RwLock::new(acceptor), seen: Mutex::new(seen) };
+        let Renewed(certificate, seen) = read(files)?;
+        let shared = Shared { files: files.clone(), current: RwLock::new(certificate), seen: Mutex::new(seen) };
         Ok(Self(Arc::new(shared)))
     }
 
@@ -89,9 +99,14 @@ impl Tls {
 
     /// New connections get this certificate; those that are open keep theirs.
     pub fn exchange(&self, renewed: Renewed) {
-        let Renewed(acceptor, seen) = renewed;
-        *self.0.current.write() = acceptor;
+        let Renewed(certificate, seen) = renewed;
+        *self.0.current.write() = certificate;
         *self.0.seen.lock() = seen;
+    }
+
+    /// When the certificate, or one of its chain, ends; in seconds since 1970.
+    pub fn ends_at(&self) -> i64 {
+        self.0.current.read().ends_at
     }
 
     /// Exchanges the certificate whenever its files have changed. One that cannot be used is told once, and the one before
@@ -125,7 +140,7 @@ impl Tls {
     /// # Errors
     /// When the client speaks something else, or accepts nothing that is offered.
     pub(super) async fn begin(&self, socket: TcpStream) -> io::Result<TlsStream<TcpStream>> {
-        let acceptor = self.0.current.read().clone();
+        let acceptor = self.0.current.read().acceptor.clone();
         acceptor.accept(socket).await
     }
 }
@@ -148,6 +163,7 @@ fn read(files: &TlsSettings) -> Result<Renewed, TlsError> {
     if chain.is_empty() {
         return Err(fault(certificate)(pem::Error::NoItemsFound));
     }
+    let ends_at = ends_at(certificate, &chain)?;
     let private = PrivateKeyDer::from_pem_file(key).map_err(fault(key))?;
     let unfit = |cause| TlsError::Unfit { files: files.clone(), cause };
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -158,7 +174,30 @@ fn read(files: &TlsSettings) -> Result<Renewed, TlsError> {
         .with_single_cert(chain, private)
         .map_err(unfit)?;
     config.alpn_protocols = PROTOCOLS.iter().map(|name| name.to_vec()).collect();
-    Ok(Renewed(TlsAcceptor::from(Arc::new(config)), seen))
+    Ok(Renewed(Certificate { acceptor: TlsAcceptor::from(Arc::new(config)), ends_at }, seen))
+}
+
+/// When the first of the chain in `file` ends, in seconds since 1970.
+fn ends_at(file: &Path, chain: &[CertificateDer<'_>]) -> Result<i64, TlsError> {
+    let fault = |cause: ASN1Error| TlsError::Unreadable { file: file.to_owned(), cause: cause.to_string() };
+    let mut ends = chain.iter().map(|one| not_after(one).map_err(fault));
+    ends.try_fold(i64::MAX, |first, end| end.map(|end| first.min(end)))
+}
+
+/// `notAfter` of a certificate (RFC 5280, 4.1).
+fn not_after(certificate: &[u8]) -> ASN1Result<i64> {
+    let parts = |bytes: &[u8]| yasna::parse_der(bytes, |reader| reader.collect_sequence_of(|part| part.read_der()));
+    let at = |parts: &[Vec<u8>], at: usize| parts.get(at).cloned().ok_or(ASN1Error::new(ASN1ErrorKind::Eof));
+    let signed = parts(&at(&parts(certificate)?, 0)?)?;
+    // Number, algorithm and issuer stand before it, and the version if it is said.
+    let before = if at(&signed, 0)?.first() == Some(&VERSION) { 4 } else { 3 };
+    yasna::parse_der(&at(&parts(&at(&signed, before)?)?, 1)?, |end| {
+        let end = match end.lookahead_tag()? {
+            TAG_UTCTIME => *end.read_utctime()?.datetime(),
+            _ => *end.read_generalized_time()?.datetime(),
+        };
+        Ok(end.unix_timestamp())
+    })
 }
 
 fn in_words(fault: &pem::Error) -> String {

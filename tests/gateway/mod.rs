@@ -2,6 +2,7 @@
 //!
 //! May use: the public interface of the crate and `tests/support`.
 
+mod compressed;
 mod documented;
 mod loops;
 mod more;

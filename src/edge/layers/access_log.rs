@@ -36,7 +36,9 @@ impl Line {
             _ => tracing::enabled!(tracing::Level::INFO),
         };
         let (path, recorded) = (request.uri().path(), context.meter.trace().is_some_and(Trace::is_recorded));
-        let arrived = surface.counting_of(path).map(|counting| {
+        // The calls of the two interfaces are counted, and pages are not.
+        let counting = surface.counting.clone().filter(|_| matches!(kind, Kind::PassThrough | Kind::Unknown));
+        let arrived = counting.map(|counting| {
             let arrived = counting.arrived(request.method(), path, request.headers());
             Counted { counting, arrived, done: false }
         });

@@ -31,10 +31,12 @@ impl Setting for Underscores {
 pub struct EdgeSettings {
     /// Headers whose names have underscores.
     pub underscores: Underscores,
+    /// Whether answers of v2 are sent as gzip or zstd to clients that take it.
+    pub compress: bool,
 }
 
 impl EdgeSettings {
     pub(super) fn read(from: &mut Reader) -> Self {
-        Self { underscores: from.get("edge.underscores") }
+        Self { underscores: from.get("edge.underscores"), compress: from.get("edge.compress") }
     }
 }

@@ -39,6 +39,7 @@ mod types;
 mod upstream;
 mod usage;
 mod value;
+mod words;
 mod workflow;
 
 pub use admin::{AdminSettings, TOKEN_FORM, is_token};
@@ -68,6 +69,7 @@ pub use types::TypeSettings;
 pub use upstream::UpstreamSettings;
 pub use usage::UsageSettings;
 pub use value::{HttpAddress, Secret};
+pub use words::most_similar;
 pub use workflow::{Move, ProjectWorkflow, WorkflowSettings};
 
 use reader::Reader;

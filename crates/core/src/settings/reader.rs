@@ -3,16 +3,15 @@
 //! Each concern asks for its own settings by name; what nobody asked for is unknown. A faulty value is
 //! reported and its default used meanwhile, so that one run reports all faults.
 //!
-//! May use: `settings::source`, `settings::value`, `settings::error`.
+//! May use: `settings::source`, `settings::value`, `settings::words`, `settings::error`.
 
 use super::error::{SettingFault, SettingsError};
 use super::origin::Origin;
 use super::source::{self, Entries, Entry};
 use super::value::Setting;
+use super::words::most_similar;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Similarity (0 to 1) from which a name counts as a misspelling of another.
-const SIMILAR: f64 = 0.6;
 /// The setting that everybody writes; of several with the same last part it is meant.
 const NEEDED: &str = "upstream.base_url";
 
@@ -155,9 +154,5 @@ fn spelled(key: &str, origin: &Origin) -> String {
 fn nearest<'a>(key: &str, known: &'a BTreeSet<String>) -> Option<&'a String> {
     let last = |name: &str| name.rsplit('.').next().map(str::to_owned);
     let misplaced = known.iter().filter(|name| last(name) == last(key)).min_by_key(|name| *name != NEEDED);
-    let similar = || {
-        let scored = known.iter().map(|name| (strsim::normalized_damerau_levenshtein(key, name), name));
-        scored.filter(|(score, _)| *score >= SIMILAR).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
-    };
-    misplaced.or_else(similar)
+    misplaced.or_else(|| most_similar(key, known))
 }

@@ -19,27 +19,29 @@ pub struct Reply {
     /// Version of the record that is shown, as a strong entity tag; `None` when there is no single record, or its
     /// version is not known. The answer must not be kept for all that.
     pub version: Option<String>,
+    /// Whether these bytes are for everybody until the tag changes.
+    pub fixed: bool,
 }
 
 impl Reply {
     /// A JSON body with `status`.
     pub fn json(status: u16, body: impl Into<Bytes>) -> Self {
-        Self { status, body: Some(body.into()), media: JSON, tag: None, version: None }
+        Self { status, body: Some(body.into()), media: JSON, tag: None, version: None, fixed: false }
     }
 
     /// 204 without a body.
     pub fn no_content() -> Self {
-        Self { status: 204, body: None, media: JSON, tag: None, version: None }
+        Self { status: 204, body: None, media: JSON, tag: None, version: None, fixed: false }
     }
 
     /// A document the client may keep, as long as it asks whether `tag` is still right.
     pub fn document(body: impl Into<Bytes>, media: &'static str, tag: String) -> Self {
-        Self { status: 200, body: Some(body.into()), media, tag: Some(tag), version: None }
+        Self { status: 200, body: Some(body.into()), media, tag: Some(tag), version: None, fixed: true }
     }
 
     /// The client has the document already.
     pub fn not_modified(tag: String) -> Self {
-        Self { status: 304, body: None, media: JSON, tag: Some(tag), version: None }
+        Self { status: 304, body: None, media: JSON, tag: Some(tag), version: None, fixed: false }
     }
 
     /// The same, showing a record of this version.

@@ -10,6 +10,7 @@ use crate::refusal::Refusal;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 
 /// Bytes of the hash that are shown: enough that no two versions of a record ever share a tag.
 const SHOWN: usize = 16;
@@ -19,9 +20,28 @@ pub fn of(text: &[u8]) -> String {
     format!("\"{}\"", URL_SAFE_NO_PAD.encode(&Sha256::digest(text)[..SHOWN]))
 }
 
-/// Whether a value of `If-None-Match` has this tag; weak ones compare equal (RFC 9110, 13.1.2).
+/// Names of the codings whose forms have tags of their own.
+const CODINGS: [&str; 2] = ["gzip", "zstd"];
+
+/// How the tag of a form in `coding` ends. Tags of plain forms never do: they have no point.
+pub fn ending(coding: &str) -> String {
+    format!(".{coding}\"")
+}
+
+/// The tag of the form in `coding` of what has this tag.
+pub fn coded(tag: &str, coding: &str) -> String {
+    format!("{}{}", tag.strip_suffix('"').unwrap_or(tag), ending(coding))
+}
+
+/// The tag of the plain form of what has this tag.
+fn plain(tag: &str) -> Cow<'_, str> {
+    let plain = CODINGS.iter().find_map(|coding| tag.strip_suffix('"')?.strip_suffix(coding)?.strip_suffix('.'));
+    plain.map_or(Cow::Borrowed(tag), |plain| Cow::Owned(format!("{plain}\"")))
+}
+
+/// Whether a value of `If-None-Match` has this tag, or that of a coded form; weak ones compare equal (RFC 9110, 13.1.2).
 pub fn is_among(tag: &str, known: &str) -> bool {
-    known.split(',').map(str::trim).any(|one| one == "*" || one.trim_start_matches("W/") == tag)
+    known.split(',').map(str::trim).any(|one| one == "*" || plain(one.trim_start_matches("W/")) == tag)
 }
 
 /// What `If-Match` demands.
@@ -57,7 +77,8 @@ impl IfMatch {
     pub fn holds(&self, version: Option<&str>) -> bool {
         match self {
             Self::Any => true,
-            Self::OneOf(tags) => version.is_some_and(|version| tags.iter().any(|tag| tag == version)),
+            // Whoever has read a coded form has read the record.
+            Self::OneOf(tags) => version.is_some_and(|version| tags.iter().any(|tag| plain(tag) == version)),
         }
     }
 }
@@ -132,6 +153,15 @@ mod tests {
         {
             assert_eq!(read(&[wrong]).unwrap_err().code(), "validation_error", "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_tag_of_a_coded_form_stands_for_the_record_too() {
+        assert_eq!(coded("\"a\"", "gzip"), "\"a.gzip\"");
+        assert!(is_among("\"a\"", "\"b\", \"a.zstd\"") && is_among("\"a\"", "W/\"a.gzip\""));
+        assert!(!is_among("\"a\"", "\"a.br\"") && !is_among("\"a\"", "\"b.gzip\""));
+        assert!(read(&["\"a.gzip\""]).unwrap().unwrap().holds(Some("\"a\"")));
+        assert!(!read(&["\"a.gzip\""]).unwrap().unwrap().holds(Some("\"b\"")));
     }
 
     #[test]

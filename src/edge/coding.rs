@@ -1,0 +1,310 @@
+//! Answers in a coding that the client takes: gzip or zstd (RFC 9110, 8.4 and 12.5.3).
+//!
+//! What is the same for everybody (the pages of the documentation, the OpenAPI document) is always sent so, and its coded
+//! form is kept. Answers of v2 are by setting (`edge.compress`), because whoever sees the length of an answer learns
+//! something of what is in it when an attacker chose a part of it. Nothing below `/auth/` is coded, nothing that v1 or
+//! another v2 has answered, and nothing that is short.
+//!
+//! A coded form has a tag of its own, that of the plain form with the name of the coding (`v2::tag`).
+//!
+//! May use: `settings`, `v2::tag`, `edge::body`.
+
+use super::body::{self, Body};
+use crate::settings::EdgeSettings;
+use crate::v2::tag;
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, ETAG, IF_NONE_MATCH, VARY};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http_body::Body as _;
+use http_body_util::BodyExt;
+use moka::sync::Cache;
+use std::io::{self, Write};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// Shorter answers stay as they are, in bytes: about what one packet carries.
+const SHORT: usize = 1_024;
+/// Answers up to this many bytes are coded where they are; it takes less than a millisecond.
+const QUICK: usize = 64 * 1024;
+/// Most bytes of coded forms that are kept.
+const KEPT: u64 = 8 * 1024 * 1024;
+/// How hard is tried for what is kept, and for what is coded anew each time.
+const LEVELS_KEPT: Levels = Levels { gzip: 6, zstd: 6 };
+const LEVELS_LIVE: Levels = Levels { gzip: 1, zstd: 1 };
+
+#[derive(Clone, Copy)]
+struct Levels {
+    gzip: u32,
+    zstd: i32,
+}
+
+/// A coding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Coding {
+    Gzip,
+    Zstd,
+}
+
+impl Coding {
+    /// The preferred one first, where a client likes both as much.
+    const ALL: [Self; 2] = [Self::Zstd, Self::Gzip];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        }
+    }
+
+    fn of(self, plain: &[u8], levels: Levels) -> io::Result<Vec<u8>> {
+        match self {
+            Self::Zstd => zstd::bulk::compress(plain, levels.zstd),
+            Self::Gzip => {
+                let mut encoder =
+                    GzEncoder::new(Vec::with_capacity(plain.len() / 4), Compression::new(levels.gzip));
+                encoder.write_all(plain)?;
+                encoder.finish()
+            }
+        }
+    }
+}
+
+/// What a client takes, and has already.
+pub(super) struct Accepted {
+    coding: Option<Coding>,
+    /// `If-None-Match`, when one of its tags is that of a coded form.
+    known: Option<HeaderValue>,
+}
+
+impl Accepted {
+    /// As the headers of a request say.
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let known = headers.get(IF_NONE_MATCH).filter(|known| {
+            Coding::ALL.iter().any(|one| {
+                let ending = tag::ending(one.name());
+                known.as_bytes().windows(ending.len()).any(|part| part == ending.as_bytes())
+            })
+        });
+        Self { coding: preferred(headers), known: known.cloned() }
+    }
+}
+
+/// The coding of these with the highest weight; none when there is none with any.
+fn preferred(headers: &HeaderMap) -> Option<Coding> {
+    let mut weights = Coding::ALL.map(|coding| (coding, None));
+    let mut others = 0.0;
+    let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
+    for one in lines.flat_map(|line| line.split(',')) {
+        let (name, parameters) = one.split_once(';').unwrap_or((one, ""));
+        let name = name.trim().to_ascii_lowercase();
+        let weight = parameters.trim().strip_prefix("q=").map_or(1.0, |text| text.trim().parse().unwrap_or(0.0));
+        if name == "*" {
+            others = weight;
+        }
+        for (coding, known) in &mut weights {
+            if name == coding.name() || (name == "x-gzip" && *coding == Coding::Gzip) {
+                *known = Some(weight);
+            }
+        }
+    }
+    let weights = weights.map(|(coding, weight): (_, Option<f32>)| (coding, weight.unwrap_or(others)));
+    // The first of the heaviest.
+    let heaviest = weights.iter().map(|(_, weight)| *weight).fold(0.0, f32::max);
+    weights.into_iter().find(|(_, weight)| *weight > 0.0 && *weight >= heaviest).map(|(coding, _)| coding)
+}
+
+/// The coded forms, and which answers are coded. Cheap to clone, all clones keep the same.
+#[derive(Clone)]
+pub(super) struct Codings {
+    live: bool,
+    kept: Cache<(String, Coding), Bytes>,
+    /// Of long answers one is coded at a time.
+    long: Arc<Semaphore>,
+}
+
+impl Codings {
+    /// As `settings` say.
+    pub(super) fn new(settings: &EdgeSettings) -> Self {
+        let weight =
+            |(tag, _): &(String, Coding), coded: &Bytes| u32::try_from(tag.len() + coded.len()).unwrap_or(u32::MAX);
+        let kept = Cache::builder().max_capacity(KEPT).weigher(weight).build();
+        Self { live: settings.compress, kept, long: Arc::new(Semaphore::new(1)) }
+    }
+
+    /// The same for other settings.
+    pub(super) fn again(&self, settings: &EdgeSettings) -> Self {
+        Self { live: settings.compress, ..self.clone() }
+    }
+
+    /// The answer as `accepted` says; `fixed` when it is the same for everybody until its tag changes.
+    pub(super) async fn coded(&self, accepted: &Accepted, response: Response<Body>, fixed: bool) -> Response<Body> {
+        let wanted = fixed || self.live;
+        if !wanted || response.headers().contains_key(CONTENT_ENCODING) {
+            return response;
+        }
+        let mut response = match (response.status(), accepted.coding) {
+            (StatusCode::NOT_MODIFIED, _) => as_it_is_known(accepted, response),
+            (status, Some(coding)) if status.is_success() => self.with(coding, response, fixed).await,
+            _ => response,
+        };
+        response.headers_mut().append(VARY, HeaderValue::from_static("accept-encoding"));
+        response
+    }
+
+    async fn with(&self, coding: Coding, response: Response<Body>, fixed: bool) -> Response<Body> {
+        let size = response.body().size_hint().exact().and_then(|size| usize::try_from(size).ok());
+        if size.is_none_or(|size| size < SHORT) {
+            return response;
+        }
+        let tag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok()).map(str::to_owned);
+        let key = tag.clone().filter(|_| fixed).map(|tag| (tag, coding));
+        let known = key.as_ref().and_then(|key| self.kept.get(key));
+        let (mut parts, plain) = response.into_parts();
+        let coded = match known {
+            Some(coded) => coded,
+            None => {
+                // It is there completely, so that nothing is waited for and nothing can fail.
+                let Ok(whole) = plain.collect().await else { return Response::from_parts(parts, body::empty()) };
+                let plain = whole.to_bytes();
+                match self.make(coding, &plain, fixed).await {
+                    Some(coded) => coded,
+                    None => return Response::from_parts(parts, body::full(plain)),
+                }
+            }
+        };
+        if let Some(key) = key {
+            self.kept.insert(key, coded.clone());
+        }
+        parts.headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
+        if let Some(tag) = tag.and_then(|tag| HeaderValue::try_from(tag::coded(&tag, coding.name())).ok()) {
+            parts.headers.insert(ETAG, tag);
+        }
+        Response::from_parts(parts, body::full(coded))
+    }
+
+    /// None when another long answer is being coded: this one is sent as it is then, before it waits.
+    async fn make(&self, coding: Coding, plain: &Bytes, fixed: bool) -> Option<Bytes> {
+        let levels = if fixed { LEVELS_KEPT } else { LEVELS_LIVE };
+        if plain.len() <= QUICK && !fixed {
+            return coding.of(plain, levels).ok().map(Bytes::from);
+        }
+        let turn = Arc::clone(&self.long).try_acquire_owned().ok()?;
+        let plain = plain.clone();
+        let made = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            coding.of(&plain, levels)
+        });
+        made.await.ok()?.ok().map(Bytes::from)
+    }
+}
+
+/// A 304 for a form that the client has has the tag of that form.
+fn as_it_is_known(accepted: &Accepted, mut response: Response<Body>) -> Response<Body> {
+    let known = accepted.known.as_ref().and_then(|known| known.to_str().ok());
+    let tag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok());
+    if let (Some(known), Some(tag)) = (known, tag) {
+        let has = |coding: &Coding| known.contains(&tag::coded(tag, coding.name()));
+        let form = Coding::ALL.iter().find(|coding| has(coding)).map(|coding| tag::coded(tag, coding.name()));
+        if let Some(form) = form.and_then(|tag| HeaderValue::try_from(tag).ok()) {
+            response.headers_mut().insert(ETAG, form);
+        }
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(lines: &[&str]) -> Option<&'static str> {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(ACCEPT_ENCODING, HeaderValue::from_str(line).unwrap());
+        }
+        preferred(&headers).map(Coding::name)
+    }
+
+    #[test]
+    fn the_coding_is_the_one_that_the_client_likes_best() {
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&["identity"]), None);
+        assert_eq!(of(&["br, deflate"]), None);
+        assert_eq!(of(&["gzip, deflate, br"]), Some("gzip"));
+        assert_eq!(of(&["gzip, deflate, br, zstd"]), Some("zstd"));
+        assert_eq!(of(&["gzip", "zstd;q=0.5"]), Some("gzip"));
+        assert_eq!(of(&["gzip;q=0, zstd;q=0"]), None);
+        assert_eq!(of(&["*"]), Some("zstd"));
+        assert_eq!(of(&["*;q=0.1, zstd;q=0"]), Some("gzip"));
+        assert_eq!(of(&["X-GZIP"]), Some("gzip"));
+        assert_eq!(of(&["gzip;q=many"]), None);
+    }
+
+    fn answer(bytes: &[u8], tag: &'static str) -> Response<Body> {
+        let mut response = Response::new(body::full(bytes.to_vec()));
+        response.headers_mut().insert(ETAG, HeaderValue::from_static(tag));
+        response
+    }
+
+    fn accepted(coding: Coding) -> Accepted {
+        Accepted { coding: Some(coding), known: None }
+    }
+
+    #[tokio::test]
+    async fn what_is_coded_is_the_same_when_it_is_read_and_has_a_tag_of_its_own() {
+        let plain = "{\"name\":\"Ada\"},".repeat(10_000).into_bytes();
+        let codings = Codings::new(&EdgeSettings { compress: true, ..EdgeSettings::default() });
+        for coding in Coding::ALL {
+            for fixed in [true, false, true] {
+                let coded = codings.coded(&accepted(coding), answer(&plain, "\"a\""), fixed).await;
+                assert_eq!(coded.headers()[CONTENT_ENCODING], coding.name());
+                assert_eq!(coded.headers()[ETAG], format!("\"a.{}\"", coding.name()));
+                assert_eq!(coded.headers()[VARY], "accept-encoding");
+                let bytes = coded.into_body().collect().await.unwrap().to_bytes();
+                assert!(bytes.len() * 20 < plain.len(), "{}", bytes.len());
+                let read = match coding {
+                    Coding::Zstd => zstd::decode_all(&bytes[..]).unwrap(),
+                    Coding::Gzip => {
+                        io::read_to_string(flate2::read::GzDecoder::new(&bytes[..])).unwrap().into_bytes()
+                    }
+                };
+                assert!(read == plain);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn short_answers_and_those_that_are_not_to_be_coded_stay_as_they_are() {
+        let off = Codings::new(&EdgeSettings::default());
+        let long = vec![b' '; 4 * SHORT];
+        let live = off.coded(&accepted(Coding::Gzip), answer(&long, "\"a\""), false).await;
+        assert!(!live.headers().contains_key(CONTENT_ENCODING) && !live.headers().contains_key(VARY));
+        let short = off.coded(&accepted(Coding::Gzip), answer(b"{}", "\"a\""), true).await;
+        assert!(!short.headers().contains_key(CONTENT_ENCODING));
+        assert_eq!(
+            (&short.headers()[ETAG], &short.headers()[VARY]),
+            (&"\"a\"".parse().unwrap(), &"accept-encoding".parse().unwrap())
+        );
+        let mut zipped = answer(&long, "\"a\"");
+        zipped.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("br"));
+        let zipped = off.coded(&accepted(Coding::Gzip), zipped, true).await;
+        assert_eq!(zipped.headers()[CONTENT_ENCODING], "br");
+    }
+
+    #[tokio::test]
+    async fn what_is_not_modified_has_the_tag_of_the_form_that_the_client_has() {
+        let codings = Codings::new(&EdgeSettings::default());
+        let tag_of = async |known: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(IF_NONE_MATCH, HeaderValue::from_str(known).unwrap());
+            let mut response = answer(b"", "\"a\"");
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            let answer = codings.coded(&Accepted::of(&headers), response, true).await;
+            answer.headers()[ETAG].to_str().unwrap().to_owned()
+        };
+        assert_eq!(tag_of("\"a\"").await, "\"a\"");
+        assert_eq!(tag_of("\"b\", \"a.gzip\"").await, "\"a.gzip\"");
+        assert_eq!(tag_of("*").await, "\"a\"");
+    }
+}
