@@ -1,19 +1,17 @@
 //! Accepts the operators' connections (HTTP/1.1) and leads each request through the door to its page.
 //!
-//! May use: `settings`, `telemetry`, `admin::door`, `admin::home`, `admin::page`, `admin::token`.
+//! May use: `html`, `settings`, `telemetry`, `admin::door`, `admin::home`, `admin::page`, `admin::token`.
 
 use super::door::Door;
 use super::home::home;
-use super::page::{AdminPage, POLICY, see_other, text};
+use super::page::{AdminPage, see_other, text};
 use super::token::TokenError;
+use crate::html::{self, INLINE};
 use crate::settings::AdminSettings;
 use crate::telemetry::field;
 use bytes::Bytes;
-use http::header::{
-    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
-    X_FRAME_OPTIONS,
-};
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http::header::CONTENT_LENGTH;
+use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -172,7 +170,8 @@ async fn answer(site: &Site, request: Request<Incoming>) -> Response<Bytes> {
         let status = response.status().as_u16();
         tracing::info!({ field::STATUS } = status, { field::PATH } = path, "an operator's change");
     }
-    guard(&mut response);
+    // What a page brings of its own stays.
+    html::guard(response.headers_mut(), INLINE, "'self'");
     if method == Method::HEAD {
         let length = response.body().len();
         response.headers_mut().insert(CONTENT_LENGTH, length.into());
@@ -202,18 +201,4 @@ async fn led(site: &Site, head: http::request::Parts, body: Incoming) -> Respons
 
 fn has(own: &str, path: &str) -> bool {
     own == path || (own.ends_with('/') && path.starts_with(own))
-}
-
-/// What goes with every answer.
-fn guard(response: &mut Response<Bytes>) {
-    let headers = response.headers_mut();
-    for (name, value) in [
-        (CACHE_CONTROL, "no-store"),
-        (CONTENT_SECURITY_POLICY, POLICY),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (X_FRAME_OPTIONS, "DENY"),
-        (REFERRER_POLICY, "no-referrer"),
-    ] {
-        headers.entry(name).or_insert(HeaderValue::from_static(value));
-    }
 }

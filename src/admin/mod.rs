@@ -4,7 +4,7 @@
 //! connections, `door` judges each request by its host, its token and its origin, and hands what is left to the
 //! [`AdminPage`] that has the path. A new page is a value with that trait, given to [`Admin::show`].
 //!
-//! May use: `settings`, `telemetry`.
+//! May use: `html`, `settings`, `telemetry`.
 
 mod door;
 mod home;
@@ -13,5 +13,5 @@ mod page;
 mod token;
 
 pub use listener::{Admin, AdminError};
-pub use page::{AdminPage, html, see_other, text};
+pub use page::{AdminPage, rendered, see_other, text};
 pub use token::TokenError;

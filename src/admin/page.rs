@@ -2,14 +2,11 @@
 //!
 //! May use: nothing of this crate.
 
+use askama::Template;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::header::{CONTENT_TYPE, LOCATION};
 use http::{HeaderValue, Request, Response, StatusCode};
-
-/// What a page without scripts may do: nothing but show its own styles and pictures and send its own forms.
-pub(super) const POLICY: &str = "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
-    form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// A page, or several below one path.
 ///
@@ -26,9 +23,20 @@ pub trait AdminPage: Send + Sync + 'static {
     fn answer(&self, request: Request<Bytes>) -> BoxFuture<'static, Response<Bytes>>;
 }
 
-/// A page in HTML. The text is sent as it is: escape what clients have said.
-pub fn html(status: StatusCode, text: impl Into<Bytes>) -> Response<Bytes> {
+/// A page in HTML.
+fn html(status: StatusCode, text: impl Into<Bytes>) -> Response<Bytes> {
     of_type(status, "text/html; charset=utf-8", text.into())
+}
+
+/// A page from a template.
+pub fn rendered(page: &impl Template) -> Response<Bytes> {
+    match page.render() {
+        Ok(page) => html(StatusCode::OK, page),
+        Err(fault) => {
+            tracing::error!(%fault, "a page for operators could not be written");
+            text(StatusCode::INTERNAL_SERVER_ERROR, "The page could not be written; the log says why.\n")
+        }
+    }
 }
 
 /// Plain text.

@@ -3,13 +3,12 @@
 //! May use: `admin` (what a page is), `migration`, `plan`, `shadow`, `store`, `usage` (which day it is), `board::page`.
 
 use super::page::Page;
-use crate::admin::{AdminPage, html, text};
+use crate::admin::{AdminPage, rendered, text};
 use crate::migration::{Counts, Report, Wanted, csv};
 use crate::plan::Plan;
 use crate::shadow;
 use crate::store::{Store, StoreError};
 use crate::usage::today;
-use askama::Template;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -77,13 +76,7 @@ impl AdminPage for Board {
                 return table(csv(&counts));
             }
             let report = Report::of(&plan, &counts, today, QUIET);
-            match Page::of(&report, &wanted, &compared).render() {
-                Ok(page) => html(StatusCode::OK, page),
-                Err(fault) => {
-                    tracing::error!(%fault, "the board could not be written");
-                    text(StatusCode::INTERNAL_SERVER_ERROR, "The page could not be written; the log says why.\n")
-                }
-            }
+            rendered(&Page::of(&report, &wanted, &compared))
         })
     }
 }

@@ -5,6 +5,7 @@ use super::demo_app::{DemoApp, STATE, redirect};
 use super::old_client;
 use super::sandbox::CostsArg;
 use crate::app::App;
+use crate::docs;
 use crate::oauth::Keyring;
 use crate::oauth::protocol::registration::Registrable;
 use crate::sandbox::{Config, DemoFacts, Sandbox, Seed};
@@ -54,6 +55,8 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
             TcpListener::bind("127.0.0.1:0").await.map_err(|fault| format!("no port is free: {fault}"))?;
         let redirect = redirect(callback.local_addr().map_err(|fault| fault.to_string())?);
         let client = demo_client(&app, &redirect).await?;
+        let pages = ["127.0.0.1", "localhost"].map(|host| format!("http://{host}{}", docs::REDIRECT));
+        register(&app, "Documentation", pages.to_vec(), true).await?;
         let operators = app.admin_address().map(|address| format!("http://operator:{token}@{address}/"));
         let operators = operators.unwrap_or_default();
         print!("{}", welcome(listen, behind, &operators, &sandbox.demo_facts(), &client, &redirect));
@@ -86,12 +89,16 @@ fn settings(listen: SocketAddr, behind: SocketAddr, quota: u32, token: &str) -> 
 
 /// An app to try the authorization server with: its id and secret.
 async fn demo_client(app: &App, redirect: &str) -> Result<(String, String), String> {
-    let wanted = Registrable {
-        name: "Demo app".to_owned(),
-        redirect_uris: vec![redirect.to_owned()],
-        scopes: Vec::new(),
-        public: false,
-    };
+    register(app, "Demo app", vec![redirect.to_owned()], false).await
+}
+
+async fn register(
+    app: &App,
+    name: &str,
+    redirect_uris: Vec<String>,
+    public: bool,
+) -> Result<(String, String), String> {
+    let wanted = Registrable { name: name.to_owned(), redirect_uris, scopes: Vec::new(), public };
     let (client, secret) = app.oauth().register(wanted, false).await.map_err(|fault| fault.to_string())?;
     Ok((client.id, secret.unwrap_or_default()))
 }

@@ -2,10 +2,12 @@
 //!
 //! It is a client of the gateway like any other, on a port of its own, and knows only what it was given when it was registered.
 
+use crate::html::{self, INLINE, NOWHERE};
+use crate::outgoing;
 use askama::Template;
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY};
-use http::{HeaderValue, Request, Response, StatusCode};
+use http::header::CONTENT_TYPE;
+use http::{Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -25,7 +27,6 @@ pub(super) const STATE: &str = "demo";
 const PATIENCE: Duration = Duration::from_secs(30);
 /// What is shown of a code or a text that somebody sent.
 const SHOWN: usize = 12;
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
 
 /// The address to which the gateway sends the browser back.
 pub(super) fn redirect(app: SocketAddr) -> String {
@@ -97,9 +98,7 @@ impl DemoApp {
             return Err("the state is not the one that was sent along".to_owned());
         }
         let code = given("code").ok_or("there is no code in the address")?;
-        // Someone else may have installed a provider already; any will do.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().map_err(in_words)?;
+        let client = outgoing::client(PATIENCE).no_proxy().build().map_err(in_words)?;
         let form = form_urlencoded::Serializer::new(String::new())
             .append_pair("grant_type", "authorization_code")
             .append_pair("code", &code)
@@ -140,13 +139,6 @@ fn in_words(fault: reqwest::Error) -> String {
 fn page(status: StatusCode, text: String) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(text)));
     *response.status_mut() = status;
-    for (name, value) in [
-        (CONTENT_TYPE, "text/html; charset=utf-8"),
-        (CONTENT_SECURITY_POLICY, POLICY),
-        (REFERRER_POLICY, "no-referrer"),
-        (CACHE_CONTROL, "no-store"),
-    ] {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
+    html::page(response.headers_mut(), INLINE, NOWHERE);
     response
 }

@@ -6,7 +6,7 @@ use crate::app;
 use crate::leave::{self, Place, Wanted, Wish};
 use crate::plan::Plan;
 use crate::settings::{HttpAddress, Settings};
-use crate::store::Store;
+use crate::store::{CarryingAlone, Store, in_words};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -114,9 +114,27 @@ async fn carried(
 ) -> Result<bool, String> {
     expect_there(url)?;
     let store = Store::open_for_upkeep(url).await.map_err(|fault| fault.to_string())?;
-    let outcome = with(plan, &store, v1, target, wanted, json).await;
+    let outcome = match only_one(&store, url, wanted.wish).await {
+        Ok(_alone) => with(plan, &store, v1, target, wanted, json).await,
+        Err(sentence) => Err(sentence),
+    };
     store.close().await;
     outcome
+}
+
+/// Keeps other runs out for as long as it is held; a dry run writes nothing and needs none of it.
+async fn only_one(store: &Store, url: &str, wish: Wish) -> Result<Option<CarryingAlone>, String> {
+    if wish == Wish::DryRun {
+        return Ok(None);
+    }
+    match store.carrying_alone(url).await.map_err(|fault| fault.to_string())? {
+        Some(alone) => Ok(Some(alone)),
+        None => Err(format!(
+            "another `causeway leave` works on the store {}; wait until it has ended, or end it, and run this one again. \
+             Name all workspaces in one run to carry several; `--dry-run` may run beside it",
+            in_words(url)
+        )),
+    }
 }
 
 async fn with(

@@ -3,7 +3,7 @@
 //! Machines get JSON at `/` and the same problems as ever elsewhere: a page is only for those that ask for HTML. Strangers
 //! learn neither version nor state.
 //!
-//! May use: `context`, `edge`, `plan` (the codes), `refusal`.
+//! May use: `context`, `edge`, `html`, `plan` (the codes), `refusal`.
 
 mod codes;
 mod page;

@@ -1,19 +1,13 @@
-//! The pages as templates, with the headers that keep them from being framed or led astray.
+//! The pages as templates.
 //!
-//! May use: `edge`, `refusal`.
+//! May use: `edge`, `html`, `refusal`.
 
 use crate::edge::{Body, full};
+use crate::html::{self, INLINE, NOWHERE};
 use crate::refusal::Refusal;
 use askama::Template;
-use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
-    X_FRAME_OPTIONS,
-};
+use http::header::{CACHE_CONTROL, VARY};
 use http::{HeaderValue, Response, StatusCode};
-
-/// Nothing but what stands in the page.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; \
-    frame-ancestors 'none'";
 
 #[derive(Template)]
 #[template(path = "home.html")]
@@ -40,20 +34,12 @@ pub(super) struct Nothing<'a> {
 }
 
 /// A page as an answer.
-pub(super) fn html(status: StatusCode, page: &impl Template) -> Result<Response<Body>, Refusal> {
+pub(super) fn as_answer(status: StatusCode, page: &impl Template) -> Result<Response<Body>, Refusal> {
     let mut response = Response::new(full(page.render().map_err(Refusal::internal)?));
     *response.status_mut() = status;
     let headers = response.headers_mut();
-    for (name, value) in [
-        (CONTENT_TYPE, "text/html; charset=utf-8"),
-        (CONTENT_SECURITY_POLICY, POLICY),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (X_FRAME_OPTIONS, "DENY"),
-        (REFERRER_POLICY, "no-referrer"),
-        (CACHE_CONTROL, "no-cache"),
-        (VARY, "accept"),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(VARY, HeaderValue::from_static("accept"));
+    html::page(headers, INLINE, NOWHERE);
     Ok(response)
 }

@@ -3,7 +3,7 @@
 //! May use: `context`, `edge`, `plan` (the codes), `refusal`, `front::codes`, `front::page`.
 
 use super::codes::meaning;
-use super::page::{Code, Home, Nothing, html};
+use super::page::{Code, Home, Nothing, as_answer};
 use crate::context::Context;
 use crate::edge::{Body, Pages, PublicBase, empty, full};
 use crate::plan::codes::status_of;
@@ -46,7 +46,7 @@ fn answer(request: &Request<Body>) -> Result<Response<Body>, Refusal> {
         ("/", _) | (DOCS, _) | (_, Some(_)) if !reads => {
             Err(Refusal::MethodNotAllowed { allow: vec!["GET", "HEAD"] })
         }
-        ("/", _) if person => html(StatusCode::OK, &Home { base }),
+        ("/", _) if person => as_answer(StatusCode::OK, &Home { base }),
         ("/", _) => Ok(entry(base)),
         (DOCS, _) => {
             let mut response = Response::new(empty());
@@ -59,12 +59,12 @@ fn answer(request: &Request<Body>) -> Result<Response<Body>, Refusal> {
             let status = status_of(meaning.code).unwrap_or_default();
             if person {
                 let (code, means, todo) = (meaning.code, meaning.means, meaning.todo);
-                return html(StatusCode::OK, &Code { base, code, status, means, todo });
+                return as_answer(StatusCode::OK, &Code { base, code, status, means, todo });
             }
             let told = json!({"code": meaning.code, "status": status, "means": meaning.means, "do": meaning.todo});
             Ok(document(&told))
         }
-        _ if person => html(StatusCode::NOT_FOUND, &Nothing { base, path }),
+        _ if person => as_answer(StatusCode::NOT_FOUND, &Nothing { base, path }),
         _ => Err(Refusal::NotFound { detail: "There is nothing at this path.".into() }),
     }
 }

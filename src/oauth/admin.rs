@@ -4,7 +4,7 @@
 
 use super::events::Event;
 use super::protocol::registration::Registrable;
-use super::protocol::{scope, secret};
+use super::protocol::{redirect, scope, secret};
 use super::resolver::{grant_place, key_place};
 use super::service::{NOT_SET_UP, OAuth};
 use crate::access::credential::{CLIENT_SECRET, GATEWAY_KEY, is_own};
@@ -89,6 +89,17 @@ impl OAuth {
     /// When the store cannot be read.
     pub async fn clients(&self) -> Result<Vec<Client>, StoreError> {
         self.inner.store.clients().await
+    }
+
+    /// The public client that an operator has registered with this redirect address; the first of several.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn public_client_at(&self, redirect_uri: &str) -> Result<Option<Client>, StoreError> {
+        let clients = self.inner.store.public_clients().await?;
+        let is_at =
+            |client: &Client| client.redirect_uris.iter().any(|known| redirect::matches(known, redirect_uri));
+        Ok(clients.into_iter().find(is_at))
     }
 
     /// Another secret for a confidential client; `None` when there is no such client.

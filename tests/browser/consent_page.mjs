@@ -18,7 +18,7 @@ async function app() {
   return { server, address: `http://127.0.0.1:${server.address().port}` };
 }
 
-export async function run({ base, visit, told }) {
+export async function run({ base, visit, views, told }) {
   const [, id, secret] = told().match(/OAuth app\s+(\S+), secret (\S+)/);
   const { server, address } = await app();
   const redirect = `${address}/callback`;
@@ -32,17 +32,11 @@ export async function run({ base, visit, told }) {
     code_challenge: createHash("sha256").update(verifier).digest("base64url"),
     code_challenge_method: "S256",
   });
-  const views = [
-    { name: "desktop-light", width: 1280, height: 900, scheme: "light" },
-    { name: "desktop-dark", width: 1280, height: 900, scheme: "dark" },
-    { name: "phone-light", width: 390, height: 844, scheme: "light" },
-    { name: "phone-dark", width: 390, height: 844, scheme: "dark" },
-    { name: "phone-narrow", width: 320, height: 568, scheme: "light" },
-    { name: "phone-without-scripts", width: 390, height: 844, scheme: "light", scripts: false },
-  ];
+  const narrow = { name: "phone-narrow", width: 320, height: 568, scheme: "light" };
+  const bare = { name: "phone-without-scripts", width: 390, height: 844, scheme: "light", scripts: false };
   try {
-    for (const view of views) {
-      await visit(`consent-${view.name}`, { ...view, also: [`${address}/`] }, async ({ page, shot, fits }) => {
+    for (const view of [...views, narrow, bare]) {
+      await visit(`consent-${view.name}`, { ...view, also: [`${address}/`] }, async ({ page, shot, fits, usable }) => {
         if (view.scripts === false) {
           const session = await page.context().newCDPSession(page);
           await session.send("Emulation.setScriptExecutionDisabled", { value: true });
@@ -70,6 +64,7 @@ export async function run({ base, visit, told }) {
           assert.ok(height >= 40, `a button of ${height}px is hard to hit`);
         }
         await fits("asked");
+        if (view.scripts !== false) await usable("asked");
         await shot("asked");
 
         const arrived = async (click) => {

@@ -1,19 +1,24 @@
 // Runs the pages of the gateway in headless Chromium: starts the demo, opens every *_page.mjs beside this
 // file, and fails on anything a person would notice: a script error, a request that leaves the host, a
-// page wider than its window. Each page module has a `name` and `run({ base, program, visit, told })`, where `told()` is
-// what the demo printed, and a view may name addresses outside (`also`) and a status (`refused`) that its steps lead to on purpose.
+// page wider than its window, a serious fault of accessibility. Each page module has a `name` and
+// `run({ base, program, visit, views, told, freePort })`, where `told()` is what the demo printed, and a view may name addresses
+// outside (`also`) and a status (`refused`) that its steps lead to on purpose. `views` are the sizes and colours that each page
+// is shown in. Steps get `page`, `shot(part)` for a picture of the whole page, `fits(moment)` and `usable(moment, known)`, which
+// lets axe-core look at the page; `known` are faults that are not ours to mend: `{ rule, within }`, each with its reason there.
 // Usage: node run.mjs PATH-TO-CAUSEWAY FOLDER-FOR-SCREENSHOTS FOLDER-OF-WEB-TOOLS
 import { strict as assert } from "node:assert";
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const [program, screenshots, modules] = process.argv.slice(2).map((path) => resolve(path));
-const { chromium } = createRequire(join(modules, "package.json"))("playwright-core");
+const tools = createRequire(join(modules, "package.json"));
+const { chromium } = tools("playwright-core");
+const axe = readFileSync(tools.resolve("axe-core/axe.min.js"), "utf8");
 const here = dirname(fileURLToPath(import.meta.url));
 mkdirSync(screenshots, { recursive: true });
 
@@ -35,6 +40,13 @@ async function started(base, gateway) {
   throw new Error("the demo did not start in 30 s");
 }
 
+const views = [
+  { name: "desktop-light", width: 1280, height: 900, scheme: "light" },
+  { name: "desktop-dark", width: 1280, height: 900, scheme: "dark" },
+  { name: "phone-light", width: 390, height: 844, scheme: "light" },
+  { name: "phone-dark", width: 390, height: 844, scheme: "dark" },
+];
+
 const base = `http://127.0.0.1:${await freePort()}`;
 const gateway = spawn(program, ["demo", "--listen", base.replace("http://", "")], {
   stdio: ["ignore", "pipe", "ignore"],
@@ -54,6 +66,8 @@ try {
     ],
   });
 
+  // A machine that does other things as well needs its time for a page of this size.
+  browser.setDefaultTimeout(120_000);
   const visit = async (label, view, steps) => {
     const page = await browser.newPage();
     await page.setViewportSize({ width: view.width, height: view.height });
@@ -67,11 +81,12 @@ try {
     page.on("pageerror", (error) => noticed.push(`script: ${error.message}`));
     const expected = [`${base}/`, ...(view.also ?? [])];
     page.on("request", (request) => {
-      const url = request.url();
+      const url = request.url().replace(/\/\/[^/@]*@/, "//");
       if (!expected.some((start) => url.startsWith(start)) && !url.startsWith("data:") && !url.startsWith("blob:")) noticed.push(`left the host: ${url}`);
     });
     page.on("requestfailed", (request) => noticed.push(`failed: ${request.url()}`));
-    const shot = (part) => page.screenshot({ path: join(screenshots, `${label}-${part}.png`) });
+    const shot = (part, fullPage = true) =>
+      page.screenshot({ path: join(screenshots, `${label}-${part}.png`), fullPage });
     // What reaches beyond the window makes the page scroll sideways.
     const fits = async (moment) => {
       const { content, window } = await page.evaluate(() => ({
@@ -80,11 +95,26 @@ try {
       }));
       assert.ok(content <= window, `${label}, ${moment}: ${content}px in a window of ${window}px`);
     };
+    const usable = async (moment, known = []) => {
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+      const told = violations
+        .filter(({ impact }) => ["serious", "critical"].includes(impact))
+        .flatMap(({ id, nodes }) => nodes.map((node) => ({ id, at: node.target.join(" "), why: node.failureSummary })));
+      const ours = [];
+      for (const fault of told) {
+        const excused = known.filter(({ rule }) => rule === fault.id).map(({ within }) => within);
+        const isKnown = excused.length > 0 && (await page.evaluate(
+          ([at, excused]) => excused.some((within) => document.querySelector(at)?.closest(within)), [fault.at, excused]));
+        if (!isKnown) ours.push(fault);
+      }
+      assert.deepEqual(ours, [], `${label}, ${moment}: nobody is shut out`);
+    };
     try {
-      await steps({ page, shot, fits });
+      await steps({ page, shot, fits, usable });
       assert.deepEqual(noticed, [], `${label}: nothing to complain about`);
     } catch (error) {
-      await shot("failed").catch(() => {});
+      await shot("failed", false).catch(() => {});
       error.message = `${label}: ${error.message}\n${noticed.join("\n")}`;
       throw error;
     } finally {
@@ -95,7 +125,7 @@ try {
 
   for (const file of readdirSync(here).filter((file) => file.endsWith("_page.mjs")).sort()) {
     const { run } = await import(pathToFileURL(join(here, file)));
-    await run({ base, program, visit, told: () => printed });
+    await run({ base, program, visit, views, told: () => printed, freePort });
   }
 } finally {
   await browser?.close();

@@ -48,7 +48,7 @@ def getting_started(shell, names):
 
 def oauth(shell, names):
     """What docs/oauth.md tells operators; ids are those that the commands print."""
-    new, export, serve, create, listing, rotate, delete, mint, keys, revoke = commands(page("oauth.md"))
+    new, export, serve, create, listing, rotate, delete, docs_page, mint, keys, revoke = commands(page("oauth.md"))
     run = lambda command, **ids: shell.run(replaced(command, names | ids))  # noqa: E731
     (Path(shell.folder) / "v1-key").write_text(names[KEY])
     run(new)
@@ -58,6 +58,7 @@ def oauth(shell, names):
         client = re.search(r"^client id +(\S+)$", run(create), re.MULTILINE).group(1)
         same("the app is listed", client in run(listing), True)
         same("another secret", "secret" in run(rotate, **{"CLIENT-ID": client}), True)
+        same("the documentation page has no secret", "has no secret" in run(docs_page), True)
         run(delete, **{"CLIENT-ID": client})
         same("the app is gone", client in run(listing), False)
         minted = run(mint)

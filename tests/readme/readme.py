@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+import urllib.request
 from pathlib import Path
 
 import shell as shells
@@ -26,6 +27,14 @@ SET_UP = ["cargo run --release -- demo", "scripts/test"]
 def against_demo(demo, shell, curls):
     """The curl lines are those the demo prints, and answer what they promise."""
     me, states, label, v1 = curls
+    told = demo.text()
+    same("the first address of the demo", re.search(r"http://\S+", told).group(), f"{demo.base}/")
+    same("its link to allow an app", len(re.findall(rf"{demo.base}/auth/o/authorize/\?\S+", told)), 1)
+    board = re.search(r"http://operator:(\S+)@(\S+/migration/)", told)
+    proof = base64.b64encode(f"operator:{board[1]}".encode()).decode()
+    asked = urllib.request.Request(f"http://{board[2]}", headers={"Authorization": f"Basic {proof}"})
+    with urllib.request.urlopen(asked, timeout=20) as page:
+        same("the operators' page", "The move from v1 to v2" in page.read().decode(), True)
     same("the curl lines of the demo", demo.curls(), [me, states, label])
     same("current user", shell.json(me)["email"], "ada@acme.test")
     same("started states", [state["name"] for state in shell.json(states)["data"]], ["In Progress"])

@@ -6,7 +6,7 @@
 //!
 //! May use: `edge`, `settings`, `store`, this folder, `protocol`, `service`.
 
-use super::page::{STYLE, ScopeLine, failure, html, lines, redirect};
+use super::page::{STYLE, ScopeLine, as_answer, failure, lines, redirect};
 use super::proof::{FormCookie, Unproven, is_foreign};
 use super::{Asked, OAuthPages};
 use crate::edge::Body;
@@ -167,7 +167,7 @@ impl OAuthPages {
             problem: unproven.map(|unproven| unproven.problem),
         };
         let status = unproven.map_or(200, |unproven| unproven.status);
-        let response = cookie.on(html(status, &page, &destination));
+        let response = cookie.on(as_answer(status, &page, &destination));
         match unproven {
             Some(unproven) => unproven.on(response),
             None => response,

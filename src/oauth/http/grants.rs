@@ -3,7 +3,7 @@
 //! May use: `edge`, `store`, this folder, `admin`.
 
 use super::consent::sent_form;
-use super::page::{STYLE, ScopeLine, failure, html, lines};
+use super::page::{STYLE, ScopeLine, as_answer, failure, lines};
 use super::proof::{FormCookie, Unproven};
 use super::{Asked, OAuthPages};
 use crate::edge::Body;
@@ -145,7 +145,7 @@ impl OAuthPages {
             form: String::new(),
             person: Some(person),
         };
-        Ok(cookie.on(html(200, &page, "")))
+        Ok(cookie.on(as_answer(200, &page, "")))
     }
 
     fn asking(&self, asked: &Asked, unproven: Option<&Unproven>) -> Response<Body> {
@@ -158,7 +158,7 @@ impl OAuthPages {
             form: self.seal_form(ASKING, &cookie, &()).unwrap_or_default(),
             person: None,
         };
-        let response = cookie.on(html(unproven.map_or(200, |unproven| unproven.status), &page, ""));
+        let response = cookie.on(as_answer(unproven.map_or(200, |unproven| unproven.status), &page, ""));
         match unproven {
             Some(unproven) => unproven.on(response),
             None => response,

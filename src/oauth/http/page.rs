@@ -1,17 +1,15 @@
-//! HTML for people: templates, and the headers that keep a page from being framed, kept or leaked.
+//! The pages as templates, and the ways back to apps.
 //!
-//! May use: `edge`, `protocol::redirect`, `scope_words`.
+//! May use: `edge`, `html`, `protocol::redirect`, `scope_words`.
 
 use crate::edge::{Body, empty, full};
+use crate::html;
 use crate::oauth::scope_words;
 use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
-    X_FRAME_OPTIONS,
-};
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::header::LOCATION;
+use http::{HeaderValue, Response, StatusCode};
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 
@@ -44,11 +42,11 @@ struct Failure<'a> {
 
 /// A page that says why nothing can be done.
 pub(super) fn failure(status: u16, title: &str, text: &str) -> Response<Body> {
-    html(status, &Failure { style: STYLE, title, text }, "")
+    as_answer(status, &Failure { style: STYLE, title, text }, "")
 }
 
 /// A page. Its forms may be sent here, and their answers lead on to `destination` (a policy source).
-pub(super) fn html(status: u16, page: &impl Template, destination: &str) -> Response<Body> {
+pub(super) fn as_answer(status: u16, page: &impl Template, destination: &str) -> Response<Body> {
     let text = match page.render() {
         Ok(text) => text,
         Err(fault) => {
@@ -58,17 +56,7 @@ pub(super) fn html(status: u16, page: &impl Template, destination: &str) -> Resp
     };
     let mut response = Response::new(full(text));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-    let policy = format!(
-        "default-src 'none'; style-src {}; form-action 'self' {destination}; frame-ancestors 'none'; base-uri 'none'",
-        *STYLE_SOURCE
-    );
-    if let Ok(policy) = HeaderValue::from_str(&policy) {
-        headers.insert(CONTENT_SECURITY_POLICY, policy);
-    }
-    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
-    private(headers);
+    html::page(response.headers_mut(), &STYLE_SOURCE, format!("'self' {destination}").trim_end());
     response
 }
 
@@ -85,13 +73,7 @@ pub(super) fn redirect(to: &str) -> Response<Body> {
 fn status_only(status: u16) -> Response<Body> {
     let mut response = Response::new(empty());
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    private(response.headers_mut());
+    // Codes are in addresses: nobody keeps them, nobody hears of them.
+    html::private(response.headers_mut());
     response
-}
-
-/// Codes and forms are in addresses and pages: nobody keeps them, nobody hears of them.
-fn private(headers: &mut HeaderMap) {
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }
