@@ -5,14 +5,19 @@
 //! asked for, and `openapi.json` below the page is open too: the document holds nothing that is not in
 //! the source tree, and whoever cannot send a request yet is the one who needs it.
 //!
-//! May use: `context`, `describe`, `edge`, `refusal`.
+//! People without a key at hand log in with OAuth: `login.json` names the client that an operator has registered for the
+//! page, which is public and has the address of `oauth2-redirect.html` below the page.
+//!
+//! May use: `context`, `describe`, `edge`, `oauth`, `refusal`, `v2::tag`.
 
 mod assets;
 
 use crate::context::Context;
 use crate::describe::openapi::{Document, Format};
 use crate::edge::{Body, Pages, PublicBase, empty, full};
+use crate::oauth::OAuth;
 use crate::refusal::Refusal;
+use crate::v2::tag;
 use assets::{DOCUMENT, Part};
 use futures_util::future::BoxFuture;
 use http::header::{
@@ -20,10 +25,15 @@ use http::header::{
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use http::{HeaderValue, Request, Response, StatusCode};
+use serde_json::json;
 use std::sync::Arc;
 
 /// Where the page is.
 const ROOT: &str = "/api/v2/docs/";
+/// Who the page logs in as, below it.
+const LOGIN: &str = "login.json";
+/// Where a login ends, below the page.
+pub const REDIRECT: &str = "/api/v2/docs/oauth2-redirect.html";
 
 /// Nothing but this host. Swagger UI sets styles from its script and has its icons as data.
 const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
@@ -33,20 +43,46 @@ const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-
 #[derive(Clone)]
 pub struct DocsPage {
     document: Arc<Document>,
+    oauth: OAuth,
 }
 
 impl DocsPage {
-    /// Shows `document`.
-    pub fn new(document: Arc<Document>) -> Self {
-        Self { document }
+    /// Shows `document`; people log in at `oauth`.
+    pub fn new(document: Arc<Document>, oauth: OAuth) -> Self {
+        Self { document, oauth }
     }
 
-    fn respond(&self, request: &Request<Body>) -> Result<Response<Body>, Refusal> {
+    async fn respond(self, request: Request<()>) -> Result<Response<Body>, Refusal> {
         if !["GET", "HEAD"].contains(&request.method().as_str()) {
             return Err(Refusal::MethodNotAllowed { allow: vec!["GET", "HEAD"] });
         }
+        match name(&request) {
+            LOGIN => self.login(&request).await,
+            _ => self.shown(&request),
+        }
+    }
+
+    /// The client of the page.
+    async fn login(&self, request: &Request<()>) -> Result<Response<Body>, Refusal> {
+        let redirect = format!("{}{REDIRECT}", base(request)?);
+        let client = self.oauth.public_client_at(&redirect).await?;
+        let scopes = client.as_ref().map(|client| client.scopes.clone()).unwrap_or_default();
+        let told = json!({
+            "set_up": self.oauth.is_set_up(),
+            "client_id": client.map(|client| client.id),
+            "redirect_uri": redirect,
+            "scopes": scopes,
+        });
+        let mut response = Response::new(full(told.to_string()));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        Ok(response)
+    }
+
+    fn shown(&self, request: &Request<()>) -> Result<Response<Body>, Refusal> {
         let part = self.part(request)?;
-        let known = request.headers().get_all(IF_NONE_MATCH).iter().any(|value| value == part.tag.as_str());
+        let mut known = request.headers().get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+        let known = known.any(|known| tag::is_among(&part.tag, known));
         let mut response = Response::new(if known { empty() } else { full(part.bytes) });
         if known {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -62,11 +98,10 @@ impl DocsPage {
         Ok(response)
     }
 
-    fn part(&self, request: &Request<Body>) -> Result<Part, Refusal> {
-        let name = request.uri().path().strip_prefix(ROOT).unwrap_or_default();
+    fn part(&self, request: &Request<()>) -> Result<Part, Refusal> {
+        let name = name(request);
         if name == DOCUMENT {
-            let base = request.extensions().get::<PublicBase>();
-            let base = base.ok_or_else(|| Refusal::internal("no public address"))?.as_str();
+            let base = base(request)?;
             let text = self.document.text(Format::Json, base);
             let tag = self.document.tag(Format::Json, base);
             return Ok(Part { bytes: text.into(), media: "application/json", tag });
@@ -75,12 +110,22 @@ impl DocsPage {
     }
 }
 
+/// What is asked for, below the page.
+fn name(request: &Request<()>) -> &str {
+    request.uri().path().strip_prefix(ROOT).unwrap_or_default()
+}
+
+fn base(request: &Request<()>) -> Result<&str, Refusal> {
+    let base = request.extensions().get::<PublicBase>();
+    base.map(PublicBase::as_str).ok_or_else(|| Refusal::internal("no public address"))
+}
+
 impl Pages for DocsPage {
     fn has(&self, path: &str) -> bool {
         path.starts_with(ROOT)
     }
 
     fn answer(&self, request: Request<Body>, _: Context) -> BoxFuture<'static, Result<Response<Body>, Refusal>> {
-        Box::pin(std::future::ready(self.respond(&request)))
+        Box::pin(self.clone().respond(request.map(drop)))
     }
 }

@@ -1,6 +1,6 @@
 //! Apps that register themselves (RFC 7591), when that is allowed.
 
-use crate::oauth::stage::{CHALLENGE, Stage, changed, expect_error, expect_page, led_to};
+use crate::oauth::stage::{self, CHALLENGE, Stage, changed, expect_error, expect_page, led_to};
 use crate::support::gateway::Answer;
 use serde_json::{Value, json};
 
@@ -105,4 +105,21 @@ async fn the_metadata_names_the_endpoint_when_it_is_on() {
     let stage = open().await;
     let document = stage.get("/.well-known/oauth-authorization-server", &[]).await.expect(200);
     assert_eq!(document.text("registration_endpoint"), format!("{}{REGISTER}", stage.gateway.base()));
+}
+
+#[tokio::test]
+async fn the_documentation_page_knows_the_app_that_an_operator_has_registered_for_it() {
+    let stage = Stage::with(&[("oauth.registration", "true"), ("public_url", "https://v2.example")]).await;
+    let told = async || stage.get("/api/v2/docs/login.json", &[]).await.expect(200).json;
+    let redirect = "https://v2.example/api/v2/docs/oauth2-redirect.html";
+    let nobody = json!({"set_up": true, "client_id": null, "redirect_uri": redirect, "scopes": []});
+    assert_eq!(told().await, nobody);
+    let stranger =
+        json!({"client_name": "Newcomer", "redirect_uris": [redirect], "token_endpoint_auth_method": "none"});
+    self::register(&stage, &stranger).await.expect(201);
+    stage::register(&stage.gateway, "With a secret", redirect, false, "").await;
+    assert_eq!(told().await, nobody, "neither who registered itself nor who keeps a secret");
+    let page = stage::register(&stage.gateway, "Documentation", redirect, true, "read").await;
+    assert_eq!(told().await["client_id"], page.id);
+    assert_eq!(told().await["scopes"], json!(["read"]));
 }

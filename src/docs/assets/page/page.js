@@ -1,6 +1,6 @@
 // The documentation page: shows the document of this gateway and sends requests with the key typed in. The key is
 // checked at once, the workspace typed once, the project picked; both go into every operation.
-// The key lives in the page's memory alone; reloading forgets it.
+// Who has no key at hand logs in with OAuth instead. Key and token live in the page's memory alone; reloading forgets them.
 "use strict";
 
 (async () => {
@@ -102,9 +102,13 @@
     }
   };
 
-  let [asked, used] = [0, false];
+  let [asked, used, token] = [0, false, null];
+  const credential = () => {
+    if (key.value.trim()) return { "X-Api-Key": key.value.trim() };
+    return token ? { Authorization: `Bearer ${token}` } : {};
+  };
   const ask = async (path) => {
-    const response = await fetch(base + path, { headers: { "X-Api-Key": key.value.trim() } }).catch(() => null);
+    const response = await fetch(base + path, { headers: credential() }).catch(() => null);
     return { status: response ? response.status : 0, json: response ? await response.json().catch(() => ({})) : {} };
   };
   const say = (text, bad) => {
@@ -132,19 +136,24 @@
   const check = async () => {
     const [value, slug, turn] = [key.value.trim(), workspace.value.trim(), ++asked];
     fill("slug", slug);
-    if (used) ui.authActions.logout(["apiKey"]);
+    if (used) ui.authActions.logout(["apiKey", "oauth2"]);
     used = false;
-    if (!value) return say("Type a key; it is checked at once.");
+    if (!value && !token) return say("Type a key; it is checked at once.");
     say("Checking…");
     const me = await ask("/api/v2/users/me/");
     if (turn !== asked) return;
     if (me.status !== 200) {
       return say(me.json.detail ? `Refused: ${me.json.detail}` : "The gateway does not answer.", true);
     }
-    ui.preauthorizeApiKey("apiKey", value);
+    if (value) ui.preauthorizeApiKey("apiKey", value);
+    else {
+      const schema = spec.components.securitySchemes.oauth2;
+      ui.authActions.authorizeOauth2({ auth: { name: "oauth2", schema }, token: { access_token: token, token_type: "Bearer" } });
+    }
     used = true;
     const who = me.json.display_name || me.json.email;
     if (!slug) return say(`You are ${who}. Type your workspace to fill it in everywhere.`);
+    if (!value) return say(`You are ${who}. With OAuth no projects can be listed; type the id of one.`);
     const found = await projects(slug);
     if (turn !== asked) return;
     if (found.count) return say(`You are ${who}, in ${slug}.`);
@@ -163,5 +172,33 @@
     event.preventDefault();
     clearTimeout(later);
     check();
+  });
+
+  const { known, why } = await Login.client();
+  const [form, scope, enter, leave] = ["login", "login-scope", "log-in", "log-out"].map(at);
+  at("login-why").textContent = why || "";
+  at("login-why").hidden = !why;
+  form.hidden = !known;
+  const logged = (given) => {
+    token = given;
+    [enter.hidden, scope.disabled, leave.hidden] = [Boolean(token), Boolean(token), !token];
+    return check();
+  };
+  if (known && known.scopes.length) {
+    scope.replaceChildren(Object.assign(document.createElement("option"), { value: known.scopes.join(" "), textContent: known.scopes.join(", ") }));
+  }
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    try {
+      const given = await Login.log_in(base, known, scope.value);
+      key.value = "";
+      await logged(given.token);
+    } catch (fault) {
+      say(`Not logged in: ${fault.message}.`, true);
+    }
+  });
+  leave.addEventListener("click", async () => {
+    await Login.log_out(base, known, token);
+    await logged(null);
   });
 })();

@@ -1,4 +1,4 @@
-// Snippets of a request for Python (the SDK, where it has the operation) and TypeScript. The key is never written out.
+// Snippets of a request for Python (the SDK, where it has the operation) and TypeScript. Neither key nor token is written out.
 "use strict";
 
 const Snippets = (() => {
@@ -9,7 +9,8 @@ const Snippets = (() => {
     const url = new URL(request.get("url"), document.baseURI);
     const headers = plain(request.get("headers")) || {};
     const body = plain(request.get("body"));
-    return { url, headers, method: request.get("method"), body: typeof body === "string" && body ? body : null };
+    const bearer = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+    return { url, bearer, method: request.get("method"), body: typeof body === "string" && body ? body : null };
   };
 
   const literal = (body) => {
@@ -56,19 +57,19 @@ const Snippets = (() => {
     const known = sdk(asked);
     if (known) {
       return ["import os", "from plane import PlaneClient  # pip install plane-sdk", ...known.models, "",
-        `client = PlaneClient(base_url=${text(asked.url.origin)}, api_key=os.environ["API_KEY"])`,
+        `client = PlaneClient(base_url=${text(asked.url.origin)}, ${asked.bearer ? 'access_token=os.environ["TOKEN"]' : 'api_key=os.environ["API_KEY"]'})`,
         `print(${known.call})`].join("\n");
     }
     const lines = ["import os", "import requests", "", "answer = requests.request(", `    ${text(asked.method)},`,
-      `    ${text(asked.url.href)},`, '    headers={"X-Api-Key": os.environ["API_KEY"]},'];
+      `    ${text(asked.url.href)},`, asked.bearer ? '    headers={"Authorization": "Bearer " + os.environ["TOKEN"]},' : '    headers={"X-Api-Key": os.environ["API_KEY"]},'];
     if (asked.body) lines.push(`    json=${literal(asked.body).replace(/\n/g, "\n    ")},`);
     return [...lines, ")", "answer.raise_for_status()", "print(answer.json())"].join("\n");
   };
 
   const typescript = (request) => {
-    const { url, method, body } = parts(request);
-    const headers = body ? '{ "X-Api-Key": process.env.API_KEY!, "Content-Type": "application/json" }'
-      : '{ "X-Api-Key": process.env.API_KEY! }';
+    const { url, bearer, method, body } = parts(request);
+    const credential = bearer ? '"Authorization": "Bearer " + process.env.TOKEN!' : '"X-Api-Key": process.env.API_KEY!';
+    const headers = body ? `{ ${credential}, "Content-Type": "application/json" }` : `{ ${credential} }`;
     const lines = [`const answer = await fetch(${text(url.href)}, {`, `  method: ${text(method)},`, `  headers: ${headers},`];
     if (body) {
       let shown = body;
@@ -80,9 +81,9 @@ const Snippets = (() => {
   };
 
   const curl = (request) => {
-    const { url, method, body } = parts(request);
+    const { url, bearer, method, body } = parts(request);
     const quoted = (value) => `'${String(value).replace(/'/g, "'\\''")}'`;
-    const lines = [`curl -X ${method} ${quoted(url.href)}`, '  -H "X-Api-Key: $API_KEY"'];
+    const lines = [`curl -X ${method} ${quoted(url.href)}`, bearer ? '  -H "Authorization: Bearer $TOKEN"' : '  -H "X-Api-Key: $API_KEY"'];
     if (body) lines.push("  -H 'Content-Type: application/json'", `  -d ${quoted(body)}`);
     return lines.join(" \\\n");
   };
