@@ -1,7 +1,8 @@
 //! Single questions over HTTP, answered without following anything, and in words when there is no answer.
 //!
-//! May use: nothing of this crate.
+//! May use: `outgoing`.
 
+use crate::outgoing;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, ClientBuilder, RequestBuilder};
 use serde_json::Value;
@@ -49,11 +50,7 @@ pub(super) fn client() -> Result<Client, String> {
 
 /// The same, changed by `change`.
 pub(super) fn client_of(change: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Result<Client, String> {
-    // Someone else may have installed a provider already; any will do.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let builder = Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(PATIENCE).no_proxy();
-    let builder = builder.user_agent(concat!("causeway/", env!("CARGO_PKG_VERSION")));
-    change(builder).build().map_err(|fault| fault.to_string())
+    change(outgoing::client(PATIENCE).no_proxy()).build().map_err(|fault| fault.to_string())
 }
 
 /// Sends a request and reads its answer.

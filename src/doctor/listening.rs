@@ -7,8 +7,13 @@ use super::report::Report;
 use super::secrets::is_open_to_others;
 use crate::edge::Tls;
 use crate::settings::Settings;
+use jiff::{SignedDuration, Timestamp};
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::path::Path;
+
+/// Time before the end of a certificate from which it is a warning.
+const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
 
 /// Looks at the address; the address of the gateway that runs there, when one does.
 pub(super) async fn look(settings: &Settings, report: &mut Report) -> Option<String> {
@@ -64,7 +69,23 @@ fn certificate(settings: &Settings, report: &mut Report) {
             format!("{} can be read by other users of this machine", files.key_file.display()),
             format!("chmod 600 {}", files.key_file.display()),
         ),
-        Ok(_) => report.fine(PART, "the certificate and its key can be used"),
+        Ok(tls) => lasting(tls.ends_at(), &files.certificate_file, report),
+    }
+}
+
+/// Looks how long the certificate is still good.
+fn lasting(ends_at: i64, file: &Path, report: &mut Report) {
+    const PART: &str = "tls";
+    let end = Timestamp::from_second(ends_at).unwrap_or(Timestamp::MAX);
+    let (file, day) = (file.display(), end.strftime("%Y-%m-%d"));
+    let left = end.duration_since(Timestamp::now());
+    let renew = "renew it into the same files; the gateway takes the new one within seconds";
+    if left.is_negative() {
+        report.fault(PART, format!("the certificate in {file} ended on {day}; clients refuse it"), renew);
+    } else if left < SOON {
+        report.warn(PART, format!("the certificate in {file} ends soon, on {day}"), renew);
+    } else {
+        report.fine(PART, format!("the certificate and its key can be used, until {day}"));
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Nothing is changed: no store is made, no table brought up to date, and v1 is asked a handful of times.
 //!
-//! May use: `access` (paths of v1), `app` (mappings), `edge` (the certificate), `hop`, `native`, `oauth` (secrets), `settings`, `store`; the network with a client of
+//! May use: `access` (paths of v1), `app` (mappings), `edge` (the certificate), `hop`, `native`, `oauth` (secrets),
+//! `outgoing`, `settings`, `store`; the network with a client of
 //! its own, because the gateway's own hides what is looked for here.
 
 mod asking;

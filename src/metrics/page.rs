@@ -6,7 +6,7 @@ use super::family::{Family, openmetrics, prometheus};
 use super::{caches, process, surface, upstream};
 use crate::access::Access;
 use crate::admin::{AdminPage, text};
-use crate::edge::Stack;
+use crate::edge::{Stack, Tls};
 use crate::index::Indexes;
 use crate::limits::Limits;
 use crate::load::Memory;
@@ -33,6 +33,8 @@ pub struct Parts {
     pub requests: Arc<Requests>,
     /// Connections and places.
     pub stack: Stack,
+    /// The certificate of the listener, when it has one.
+    pub tls: Option<Tls>,
     /// Memory of requests, and how much it may be.
     pub memory: (Memory, usize),
     /// Limits of credentials and addresses.
@@ -68,6 +70,7 @@ impl Parts {
             process::process(),
             surface::requests(&self.requests),
             surface::places(&self.stack, &self.memory.0, self.memory.1),
+            surface::certificate(self.tls.as_ref()),
             surface::limits(&self.limits),
             surface::events(&self.events),
             upstream::calls(&self.calls),

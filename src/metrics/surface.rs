@@ -3,7 +3,7 @@
 //! May use: `edge`, `limits`, `load`, `oauth`, `retirement`, `shadow`, `tally`, this folder.
 
 use super::family::{Family, Kind};
-use crate::edge::Stack;
+use crate::edge::{Stack, Tls};
 use crate::limits::Limits;
 use crate::load::Memory;
 use crate::oauth::Event;
@@ -63,6 +63,15 @@ pub(super) fn places(stack: &Stack, memory: &Memory, limit: usize) -> Vec<Family
         Family::new(Kind::Gauge, "causeway_memory_limit_bytes", "Memory that they may take (limits.memory)")
             .with(&[], limit as f64),
     ]
+}
+
+pub(super) fn certificate(tls: Option<&Tls>) -> Vec<Family> {
+    let family = Family::new(
+        Kind::Gauge,
+        "causeway_tls_certificate_expiry_timestamp_seconds",
+        "When the certificate of the listener, or one of its chain, ends, since 1970",
+    );
+    vec![tls.into_iter().fold(family, |family, tls| family.with(&[], tls.ends_at() as f64))]
 }
 
 pub(super) fn limits(limits: &Limits) -> Vec<Family> {

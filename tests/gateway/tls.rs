@@ -4,6 +4,7 @@ use crate::support::gateway::Gateway;
 use causeway::app::App;
 use causeway::sandbox::Seed;
 use causeway::settings::{LoadArgs, Settings};
+use http_body_util::Full;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -43,8 +44,14 @@ impl Files {
 
     /// Another certificate and key in the same files.
     fn renew(&self) {
+        self.renew_until(4096);
+    }
+
+    /// The same, good until the begin of a year.
+    fn renew_until(&self, year: i32) {
         let key = KeyPair::generate().expect("a key");
-        let names = CertificateParams::new(["localhost".to_owned()]).expect("a name");
+        let mut names = CertificateParams::new(["localhost".to_owned()]).expect("a name");
+        names.not_after = rcgen::date_time_ymd(year, 1, 1);
         let certificate = names.signed_by(&key, &self.issuer).expect("a certificate");
         std::fs::write(self.path("certificate.pem"), certificate.pem()).expect("a file");
         std::fs::write(self.path("key.pem"), key.serialize_pem()).expect("a file");
@@ -232,14 +239,30 @@ async fn who_does_not_go_on_is_closed_in_the_time_of_a_head() {
     assert!(ended.is_ok() && answer.is_empty(), "{ended:?} {answer:?}");
 }
 
+/// What the figures say about the end of the certificate.
+async fn ending(gateway: &Gateway) -> f64 {
+    let request = http::Request::get(format!("{}/metrics", gateway.operators()));
+    let answer = gateway.request(request.body(Full::default()).expect("a request")).await.expect(200);
+    let text = String::from_utf8(answer.bytes.to_vec()).expect("UTF-8");
+    let line =
+        text.lines().find_map(|line| line.strip_prefix("causeway_tls_certificate_expiry_timestamp_seconds "));
+    line.unwrap_or_else(|| panic!("no such figure: {text}")).parse().expect("a number")
+}
+
+/// The begin of these years in seconds since 1970.
+const YEAR_2077: f64 = 3_376_684_800.0;
+const YEAR_4096: f64 = 67_090_118_400.0;
+
 #[tokio::test]
 async fn a_reload_exchanges_the_certificate_and_connections_live_on() {
     let files = Files::new();
-    let gateway = files.gateway(&[]).await;
+    let gateway = files.gateway(&[("admin.listen", "127.0.0.1:0")]).await;
     let mut old = files.client().connect(&gateway).await.expect("a handshake");
     assert_eq!(ask(&mut old, "/api/v2/users/me/").await.0, 200);
-    files.renew();
+    assert_eq!(ending(&gateway).await, YEAR_4096);
+    files.renew_until(2077);
     gateway.reload(&[]).await.expect("a reload");
+    assert_eq!(ending(&gateway).await, YEAR_2077, "the figure is that of the new one");
     let new = files.client().connect(&gateway).await.expect("a handshake");
     assert_ne!(shown(&old), shown(&new));
     assert_eq!(ask(&mut old, "/api/v2/users/me/").await.0, 200);

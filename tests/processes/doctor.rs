@@ -9,6 +9,7 @@ use causeway::store::Store;
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -16,6 +17,9 @@ use tokio::net::TcpListener;
 const KEY: &str = "demo-admin-key";
 /// An address where nothing listens.
 const NOTHING: &str = "http://127.0.0.1:9";
+
+/// Seconds of a day.
+const DAY: u64 = 86_400;
 
 /// A set-up that works: a v1, a folder for the store, a free port.
 struct SetUp {
@@ -69,6 +73,17 @@ impl SetUp {
         assert!(named, "not found: {state} {found} -> {remedy} in {report:#}");
         assert_eq!(code == 1, state == "fault", "{report:#}");
     }
+}
+
+/// Writes a certificate that ends in so many days, and its key.
+fn certificate(chain: &str, private: &str, days: i64) {
+    let key = rcgen::KeyPair::generate().expect("a key");
+    let mut params = rcgen::CertificateParams::new(["localhost".to_owned()]).expect("a name");
+    params.not_after = (SystemTime::now() + Duration::from_secs(400 * DAY)).into();
+    params.not_after -= Duration::from_secs(DAY * u64::try_from(400 - days).expect("a time before"));
+    std::fs::write(chain, params.self_signed(&key).expect("a certificate").pem()).expect("a file");
+    std::fs::write(private, key.serialize_pem()).expect("a file");
+    std::fs::set_permissions(private, std::fs::Permissions::from_mode(0o600)).expect("a mode");
 }
 
 /// A server that answers everything with these bytes.
@@ -131,6 +146,15 @@ async fn broken_settings_mappings_and_secrets_are_named() {
     set_up.finds(&[("secrets.key_file", &good)], &[], ["fine", "can be read", ""]).await;
     let no_certificate = [("listen.tls.certificate_file", "/nonexistent"), ("listen.tls.key_file", good.as_str())];
     set_up.finds(&no_certificate, &[], ["fault", "/nonexistent cannot be used", "listen.tls.key_file"]).await;
+    let (chain, private) = (set_up.path("chain.pem"), set_up.path("private.pem"));
+    let tls = [("listen.tls.certificate_file", chain.as_str()), ("listen.tls.key_file", private.as_str())];
+    for (days, [state, found]) in
+        [(-1, ["fault", "clients refuse it"]), (3, ["warning", "ends soon"]), (90, ["fine", "can be used, until"])]
+    {
+        certificate(&chain, &private, days);
+        let remedy = if state == "fine" { "" } else { "renew it" };
+        set_up.finds(&tls, &[], [state, found, remedy]).await;
+    }
     let plain = [("secrets.key_file", good.as_str()), ("public_url", "http://gateway.invalid")];
     set_up.finds(&plain, &[], ["fault", "shows keys and tokens", "use https"]).await;
 }
