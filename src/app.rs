@@ -84,7 +84,7 @@ impl App {
         let (mut service, joined, surface) = Service::start(settings).await?;
         let stack = stack(settings, surface, service.memory.clone());
         if let Some(admin) = &admin {
-            admin.show(&settings.admin, service.operators_pages(&stack))?;
+            admin.show(&settings.admin, service.operators_pages(&stack, tls.as_ref()))?;
         }
         service.begin();
         let (memory, oauth) = (service.memory.clone(), service.oauth.clone());

@@ -1,6 +1,6 @@
 //! Counting of calls: what is begun with the gateway and ends with it.
 //!
-//! Operations are counted by the plan of the start: a reload that changes mappings leaves the counting as it is.
+//! A reload goes on with the same counts; when it changes the mappings, later calls are counted by the new plan.
 //!
 //! May use: `access`, `plan`, `settings`, `store`, `usage`, `v1`; it is composition.
 
@@ -13,11 +13,12 @@ use crate::usage::{Usage, Writer};
 use crate::v1::Budget;
 use std::sync::Arc;
 
-/// What counts, who writes it, and the work beside requests.
+/// What counts, who writes it, and the work beside requests; cheap to clone.
+#[derive(Clone)]
 pub(super) struct Counts {
     pub(super) usage: Usage,
     writer: Arc<Writer>,
-    _work: Vec<AbortOnDrop>,
+    _work: Arc<[AbortOnDrop]>,
 }
 
 /// Counts as `settings` say. A store that cannot give the secret of the fingerprints is told of, and nothing is counted.
@@ -27,7 +28,7 @@ pub(super) async fn begin(
     store: &Store,
     access: &Access,
     budget: &Budget,
-) -> Option<Arc<Counts>> {
+) -> Option<Counts> {
     if !settings.usage.count {
         return None;
     }
@@ -46,10 +47,15 @@ pub(super) async fn begin(
     }
     let writing = Arc::clone(&writer);
     work.push(AbortOnDrop::begin(async move { writing.run().await }));
-    Some(Arc::new(Counts { usage, writer, _work: work }))
+    Some(Counts { usage, writer, _work: work.into() })
 }
 
 impl Counts {
+    /// The same counts for calls of another plan.
+    pub(super) fn with_plan(&self, plan: &Arc<Plan>) -> Self {
+        Self { usage: self.usage.with_plan(plan), ..self.clone() }
+    }
+
     /// Writes what was counted since the last time.
     pub(super) async fn write_the_last(&self) {
         if let Err(fault) = self.writer.write().await {

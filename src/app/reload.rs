@@ -56,7 +56,9 @@ impl Reloader {
         let renewed = self.tls.as_ref().map(Tls::renewed).transpose().map_err(StartError::from)?;
         let (mut service, surface) = before.service.again(settings, &looked)?;
         if let Some(admin) = &self.admin {
-            admin.show(&settings.admin, service.operators_pages(&self.stack)).map_err(StartError::from)?;
+            admin
+                .show(&settings.admin, service.operators_pages(&self.stack, self.tls.as_ref()))
+                .map_err(StartError::from)?;
         }
         // From here on nothing can fail.
         if let (Some(tls), Some(renewed)) = (&self.tls, renewed) {

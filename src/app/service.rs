@@ -26,7 +26,7 @@ use crate::admin::AdminPage;
 use crate::board::Board;
 use crate::describe::openapi::Document;
 use crate::docs::DocsPage;
-use crate::edge::{Counting, Notices, Pages, PassThrough, Stack, Surface, Traces};
+use crate::edge::{Counting, Notices, Pages, PassThrough, Stack, Surface, Tls, Traces};
 use crate::fresh::Changes;
 use crate::front::Front;
 use crate::idempotency::Idempotency;
@@ -67,8 +67,8 @@ pub(super) struct Service {
     calls: Arc<Calls>,
     events: Arc<[Counter]>,
     idempotency: Idempotency,
-    /// Who counts calls, when anybody does; the same as long as the process lives.
-    counts: Option<Arc<Counts>>,
+    /// Who counts calls, when anybody does; the same counts as long as the process lives.
+    counts: Option<Counts>,
     /// Where traces go; the same as long as the process lives.
     traces: Option<Arc<Exporter>>,
     retirement: Option<Arc<Retirement>>,
@@ -197,6 +197,7 @@ impl Service {
         let cut_over = CutOver::new(settings, &compiled.plan, looked, (&self.client, writes), &compared)?;
         let service = Self {
             settings: settings.clone(),
+            counts: self.counts.as_ref().map(|counts| counts.with_plan(&compiled.plan)),
             compiled,
             document,
             idempotency: idempotency(settings, &self.store)?,
@@ -213,7 +214,6 @@ impl Service {
             requests,
             calls,
             events: Arc::clone(&self.events),
-            counts: self.counts.clone(),
             traces: self.traces.clone(),
             retirement,
             cut_over,
@@ -264,8 +264,10 @@ impl Service {
         let v2 = V2::new(runner, access, limits, Arc::clone(&document), self.idempotency.clone())
             .counted_by(usage.clone())
             .beside(self.cut_over.native.clone(), self.cut_over.shadow.clone(), self.client.budget().clone());
-        let mut pages: Vec<Arc<dyn Pages>> =
-            vec![Arc::new(OAuthPages::new(self.oauth.clone())), Arc::new(DocsPage::new(document))];
+        let mut pages: Vec<Arc<dyn Pages>> = vec![
+            Arc::new(OAuthPages::new(self.oauth.clone())),
+            Arc::new(DocsPage::new(document, self.oauth.clone())),
+        ];
         pages.extend(door(&settings.hints, &self.runner, service_key(settings))?);
         // Last, for it has every path that nobody else has.
         pages.push(Arc::new(Front));
@@ -281,10 +283,11 @@ impl Service {
     }
 
     /// What operators see of it.
-    pub(super) fn operators_pages(&self, stack: &Stack) -> Vec<Arc<dyn AdminPage>> {
+    pub(super) fn operators_pages(&self, stack: &Stack, tls: Option<&Tls>) -> Vec<Arc<dyn AdminPage>> {
         let metrics = MetricsPage::new(Parts {
             requests: Arc::clone(&self.requests),
             stack: stack.clone(),
+            tls: tls.cloned(),
             memory: (self.memory.clone(), self.settings.limits.memory),
             limits: Arc::clone(&self.limits),
             events: Arc::clone(&self.events),

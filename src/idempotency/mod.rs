@@ -6,7 +6,7 @@
 //! nobody knows what v1 did (a lost answer, a process that was killed), the repetition looks first: what is found is
 //! the answer, what is certainly not there is carried out, and where looking proves nothing, nothing is done.
 //!
-//! May use: `access`, `context`, `oauth` (the keyring), `refusal`, `run`, `settings`, `store`, `v2`.
+//! May use: `access`, `context`, `oauth` (the keyring), `refusal`, `run`, `settings`, `store`, `trace`, `v2`.
 
 pub mod answer;
 mod key;
@@ -18,6 +18,7 @@ use crate::refusal::Refusal;
 use crate::run::{Job, Looked};
 use crate::settings::IdempotencySettings;
 use crate::store::{Attempt, Repeatable, RepeatableBounds, RepeatableRequest, Store};
+use crate::trace::carried;
 use crate::v2::Reply;
 use answer::Sealer;
 use std::sync::Arc;
@@ -189,7 +190,7 @@ fn is_unknown(refusal: &Refusal, written: bool) -> bool {
 
 /// Goes on when the client leaves.
 async fn on_its_own(work: impl Future<Output = Result<Reply, Refusal>> + Send + 'static) -> Result<Reply, Refusal> {
-    let done = tokio::spawn(work).await;
+    let done = tokio::spawn(carried(work)).await;
     done.unwrap_or_else(|gone| Err(Refusal::internal(format!("a request that may be repeated ended: {gone}"))))
 }
 

@@ -4,7 +4,7 @@
 //! a look anew, with everything read again: only when that finds both sides alike, the workspace counts as left. A run
 //! that was killed is begun again and finds what is there.
 //!
-//! May use: `catalogue`, `plan` (paths, the type mode), `settings` (addresses), `store`.
+//! May use: `catalogue`, `outgoing`, `plan` (paths, the type mode), `settings` (addresses), `store`.
 
 mod contexts;
 mod features;

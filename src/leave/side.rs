@@ -2,8 +2,9 @@
 //!
 //! Requests wait as long as the service says (`Retry-After`). A read that gets no answer is sent again; a write is
 //! not, because it may have been carried out: the next run looks what is there.
-//! May use: `settings` (addresses).
+//! May use: `outgoing`, `settings` (addresses).
 
+use crate::outgoing;
 use crate::settings::HttpAddress;
 use reqwest::{Client, Method};
 use serde_json::{Map, Value};
@@ -67,19 +68,8 @@ impl Side {
     /// # Errors
     /// When the client cannot be set up.
     pub(super) fn new(base: &HttpAddress, key: &str, name: &'static str) -> Result<Self, String> {
-        // Someone else may have installed a provider already; any will do.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let base = base.as_str();
-        let mut builder = Client::builder()
-            // A redirect could carry the key elsewhere.
-            .redirect(reqwest::redirect::Policy::none())
-            .timeout(PATIENCE)
-            .user_agent(concat!("causeway-leave/", env!("CARGO_PKG_VERSION")));
-        if base.starts_with("http://") {
-            builder = builder.tls_certs_only([]);
-        }
-        let http = builder.build().map_err(|fault| format!("the client could not be set up: {fault}"))?;
-        Ok(Self { http, base: base.to_owned(), key: key.to_owned(), name })
+        let (http, base) = (outgoing::client_for(base.as_str(), PATIENCE)?, base.as_str().to_owned());
+        Ok(Self { http, base, key: key.to_owned(), name })
     }
 
     /// Its address.

@@ -6,13 +6,10 @@
 //! May use: `plan`, `settings`, `store` (which workspaces have been left).
 
 use crate::plan::{Operation, Plan, Source};
-use crate::settings::{EVERY, HttpAddress, Mode, NativeSettings, Serve};
+use crate::settings::{EVERY, HttpAddress, Mode, NativeSettings, Serve, most_similar};
 use crate::store::LeftWorkspace;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-
-/// Similarity (0 to 1) from which a name counts as a misspelling of another.
-const SIMILAR: f64 = 0.6;
 
 /// How much is meant by a name; what means less counts more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -168,11 +165,9 @@ fn put(here: &mut (Reach, Mode), reach: Reach, mode: Mode, what: impl FnOnce() -
 fn unknown(plan: &Plan, name: &str) -> String {
     let names = plan.operations.iter().map(|operation| operation.id.as_str());
     let names = names.chain(plan.resources.iter().map(|resource| resource.name.as_str())).chain([EVERY]);
-    let scored = names.map(|known| (strsim::normalized_damerau_levenshtein(name, known), known));
-    let nearest = scored.filter(|(score, _)| *score >= SIMILAR).max_by(|a, b| a.0.total_cmp(&b.0));
-    let remedy = nearest.map_or_else(
+    let remedy = most_similar(name, names).map_or_else(
         || format!("`causeway operations` lists all, and \"{EVERY}\" stands for each"),
-        |(_, known)| format!("did you mean {known}?"),
+        |known| format!("did you mean {known}?"),
     );
     format!("native.serve: there is no operation or resource {name}; {remedy}")
 }

@@ -33,7 +33,7 @@ pub(super) fn answer(document: &Document, head: &Parts) -> Result<Reply, Refusal
     let format = if prefers_yaml(&accept.join(",")) { Format::Yaml } else { Format::Json };
     let tag = document.tag(format, base);
     if values(head, IF_NONE_MATCH.as_str()).any(|known| tag::is_among(&tag, known)) {
-        return Ok(Reply::not_modified(tag));
+        return Ok(Reply { fixed: true, ..Reply::not_modified(tag) });
     }
     let media = match format {
         Format::Json => "application/json",

@@ -9,6 +9,7 @@ use crate::fresh::Changed;
 use crate::plan::Source;
 use crate::refusal::Refusal;
 use crate::store::Turn;
+use crate::trace::carried;
 use crate::v2::Reply;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,7 +50,7 @@ impl Job {
     /// it half-way.
     pub(super) async fn carry_out_in(self, turn: Turn) -> Result<Reply, Refusal> {
         let (runner, touched, project) = (Arc::clone(&self.runner), Arc::clone(&self.touched), self.v1_project());
-        let task = tokio::spawn(async move { self.outlasting_the_client().in_turn(turn).await });
+        let task = tokio::spawn(carried(async move { self.outlasting_the_client().in_turn(turn).await }));
         match task.await {
             Ok(outcome) => outcome,
             Err(gone) => {

@@ -4,7 +4,7 @@
 
 use super::callers::Callers;
 use super::client::Clients;
-use super::names::Names;
+use super::names::{Names, Operations};
 use super::tally::{Key, Tally};
 use crate::access::Caller;
 use crate::access::credential::presented_id;
@@ -23,13 +23,15 @@ const DAY: u64 = 86_400;
 /// Keys of v1 whose owner is asked for later.
 const WAITING: usize = 64;
 
-/// Counts; cheap to clone.
+/// Counts the operations of a plan; cheap to clone.
 #[derive(Clone)]
-pub struct Usage(pub(super) Arc<Inner>);
+pub struct Usage {
+    pub(super) inner: Arc<Inner>,
+    operations: Arc<Operations>,
+}
 
-/// What counts.
+/// What counts, whatever the plan.
 pub(super) struct Inner {
-    plan: Arc<Plan>,
     pub(super) names: Names,
     pub(super) callers: Callers,
     pub(super) clients: Clients,
@@ -46,24 +48,33 @@ impl Usage {
     pub fn new(plan: Arc<Plan>, secret: &str, learn: bool) -> (Self, UnknownKeys) {
         let (send, receive) = mpsc::channel(WAITING);
         let inner = Inner {
-            names: Names::new(&plan),
-            plan,
+            names: Names::default(),
             callers: Callers::new(secret),
             clients: Clients::default(),
             tally: Tally::default(),
             unknown: learn.then_some(send),
         };
-        (Self(Arc::new(inner)), receive)
+        let operations = Arc::new(Operations::new(plan, &inner.names));
+        (Self { inner: Arc::new(inner), operations }, receive)
+    }
+
+    /// The same counts, for calls of the operations of another plan from now on.
+    pub fn with_plan(&self, plan: &Arc<Plan>) -> Self {
+        let operations = match self.operations.are_of(plan) {
+            true => Arc::clone(&self.operations),
+            false => Arc::new(Operations::new(Arc::clone(plan), &self.inner.names)),
+        };
+        Self { inner: Arc::clone(&self.inner), operations }
     }
 
     /// The credential belongs to this caller.
     pub fn met(&self, credential: u64, caller: &Caller) {
-        self.0.callers.met(credential, caller);
+        self.inner.callers.met(credential, caller);
     }
 
     /// The owner of a key of v1 that passes through.
     pub(crate) fn owner(&self, credential: u64, name: &str) {
-        self.0.callers.owner(credential, name);
+        self.inner.callers.owner(credential, name);
     }
 }
 
@@ -80,13 +91,13 @@ pub fn today() -> u32 {
 
 impl Counting for Usage {
     fn arrived(&self, method: &Method, path: &str, headers: &HeaderMap) -> Arrived {
-        let inner = &*self.0;
+        let inner = &*self.inner;
         let client = inner.clients.of(headers.get(USER_AGENT).map(http::HeaderValue::as_bytes));
         let v1 = path.starts_with("/api/v1/");
         if !v1 {
             return Arrived { v1, operation: 0, client, credential: 0, unknown_key: None };
         }
-        let operation = inner.names.of_v1(&inner.plan, method.as_str(), path);
+        let operation = self.operations.of_v1(&inner.names, method.as_str(), path);
         let credential = presented_id(headers).map_or(0, beginning);
         let wanted = inner.unknown.is_some() && inner.callers.wants_owner(credential);
         let key = headers.get("x-api-key").filter(|_| wanted).and_then(|key| key.to_str().ok());
@@ -94,7 +105,7 @@ impl Counting for Usage {
     }
 
     fn answered(&self, arrived: &Arrived, context: &Context, status: u16) {
-        let inner = &*self.0;
+        let inner = &*self.inner;
         // Only of a key that v1 has just taken: what was refused is nobody's.
         if let (Some(unknown), Some(key), 200..300) = (&inner.unknown, &arrived.unknown_key, status)
             && inner.callers.asks_owner(arrived.credential)
@@ -105,8 +116,8 @@ impl Counting for Usage {
         let credential = credential(arrived, context);
         let operation = match context.meter.spender() {
             _ if arrived.v1 => arrived.operation,
-            Some(spender) => inner.names.of_v2(&spender.operation),
-            None => inner.names.of_v2("none"),
+            Some(spender) => self.operations.of_v2(&spender.operation),
+            None => self.operations.of_v2("none"),
         };
         let day = today();
         let caller = inner.callers.counted(credential, arrived.v1, status);
@@ -116,8 +127,8 @@ impl Counting for Usage {
     }
 
     fn sender(&self, arrived: &Arrived, context: &Context) -> Sender {
-        let (credential, owner) = self.0.callers.told(credential(arrived, context));
-        Sender { client: self.0.clients.name(arrived.client), credential, owner }
+        let (credential, owner) = self.inner.callers.told(credential(arrived, context));
+        Sender { client: self.inner.clients.name(arrived.client), credential, owner }
     }
 }
 

@@ -1,10 +1,13 @@
 //! The operations by number, so that counting one copies no text.
 //!
+//! Numbers stay as long as the process: what an operation is called decides, so that it has the same number in each plan that
+//! has it, and counts that wait to be written keep their names when the plan is exchanged.
 //! May use: `plan`.
 
 use crate::plan::{Plan, V1Found};
 use parking_lot::RwLock;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Most paths of v1 that are not known and have a name of their own.
 const MOST_UNKNOWN: usize = 500;
@@ -13,59 +16,90 @@ pub(super) const UNKNOWN: &str = "v1 unknown";
 /// What calls below `/api/v2/` are counted as that are no operation.
 const UNKNOWN_V2: &str = "unknown";
 
-/// All operations.
-#[derive(Debug)]
-pub(super) struct Names {
-    /// Operations of v1 first, then those of v2, then what is unknown in each.
-    fixed: Vec<String>,
-    v2: HashMap<String, u32>,
-    unknown: RwLock<HashMap<String, u32>>,
+/// All names that were ever counted.
+#[derive(Debug, Default)]
+pub(super) struct Names(RwLock<All>);
+
+#[derive(Debug, Default)]
+struct All {
+    names: Vec<String>,
+    numbers: HashMap<String, u32>,
+    /// How many of them are paths that are not known.
+    unknown: usize,
+}
+
+impl All {
+    fn number(&mut self, name: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
 }
 
 impl Names {
-    pub(super) fn new(plan: &Plan) -> Self {
-        let mut fixed: Vec<String> = plan.v1.all().iter().map(|row| row.id.clone()).collect();
-        let mut v2 = HashMap::new();
-        for operation in &plan.operations {
-            v2.insert(operation.id.clone(), number(fixed.len()));
-            fixed.push(operation.id.clone());
+    /// The name of a number.
+    pub(super) fn name(&self, of: u32) -> String {
+        self.0.read().names.get(of as usize).map_or_else(|| UNKNOWN.into(), String::clone)
+    }
+
+    /// The number of a path of v1 that is not known; none when there are too many.
+    fn unknown(&self, name: &str) -> Option<u32> {
+        if let Some(&known) = self.0.read().numbers.get(name) {
+            return Some(known);
         }
-        fixed.extend([UNKNOWN_V2.to_owned(), UNKNOWN.to_owned()]);
-        Self { fixed, v2, unknown: RwLock::default() }
+        let mut all = self.0.write();
+        if !all.numbers.contains_key(name) {
+            if all.unknown >= MOST_UNKNOWN {
+                return None;
+            }
+            all.unknown += 1;
+        }
+        Some(all.number(name))
+    }
+}
+
+/// The operations of one plan and their numbers.
+#[derive(Debug)]
+pub(super) struct Operations {
+    plan: Arc<Plan>,
+    /// By their places in the plan.
+    v1: Vec<u32>,
+    v2: HashMap<String, u32>,
+    unknown_v1: u32,
+    unknown_v2: u32,
+}
+
+impl Operations {
+    pub(super) fn new(plan: Arc<Plan>, names: &Names) -> Self {
+        let mut all = names.0.write();
+        let v1 = plan.v1.all().iter().map(|row| all.number(&row.id)).collect();
+        let v2 =
+            plan.operations.iter().map(|operation| (operation.id.clone(), all.number(&operation.id))).collect();
+        let (unknown_v1, unknown_v2) = (all.number(UNKNOWN), all.number(UNKNOWN_V2));
+        drop(all);
+        Self { plan, v1, v2, unknown_v1, unknown_v2 }
+    }
+
+    /// Whether they are those of this plan.
+    pub(super) fn are_of(&self, plan: &Arc<Plan>) -> bool {
+        Arc::ptr_eq(&self.plan, plan)
     }
 
     /// A call of v1.
-    pub(super) fn of_v1(&self, plan: &Plan, method: &str, path: &str) -> u32 {
-        if let V1Found::Operation { operation, .. } = plan.v1.find(method, path) {
-            return number(operation);
+    pub(super) fn of_v1(&self, names: &Names, method: &str, path: &str) -> u32 {
+        if let V1Found::Operation { operation, .. } = self.plan.v1.find(method, path) {
+            return self.v1[operation];
         }
-        let name = format!("{UNKNOWN} {}", plan.v1.guess(method, path));
-        if let Some(&known) = self.unknown.read().get(&name) {
-            return known;
-        }
-        let mut unknown = self.unknown.write();
-        if unknown.len() >= MOST_UNKNOWN && !unknown.contains_key(&name) {
-            return number(self.fixed.len() - 1);
-        }
-        let next = number(self.fixed.len() + unknown.len());
-        *unknown.entry(name).or_insert(next)
+        let name = format!("{UNKNOWN} {}", self.plan.v1.guess(method, path));
+        names.unknown(&name).unwrap_or(self.unknown_v1)
     }
 
     /// An operation of v2, by its id.
     pub(super) fn of_v2(&self, id: &str) -> u32 {
-        self.v2.get(id).copied().unwrap_or_else(|| number(self.fixed.len() - 2))
+        self.v2.get(id).copied().unwrap_or(self.unknown_v2)
     }
-
-    /// The name of a number.
-    pub(super) fn name(&self, of: u32) -> String {
-        if let Some(name) = self.fixed.get(of as usize) {
-            return name.clone();
-        }
-        let unknown = self.unknown.read();
-        unknown.iter().find(|(_, number)| **number == of).map_or_else(|| UNKNOWN.into(), |(name, _)| name.clone())
-    }
-}
-
-fn number(of: usize) -> u32 {
-    u32::try_from(of).unwrap_or(u32::MAX)
 }

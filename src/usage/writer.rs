@@ -73,7 +73,7 @@ impl Writer {
     /// [`StoreError`] when the store cannot be written; nothing is lost then.
     pub async fn write(&self) -> Result<(), StoreError> {
         let mut open = self.open.lock().await;
-        let inner = &self.usage.0;
+        let inner = &self.usage.inner;
         let lost = inner.tally.lost();
         if lost > 0 {
             tracing::warn!(lost, "calls could not be counted: too many counts wait to be written");
@@ -97,7 +97,7 @@ impl Writer {
     }
 
     fn taken(&self) -> Vec<UsageRow> {
-        let inner = &self.usage.0;
+        let inner = &self.usage.inner;
         let row = |(key, calls): (Key, i64)| UsageRow {
             day: key.day.into(),
             operation: inner.names.name(key.operation),

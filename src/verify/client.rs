@@ -1,5 +1,6 @@
 //! A gateway as a client meets it.
 
+use crate::outgoing;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Method, StatusCode};
 use serde_json::Value;
@@ -58,16 +59,7 @@ impl Gateway {
     /// # Errors
     /// When TLS cannot be set up.
     pub fn new(base: &str, key: Option<String>) -> Result<Self, String> {
-        // Someone else may have installed a provider already; any will do.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .timeout(PATIENCE)
-            .user_agent(concat!("causeway/", env!("CARGO_PKG_VERSION")));
-        if base.starts_with("http://") {
-            builder = builder.tls_certs_only([]);
-        }
-        let http = builder.build().map_err(|fault| format!("the client could not be set up: {fault}"))?;
+        let http = outgoing::client_for(base, PATIENCE)?;
         Ok(Self { http, base: base.trim_end_matches('/').to_owned(), key })
     }
 

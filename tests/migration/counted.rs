@@ -108,6 +108,54 @@ async fn counting_can_be_switched_off() {
     assert_eq!(counts(&store).await.rows, []);
 }
 
+/// An operation that only the mappings of a reload have, before all others, so that none keeps its place.
+const NEW: &str = "[[operations]]\nid = \"v1_nothings_list\"\ncall = \"GET workspaces/{slug}/nothings/\"\ndoes = \"nothing\"\nnone = \"It is made up.\"\n\n";
+
+#[tokio::test]
+async fn a_reload_counts_by_the_new_mappings_and_keeps_what_was_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mappings = folder.path().join("mappings");
+    std::fs::create_dir_all(mappings.join("v1")).expect("a folder");
+    let file = mappings.join("v1/operations.toml");
+    let declared = include_str!("../../mappings/v1/operations.toml");
+    let (above, below) = declared.split_once("[[operations]]").expect("operations");
+    let added = format!("{above}{NEW}[[operations]]{below}");
+    std::fs::write(&file, declared).expect("written");
+    let url = format!("sqlite:{}", folder.path().join("store.db").display());
+    let (mappings, nothings) = (mappings.display().to_string(), "/api/v1/workspaces/acme/nothings/");
+    // What is counted before a reload is written after it.
+    let settings = [("store.url", url.as_str()), ("mappings", &mappings), ("usage.flush", "1h")];
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &settings).await;
+    let store = gateway.store().await;
+    let call = async |count: usize| {
+        for _ in 0..count {
+            assert_eq!(gateway.get("ada", &format!("{V1}/states/")).await.status, 200);
+            assert_eq!(gateway.get("ada", &format!("{WEB}/states/")).await.status, 200);
+            assert_eq!(gateway.get("ada", nothings).await.status, 404);
+        }
+    };
+    call(1).await;
+    std::fs::write(&file, &added).expect("written");
+    gateway.reload(&settings).await.expect("a reload");
+    call(2).await;
+    std::fs::write(&file, declared).expect("written");
+    gateway.reload(&settings).await.expect("a reload");
+    call(4).await;
+    gateway.stop().await;
+    let counts = counts(&store).await;
+    let sums = by_operation(&counts.rows).into_iter().map(|((operation, ..), calls)| (operation, calls));
+    let expected = [
+        ("states_list", 7),
+        ("v1 unknown GET workspaces/{name}/{name}/", 5),
+        ("v1_nothings_list", 2),
+        ("v1_states_list", 7),
+    ];
+    assert_eq!(sums.collect::<Vec<_>>(), expected.map(|(name, calls)| (name.to_owned(), calls)));
+    // The mappings of today do not have it, and it stays what it was.
+    let report = Report::of(&PLAN, &counts, today().into(), 14);
+    assert_eq!((report.v1, report.v2), (14, 7));
+}
+
 #[tokio::test]
 async fn one_credential_has_only_so_many_clients() {
     let folder = tempfile::tempdir().expect("a folder");

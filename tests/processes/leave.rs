@@ -103,6 +103,49 @@ async fn a_killed_run_goes_on_where_it_stopped_on_postgres() {
     store.close().await;
 }
 
+/// A second run is told to wait, and the first one is not disturbed.
+async fn keeps_others_out(two: &Two) {
+    let acme = uuid::Uuid::parse_str("00000000-0000-4000-b000-000000000001").expect("an id");
+    let mut first: Child =
+        command(two, &[]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts");
+    let signal = |child: &Child, signal| {
+        rustix::process::kill_process(rustix::process::Pid::from_child(child), signal).expect("a process");
+    };
+    while two.store.leave_records(two.there.base(), acme).await.expect("a store").len() < 5 {
+        assert_eq!(first.try_wait().expect("a process"), None, "it ended before it carried anything");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    // It stands still in the middle of its work, and so has the lock for as long as the others run.
+    signal(&first, rustix::process::Signal::STOP);
+    for wish in [&[][..], &["--check"]] {
+        let (code, out, err) = ended(command(two, wish)).await;
+        assert_eq!((code, out.as_str()), (1, ""), "{err}");
+        assert!(err.contains("another `causeway leave` works on the store") && err.contains("wait until"), "{err}");
+    }
+    let (code, out, err) = ended(command(two, &["--dry-run"])).await;
+    assert!([0, 2].contains(&code) && out.contains("acme"), "a dry run may look: {out}{err}");
+    signal(&first, rustix::process::Signal::CONT);
+    let code = tokio::task::spawn_blocking(move || first.wait()).await.expect("a thread").expect("an end").code();
+    assert_eq!(code, Some(0));
+    let (code, out, err) = ended(command(two, &[])).await;
+    assert!(code == 0 && out.contains("There was nothing to do"), "{out}{err}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_runs_at_once_are_kept_apart_on_sqlite() {
+    let two = Two::new().await;
+    fill(&two).await;
+    keeps_others_out(&two).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_runs_at_once_are_kept_apart_on_postgres() {
+    let database = Database::create().await;
+    let two = Two::large(0, Some(&database.url())).await;
+    fill(&two).await;
+    keeps_others_out(&two).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_kills_do_not_keep_a_large_workspace_from_leaving() {
     if std::env::var_os("LONG_TESTS").is_none() {

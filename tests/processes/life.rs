@@ -18,7 +18,8 @@ use tokio::task::JoinHandle;
 /// Reloads and restarts in one test.
 const RELOADS: usize = 100;
 const RESTARTS: usize = 20;
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Longest wait for what has to happen.
+pub const PATIENCE: Duration = Duration::from_secs(20);
 
 async fn v1() -> String {
     serve_sandbox(&Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() })).await
@@ -112,10 +113,11 @@ async fn a_hundred_reloads_under_load_fail_no_request() {
 }
 
 /// A process that is given a listening socket as systemd does it.
-struct Handed(std::process::Child);
+pub struct Handed(std::process::Child);
 
 impl Handed {
-    fn start(listener: &TcpListener, v1: &str, store: &str, env: &[(&str, &str)]) -> Self {
+    /// Starts it in front of `v1`.
+    pub fn start(listener: &TcpListener, v1: &str, store: &str, env: &[(&str, &str)]) -> Self {
         let socket = OwnedFd::from(listener.try_clone().expect("a socket"));
         let script = format!(
             "exec 3<&0 0</dev/null; LISTEN_PID=$$ WATCHDOG_PID=$$ LISTEN_FDS=1 exec {} serve",
@@ -136,7 +138,13 @@ impl Handed {
         Self(process)
     }
 
-    fn stop(mut self) {
+    /// Sends a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.0), signal).expect("a process");
+    }
+
+    /// Ends it, and waits for that.
+    pub fn stop(mut self) {
         kill_process(Pid::from_child(&self.0), Signal::TERM).expect("a process");
         assert!(self.0.wait().expect("an end").success());
     }

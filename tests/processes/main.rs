@@ -2,6 +2,7 @@
 //! reloaded and restarted under load, several that share a Redis, and the commands that look at a running one.
 
 mod child;
+mod clock;
 mod commands;
 mod counts;
 mod demo;
@@ -10,11 +11,13 @@ mod kill;
 mod leave;
 mod ledger;
 mod life;
+mod life_load;
 mod several;
 mod shared_limits;
 mod shared_place;
 mod shared_proofs;
 mod shared_quota;
+mod simulated_move;
 mod tls;
 mod together;
 mod versions;
