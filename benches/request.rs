@@ -4,8 +4,8 @@
 //!
 //! `cargo bench --bench request` prints allocations and bytes for each request; with `-- --check` it also fails when one
 //! allocates a tenth more often than was written down. Counts do not depend on the machine. With `-- --serve CASE` it only
-//! sends requests of one kind, for a profiler that counts instructions (benches/README.md says how). `--set NAME=VALUE` changes
-//! a setting of the gateway, to see what it costs.
+//! sends requests of one kind, `--requests N` twice; `benches/instructions` has them counted so by valgrind. `--set NAME=VALUE`
+//! changes a setting of the gateway, to see what it costs.
 //!
 //! May use: the public interface of the crate.
 
@@ -21,7 +21,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// Requests that are counted, after as many that are not.
+/// Requests that are counted, after as many that are not; `--requests` says how many others.
 const REQUESTS: usize = 500;
 /// What `--check` accepts beyond what is written down, in per cent.
 const TOLERANCE: usize = 10;
@@ -43,7 +43,9 @@ fn main() -> ExitCode {
     }
     let (child, v1) = v1_beside();
     let gateway = gateway(&v1);
-    let only = arguments.iter().position(|one| one == "--serve").and_then(|at| arguments.get(at + 1));
+    let given = |name: &str| arguments.iter().position(|one| one == name).and_then(|at| arguments.get(at + 1));
+    let only = given("--serve");
+    let requests = given("--requests").map_or(REQUESTS, |number| number.parse().expect("a number of requests"));
     let check = arguments.iter().any(|one| one == "--check");
     let (mut client, mut good) = (BufReader::new(TcpStream::connect(gateway).expect("the gateway")), true);
     for (name, version, path, most) in CASES {
@@ -53,11 +55,11 @@ fn main() -> ExitCode {
         let request =
             format!("GET /api/{version}/{PROJECT}{path} HTTP/1.1\r\nHost: bench\r\nX-Api-Key: bench\r\n\r\n");
         let mut body = Vec::with_capacity(1 << 20);
-        (0..REQUESTS).for_each(|_| ask(&mut client, &request, &mut body));
+        (0..requests).for_each(|_| ask(&mut client, &request, &mut body));
         let counted = Region::new(ALLOCATOR);
-        (0..REQUESTS).for_each(|_| ask(&mut client, &request, &mut body));
+        (0..requests).for_each(|_| ask(&mut client, &request, &mut body));
         let change = counted.change();
-        let (allocations, bytes) = (change.allocations / REQUESTS, change.bytes_allocated / REQUESTS);
+        let (allocations, bytes) = (change.allocations / requests, change.bytes_allocated / requests);
         println!("{name:13} {allocations:5} allocations, {bytes:8} bytes a request");
         if check && allocations > most + most * TOLERANCE / 100 {
             eprintln!("{name}: {allocations} allocations where there were {most}");

@@ -1,130 +1,13 @@
-//! Work items in one pass against a plain slow reference: every answer that was recorded of a v1, and what damage can
-//! make of it, is translated by both. They have to say the same bytes, or both refuse.
+//! Work items in one pass against a plain slow reference (`fuzz/plain.rs`): every answer that was recorded of a v1, and what
+//! damage can make of it, is translated by both.
+
+#[path = "../../fuzz/plain.rs"]
+mod plain;
 
 use crate::support::random::Random;
 use crate::support::replay::{Recording, fixture};
-use causeway::translate::work_items::{self, Page};
-use causeway::translate::work_items_text::{self, CustomFields};
-use causeway::v2::time;
-use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
-use std::fmt;
-use uuid::Uuid;
-
-/// Members of an object as they stand, doubled ones twice.
-struct Members(Vec<(String, Box<RawValue>)>);
-
-impl<'de> Deserialize<'de> for Members {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Each;
-        impl<'de> Visitor<'de> for Each {
-            type Value = Members;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        from.deserialize_map(Each)
-    }
-}
-
-impl Members {
-    /// The member `name`; none unless it is there once, in its form.
-    fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
-        let mut found = self.0.iter().filter(|(known, _)| known == name);
-        let (Some((_, value)), None) = (found.next(), found.next()) else { return None };
-        serde_json::from_str(value.get()).ok()
-    }
-
-    /// The same for one that may be missing.
-    fn optional<T: DeserializeOwned>(&self, name: &str) -> Option<Option<T>> {
-        let there = self.0.iter().any(|(known, _)| known == name);
-        if there { self.get::<Option<T>>(name) } else { Some(None) }
-    }
-}
-
-/// The read shape of a v1 record; none when v1 cannot mean it.
-fn reference(row: &Members) -> Option<Value> {
-    let instant = |name: &str| row.get::<String>(name).and_then(|text| time::read_instant(&text));
-    let day = |name: &str| row.get::<Option<String>>(name);
-    let priority: String = row.get("priority")?;
-    if !["urgent", "high", "medium", "low", "none"].contains(&priority.as_str()) {
-        return None;
-    }
-    // Read, though v2 shows none of them.
-    instant("updated_at")?;
-    row.get::<f64>("sort_order")?;
-    day("external_id")?;
-    day("external_source")?;
-    let number: i64 = row.get("sequence_id")?;
-    let archived = day("archived_at")?.map(|day| {
-        let begins = time::read_date(&day).and_then(|day| time::day_begins(day, "UTC"));
-        begins.or_else(|| time::read_instant(&day)).map_or(day, time::write)
-    });
-    Some(json!({
-        "id": row.get::<Uuid>("id")?,
-        "name": row.get::<String>("name")?,
-        "identifier": format!("W\"B-{number}"),
-        "sequence_id": number,
-        "priority": priority,
-        "state_id": row.get::<Uuid>("state")?,
-        "type_id": null,
-        "assignee_ids": row.get::<Vec<Uuid>>("assignees")?,
-        "label_ids": row.get::<Vec<Uuid>>("labels")?,
-        "parent_id": row.get::<Option<Uuid>>("parent")?,
-        "start_date": day("start_date")?,
-        "target_date": day("target_date")?,
-        "is_draft": row.get::<bool>("is_draft")?,
-        "archived_at": archived,
-        "created_at": time::write(instant("created_at")?),
-        "created_by_id": row.get::<Option<Uuid>>("created_by")?.unwrap_or_default(),
-        "custom_fields": null,
-    }))
-}
-
-fn reference_item(text: &str) -> Option<String> {
-    let row: Members = serde_json::from_str(text).ok()?;
-    row.optional::<String>("description_html")?;
-    row.optional::<Uuid>("estimate_point")?;
-    reference(&row).map(|shape| shape.to_string())
-}
-
-fn reference_page(text: &str) -> Option<(usize, String)> {
-    let page: Members = serde_json::from_str(text).ok()?;
-    let rows: Vec<Members> = page.get("results")?;
-    let rows: Vec<Value> = rows.iter().map(reference).collect::<Option<_>>()?;
-    Some((page.get("total_count")?, Value::from(rows).to_string()))
-}
-
-fn written(item: &work_items::Item, out: &mut Vec<u8>) {
-    work_items_text::write(out, item, "W\"B", None, CustomFields::Hidden, &Map::new());
-}
-
-fn item(text: &str) -> Option<String> {
-    let mut out = Vec::new();
-    written(&work_items::read(text).ok()?, &mut out);
-    Some(String::from_utf8(out).expect("JSON"))
-}
-
-fn page(text: &str) -> Option<(usize, String)> {
-    let Page { total, rows } = work_items::read_page(text).ok()?;
-    let mut out = vec![b'['];
-    for (index, row) in rows.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        written(row, &mut out);
-    }
-    out.push(b']');
-    Some((total, String::from_utf8(out).expect("JSON")))
-}
+use plain::{Members, item, page, reference_item, reference_page};
+use serde_json::Value;
 
 /// Any place between two characters.
 fn position(text: &str, random: &mut Random) -> usize {
@@ -191,4 +74,19 @@ fn one_pass_says_what_the_plain_reference_says() {
         }
     }
     assert!(answers > 1_500 && items > 1_000 && pages > 100, "{answers} answers, {items} items, {pages} pages");
+}
+
+#[test]
+fn the_inputs_of_the_fuzzer_are_read_alike() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/translated");
+    let mut read = 0;
+    for file in std::fs::read_dir(&folder).expect("a corpus") {
+        let input = std::fs::read(file.expect("a file").path()).expect("an input");
+        let text = std::str::from_utf8(&input).expect("text");
+        read += usize::from(item(text).is_some() || page(text).is_some());
+        for end in (0..=input.len()).step_by((input.len() / 100).max(1)) {
+            plain::translated(&input[..end]);
+        }
+    }
+    assert!(read >= 4, "{read} inputs are an item or a page");
 }
