@@ -24,7 +24,7 @@ enum Rule {
 use Rule::{AllBut, Only};
 
 /// What each folder or file below `src/` may import from the others.
-const RULES: [(&str, Rule); 48] = [
+const RULES: [(&str, Rule); 50] = [
     // Words everybody shares.
     ("refusal", Only(&[])),
     ("trace", Only(&[])),
@@ -35,6 +35,7 @@ const RULES: [(&str, Rule); 48] = [
     ("tally", Only(&[])),
     ("worker", Only(&[])),
     ("hop", Only(&["worker"])),
+    ("html", Only(&[])),
     ("telemetry", Only(&["settings"])),
     ("shared", Only(&[])),
     ("limits", Only(&["context", "refusal", "settings", "shared", "tally"])),
@@ -47,19 +48,20 @@ const RULES: [(&str, Rule); 48] = [
     // The two sides, which never know each other, and what lies between.
     ("v1", Only(&["context", "hop", "load", "refusal", "settings", "shared", "tally", "trace"])),
     ("v2", Only(&["plan", "refusal"])),
-    ("store", Only(&["catalogue", "fresh", "refusal", "tally", "v1", "v2"])),
+    ("store", Only(&["catalogue", "fresh", "refusal", "tally", "trace", "v1", "v2"])),
     ("translate", Only(&["plan", "refusal", "store", "v1", "v2"])),
     ("index", Only(&["context", "fresh", "plan", "refusal", "tally", "translate", "v1", "v2"])),
     // What serves requests.
     ("access", Only(&["context", "fresh", "plan", "refusal", "settings", "v1"])),
     ("run", AllBut(&["app", "cli", "edge", "limits", "mapping", "oauth", "request", "sandbox"])),
     ("edge", AllBut(&["access", "app", "cli", "mapping", "oauth", "run", "sandbox", "store", "translate", "v1"])),
-    ("admin", Only(&["settings", "telemetry"])),
-    ("docs", Only(&["context", "describe", "edge", "refusal"])),
-    ("oauth", Only(&["access", "context", "edge", "fresh", "plan", "refusal", "settings", "store", "v1"])),
+    ("admin", Only(&["html", "settings", "telemetry"])),
+    ("docs", Only(&["context", "describe", "edge", "oauth", "refusal", "v2"])),
+    ("oauth", Only(&["access", "context", "edge", "fresh", "html", "plan", "refusal", "settings", "store", "v1"])),
     ("hints", Only(&["context", "edge", "refusal"])),
-    ("traces", Only(&["edge", "settings", "trace"])),
-    ("idempotency", Only(&["access", "context", "oauth", "refusal", "run", "settings", "store", "v2"])),
+    ("outgoing", Only(&[])),
+    ("traces", Only(&["edge", "outgoing", "settings", "trace"])),
+    ("idempotency", Only(&["access", "context", "oauth", "refusal", "run", "settings", "store", "trace", "v2"])),
     // What tells about it and what proves it.
     (
         "metrics",
@@ -81,19 +83,19 @@ const RULES: [(&str, Rule); 48] = [
         ]),
     ),
     ("explain", Only(&["access", "index", "plan", "refusal", "run", "v2"])),
-    ("leave", Only(&["catalogue", "plan", "settings", "store"])),
+    ("leave", Only(&["catalogue", "outgoing", "plan", "settings", "store"])),
     ("migration", Only(&["plan", "store"])),
     ("retirement", Only(&["edge", "plan", "settings", "usage"])),
     ("native", Only(&["access", "context", "edge", "hop", "plan", "refusal", "settings", "store"])),
     ("shadow", Only(&["hop", "migration", "plan", "settings", "store", "tally", "usage", "v1"])),
-    ("front", Only(&["context", "edge", "plan", "refusal"])),
+    ("front", Only(&["context", "edge", "html", "plan", "refusal"])),
     ("board", Only(&["admin", "migration", "plan", "shadow", "store", "usage"])),
     ("usage", Only(&["access", "context", "edge", "plan", "settings", "store", "v1"])),
-    ("verify", Only(&["plan"])),
+    ("verify", Only(&["outgoing", "plan"])),
     // Composition.
     ("request", AllBut(&["app", "cli", "doctor", "mapping", "sandbox"])),
     ("app", AllBut(&["cli", "doctor", "sandbox"])),
-    ("doctor", Only(&["access", "app", "edge", "hop", "native", "oauth", "plan", "settings", "store"])),
+    ("doctor", Only(&["access", "app", "edge", "hop", "native", "oauth", "outgoing", "plan", "settings", "store"])),
     ("cli", AllBut(&[])),
     ("main", AllBut(&[])),
     ("lib", AllBut(&[])),
