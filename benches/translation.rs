@@ -7,7 +7,7 @@
 
 use causeway::app::compile_plan;
 use causeway::plan::Rows;
-use causeway::translate::{Held, ReadShape, incoming};
+use causeway::translate::{Held, ReadShape};
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::path::Path;
@@ -48,8 +48,7 @@ fn page(resource: &str) -> Vec<u8> {
 }
 
 fn translate(shape: &ReadShape, page: &[u8]) -> Vec<Held> {
-    let rows = incoming::rows(Rows::Paged, page).expect("a page");
-    rows.iter().map(|row| shape.read(row.get(), &[]).expect("a record")).collect()
+    shape.read_page(Rows::Paged, page).expect("a page")
 }
 
 fn round_trip(page: &[u8]) -> Vec<u8> {

@@ -5,7 +5,7 @@
 use crate::reading::{PLAN, TRANSLATED, chosen, headers};
 use causeway::idempotency::{Key, answer};
 use causeway::plan::{BodyRule, Operation, Rows};
-use causeway::translate::{ReadShape, html, incoming, work_items};
+use causeway::translate::{ReadShape, html, work_items};
 use causeway::v2::cursor::Cursor;
 use causeway::v2::query::{read_list, read_single};
 use causeway::v2::tag::IfMatch;
@@ -43,8 +43,8 @@ pub fn v1_answer(data: &[u8]) {
     let Some((name, rest)) = chosen(&TRANSLATED, data) else { return };
     let Some(resource) = PLAN.resource(name) else { return };
     let shape = ReadShape::of(resource);
-    match incoming::rows(Rows::Paged, rest) {
-        Ok(rows) => rows.iter().for_each(|row| drop(black_box(shape.read(row.get(), &[])))),
+    match shape.read_page(Rows::Paged, rest) {
+        Ok(rows) => drop(black_box(rows)),
         Err(_) => {
             if let Ok(row) = std::str::from_utf8(rest) {
                 let _ = black_box((shape.read(row, &[]), work_items::read(row)));

@@ -216,9 +216,7 @@ async fn translated(
 fn translate(shape: &ReadShape, form: Rows, pages: &[Bytes]) -> Result<Vec<Held>, Fault> {
     let mut held = Vec::new();
     for page in pages {
-        for row in incoming::rows(form, page)? {
-            held.push(shape.read(row.get(), &[])?);
-        }
+        held.extend(shape.read_page(form, page)?);
     }
     Ok(held)
 }

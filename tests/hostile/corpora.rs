@@ -43,6 +43,35 @@ fn answers_of_v1_hold() {
     replay("v1_answer", 100, reading::v1_answer);
 }
 
+/// Every answer that was recorded of a v1, whole, cut off and with a member that stands twice or is of another kind.
+#[test]
+fn recorded_answers_say_in_one_pass_what_their_records_say() {
+    let mut read = 0;
+    for file in
+        std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/v1")).expect("the recordings")
+    {
+        let text = std::fs::read_to_string(file.expect("a file").path()).expect("a file");
+        let recording: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        for exchange in recording["exchanges"].as_array().into_iter().flatten() {
+            let body = exchange["response"]["body"].to_string();
+            let other = [
+                body.replace("\"created_at\"", "\"created\\u005fat\""),
+                body.replacen("\"name\":\"", "\"name\":null,\"name\":\"", 1),
+                body.replacen("false", "0", 1),
+                body.replace('{', "\t{ ").replace('}', " \n}").replace("\":", "\" : "),
+            ];
+            for resource in 0..reading::TRANSLATED.len() as u8 {
+                let input = |text: &str| [&[resource], text.as_bytes()].concat();
+                other.iter().chain([&body]).for_each(|text| reading::v1_answer(&input(text)));
+                let cuts = (0..body.len()).step_by((body.len() / 10).max(1));
+                cuts.for_each(|end| reading::v1_answer(&input(&body)[..end]));
+            }
+            read += 1;
+        }
+    }
+    assert!(read > 1_500, "{read}");
+}
+
 #[test]
 fn sanitised_html_holds() {
     replay("sanitised_html", 40, reading::sanitised_html);

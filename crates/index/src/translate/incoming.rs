@@ -13,7 +13,7 @@ use crate::v2::record::{Cell, Record};
 use crate::v2::time;
 use bytes::Bytes;
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -72,12 +72,32 @@ impl ReadShape {
     /// # Errors
     /// A member missing, of another type, or null where v2 has no null.
     pub fn read(&self, row: &str, overlay: &[OverlayValue]) -> Result<Held, Fault> {
-        let mut slots = vec![None; self.keys.len()];
-        let seed = Slots { keys: &self.keys, slots: &mut slots };
+        let mut slots = self.slots();
         let mut text = serde_json::Deserializer::from_str(row);
+        let seed = Slots { shape: self, slots: &mut slots };
         seed.deserialize(&mut text).map_err(|fault| Fault(format!("a record is not an object: {fault}")))?;
-        let mut writer =
-            Writer { json: Vec::with_capacity(row.len()), cells: vec![Cell::Null; self.cells], id: None };
+        let mut json = Vec::with_capacity(row.len());
+        let (id, cells) = self.write(&slots, overlay, &mut json)?;
+        let record = Record { id, json: json.into(), cells, expansions: Box::default() };
+        Ok(Held { record, v1: Bytes::copy_from_slice(row.as_bytes()) })
+    }
+
+    /// Where the wanted members of a record come to lie.
+    pub(super) fn slots<'de>(&self) -> Vec<Option<&'de str>> {
+        vec![None; self.keys.len()]
+    }
+
+    /// Appends the read shape of the record whose members are `slots` to `json`; answers its id and what lists look at.
+    ///
+    /// # Errors
+    /// As [`ReadShape::read`].
+    pub(super) fn write(
+        &self,
+        slots: &[Option<&str>],
+        overlay: &[OverlayValue],
+        json: &mut Vec<u8>,
+    ) -> Result<(Uuid, Box<[Cell]>), Fault> {
+        let mut writer = Writer { json, first: true, cells: vec![Cell::Null; self.cells].into(), id: None };
         writer.json.push(b'{');
         for field in &self.fields {
             let raw =
@@ -86,9 +106,7 @@ impl ReadShape {
         }
         writer.json.push(b'}');
         let id = writer.id.ok_or_else(|| Fault("a record lacks an id".into()))?;
-        let record =
-            Record { id, json: writer.json.into(), cells: writer.cells.into(), expansions: Box::default() };
-        Ok(Held { record, v1: Bytes::copy_from_slice(row.as_bytes()) })
+        Ok((id, writer.cells))
     }
 
     /// Translates members of a v1 record that were put together from several answers.
@@ -137,42 +155,46 @@ pub fn rows(form: Rows, body: &[u8]) -> Result<Vec<&RawValue>, Fault> {
     rows.map_err(|fault| Fault(format!("a list is not readable: {fault}")))
 }
 
-struct Slots<'s, 'de> {
-    keys: &'s [Box<str>],
-    slots: &'s mut [Option<&'de str>],
+/// Reads one record: the wanted members as v1's text of their values.
+pub(super) struct Slots<'s, 'de> {
+    pub(super) shape: &'s ReadShape,
+    pub(super) slots: &'s mut [Option<&'de str>],
 }
 
-impl<'de> DeserializeSeed<'de> for Slots<'_, 'de> {
-    type Value = ();
+/// The values of the first and of the last member of a record; none in one without members.
+pub(super) type Ends<'de> = Option<(&'de str, &'de str)>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+impl<'de> DeserializeSeed<'de> for Slots<'_, 'de> {
+    type Value = Ends<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Ends<'de>, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
 impl<'de> Visitor<'de> for Slots<'_, 'de> {
-    type Value = ();
+    type Value = Ends<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a record")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Ends<'de>, A::Error> {
         // v1 sends members in a fixed order, so the next wanted key is usually the one after the last.
-        let mut next = 0;
+        let (mut next, mut ends): (usize, Ends<'de>) = (0, None);
         while let Some(Name(key)) = map.next_key::<Name<'de>>()? {
-            match find(self.keys, &key, next) {
-                Some(slot) if self.slots[slot].is_some() => return Err(A::Error::custom("a member stands twice")),
-                Some(slot) => {
-                    self.slots[slot] = Some(map.next_value::<&'de RawValue>()?.get());
-                    next = slot + 1;
-                }
-                None => {
-                    map.next_value::<IgnoredAny>()?;
-                }
+            let slot = find(&self.shape.keys, &key, next);
+            if slot.is_some_and(|slot| self.slots[slot].is_some()) {
+                return Err(A::Error::custom("a member stands twice"));
+            }
+            let value = map.next_value::<&'de RawValue>()?.get();
+            ends = Some((ends.map_or(value, |(first, _)| first), value));
+            if let Some(slot) = slot {
+                self.slots[slot] = Some(value);
+                next = slot + 1;
             }
         }
-        Ok(())
+        Ok(ends)
     }
 }
 
@@ -205,13 +227,15 @@ impl<'de> Deserialize<'de> for Name<'de> {
     }
 }
 
-struct Writer {
-    json: Vec<u8>,
-    cells: Vec<Cell>,
+struct Writer<'w> {
+    json: &'w mut Vec<u8>,
+    /// Whether no member is written yet.
+    first: bool,
+    cells: Box<[Cell]>,
     id: Option<Uuid>,
 }
 
-impl Writer {
+impl Writer<'_> {
     fn field(&mut self, field: &ReadField, raw: &str, overlay: &[OverlayValue]) -> Result<(), Fault> {
         if field.overlay
             && let Some(kept) = winning(field, raw, overlay)?
@@ -223,7 +247,7 @@ impl Writer {
 
     fn value(&mut self, field: &ReadField, raw: &str) -> Result<(), Fault> {
         if !field.hidden {
-            if self.json.len() > 1 {
+            if !std::mem::take(&mut self.first) {
                 self.json.push(b',');
             }
             self.json.extend_from_slice(field.prefix.as_bytes());

@@ -16,6 +16,7 @@ pub mod members;
 mod members_once;
 pub mod modules;
 pub mod outgoing;
+mod pages;
 pub mod refusal;
 pub mod users;
 pub mod v1_slug;
