@@ -3,16 +3,19 @@
 //!
 //! The crates for this bring a registry of their own; reading four lines is less than a second registry.
 //!
-//! May use: this folder.
+//! May use: `store` (the number of its schema), this folder.
 
 use super::family::{Family, Kind};
+use crate::store::{self, last_step};
 use std::fs;
 
 pub(super) fn process() -> Vec<Family> {
-    let mut families = vec![
-        Family::new(Kind::Gauge, "causeway_build_info", "Always 1; its labels say which version runs")
-            .with(&[("version", env!("CARGO_PKG_VERSION"))], 1.0),
-    ];
+    let schema = last_step(store::Kind::Sqlite).to_string();
+    let mut families =
+        vec![Family::new(Kind::Gauge, "causeway_build_info", "Always 1; its labels say which version runs").with(
+            &[("version", env!("CARGO_PKG_VERSION")), ("commit", env!("BUILT_FROM_COMMIT")), ("schema", &schema)],
+            1.0,
+        )];
     families.extend(read().unwrap_or_default());
     families
 }
