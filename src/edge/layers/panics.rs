@@ -9,9 +9,12 @@ use std::future::Future;
 use std::panic::AssertUnwindSafe;
 
 /// What `answer` gives. Nothing of the request is used after a panic, so no broken state can be seen.
-pub(in crate::edge) async fn catching(
+///
+/// Not an `async fn`, which would hold `answer` twice: as it was given and as it is waited for.
+pub(in crate::edge) fn catching(
     answer: impl Future<Output = Result<Response<Body>, Refusal>>,
-) -> Result<Response<Body>, Refusal> {
-    let caught = AssertUnwindSafe(answer).catch_unwind().await;
-    caught.unwrap_or_else(|panic| Err(Refusal::internal(format_args!("panic: {}", panic_message(&*panic)))))
+) -> impl Future<Output = Result<Response<Body>, Refusal>> {
+    AssertUnwindSafe(answer).catch_unwind().map(|caught| {
+        caught.unwrap_or_else(|panic| Err(Refusal::internal(format_args!("panic: {}", panic_message(&*panic)))))
+    })
 }

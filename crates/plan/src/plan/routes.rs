@@ -172,6 +172,10 @@ impl Node {
 /// control character, or is a dot segment, which would climb out of v1's path.
 fn decoded(segment: &str) -> Option<Cow<'_, str>> {
     let bytes = segment.as_bytes();
+    // Nearly all segments; nothing below can be wrong with them.
+    if !bytes.is_empty() && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
+        return Some(Cow::Borrowed(segment));
+    }
     let escaped = |at: usize| bytes.get(at + 1..at + 3).is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit));
     if (0..bytes.len()).any(|at| bytes[at] == b'%' && !escaped(at)) {
         return None;

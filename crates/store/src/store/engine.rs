@@ -155,19 +155,28 @@ impl Engine {
 
     /// What `work` answers, unless the database is found not to answer while it waits.
     ///
+    /// The work lies on the heap: it is large, and many requests that might need it never do.
+    ///
     /// # Errors
     /// Those of `work`, or [`StoreError::Unavailable`].
-    pub(super) async fn while_there<T, E: Into<StoreError>>(
-        &self,
-        work: impl Future<Output = Result<T, E>>,
-    ) -> Result<T, StoreError> {
-        if self.kind == Kind::Sqlite {
-            return work.await.map_err(E::into);
-        }
-        tokio::select! {
-            biased;
-            outcome = work => outcome.map_err(E::into),
-            () = self.peers.until_away() => Err(StoreError::Unavailable("the database does not answer".into())),
+    pub(super) fn while_there<'w, T, E, F>(
+        &'w self,
+        work: F,
+    ) -> impl Future<Output = Result<T, StoreError>> + use<'w, T, E, F>
+    where
+        E: Into<StoreError>,
+        F: Future<Output = Result<T, E>>,
+    {
+        let work = Box::pin(work);
+        async move {
+            if self.kind == Kind::Sqlite {
+                return work.await.map_err(E::into);
+            }
+            tokio::select! {
+                biased;
+                outcome = work => outcome.map_err(E::into),
+                () = self.peers.until_away() => Err(StoreError::Unavailable("the database does not answer".into())),
+            }
         }
     }
 
