@@ -14,7 +14,7 @@ use crate::refusal::Refusal;
 use crate::settings::{HttpAddress, PublicSettings, UpstreamSettings};
 use crate::trace::{Detail, TRACEPARENT, TRACESTATE, new_span};
 use futures_util::future::BoxFuture;
-use http::uri::{Authority, PathAndQuery, Scheme};
+use http::uri::{Authority, Parts, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use parking_lot::Mutex;
 use std::io;
@@ -281,10 +281,18 @@ impl Target {
 
     /// Where a request for `asked` goes: path and query byte for byte behind the prefix.
     fn uri(&self, asked: &Uri) -> Result<Uri, Refusal> {
-        let path = asked.path_and_query().map_or("/", PathAndQuery::as_str);
-        let path: PathAndQuery = format!("{}{path}", self.prefix).parse().map_err(Refusal::internal)?;
-        let built = Uri::builder().scheme(self.scheme.clone()).authority(self.authority.clone());
-        built.path_and_query(path).build().map_err(Refusal::internal)
+        let path = match asked.path_and_query() {
+            Some(path) if self.prefix.is_empty() => path.clone(),
+            path => {
+                let path = path.map_or("/", PathAndQuery::as_str);
+                format!("{}{path}", self.prefix).parse().map_err(Refusal::internal)?
+            }
+        };
+        let mut parts = Parts::default();
+        parts.scheme = Some(self.scheme.clone());
+        parts.authority = Some(self.authority.clone());
+        parts.path_and_query = Some(path);
+        Uri::from_parts(parts).map_err(Refusal::internal)
     }
 }
 
