@@ -8,7 +8,7 @@ use super::paths;
 use super::remembered::Verdict;
 use crate::context::Context;
 use crate::refusal::Refusal;
-use crate::v1::{Client, V1Key, V1Request};
+use crate::v1::{Client, Object, V1Key, V1Request};
 use serde::Deserialize;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -31,7 +31,7 @@ pub(super) async fn ask(client: Client, key: V1Key, ctx: Context) -> Result<Verd
         let cause = format!("v1 answered users/me/ with {}", answer.status);
         return Err(Refusal::upstream("The credential could not be checked.", cause));
     }
-    let me: Me = serde_json::from_slice(&answer.body)
+    let Object(me): Object<Me> = serde_json::from_slice(&answer.body)
         .map_err(|cause| Refusal::upstream("The credential could not be checked.", cause))?;
     Ok(Ok(Arc::new(User {
         id: me.id,

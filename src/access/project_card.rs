@@ -8,7 +8,7 @@ use super::remembered::Verdict;
 use super::role::Role;
 use crate::context::Context;
 use crate::refusal::Refusal;
-use crate::v1::{Client, V1Key, V1Request};
+use crate::v1::{Client, Object, V1Key, V1Request};
 use serde::de::{Deserializer, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -110,7 +110,7 @@ pub(super) async fn ask(
 }
 
 fn read(body: &[u8], project: Uuid) -> Result<Verdict<Arc<ProjectCard>>, Refusal> {
-    let detail: Detail = serde_json::from_slice(body).map_err(no_card)?;
+    let Object(detail): Object<Detail> = serde_json::from_slice(body).map_err(no_card)?;
     if detail.id != project {
         return Err(no_card(format!("v1 answered {project} with {}", detail.id)));
     }

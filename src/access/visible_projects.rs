@@ -8,7 +8,7 @@ use super::paths;
 use super::remembered::Verdict;
 use crate::context::Context;
 use crate::refusal::Refusal;
-use crate::v1::{Client, ReadFailure, V1Key};
+use crate::v1::{Client, Object, ReadFailure, V1Key};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny};
 use std::collections::HashMap;
@@ -64,7 +64,7 @@ pub(super) async fn ask(
 
 #[derive(Deserialize)]
 struct Page {
-    results: Vec<Row>,
+    results: Vec<Object<Row>>,
 }
 
 #[derive(Deserialize)]
@@ -81,10 +81,11 @@ fn present<'de, D: Deserializer<'de>>(given: D) -> Result<Option<IgnoredAny>, D:
 }
 
 fn read(page: &[u8]) -> Result<impl Iterator<Item = (Uuid, Box<str>)>, Refusal> {
-    let page: Page = serde_json::from_slice(page).map_err(|cause| {
+    let Object(page): Object<Page> = serde_json::from_slice(page).map_err(|cause| {
         Refusal::upstream("The projects of the workspace could not be read.", format!("projects page: {cause}"))
     })?;
-    let live = page.results.into_iter().filter(|row| row.archived_at.is_none());
+    let rows = page.results.into_iter().map(|Object(row)| row);
+    let live = rows.filter(|row| row.archived_at.is_none());
     Ok(live.map(|row| (row.id, row.identifier)))
 }
 

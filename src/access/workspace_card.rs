@@ -8,7 +8,7 @@ use super::role::Role;
 use super::workspace_id::ProjectsPage;
 use crate::context::Context;
 use crate::refusal::Refusal;
-use crate::v1::{Client, V1Key, V1Request};
+use crate::v1::{Client, Object, V1Key, V1Request};
 use bytes::Bytes;
 use serde::Deserialize;
 use std::time::Instant;
@@ -93,12 +93,12 @@ fn own_row(roster: Bytes, user: Uuid) -> Result<Verdict<Seen>, Refusal> {
         id: Uuid,
         role: i64,
     }
-    let rows: Vec<Row> = serde_json::from_slice(&roster).map_err(no_card)?;
+    let rows: Vec<Object<Row>> = serde_json::from_slice(&roster).map_err(no_card)?;
     if rows.is_empty() {
         // v1 shows a roster only to those who are on one.
         return Err(no_card("an empty roster"));
     }
-    let own = rows.iter().find(|row| row.id == user);
+    let own = rows.iter().map(|Object(row)| row).find(|row| row.id == user);
     Ok(own.map_or_else(
         || Err(Refusal::not_found()),
         |row| {

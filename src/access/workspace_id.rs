@@ -6,7 +6,7 @@ use super::paths;
 use super::remembered::Verdict;
 use crate::context::Context;
 use crate::refusal::Refusal;
-use crate::v1::{BaseUrl, Client, V1Key, V1Request};
+use crate::v1::{BaseUrl, Client, Object, V1Key, V1Request};
 use serde::Deserialize;
 use uuid::Uuid;
 
@@ -38,14 +38,14 @@ impl ProjectsPage {
     fn read(body: &[u8]) -> Result<Self, Refusal> {
         #[derive(Deserialize)]
         struct Page {
-            results: Vec<Row>,
+            results: Vec<Object<Row>>,
         }
         #[derive(Deserialize)]
         struct Row {
             workspace: Uuid,
         }
-        let page: Page = serde_json::from_slice(body).map_err(no_page)?;
-        Ok(Self { workspace: page.results.first().map(|row| row.workspace) })
+        let Object(page): Object<Page> = serde_json::from_slice(body).map_err(no_page)?;
+        Ok(Self { workspace: page.results.first().map(|row| row.0.workspace) })
     }
 }
 

@@ -16,7 +16,7 @@ use crate::index::{Index, Scope};
 use crate::plan::{Known, Source};
 use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
-use crate::v1::{V1Request, V1Response};
+use crate::v1::{Object, V1Request, V1Response};
 use serde::Deserialize;
 use std::future::Future;
 use std::pin::pin;
@@ -293,7 +293,7 @@ fn is_of(asked: Uuid, answer: &V1Response) -> bool {
     struct Record {
         id: Uuid,
     }
-    serde_json::from_slice(&answer.body).is_ok_and(|shown: Record| shown.id == asked)
+    serde_json::from_slice(&answer.body).is_ok_and(|Object(shown): Object<Record>| shown.id == asked)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::run::in_project::InProject;
 use crate::run::items::looked_up::LookedUp;
 use crate::run::v1_faults::bad_data;
 use crate::translate::incoming;
+use crate::v1::Object;
 use crate::v2::body::Given;
 use serde::Deserialize;
 use serde_json::Value;
@@ -76,7 +77,7 @@ async fn shown_points(job: &InProject<'_>) -> Result<Vec<Point>, Refusal> {
     let mut points = Vec::new();
     for page in &pages {
         for row in incoming::rows(Rows::Paged, page).map_err(|fault| bad_data(&fault))? {
-            let row: Row = serde_json::from_str(row.get()).map_err(Refusal::internal)?;
+            let Object(row): Object<Row> = serde_json::from_str(row.get()).map_err(Refusal::internal)?;
             points.extend(row.estimate_point.filter(|point| point.id.is_some()));
         }
     }

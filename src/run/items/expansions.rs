@@ -16,6 +16,7 @@ use crate::store::{ItemValues, ProjectItems};
 use crate::translate::work_items::Item;
 use crate::translate::work_items_text::{self, CustomFields, USUAL_SIZE};
 use crate::translate::{Held, incoming, members};
+use crate::v1::Object;
 use crate::v2::{Reply, query};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -239,7 +240,7 @@ async fn walk(job: &InProject<'_>, wanted: &[(Uuid, Uuid)]) -> Result<HashMap<Uu
     let (mut live, mut hidden) = (HashMap::new(), HashMap::new());
     for page in &pages {
         for row in incoming::rows(Rows::Paged, page).map_err(|fault| bad_data(&fault))? {
-            let row: Row = serde_json::from_str(row.get()).map_err(Refusal::internal)?;
+            let Object(row): Object<Row> = serde_json::from_str(row.get()).map_err(Refusal::internal)?;
             hidden.extend(row.hidden_parent().filter(|(id, _)| wanted.contains(id)));
             if wanted.contains(&row.id) {
                 live.insert(row.id, parent(row.id, &row.name, row.sequence_id));

@@ -16,7 +16,7 @@ use crate::run::v1_faults::bad_data;
 use crate::translate::Fault;
 use crate::translate::work_items::{self, Item};
 use crate::translate::work_items_key::HumanKey;
-use crate::v1::{V1Request, V1Response};
+use crate::v1::{Object, V1Request, V1Response};
 use uuid::Uuid;
 
 const PATH: &str = "workspaces/{slug}/work-items/{identifier}/";
@@ -79,7 +79,8 @@ impl Job {
         struct Owner {
             project: Uuid,
         }
-        let owner: Owner = serde_json::from_slice(body).map_err(|fault| bad_data(&Fault(fault.to_string())))?;
+        let Object(owner): Object<Owner> =
+            serde_json::from_slice(body).map_err(|fault| bad_data(&Fault(fault.to_string())))?;
         Ok((self.item_of(body)?, owner.project))
     }
 }

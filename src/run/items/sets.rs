@@ -9,6 +9,7 @@ use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::v1_faults::bad_data;
 use crate::translate::incoming;
+use crate::v1::Object;
 use bytes::Bytes;
 use serde::Deserialize;
 use std::collections::HashSet;
@@ -104,7 +105,7 @@ fn ids_of(pages: &[Bytes]) -> Result<HashSet<Uuid>, Refusal> {
     let mut ids = HashSet::new();
     for page in pages {
         for row in incoming::rows(Rows::Paged, page).map_err(|fault| bad_data(&fault))? {
-            let row: Row = serde_json::from_str(row.get()).map_err(Refusal::internal)?;
+            let Object(row): Object<Row> = serde_json::from_str(row.get()).map_err(Refusal::internal)?;
             ids.insert(row.id);
         }
     }

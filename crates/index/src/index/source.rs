@@ -6,7 +6,7 @@
 use crate::context::Context;
 use crate::refusal::Refusal;
 use crate::translate::work_items::{self, FIELDS, Item};
-use crate::v1::{Client, V1Key, V1Request};
+use crate::v1::{Client, Object, V1Key, V1Request};
 use crate::v2::time::{self, Micros};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -87,7 +87,11 @@ impl V1Source {
         let ctx = self.ctx.for_shared_work(self.allowed);
         let answer = self.client.ask(&self.key, V1Request::get(&*self.path, query), &ctx).await?;
         match answer.status {
-            200 => serde_json::from_slice(&answer.body).map_err(damaged),
+            200 => {
+                let read = serde_json::from_slice(&answer.body).map_err(damaged)?;
+                let Object(Page { total, more, rows }): Object<Page<Object<T>>> = read;
+                Ok(Page { total, more, rows: rows.into_iter().map(|row| row.0).collect() })
+            }
             403 | 404 => Err(Refusal::not_found()),
             status => Err(Refusal::upstream("The list could not be read.", format!("status {status}"))),
         }

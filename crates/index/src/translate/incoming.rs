@@ -4,11 +4,12 @@
 //! slices of v1's own text and copied into the v2 text, converted only where the two differ. Whatever v1
 //! leaves out or gives in a form that cannot be the truth is a [`Fault`], never a guess.
 //!
-//! May use: `plan`, `v2`, overlay values of `store`.
+//! May use: `plan`, `v1` (objects), `v2`, overlay values of `store`.
 
 use super::{Held, html};
 use crate::plan::{Field, Keep, Kind, Resource, Rows, ValueType};
 use crate::store::{OverlayValue, overlay_wins};
+use crate::v1::Object;
 use crate::v2::record::{Cell, Record};
 use crate::v2::time;
 use bytes::Bytes;
@@ -149,7 +150,7 @@ pub fn rows(form: Rows, body: &[u8]) -> Result<Vec<&RawValue>, Fault> {
     // Checked once as a whole, which is faster than piece by piece.
     let body = std::str::from_utf8(body).map_err(|fault| Fault(format!("a list is not readable: {fault}")))?;
     let rows = match form {
-        Rows::Paged => serde_json::from_str::<Page<'_>>(body).map(|page| page.results),
+        Rows::Paged => serde_json::from_str::<Object<Page<'_>>>(body).map(|Object(page)| page.results),
         Rows::Array => serde_json::from_str(body),
     };
     rows.map_err(|fault| Fault(format!("a list is not readable: {fault}")))

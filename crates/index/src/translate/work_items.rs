@@ -3,9 +3,10 @@
 //! Lists, the index and single reads all pass an [`Item`] around, so that a row from the index and a row from
 //! v1 are written by the same code.
 //!
-//! May use: `v2` (time), this folder.
+//! May use: `v1` (objects), `v2` (time), this folder.
 
 use super::Fault;
+use crate::v1::Object;
 use crate::v2::time::{self, Micros};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -190,7 +191,8 @@ pub fn version_of<'i>(item: &Item, project: &'i str) -> Option<impl Serialize + 
 /// # Errors
 /// A member missing or of another type.
 pub fn read(row: &str) -> Result<Item, Fault> {
-    serde_json::from_str(row).map_err(|fault| Fault(format!("a work item is not readable: {fault}")))
+    let item = serde_json::from_str(row).map_err(|fault| Fault(format!("a work item is not readable: {fault}")));
+    item.map(|Object(item)| item)
 }
 
 /// A page of v1.
@@ -210,11 +212,11 @@ pub fn read_page(text: &str) -> Result<Page, Fault> {
     #[derive(Deserialize)]
     struct Read {
         total_count: usize,
-        results: Vec<Listed>,
+        results: Vec<Object<Listed>>,
     }
-    let page: Read =
+    let Object(page): Object<Read> =
         serde_json::from_str(text).map_err(|fault| Fault(format!("a page is not readable: {fault}")))?;
-    Ok(Page { total: page.total_count, rows: page.results.into_iter().map(Item::from).collect() })
+    Ok(Page { total: page.total_count, rows: page.results.into_iter().map(|Object(row)| row.into()).collect() })
 }
 
 /// Reads the members of an answer of v1.

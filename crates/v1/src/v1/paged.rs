@@ -6,6 +6,7 @@
 
 use super::client::Client;
 use super::message::{V1Error, V1Request, V1Response};
+use super::object::Object;
 use super::whole::Looks;
 use super::{V1Key, refusals};
 use crate::context::Context;
@@ -54,7 +55,7 @@ impl From<ReadFailure> for Refusal {
 struct Page {
     total_count: usize,
     next_page_results: bool,
-    results: Vec<Row>,
+    results: Vec<Object<Row>>,
 }
 
 #[derive(Deserialize)]
@@ -105,9 +106,9 @@ impl Client {
         let mut rows = 0;
         for number in 0.. {
             let body = self.page(key, path, page_query(number, query), ctx).await?;
-            let page: Page =
+            let Object(page): Object<Page> =
                 serde_json::from_slice(&body).map_err(|cause| ReadFailure::Refused(refusals::malformed(cause)))?;
-            let ids: Vec<Uuid> = page.results.iter().map(|row| row.id).collect();
+            let ids: Vec<Uuid> = page.results.iter().map(|row| row.0.id).collect();
             looks.page(page.total_count, &ids);
             bodies.push(body);
             rows += ids.len();
@@ -141,9 +142,9 @@ fn put_together(bodies: &[Bytes], mut whole: HashSet<Uuid>) -> Result<Vec<Bytes>
     }
     let mut put = Vec::with_capacity(whole.len());
     for body in bodies.iter().rev() {
-        let page: Rows<'_> = serde_json::from_slice(body).map_err(refusals::malformed)?;
+        let Object(page): Object<Rows<'_>> = serde_json::from_slice(body).map_err(refusals::malformed)?;
         for row in page.results.into_iter().rev() {
-            let Row { id } = serde_json::from_str(row.get()).map_err(refusals::malformed)?;
+            let Object(Row { id }) = serde_json::from_str(row.get()).map_err(refusals::malformed)?;
             if whole.remove(&id) {
                 put.push(row);
             }
