@@ -57,7 +57,7 @@ pub(super) struct Seen {
 }
 
 /// Largest roster in bytes that is shared with other processes; each asks for a larger one itself.
-const LARGEST_SHARED: usize = 256 * 1024;
+const LARGEST_SHARED: usize = 64 * 1024;
 
 /// What v1 has told, for other processes.
 #[derive(Serialize, Deserialize)]

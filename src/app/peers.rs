@@ -140,9 +140,9 @@ async fn share_limit(peers: std::sync::Weak<Peers>, client: Client) {
         if let Some(words) = peers.words() {
             let others = words.into_iter().filter(|(id, _)| *id != me);
             let found = others.filter_map(|(_, word)| Word::read(&word?).calls);
-            client.hear(found.collect());
+            client.concurrency().hear(found.collect());
         }
-        let found = client.measured();
+        let found = client.concurrency().measured();
         peers.say(|word| word.calls = Some(found));
     }
 }

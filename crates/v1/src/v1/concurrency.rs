@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 const KINDS: usize = 3;
 /// Calls after which the limit is thought about.
 const ROUND: u32 = 20;
-/// How much longer than usual the calls of a round may take, on average.
+/// How much longer than usual calls may take, on average.
 const TOLERANCE: f64 = 3.0;
 /// How much one round weighs in what is usual.
 const WEIGHT: f64 = 0.05;
@@ -291,12 +291,8 @@ impl State {
             self.set_whole(self.whole + 1.0);
         }
         self.divide();
-        if !slow {
-            self.usual = Some(usual + WEIGHT * (average - usual));
-        } else {
-            // What is slow for good becomes usual in the end.
-            self.usual = Some(usual * (1.0 + WEIGHT));
-        }
+        // What is slow for good becomes usual in the end.
+        self.usual = Some(if slow { usual * (1.0 + WEIGHT) } else { usual + WEIGHT * (average - usual) });
     }
 }
 

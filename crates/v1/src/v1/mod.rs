@@ -26,7 +26,7 @@ pub use breaker::{Breaker, Ended, Health, Pass};
 pub use budget::{Budget, BudgetSettings, Figures as BudgetFigures, Ledger, Processes, Quota, Room};
 pub use client::told;
 pub use client::{Client, ClientError, ClientSettings};
-pub use concurrency::{ConcurrencySettings, Figures as ConcurrencyFigures, Measured};
+pub use concurrency::{Concurrency, ConcurrencySettings, Figures as ConcurrencyFigures, Measured};
 pub use key::{KeyId, V1Key};
 pub use message::{Method, V1Error, V1Request, V1Response};
 pub use outcome::{Doubt, NotDone, Outcome};

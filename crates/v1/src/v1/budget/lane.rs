@@ -27,8 +27,12 @@ use tokio::time::{Instant, sleep_until};
 
 /// Others may give back what they have reserved: it is looked at again after this at the latest.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// How long a process without Redis may take to get a larger part of the quota, if there is one.
-const GROWING: Duration = Duration::from_secs(4);
+/// How long a process without Redis may take to get its first part of a quota.
+const JOINING: Duration = Duration::from_secs(4);
+/// The same for a larger one, if there is one: longer than that nobody waits for it.
+const GROWING: Duration = Duration::from_millis(2_500);
+/// Calls to spare with which a part is large enough.
+const SPARE: usize = 3;
 
 /// The lane of one key.
 #[derive(Debug)]
@@ -99,10 +103,11 @@ impl Lane {
         self.others.processes.as_ref().map_or(1, |known| known.processes()).max(1)
     }
 
-    /// The parts of this process, when its part may become larger within moments.
-    fn growing(&self) -> Option<&Held> {
-        let (held, _) = self.others.part.as_ref()?;
-        held.grows().then_some(held)
+    /// The part of this process, when more is `wanted` and it may become larger within moments.
+    fn growing(&self, wanted: bool) -> Option<usize> {
+        let (held, name) = self.others.part.as_ref().filter(|_| wanted)?;
+        held.ask();
+        held.growing(name)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -265,22 +270,26 @@ impl Lane {
         let ahead = state.ahead_of(place.priority, Some(&place.changed));
         let (by_all, opens) = self.opens(&state, ahead + calls, place.priority, now);
         if ahead == 0 && opens <= now {
+            if self.opens(&state, calls + SPARE, place.priority, now).1 <= now {
+                state.short = None;
+            }
             state.window.send(calls);
             return Turn::Go;
         }
-        let mut looks = opens;
-        if by_all < opens
-            && let Some(held) = self.growing()
-        {
-            held.ask();
-            let grown = (place.since + GROWING).min(deadline);
-            looks = if grown > now { by_all.max(grown).min(opens) } else { opens };
-        }
-        if looks > deadline || now >= deadline {
+        let grown = self.growing(by_all < opens).map(|part| match part {
+            0 => place.since + JOINING,
+            _ => *state.short.get_or_insert(now) + GROWING,
+        });
+        let grown = grown.map(|grown| grown.min(deadline)).filter(|grown| *grown > now);
+        // Those ahead may leave: the first of the queue wakes for its call, the others when it is their turn.
+        let (until, wakes) = match grown {
+            Some(grown) => (by_all, opens.min(grown)),
+            None => (opens, if ahead == 0 { opens } else { deadline }),
+        };
+        if until > deadline || now >= deadline {
             return Turn::GiveUp(opens - now);
         }
-        // Those ahead may leave: the first of the queue wakes for its call, the others when it is their turn.
-        Turn::Sleep(if ahead == 0 { looks } else { deadline })
+        Turn::Sleep(wakes)
     }
 
     /// Counts a call that nobody here can hold back.

@@ -30,6 +30,8 @@ pub(super) struct State {
     pub looked: Option<Instant>,
     /// Calls that those in the queues want.
     pub wanted: usize,
+    /// Since when the part of this process is too small.
+    pub short: Option<Instant>,
 }
 
 /// Room that a request has kept.
@@ -50,6 +52,7 @@ impl State {
             elsewhere: None,
             looked: None,
             wanted: 0,
+            short: None,
         }
     }
 

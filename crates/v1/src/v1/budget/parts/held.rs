@@ -42,9 +42,10 @@ impl Held {
         Some(limit.filter(|_| Instant::now() < until).map_or(even, |limit| limit.min(even)))
     }
 
-    /// Whether a part may become larger within moments.
-    pub fn grows(&self) -> bool {
-        self.state.lock().divides
+    /// The part of a key, when it may become larger within moments.
+    pub fn growing(&self, name: &str) -> Option<usize> {
+        let state = self.state.lock();
+        state.divides.then(|| state.limits.get(name).copied().unwrap_or(0))
     }
 
     /// A key needs more than it has.

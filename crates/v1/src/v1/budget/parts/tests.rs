@@ -23,10 +23,6 @@ impl Random {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % below
     }
-
-    fn one_in(&mut self, many: u64) -> bool {
-        self.below(many) == 0
-    }
 }
 
 /// What becomes of a statement.
