@@ -119,7 +119,7 @@ impl Access {
         ]
     }
 
-    /// The same, with identities and project cards shared with other processes there, or with none.
+    /// The same, with identities and cards shared with other processes there, or with none.
     #[must_use]
     pub fn with_proofs(self, proofs: Option<Arc<dyn SharedProofs>>) -> Self {
         Self { proofs, ..self }
@@ -289,7 +289,27 @@ impl Access {
             }
         };
         let max_age = max_age.min(self.inner.card_ttl);
-        let answer = self.inner.workspaces.get((id, Arc::clone(&slug)), &voids, max_age, ctx, ask).await;
+        let share = || {
+            let (inner, place, user) = (Arc::clone(&self.inner), (id, Arc::clone(&slug)), caller.user.id);
+            // Whoever wants it asked now gets nothing else.
+            let proofs = self.proofs.clone().filter(|_| !max_age.is_zero())?;
+            Some(Sharing {
+                proofs,
+                key: id,
+                of: format!("workspace {slug}"),
+                write: workspace_card::told,
+                read: Box::new(move |proof, began| {
+                    let seen = workspace_card::heard(proof, user)?;
+                    if let Some(page) = seen.projects {
+                        inner.ids.learn(&place, inner.known_id(page, &place.1), began);
+                    }
+                    Some(seen)
+                }),
+                ends_all: false,
+            })
+        };
+        let key = (id, Arc::clone(&slug));
+        let answer = self.inner.workspaces.get_shared(key, &voids, max_age, ctx, share, ask).await;
         let answer = self.noting_lost_key(id, answer)?;
         let seen = answer.value?;
         Ok(Arc::new(WorkspaceCard { role: seen.role, roster: seen.roster, read_at: answer.began.at }))

@@ -2,7 +2,7 @@
 //!
 //! Where they lie and how they are sealed is decided elsewhere; here is what is asked for. A proof counts from when the
 //! read at v1 began, whoever made it, and is as good here as one of this process: void after the same changes and at the
-//! same age. Only what v1 has said to the key itself is shared, never what follows from a roster.
+//! same age. Only what v1 has said to the key itself is shared, and of a roster nothing but the own row proves anything.
 //!
 //! May use: `fresh`, `refusal`, `v1` (`KeyId`).
 

@@ -1,27 +1,77 @@
-//! How many gateway processes there are, as far as Redis or the store knows.
+//! The other gateway processes, as far as Redis or the store knows: how many there are, which parts of v1's quota they have,
+//! and what they have found of v1.
 //!
-//! May use: `shared`, `store`, `v1`; it is composition.
+//! Each process says two things of itself with every renewal of its lease (so that it costs no statement): whether what it
+//! uses of v1's quota is in the table of parts, and how many calls v1 takes at once as it has found. May use: `shared`,
+//! `store`, `v1`; it is composition.
 
 use crate::shared::Shared;
-use crate::store::Store;
-use crate::v1::Processes;
-use std::sync::OnceLock;
+use crate::store::{PartsChange, Store};
+use crate::v1::budget::{Change, Members, Seen};
+use crate::v1::{Client, Ledger, Measured, Processes};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use uuid::Uuid;
+
+/// Time from one look at what the others have found to the next.
+const LOOK: Duration = Duration::from_millis(400);
 
 /// The processes of the deployment.
 #[derive(Debug)]
 pub(super) struct Peers {
     shared: Option<Shared>,
     store: OnceLock<Store>,
+    word: Mutex<Word>,
+}
+
+/// What a process says of itself.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Word {
+    /// Whether what it uses of v1's quota is in the table of parts.
+    #[serde(default)]
+    divides: bool,
+    /// What it has found of v1.
+    #[serde(default)]
+    calls: Option<Measured>,
+}
+
+impl Word {
+    /// Of a version that says other things nothing is known.
+    fn read(text: &str) -> Self {
+        serde_json::from_str(text).unwrap_or_default()
+    }
 }
 
 impl Peers {
     pub(super) fn new(shared: Option<Shared>) -> Self {
-        Self { shared, store: OnceLock::new() }
+        Self { shared, store: OnceLock::new(), word: Mutex::default() }
     }
 
-    /// From now on the store is asked as well.
-    pub(super) fn know(&self, store: Store) {
-        let _ = self.store.set(store);
+    /// From now on the store is asked as well; v1's quota and how many calls it takes at once are divided with those who
+    /// share it.
+    pub(super) fn know(self: &Arc<Self>, store: Store, client: &Client) {
+        if self.store.set(store.clone()).is_ok() && store.shares_parts() {
+            client.budget().divide(Arc::clone(self) as _);
+            tokio::spawn(share_limit(Arc::downgrade(self), client.clone()));
+        }
+    }
+
+    fn words(&self) -> Option<HashMap<Uuid, Option<String>>> {
+        self.store.get()?.words()
+    }
+
+    fn say(&self, change: impl FnOnce(&mut Word)) {
+        let Some(store) = self.store.get() else { return };
+        let mut word = self.word.lock();
+        let before = *word;
+        change(&mut word);
+        if *word != before {
+            store.say(serde_json::to_string(&*word).unwrap_or_default());
+        }
     }
 }
 
@@ -29,5 +79,83 @@ impl Processes for Peers {
     fn processes(&self) -> usize {
         let by_redis = self.shared.as_ref().map_or(1, Shared::processes);
         by_redis.max(self.store.get().map_or(1, Store::processes))
+    }
+}
+
+impl Ledger for Peers {
+    fn me(&self) -> Uuid {
+        self.store.get().map(Store::me).unwrap_or_default()
+    }
+
+    fn members(&self) -> Option<Members> {
+        let (words, me) = (self.words()?, Ledger::me(self));
+        let others = || words.iter().filter(|(id, _)| **id != me).map(|(_, word)| word.as_deref());
+        Some(Members {
+            all_know: others().all(|word| word.is_some()),
+            all_divide: others().all(|word| word.is_some_and(|word| Word::read(word).divides)),
+            living: words.keys().copied().collect(),
+        })
+    }
+
+    fn mark(&self, divides: bool) {
+        self.say(|word| word.divides = divides);
+    }
+
+    fn exchange(
+        &self,
+        changes: Vec<Change>,
+        since: i64,
+    ) -> Pin<Box<dyn Future<Output = Option<Seen>> + Send + '_>> {
+        Box::pin(async move {
+            let change =
+                |change: Change| PartsChange { name: change.name, version: change.version, parts: change.text };
+            let changes: Vec<PartsChange> = changes.into_iter().map(change).collect();
+            let rows = match self.store.get()?.exchange_parts(&changes, since).await {
+                Ok(rows) => rows,
+                Err(fault) => {
+                    tracing::debug!(%fault, "the parts of v1's quota could not be exchanged");
+                    return None;
+                }
+            };
+            let mut seen = Seen::default();
+            for row in rows {
+                seen.now = row.now;
+                match row.parts {
+                    Some(text) => seen.rows.push((row.name, row.version, text)),
+                    None if row.name.is_empty() => {}
+                    None => seen.written.push((row.name, row.version)),
+                }
+            }
+            Some(seen)
+        })
+    }
+}
+
+/// Tells the others what was found of v1, and hears what they have found, as long as the process lives.
+async fn share_limit(peers: std::sync::Weak<Peers>, client: Client) {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let Some(peers) = peers.upgrade() else { return };
+        let me = Ledger::me(&*peers);
+        if let Some(words) = peers.words() {
+            let others = words.into_iter().filter(|(id, _)| *id != me);
+            let found = others.filter_map(|(_, word)| Word::read(&word?).calls);
+            client.concurrency().hear(found.collect());
+        }
+        let found = client.concurrency().measured();
+        peers.say(|word| word.calls = Some(found));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_other_versions_say_what_is_known_of_them() {
+        let word = Word { divides: true, calls: Some(Measured { limit: 12.5, wants: 3 }) };
+        assert_eq!(Word::read(&serde_json::to_string(&word).expect("a text")), word);
+        assert_eq!(Word::read(r#"{"divides":true,"something":1}"#), Word { divides: true, calls: None });
+        assert_eq!(Word::read(""), Word::default());
     }
 }

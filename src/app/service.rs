@@ -103,7 +103,7 @@ impl Service {
             );
         }
         let joined = store.join(access.changes(), patience(settings)).await?;
-        peers.know(store.clone());
+        peers.know(store.clone(), &client);
         let proofs = Proofs::of(shared.as_ref(), &settings.secrets)?;
         let access = sharing(access, proofs.as_ref());
         let indexes = Indexes::new(client.clone(), index_settings(settings), access.changes());

@@ -27,7 +27,7 @@ pub(super) fn calls(calls: &Calls) -> Vec<Family> {
 }
 
 pub(super) fn state(client: &Client) -> Vec<Family> {
-    let (budget, places) = (client.budget().figures(), client.concurrency());
+    let (budget, places) = (client.budget().figures(), client.concurrency().figures());
     let mut left = Family::new(
         Kind::Gauge,
         "causeway_v1_budget_calls_left",

@@ -12,6 +12,9 @@ use std::time::Duration;
 
 const SECRET: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 const LABELS: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/labels/";
+const MEMBERS: &str = "/api/v2/workspaces/acme/members/";
+const ROSTER: &str = "workspaces/acme/members/";
+const PROJECTS: &str = "workspaces/acme/projects/?per_page=1&fields=workspace";
 const V1_LABELS: &str = "labels/?per_page=1000&fields=id,name,description,color,sort_order,parent,external_id,\
                          external_source,created_at,created_by";
 
@@ -36,7 +39,11 @@ impl Three {
     }
 
     async fn get(&self, which: usize, key: &str) -> u16 {
-        let url = format!("{}{LABELS}", self.children[which].base());
+        self.get_at(LABELS, which, key).await
+    }
+
+    async fn get_at(&self, path: &str, which: usize, key: &str) -> u16 {
+        let url = format!("{}{path}", self.children[which].base());
         let answer = self.client.get(url).header("X-Api-Key", key).send().await.expect("an answer");
         answer.status().as_u16()
     }
@@ -129,6 +136,47 @@ async fn somebody_who_may_no_longer_see_a_project_sees_it_nowhere() {
     for which in 0..3 {
         assert_eq!(three.get(which, "bob").await, 404, "the proof of the first is two seconds old everywhere");
     }
+}
+
+/// The roster of the workspace with ada in it, who asks.
+fn roster() -> Exchange {
+    let ada = json!({"id": "00000000-0000-4000-a000-000000000001", "first_name": "Ada", "last_name": "Admin",
+        "email": "ada@acme.test", "avatar": "", "avatar_url": null, "display_name": "ada", "role": 20});
+    Exchange::get(ROSTER).reply(200, json!([ada]))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_workspace_is_proven_once_and_a_refusal_counts_everywhere() {
+    const KEYS: usize = 40;
+    let (redis, v1) = (Redis::start(), ScriptedV1::start().await);
+    v1.expect(me().repeated());
+    v1.expect(roster().times(KEYS as u32));
+    v1.expect(
+        Exchange::get(PROJECTS)
+            .reply(200, json!({"results": [{"workspace": "00000000-0000-4000-b000-000000000001"}]}))
+            .repeated(),
+    );
+    let env = [("CAUSEWAY_SECRETS__KEY", SECRET), ("CAUSEWAY_CACHE__CARD", "4s")];
+    let three = Arc::new(Three::with(&redis, &v1, &env).await);
+    let reads: Vec<_> = (0..3 * KEYS)
+        .map(|number| {
+            let three = Arc::clone(&three);
+            tokio::spawn(async move { three.get_at(MEMBERS, number % 3, &format!("key-{}", number / 3)).await })
+        })
+        .collect();
+    for read in reads {
+        assert_eq!(read.await.expect("an answer"), 200);
+    }
+    println!("{} rosters for {KEYS} keys through three processes", calls(&v1, ROSTER));
+    assert_eq!(calls(&v1, ROSTER), KEYS);
+    assert!(!redis.contents().contains("acme.test"), "what is shared is sealed");
+    // From now on v1 shows the roster to nobody, and no proof is old enough to outlast that.
+    tokio::time::sleep(Duration::from_millis(4_100)).await;
+    v1.expect(Exchange::get(ROSTER).reply(403, json!({})).repeated());
+    for which in 0..3 {
+        assert_eq!(three.get_at(MEMBERS, which, "key-1").await, 403, "a guest may not read the roster");
+    }
+    assert_eq!(calls(&v1, ROSTER), KEYS + 1, "a guest is proven once as well");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -167,6 +167,22 @@ impl Store {
         self.engine.peers.away_since()
     }
 
+    /// Id of this process among those that serve this store; it has a new one whenever it opens a store.
+    pub fn me(&self) -> Uuid {
+        self.engine.peers.me()
+    }
+
+    /// What this process tells the others of itself from now on, at the latest with the next renewal of its lease.
+    pub fn say(&self, word: String) {
+        self.engine.peers.say(word);
+    }
+
+    /// The living processes, this one included, with what each has said of itself (older versions nothing); none while this
+    /// one hears nothing of the others.
+    pub fn words(&self) -> Option<HashMap<Uuid, Option<String>>> {
+        self.engine.peers.words()
+    }
+
     /// How many gateway processes serve this store, this one included.
     pub fn processes(&self) -> usize {
         self.engine.peers.count()

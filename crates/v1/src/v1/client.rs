@@ -7,7 +7,7 @@
 use super::base_url::{BaseUrl, BaseUrlError};
 use super::breaker::{Breaker, Ended, SILENCE};
 use super::budget::{Budget, Permit, Told};
-use super::concurrency::{Concurrency, ConcurrencySettings, Figures, Slot};
+use super::concurrency::{Concurrency, ConcurrencySettings, Slot};
 use super::message::{Method, V1Error, V1Request, V1Response};
 use super::outcome::Outcome;
 use super::{V1Key, refusals, retry, traced};
@@ -141,9 +141,9 @@ impl Client {
         *self.calls.write() = calls;
     }
 
-    /// Calls under way and how many there may be.
-    pub fn concurrency(&self) -> Figures {
-        self.concurrency.figures()
+    /// How many calls may be under way at once.
+    pub fn concurrency(&self) -> &Concurrency {
+        &self.concurrency
     }
 
     /// What paces the calls.

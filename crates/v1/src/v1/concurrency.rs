@@ -4,8 +4,12 @@
 //! than they usually do while the limit is in use (additive increase, multiplicative decrease). Waiting calls
 //! go by priority, among equals in order; a part of the limit is never given to index work.
 //!
-//! May use: `context`.
+//! Several processes before one v1 have one limit together: each tells the others what it has found and how many places it
+//! wants ([`Measured`]), takes the mean of what all that are at work have found, and uses its part by demand.
+//!
+//! May use: `context`, `fair`.
 
+use super::fair::by_demand;
 use crate::context::Priority;
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
@@ -17,12 +21,21 @@ use tokio::sync::oneshot;
 const KINDS: usize = 3;
 /// Calls after which the limit is thought about.
 const ROUND: u32 = 20;
-/// How much longer than usual the calls of a round may take, on average.
+/// How much longer than usual calls may take, on average.
 const TOLERANCE: f64 = 3.0;
 /// How much one round weighs in what is usual.
 const WEIGHT: f64 = 0.05;
 /// What is left of the limit when v1 is strained.
 const LESS: f64 = 0.9;
+
+/// What one process has found, and what it needs.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Measured {
+    /// Calls that all processes together may have under way.
+    pub limit: f64,
+    /// Places that this process wants of them; 0 when it makes no calls.
+    pub wants: usize,
+}
 
 /// Between which bounds the limit moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +59,15 @@ pub struct Concurrency(Arc<Mutex<State>>);
 #[derive(Debug)]
 struct State {
     settings: ConcurrencySettings,
+    /// Of all processes together.
+    whole: f64,
+    /// What the others have found and want.
+    others: Vec<Measured>,
+    /// The part of this process.
     limit: usize,
     under_way: usize,
+    /// Most calls that were under way or waited since this was told last.
+    peak: usize,
     index_under_way: usize,
     queues: [VecDeque<oneshot::Sender<Slot>>; KINDS],
     round: Round,
@@ -92,8 +112,11 @@ impl Concurrency {
         let limit = (settings.max / 4).clamp(settings.min, settings.max);
         Self(Arc::new(Mutex::new(State {
             settings,
+            whole: limit as f64,
+            others: Vec::new(),
             limit,
             under_way: 0,
+            peak: 0,
             index_under_way: 0,
             queues: Default::default(),
             round: Round::default(),
@@ -118,6 +141,7 @@ impl Concurrency {
                 }
                 let (sender, receiver) = oneshot::channel();
                 state.queues[priority as usize].push_back(sender);
+                state.note_peak();
                 receiver
             };
             if let Ok(slot) = waiting.await {
@@ -126,11 +150,28 @@ impl Concurrency {
         }
     }
 
+    /// What this process has found since it was asked last, for the others.
+    pub fn measured(&self) -> Measured {
+        let mut state = self.state();
+        let wants = state.wants();
+        state.peak = state.under_way + state.waiting();
+        Measured { limit: state.whole, wants }
+    }
+
+    /// What the others have found; those that wait for a larger part go on.
+    pub fn hear(&self, others: Vec<Measured>) {
+        let going = {
+            let mut state = self.state();
+            state.hear(others);
+            state.next(&self.0)
+        };
+        hand_out(going);
+    }
+
     /// How many there are, and may be.
     pub fn figures(&self) -> Figures {
         let state = self.state();
-        let waiting = state.queues.iter().map(VecDeque::len).sum();
-        Figures { under_way: state.under_way, limit: state.limit, waiting }
+        Figures { under_way: state.under_way, limit: state.limit, waiting: state.waiting() }
     }
 
     /// Whether a call that is no index work is under way, or was within `time`.
@@ -153,9 +194,52 @@ impl State {
 
     fn enter(&mut self, priority: Priority) {
         self.under_way += 1;
+        self.note_peak();
         self.index_under_way += usize::from(priority == Priority::Index);
         self.note_urgent(priority);
         self.round.most = self.round.most.max(self.under_way);
+    }
+
+    fn waiting(&self) -> usize {
+        self.queues.iter().map(VecDeque::len).sum()
+    }
+
+    fn note_peak(&mut self) {
+        self.peak = self.peak.max(self.under_way + self.waiting());
+    }
+
+    /// Places that this process would like to have: somewhat more than it has used.
+    fn wants(&self) -> usize {
+        if self.peak == 0 { 0 } else { self.peak + (self.peak / 4).max(1) }
+    }
+
+    fn hear(&mut self, others: Vec<Measured>) {
+        let own = (self.peak > 0).then_some(self.whole);
+        let at_work = others.iter().filter(|other| other.wants > 0).map(|other| other.limit);
+        let found: Vec<f64> = at_work.chain(own).filter(|limit| limit.is_finite()).collect();
+        if !found.is_empty() {
+            self.set_whole(found.iter().sum::<f64>() / found.len() as f64);
+        }
+        self.others = others;
+        self.divide();
+    }
+
+    fn set_whole(&mut self, whole: f64) {
+        self.whole = whole.clamp(self.settings.min as f64, self.settings.max as f64);
+    }
+
+    /// The part of this process: what it wants, or as much as the others that want more; what nobody wants is divided evenly.
+    fn divide(&mut self) {
+        let whole = self.whole as usize;
+        if self.others.is_empty() {
+            self.limit = whole;
+            return;
+        }
+        let wants: Vec<usize> =
+            [self.wants()].into_iter().chain(self.others.iter().map(|other| other.wants)).collect();
+        let parts = by_demand(whole, &wants);
+        let left = whole - parts.iter().sum::<usize>();
+        self.limit = (parts[0] + left / wants.len()).max(1);
     }
 
     fn leave(&mut self, priority: Priority) {
@@ -202,16 +286,13 @@ impl State {
         let used = round.most * 2 >= self.limit;
         let slow = used && average > usual * TOLERANCE;
         if round.failed * 10 > round.calls || slow {
-            self.limit = ((self.limit as f64 * LESS) as usize).clamp(self.settings.min, self.settings.max);
+            self.set_whole((self.whole * LESS).floor());
         } else if used {
-            self.limit = (self.limit + 1).min(self.settings.max);
+            self.set_whole(self.whole + 1.0);
         }
-        if !slow {
-            self.usual = Some(usual + WEIGHT * (average - usual));
-        } else {
-            // What is slow for good becomes usual in the end.
-            self.usual = Some(usual * (1.0 + WEIGHT));
-        }
+        self.divide();
+        // What is slow for good becomes usual in the end.
+        self.usual = Some(if slow { usual * (1.0 + WEIGHT) } else { usual + WEIGHT * (average - usual) });
     }
 }
 
@@ -229,10 +310,15 @@ impl Drop for Slot {
             state.leave(self.priority);
             state.next(&self.state)
         };
-        for (sender, slot) in going {
-            // Nobody waits there any more: dropped with the answer, the place goes to the next.
-            drop(sender.send(slot));
-        }
+        hand_out(going);
+    }
+}
+
+/// Gives places to those who wait for them.
+fn hand_out(going: Vec<(oneshot::Sender<Slot>, Slot)>) {
+    for (sender, slot) in going {
+        // Nobody waits there any more: dropped with the answer, the place goes to the next.
+        drop(sender.send(slot));
     }
 }
 
@@ -288,6 +374,72 @@ mod tests {
             }
             assert_eq!(limit.limit(), 4);
         }
+    }
+
+    /// Lets the processes tell each other what they have found.
+    fn tell(processes: &[Concurrency]) {
+        let measured: Vec<Measured> = processes.iter().map(Concurrency::measured).collect();
+        for (at, process) in processes.iter().enumerate() {
+            let others = measured.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, found)| *found);
+            process.hear(others.collect());
+        }
+    }
+
+    fn limits(processes: &[Concurrency]) -> Vec<usize> {
+        processes.iter().map(Concurrency::limit).collect()
+    }
+
+    #[tokio::test]
+    async fn processes_have_one_limit_together_and_parts_by_demand() {
+        let processes = [of(4, 60), of(4, 60), of(4, 60)];
+        assert_eq!(limits(&processes), [15; 3], "before they know of each other");
+        tell(&processes);
+        assert_eq!(limits(&processes), [5; 3]);
+        // One has much to do.
+        let waiting: Vec<_> = (0..25)
+            .map(|_| {
+                let limit = processes[0].clone();
+                tokio::spawn(async move { limit.enter(Priority::Read).await })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        tell(&processes);
+        assert_eq!(limits(&processes), [15, 1, 1], "each has one place at least");
+        tokio::task::yield_now().await;
+        assert_eq!(processes[0].figures().under_way, 15, "those who waited go at once");
+        drop(waiting);
+    }
+
+    /// Most calls at once in the long run that so many busy processes make of a v1 that takes twelve at once and slows down
+    /// beyond.
+    async fn most_at_once(processes: usize, tells: bool) -> usize {
+        let processes: Vec<Concurrency> = (0..processes).map(|_| of(4, 256)).collect();
+        let mut most = 0;
+        for turn in 0..300 {
+            let mut slots = Vec::new();
+            for process in &processes {
+                while process.figures().under_way < process.limit() {
+                    slots.push(process.enter(Priority::Read).await);
+                }
+            }
+            most = if turn < 200 { 0 } else { most.max(slots.len()) };
+            let took = MS * u32::try_from((slots.len() / 12).max(1)).unwrap();
+            for slot in slots {
+                slot.ended(took, false);
+            }
+            if tells {
+                tell(&processes);
+            }
+        }
+        most
+    }
+
+    #[tokio::test]
+    async fn a_small_v1_gets_no_more_from_three_processes_than_from_one() {
+        let one = most_at_once(1, true).await;
+        let (three, strangers) = (most_at_once(3, true).await, most_at_once(3, false).await);
+        assert!(three <= one + one / 4, "{one} from one, {three} from three");
+        assert!(strangers > one + one / 4, "{strangers} from three that know nothing of each other");
     }
 
     #[tokio::test]

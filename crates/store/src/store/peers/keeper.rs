@@ -12,7 +12,7 @@ use super::state::{Peers, State};
 use crate::fresh::{Changed, Changes};
 use sqlx::postgres::{PgConnectOptions, PgListener, PgNotification, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, Executor, Row};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -239,35 +239,38 @@ impl Keeper {
     async fn beat(&self, listener: &mut PgListener, number: i32) -> Result<u64, Lost> {
         let (note_number, note) = self.peers.note(Vec::new());
         let renewal = format!(
-            "WITH renewed AS (INSERT INTO process (id, number, lease_until, beats) \
-             VALUES ($1, $2, {DATABASE_NOW} + {}, 1) ON CONFLICT (id) DO UPDATE \
-             SET lease_until = excluded.lease_until, beats = process.beats + 1 RETURNING id) \
+            "WITH renewed AS (INSERT INTO process (id, number, lease_until, beats, word) \
+             VALUES ($1, $2, {DATABASE_NOW} + {}, 1, $5) ON CONFLICT (id) DO UPDATE \
+             SET lease_until = excluded.lease_until, beats = process.beats + 1, word = excluded.word RETURNING id) \
              SELECT pg_notify($3, $4)::text FROM renewed",
             LEASE.as_micros()
         );
         let renewal = sqlx::query(AssertSqlSafe(renewal)).bind(self.state.me.to_string()).bind(i64::from(number));
-        within(renewal.bind(NOTES).bind(note).fetch_one(&mut *listener)).await?;
+        let renewal = renewal.bind(NOTES).bind(note).bind(self.state.word.lock().clone());
+        within(renewal.fetch_one(&mut *listener)).await?;
         Ok(note_number)
     }
 
-    /// Who lives, and which version the tables are for.
+    /// Who lives, what each says of itself, and which version the tables are for.
     async fn look(&self, listener: &mut PgListener) -> Result<(), Lost> {
         let at = Instant::now();
         let living = format!(
-            "SELECT p.id, {DATABASE_NOW}, s.min_writer FROM service s LEFT JOIN process p ON EXISTS (SELECT 1 FROM pg_locks l \
+            "SELECT p.id, {DATABASE_NOW}, s.min_writer, p.word FROM service s LEFT JOIN process p ON EXISTS (SELECT 1 FROM pg_locks l \
              WHERE l.locktype = 'advisory' AND l.classid = {LIVES} AND l.objid = (p.number & 4294967295)::oid AND l.objsubid = 2 \
              AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())) WHERE s.id = 1"
         );
         let rows = within(sqlx::query(AssertSqlSafe(living)).fetch_all(&mut *listener)).await?;
-        let mut ids = HashSet::new();
+        let mut words = HashMap::new();
         let (mut now, mut min_writer) = (0, 0);
         for row in &rows {
             let id: Option<&str> = row.try_get(0)?;
-            ids.extend(id.and_then(|id| Uuid::try_parse(id).ok()));
+            if let Some(id) = id.and_then(|id| Uuid::try_parse(id).ok()) {
+                words.insert(id, row.try_get(3)?);
+            }
             (now, min_writer) = (row.try_get(1)?, row.try_get(2)?);
         }
         if !rows.is_empty() {
-            self.state.living_are(ids, now, at);
+            self.state.living_are(words, now, at);
         }
         if min_writer > self.version && !*self.superseded.borrow() {
             tracing::error!(

@@ -7,7 +7,7 @@ use super::note::Note;
 use crate::fresh::{Changed, Changes};
 use crate::v2::time::Micros;
 use parking_lot::Mutex;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -43,12 +43,15 @@ pub(super) struct State {
     living: Mutex<Option<Living>>,
     /// How many processes live, this one included.
     count: AtomicUsize,
+    /// What this process says of itself with each renewal of its lease.
+    pub word: Mutex<String>,
 }
 
 /// Processes that lived when the database was asked last.
 #[derive(Debug)]
 struct Living {
-    ids: HashSet<Uuid>,
+    /// With what each says of itself; older versions say nothing.
+    words: HashMap<Uuid, Option<String>>,
     /// By the clock of the database.
     asked_at: Micros,
     at: Instant,
@@ -68,6 +71,7 @@ impl Peers {
             heard: Notify::new(),
             living: Mutex::new(None),
             count: AtomicUsize::new(1),
+            word: Mutex::default(),
         }))
     }
 
@@ -105,6 +109,23 @@ impl Peers {
         self.0.count.load(Ordering::Relaxed)
     }
 
+    /// What this process says of itself from now on.
+    pub fn say(&self, word: String) {
+        *self.0.word.lock() = word;
+    }
+
+    /// The living processes, this one included, with what each says of itself; none while this one has no lease.
+    pub fn words(&self) -> Option<HashMap<Uuid, Option<String>>> {
+        if !self.are_heard() {
+            return None;
+        }
+        let living = self.0.living.lock();
+        let living = living.as_ref().filter(|living| living.at.elapsed() < CURRENT)?;
+        let mut words = living.words.clone();
+        words.entry(self.0.me).or_default();
+        Some(words)
+    }
+
     /// A note of what has changed, with its number.
     pub fn note(&self, changed: Vec<Changed>) -> (u64, String) {
         let number = self.0.notes.fetch_add(1, Ordering::SeqCst) + 1;
@@ -123,14 +144,14 @@ impl Peers {
         let living = self.0.living.lock();
         let living = living.as_ref().filter(|living| living.at.elapsed() < CURRENT)?;
         // One that came later than the list was made.
-        Some(living.ids.contains(&id) || began_at >= living.asked_at)
+        Some(living.words.contains_key(&id) || began_at >= living.asked_at)
     }
 }
 
 impl State {
-    pub fn living_are(&self, ids: HashSet<Uuid>, asked_at: Micros, at: Instant) {
-        self.count.store(ids.len().max(1), Ordering::Relaxed);
-        self.confirmed.lock().retain(|id, _| ids.contains(id));
-        *self.living.lock() = Some(Living { ids, asked_at, at });
+    pub fn living_are(&self, words: HashMap<Uuid, Option<String>>, asked_at: Micros, at: Instant) {
+        self.count.store(words.len().max(1), Ordering::Relaxed);
+        self.confirmed.lock().retain(|id, _| words.contains_key(id));
+        *self.living.lock() = Some(Living { words, asked_at, at });
     }
 }

@@ -6,28 +6,33 @@
 //! makes them without waiting.
 //!
 //! Where several processes use the same key, a call that this one could make is also reserved in the `pool` of all of
-//! them. While nobody can be asked there, a process makes no more calls than its even part of the quota. May use:
-//! `context`, `pool`, the quota, `window`.
+//! them. Without one, and while nobody can be asked there, a process makes no more calls than its part of the quota
+//! (`parts`). May use: `context`, `parts`, `pool`, the quota, `window`.
 
+mod state;
+
+use super::parts::{Demand, Held};
 use super::pool::{PoolWindow, Reserved, Ticket};
 use super::processes::Processes;
 use super::quota::Quota;
 use super::window::{Counted, Told, Window};
 use crate::context::{Meter, Priority, RequestNumber};
 use parking_lot::{Mutex, MutexGuard};
-use std::collections::{HashMap, VecDeque};
+use state::{KINDS, State};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-/// Kinds of [`Priority`].
-const KINDS: usize = 3;
 /// Others may give back what they have reserved: it is looked at again after this at the latest.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// How long what others have used is believed.
-const BELIEVED: Duration = Duration::from_secs(10);
+/// How long a process without Redis may take to get its first part of a quota.
+const JOINING: Duration = Duration::from_secs(4);
+/// The same for a larger one, if there is one: longer than that nobody waits for it.
+const GROWING: Duration = Duration::from_millis(2_500);
+/// Calls to spare with which a part is large enough.
+const SPARE: usize = 3;
 
 /// The lane of one key.
 #[derive(Debug)]
@@ -45,51 +50,8 @@ pub(super) struct Others {
     pub pool: Option<PoolWindow>,
     /// How many processes there are.
     pub processes: Option<Arc<dyn Processes>>,
-}
-
-#[derive(Debug)]
-struct State {
-    window: Window,
-    queues: [VecDeque<Arc<Notify>>; KINDS],
-    /// Calls that requests have kept room for and not made yet; the window counts them already.
-    kept: HashMap<RequestNumber, Kept>,
-    /// When the pool has room again, as it said last.
-    pool_opens: Option<Instant>,
-    /// Calls of the others that counted at this moment.
-    elsewhere: Option<(usize, Instant)>,
-    /// When it was last asked what they are, for nothing else.
-    looked: Option<Instant>,
-}
-
-/// Room that a request has kept.
-#[derive(Debug, Default)]
-struct Kept {
-    calls: usize,
-    tickets: Vec<Ticket>,
-}
-
-impl State {
-    /// Calls that count now, those of the others included.
-    fn used(&self) -> usize {
-        let elsewhere = self.elsewhere.filter(|(_, at)| at.elapsed() < BELIEVED).map_or(0, |(calls, _)| calls);
-        self.window.used().max(self.window.own() + elsewhere)
-    }
-
-    fn is_closed(&self) -> bool {
-        self.window.closed().is_some() || self.pool_opens.is_some_and(|opens| opens > Instant::now())
-    }
-
-    fn first(&self) -> Option<&Arc<Notify>> {
-        self.queues.iter().find_map(VecDeque::front)
-    }
-
-    /// How many go before the waiter, or would go before a newcomer.
-    fn ahead_of(&self, priority: Priority, waiter: Option<&Arc<Notify>>) -> usize {
-        let more_urgent: usize = self.queues[..priority as usize].iter().map(VecDeque::len).sum();
-        let own = &self.queues[priority as usize];
-        let place = waiter.and_then(|waiter| own.iter().position(|known| Arc::ptr_eq(known, waiter)));
-        more_urgent + place.unwrap_or(own.len())
-    }
+    /// The parts of this process, and the name of this one.
+    pub part: Option<(Arc<Held>, String)>,
 }
 
 /// What a waiter does next.
@@ -103,14 +65,7 @@ enum Turn {
 impl Lane {
     /// A lane of `quota` in each `length` of time, of which `reserve` calls are for writes alone.
     pub(super) fn new(quota: Quota, reserve: usize, length: Duration) -> Self {
-        let state = State {
-            window: Window::new(quota, length),
-            queues: Default::default(),
-            kept: HashMap::new(),
-            pool_opens: None,
-            elsewhere: None,
-            looked: None,
-        };
+        let state = State::new(Window::new(quota, length));
         Self { reserve, others: Others::default(), state: Mutex::new(state) }
     }
 
@@ -120,13 +75,39 @@ impl Lane {
         Self { others, ..self }
     }
 
-    /// The part of `share` that this process may use by itself; none when all can be asked, or there are no others.
-    fn own_part(&self, share: usize) -> Option<usize> {
+    /// The part of `share` that this process may use by itself; none when it may use all that others have not used.
+    fn own_part(&self, share: usize, quota: usize) -> Option<usize> {
         if self.others.pool.as_ref().is_some_and(PoolWindow::is_up) {
             return None;
         }
-        let processes = self.others.processes.as_ref().map_or(1, |known| known.processes());
-        (processes > 1).then(|| (share / processes).max(1))
+        let processes = self.processes();
+        match &self.others.part {
+            Some((held, name)) => {
+                let calls = held.calls(name, quota, processes)?;
+                Some(if calls == 0 { 0 } else { (calls * share / quota).max(1) })
+            }
+            None => (processes > 1).then(|| (share / processes).max(1)),
+        }
+    }
+
+    /// How many of the same calls can be waited for: what this process may use, or can have in any case.
+    fn most_at_once(&self, priority: Priority) -> usize {
+        let (share, quota) = {
+            let state = self.state();
+            (self.share(&state, priority), state.window.quota())
+        };
+        self.own_part(share, quota).map_or(share, |part| part.max(share / self.processes()))
+    }
+
+    fn processes(&self) -> usize {
+        self.others.processes.as_ref().map_or(1, |known| known.processes()).max(1)
+    }
+
+    /// The part of this process, when more is `wanted` and it may become larger within moments.
+    fn growing(&self, wanted: bool) -> Option<usize> {
+        let (held, name) = self.others.part.as_ref().filter(|_| wanted)?;
+        held.ask();
+        held.growing(name)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -180,8 +161,7 @@ impl Lane {
         deadline: Instant,
         meter: &Arc<Meter>,
     ) -> Result<Option<Room>, Duration> {
-        let share = self.share(&self.state(), priority);
-        if calls == 0 || calls > self.own_part(share).unwrap_or(share) {
+        if calls == 0 || calls > self.most_at_once(priority) {
             return Ok(None);
         }
         let ticket = self.wait_for(calls, priority, deadline).await?;
@@ -200,7 +180,7 @@ impl Lane {
         priority: Priority,
         deadline: Instant,
     ) -> Result<Option<Ticket>, Duration> {
-        let place = Place::take(Arc::clone(self), priority);
+        let place = Place::take(Arc::clone(self), priority, calls);
         loop {
             match self.turn(&place, calls, deadline) {
                 Turn::Go => {
@@ -274,30 +254,42 @@ impl Lane {
         })
     }
 
-    /// When the last of `more` calls can be made.
-    fn opens(&self, state: &State, more: usize, priority: Priority, now: Instant) -> Instant {
+    /// When the last of `more` calls can be made: by what all may use, and by the part of this process as well.
+    fn opens(&self, state: &State, more: usize, priority: Priority, now: Instant) -> (Instant, Instant) {
         let share = self.share(state, priority);
         let opens = state.window.opens(more, share, now);
-        let opens = match self.own_part(share) {
-            Some(part) => opens.max(state.window.opens_for_own(more, part, now)),
-            None => opens,
-        };
-        state.pool_opens.map_or(opens, |pool| opens.max(pool))
+        let opens = state.pool_opens.map_or(opens, |pool| opens.max(pool));
+        match self.own_part(share, state.window.quota()) {
+            Some(part) => (opens, opens.max(state.window.opens_for_own(more, part, now))),
+            None => (opens, opens),
+        }
     }
 
     fn turn(&self, place: &Place, calls: usize, deadline: Instant) -> Turn {
         let (mut state, now) = (self.state(), Instant::now());
         let ahead = state.ahead_of(place.priority, Some(&place.changed));
-        let opens = self.opens(&state, ahead + calls, place.priority, now);
+        let (by_all, opens) = self.opens(&state, ahead + calls, place.priority, now);
         if ahead == 0 && opens <= now {
+            if self.opens(&state, calls + SPARE, place.priority, now).1 <= now {
+                state.short = None;
+            }
             state.window.send(calls);
             return Turn::Go;
         }
-        if opens > deadline || now >= deadline {
+        let grown = self.growing(by_all < opens).map(|part| match part {
+            0 => place.since + JOINING,
+            _ => *state.short.get_or_insert(now) + GROWING,
+        });
+        let grown = grown.map(|grown| grown.min(deadline)).filter(|grown| *grown > now);
+        // Those ahead may leave: the first of the queue wakes for its call, the others when it is their turn.
+        let (until, wakes) = match grown {
+            Some(grown) => (by_all, opens.min(grown)),
+            None => (opens, if ahead == 0 { opens } else { deadline }),
+        };
+        if until > deadline || now >= deadline {
             return Turn::GiveUp(opens - now);
         }
-        // Those ahead may leave: the first of the queue wakes for its call, the others when it is their turn.
-        Turn::Sleep(if ahead == 0 { opens } else { deadline })
+        Turn::Sleep(wakes)
     }
 
     /// Counts a call that nobody here can hold back.
@@ -335,7 +327,7 @@ impl Lane {
     pub(super) fn wait(&self, priority: Priority) -> Duration {
         let (state, now) = (self.state(), Instant::now());
         let ahead = state.ahead_of(priority, None);
-        self.opens(&state, ahead + 1, priority, now) - now
+        self.opens(&state, ahead + 1, priority, now).1 - now
     }
 
     /// Calls left of the quota, and how many wait by priority.
@@ -354,6 +346,30 @@ impl Lane {
         state.window.used() == 0 && state.window.closed().is_none() && state.first().is_none()
     }
 
+    /// The name of its part.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.others.part.as_ref().map(|(_, name)| name.as_str())
+    }
+
+    /// What this process needs of the quota.
+    pub(super) fn demand(&self) -> Demand {
+        let state = self.state();
+        let (quota, learned) = (state.window.quota(), state.window.learned());
+        Demand { used: state.window.own(), waiting: state.wanted, quota, learned }
+    }
+
+    /// What other processes use of it, and what v1 was seen to allow them.
+    pub(super) fn hear(&self, elsewhere: usize, learned: usize) {
+        let mut state = self.state();
+        state.elsewhere = Some((elsewhere, Instant::now()));
+        state.window.learn(learned);
+    }
+
+    /// There may be room for more: the first of the queue looks.
+    pub(super) fn look_again(&self) {
+        self.end(|_| {});
+    }
+
     /// Ends a call, and lets the first of the queue look again.
     fn end(&self, how: impl FnOnce(&mut Window)) {
         let mut state = self.state();
@@ -368,14 +384,19 @@ impl Lane {
 struct Place {
     lane: Arc<Lane>,
     priority: Priority,
+    calls: usize,
+    since: Instant,
     changed: Arc<Notify>,
 }
 
 impl Place {
-    fn take(lane: Arc<Lane>, priority: Priority) -> Self {
+    fn take(lane: Arc<Lane>, priority: Priority, calls: usize) -> Self {
         let changed = Arc::new(Notify::new());
-        lane.state().queues[priority as usize].push_back(Arc::clone(&changed));
-        Self { lane, priority, changed }
+        let mut state = lane.state();
+        state.queues[priority as usize].push_back(Arc::clone(&changed));
+        state.wanted += calls;
+        drop(state);
+        Self { lane, priority, calls, since: Instant::now(), changed }
     }
 }
 
@@ -383,6 +404,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         let mut state = self.lane.state();
         state.queues[self.priority as usize].retain(|known| !Arc::ptr_eq(known, &self.changed));
+        state.wanted -= self.calls;
         if let Some(first) = state.first() {
             first.notify_one();
         }

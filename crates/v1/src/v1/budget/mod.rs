@@ -5,12 +5,14 @@
 //! client spends of the same key is counted as far as it goes through this gateway; the rest is seen in v1's
 //! own figures.
 //!
-//! Several processes that share a Redis reserve their calls there (`pool`); others divide the quota by their number
-//! (`processes`). With a quota for the deployment as a whole, every call also waits in a lane of all keys.
+//! Several processes that share a Redis reserve their calls there (`pool`); those that share a database alone divide the
+//! quota by demand (`parts`), and while neither is there evenly, by their number (`processes`). With a quota for the deployment as a whole, every call also waits in a lane of all keys.
 //!
 //! May use: `context`, `shared`, the key.
 
+mod divided;
 mod lane;
+mod parts;
 mod pool;
 mod processes;
 mod pruned;
@@ -18,6 +20,7 @@ mod quota;
 mod spent;
 mod window;
 
+pub use parts::{Change, Ledger, Members, Seen};
 pub use processes::Processes;
 pub use quota::Quota;
 pub use spent::{Share, Spent};
@@ -26,10 +29,13 @@ pub use window::Told;
 use super::key::KeyId;
 use crate::context::{Context, Priority};
 use crate::shared::Shared;
+use divided::{ByName, name_of, name_of_all};
 use lane::{Lane, Others, Permit as LanePermit, Room as LaneRoom};
 use parking_lot::Mutex;
+use parts::Held;
 use pool::Pool;
 use pruned::PrunedMap;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -70,6 +76,8 @@ struct Inner {
     settings: BudgetSettings,
     pool: Option<Pool>,
     processes: Option<Arc<dyn Processes>>,
+    /// The parts of this process, where nothing else keeps the quotas together.
+    parts: Option<Arc<Held>>,
     /// The lane of all keys.
     total: Option<Arc<Lane>>,
     lanes: Mutex<PrunedMap<KeyId, Arc<Lane>>>,
@@ -131,18 +139,33 @@ impl Budget {
     }
 
     /// The same for one of several processes, which reserve their calls in `shared`; without it, and while it is away,
-    /// each has an even part of the quota, by their number.
+    /// each has an even part of the quota, by their number, or a part by demand ([`Budget::divide`]).
     pub fn among(settings: BudgetSettings, shared: Option<Shared>, processes: Option<Arc<dyn Processes>>) -> Self {
         let pool = shared.map(Pool::new);
+        let parts = pool.is_none().then(Arc::<Held>::default);
         let total = (settings.total != Quota::Unlimited).then(|| {
             let pool = pool.as_ref().map(|pool| pool.window(b"all keys", settings.window));
-            let others = Others { pool, processes: processes.clone() };
+            let part = parts.clone().map(|parts| (parts, name_of_all()));
+            let others = Others { pool, processes: processes.clone(), part };
             Arc::new(Lane::new(settings.total, settings.write_reserve, settings.window).among(others))
         });
         let (spent, lanes) = (Spent::default(), Mutex::new(PrunedMap::new(MANY)));
         let service = Mutex::new(settings.service);
-        let inner = Inner { settings, pool, processes, total, lanes, spent, service, foreign: Mutex::default() };
+        let inner =
+            Inner { settings, pool, processes, parts, total, lanes, spent, service, foreign: Mutex::default() };
         Self { inner: Arc::new(inner) }
+    }
+
+    /// Divides the quotas by demand with the other processes that keep theirs in `ledger`, as long as anybody uses these
+    /// budgets; nothing where a place is shared.
+    pub fn divide(&self, ledger: Arc<dyn Ledger>) {
+        let inner = &self.inner;
+        let Some(held) = inner.parts.clone() else { return };
+        let (window, processes) = (inner.settings.window, inner.processes.clone());
+        let processes = move || processes.as_ref().map_or(1, |known| known.processes());
+        let all = Arc::downgrade(inner);
+        let lanes = move || all.upgrade().map(|inner| ByName(inner.by_name()));
+        tokio::spawn(parts::divide(ledger, held, window, processes, lanes));
     }
 
     /// No limit for anybody.
@@ -176,7 +199,8 @@ impl Budget {
         let settings = &self.inner.settings;
         let new = || {
             let pool = self.inner.pool.as_ref().map(|pool| pool.window(&key.0, settings.window));
-            let others = Others { pool, processes: self.inner.processes.clone() };
+            let part = self.inner.parts.clone().map(|parts| (parts, name_of(key)));
+            let others = Others { pool, processes: self.inner.processes.clone(), part };
             Arc::new(Lane::new(quota, settings.write_reserve, settings.window).among(others))
         };
         Some(Arc::clone(self.inner.lanes.lock().get_or_insert(key, is_used, new)))
@@ -285,6 +309,15 @@ impl Budget {
     /// Who has spent what.
     pub fn spent(&self) -> &Spent {
         &self.inner.spent
+    }
+}
+
+impl Inner {
+    /// All lanes that divide their quota, by the names of their rows.
+    fn by_name(&self) -> HashMap<String, Arc<Lane>> {
+        let lanes: Vec<Arc<Lane>> = self.lanes.lock().iter().map(|(_, lane)| Arc::clone(lane)).collect();
+        let named = |lane: Arc<Lane>| Some((lane.name()?.to_owned(), lane));
+        lanes.into_iter().chain(self.total.clone()).filter_map(named).collect()
     }
 }
 

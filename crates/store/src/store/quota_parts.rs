@@ -1,0 +1,87 @@
+//! The parts of v1's quota that gateway processes have, in the database.
+//!
+//! What is in a row does not concern the store. A row is written only as the next version of the one that was read, and
+//! rows that somebody else is just writing are left alone, so that nobody waits for anybody. Only with PostgreSQL.
+//!
+//! May use: `peers` (the clock), this folder.
+
+use super::engine::sql;
+use super::error::StoreError;
+use super::kind::Kind;
+use super::peers::DATABASE_NOW;
+use super::service::Store;
+use serde::Serialize;
+use sqlx::Row;
+
+/// Age from which a row that was not written is nobody's, in microseconds.
+const OLD: i64 = 15 * 60 * 1_000_000;
+
+/// A row to be written.
+#[derive(Debug, Clone, Serialize)]
+pub struct PartsChange {
+    /// Its name.
+    pub name: String,
+    /// The version that it takes the place of; 0 for none.
+    pub version: i64,
+    /// What is in it.
+    pub parts: String,
+}
+
+/// A row as it is, or that it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartsRow {
+    /// Its name; empty in a row that tells the time alone.
+    pub name: String,
+    /// Its version.
+    pub version: i64,
+    /// What is in it; none when it is what was just written.
+    pub parts: Option<String>,
+    /// Microseconds since 1970 by the clock of the database.
+    pub now: i64,
+}
+
+impl Store {
+    /// Whether processes can share parts.
+    pub fn shares_parts(&self) -> bool {
+        self.engine.kind() == Kind::Postgres
+    }
+
+    /// Writes those of `changes` whose version is still the one in the database, removes rows that were not written for a
+    /// quarter of an hour, and reads those named in `changes` as well as those that name this process and were written
+    /// after `since`. Rows read are those from before this.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database does not answer; then nobody knows what was written.
+    pub async fn exchange_parts(&self, changes: &[PartsChange], since: i64) -> Result<Vec<PartsRow>, StoreError> {
+        let text = format!(
+            "WITH given AS (SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(name text, version bigint, parts text)), \
+             free AS (SELECT q.name FROM quota_part q JOIN given g ON g.name = q.name AND g.version = q.version \
+               ORDER BY q.name FOR UPDATE OF q SKIP LOCKED), \
+             old AS (SELECT name FROM quota_part WHERE written_at < {DATABASE_NOW} - {OLD} \
+               AND name NOT IN (SELECT name FROM given) ORDER BY name FOR UPDATE SKIP LOCKED), \
+             gone AS (DELETE FROM quota_part WHERE name IN (SELECT name FROM old)), \
+             changed AS (UPDATE quota_part q SET parts = g.parts, version = q.version + 1, written_at = {DATABASE_NOW} \
+               FROM given g WHERE g.name = q.name AND q.name IN (SELECT name FROM free) RETURNING q.name, q.version), \
+             added AS (INSERT INTO quota_part (name, version, parts, written_at) \
+               SELECT name, {DATABASE_NOW}, parts, {DATABASE_NOW} FROM given WHERE version = 0 ORDER BY name \
+               ON CONFLICT (name) DO NOTHING RETURNING name, version) \
+             SELECT name, version, NULL::text, {DATABASE_NOW} FROM changed \
+             UNION ALL SELECT name, version, NULL::text, {DATABASE_NOW} FROM added \
+             UNION ALL SELECT name, version, parts, {DATABASE_NOW} FROM quota_part \
+               WHERE name IN (SELECT name FROM given) OR (written_at > $2 AND strpos(parts, $3) > 0) \
+             UNION ALL SELECT '', 0, NULL::text, {DATABASE_NOW}"
+        );
+        let given = serde_json::to_string(changes).unwrap_or_default();
+        let asking = sqlx::query(sql(text)).bind(given).bind(since).bind(self.me().to_string());
+        let rows = self.engine.while_there(asking.fetch_all(self.engine.pool())).await?;
+        let read = |row: &sqlx::any::AnyRow| {
+            Ok(PartsRow {
+                name: row.try_get(0)?,
+                version: row.try_get(1)?,
+                parts: row.try_get(2)?,
+                now: row.try_get(3)?,
+            })
+        };
+        rows.iter().map(read).collect()
+    }
+}

@@ -1,0 +1,115 @@
+//! The work beside the requests that keeps the parts of this process.
+//!
+//! May use: this folder.
+
+use super::divider::Divider;
+use super::held::Held;
+use super::ledger::Ledger;
+use super::row::Demand;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, sleep, timeout};
+
+/// Time from one look at who is there to the next; it costs no statement.
+const LOOK: Duration = Duration::from_millis(200);
+/// Time from one statement to the next, for parts that are known.
+const EXCHANGE: Duration = Duration::from_secs(1);
+/// The same when a key is new to this process.
+const NEW: Duration = Duration::from_millis(50);
+/// Longest wait for a statement.
+const WAIT: Duration = Duration::from_secs(1);
+/// Times that a statement is repeated at once because somebody else was quicker.
+const TRIES: usize = 3;
+/// Time without an answer after which the table is taken to be away.
+const AWAY: Duration = Duration::from_secs(3);
+
+/// The keys that this process uses.
+pub(in crate::v1::budget) trait Lanes: Send + Sync {
+    /// What each of them needs, by the name of its row.
+    fn demands(&self) -> HashMap<String, Demand>;
+
+    /// Calls of this process that count now.
+    fn used(&self, name: &str) -> usize;
+
+    /// What the others use of it, and what v1 was seen to allow; whoever waits looks again.
+    fn told(&self, name: &str, elsewhere: usize, learned: usize);
+
+    /// There may be more of it.
+    fn grown(&self, name: &str);
+}
+
+/// Keeps the parts of this process in `ledger`, as long as there are `lanes`; there are so many `processes`. Who else is
+/// there is known from now on, the rest is done by what is returned.
+pub(in crate::v1::budget) fn divide<L: Lanes>(
+    ledger: Arc<dyn Ledger>,
+    held: Arc<Held>,
+    window: Duration,
+    processes: impl Fn() -> usize + Send,
+    lanes: impl Fn() -> Option<L> + Send,
+) -> impl Future<Output = ()> + Send {
+    let mut divider = Divider::new(ledger.me(), window, Arc::clone(&held));
+    if let Some(lanes) = lanes() {
+        divider.look(ledger.members().as_ref(), processes(), &lanes.demands(), Instant::now());
+    }
+    keep(divider, ledger, held, processes, lanes)
+}
+
+async fn keep<L: Lanes>(
+    mut divider: Divider,
+    ledger: Arc<dyn Ledger>,
+    held: Arc<Held>,
+    processes: impl Fn() -> usize + Send,
+    lanes: impl Fn() -> Option<L> + Send,
+) {
+    // When the last statement was sent, and since when none was answered.
+    let (mut last, mut silent): (Option<Instant>, Option<Instant>) = (None, None);
+    loop {
+        let _ = timeout(LOOK, held.asked()).await;
+        let Some(lanes) = lanes() else { return };
+        let members = ledger.members();
+        divider.look(members.as_ref(), processes(), &lanes.demands(), Instant::now());
+        ledger.mark(divider.has_entered());
+        let (Some(members), true) = (members, divider.divides()) else { continue };
+        let demands = lanes.demands();
+        let urgent = !divider.has_entered() || (members.all_divide && divider.lacks_any(&demands));
+        if !urgent && !divider.has_any() {
+            continue;
+        }
+        let pause = if urgent { NEW } else { EXCHANGE };
+        let waited = last.map_or(pause, |last| last.elapsed());
+        if waited < pause {
+            if urgent {
+                sleep(pause - waited).await;
+                // Looked at again with what has come meanwhile.
+                held.ask();
+            }
+            continue;
+        }
+        for _ in 0..TRIES {
+            let (demands, begun) = (lanes.demands(), Instant::now());
+            last = Some(begun);
+            let planned = divider.plan(&demands, &members, |name| lanes.used(name), begun);
+            let changes = planned.iter().map(|planned| planned.change.clone()).collect();
+            let first = divider.since() == 0;
+            let Ok(Some(seen)) = timeout(WAIT, ledger.exchange(changes, divider.since())).await else {
+                if begun - *silent.get_or_insert(begun) >= AWAY {
+                    divider.give_up(Instant::now());
+                    silent = None;
+                }
+                break;
+            };
+            silent = None;
+            let (more, again) = divider.learn(planned, seen, Instant::now());
+            for (name, elsewhere, learned) in divider.known() {
+                lanes.told(name, elsewhere, learned);
+            }
+            more.iter().for_each(|name| lanes.grown(name));
+            divider.enter(&lanes.demands());
+            ledger.mark(divider.has_entered());
+            if !again && !first {
+                break;
+            }
+        }
+    }
+}
