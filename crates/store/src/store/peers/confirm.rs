@@ -18,7 +18,7 @@ use uuid::Uuid;
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Microseconds since 1970 by the clock of the database.
-pub(super) const DATABASE_NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+pub(in crate::store) const DATABASE_NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
 impl Engine {
     /// Tells all processes of changes that no transaction of the store goes with, and waits until all have heard.

@@ -31,6 +31,7 @@ mod note;
 mod state;
 
 pub(super) use alone::{Alone, CARRIES};
+pub(super) use confirm::DATABASE_NOW;
 pub use keeper::Joined;
 pub(super) use note::NOTES;
 pub(super) use state::Peers;
