@@ -205,16 +205,8 @@ impl Delta {
         let (progress, pace, sweep) = (&Progress::default(), &Pace::default(), self.sweep);
         let replay = Replay(Mutex::new(Left::of(self.answers)));
         let clock = || began + replay.0.lock().after();
-        let refresh = Refresh {
-            source: &replay,
-            sizes,
-            progress,
-            pace,
-            patient: false,
-            sweep,
-            proof: None,
-            clock: &clock,
-        };
+        let refresh =
+            Refresh { source: &replay, sizes, progress, pace, patient: false, sweep, proof: None, clock: &clock };
         refresh.run(base, clock, HashSet::new).await.ok()
     }
 }

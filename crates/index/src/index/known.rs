@@ -14,7 +14,7 @@
 use super::build::Sizes;
 use super::delta::Delta;
 use super::own::Own;
-use super::refresh::Verified;
+use super::refresh::{Refreshed, Verified};
 use crate::fresh::{Changes, Moment};
 use std::collections::HashSet;
 use std::time::Instant;
@@ -148,6 +148,26 @@ impl Known {
             Some(own) => self.with(own).0,
             None => self.found.clone(),
         }
+    }
+}
+
+/// What a read has come to.
+pub(super) struct Got {
+    /// The rows, with all own writes before the read.
+    pub verified: Verified,
+    /// Everything up to here is in it.
+    pub mark: Moment,
+    /// When all ids were compared last, if that is known.
+    pub swept: Option<Instant>,
+    /// What v1 showed, without own writes; only where processes tell each other.
+    pub shown: Option<Shown>,
+}
+
+impl Got {
+    /// Of a read of v1, before which all ids were compared last at `swept`.
+    pub fn of(refreshed: Refreshed<Moment>, swept: Option<Instant>, shown: Option<Shown>) -> Self {
+        let Refreshed { verified, mark, swept: is_swept } = refreshed;
+        Self { verified, mark, swept: if is_swept { Some(mark.at) } else { swept }, shown }
     }
 }
 

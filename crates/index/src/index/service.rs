@@ -13,7 +13,7 @@ mod sharing;
 use super::deployment::Deployment;
 use super::entry::{Entry, Files};
 use super::figures::Reads;
-use super::known::{Known, Shown};
+use super::known::{Got, Known, Shown};
 use super::leftover::Leftover;
 use super::own::Own;
 use super::pace::Pace;
@@ -30,7 +30,6 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-use reading::Got;
 use uuid::Uuid;
 
 /// Time kept back of a deadline, to answer in.

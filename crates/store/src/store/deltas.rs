@@ -67,12 +67,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
-    pub async fn deltas(
-        &self,
-        name: &str,
-        after: i64,
-        within: Duration,
-    ) -> Result<Vec<StoredDelta>, StoreError> {
+    pub async fn deltas(&self, name: &str, after: i64, within: Duration) -> Result<Vec<StoredDelta>, StoreError> {
         let text = format!(
             "SELECT number, {DATABASE_NOW} - began_at, bytes FROM index_delta \
              WHERE name = $1 AND number > $2 AND began_at >= {DATABASE_NOW} - $3 ORDER BY number"

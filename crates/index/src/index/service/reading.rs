@@ -6,7 +6,7 @@ use super::super::build::{Build, SIZES};
 use super::super::delta::{MOST, Recorder};
 use super::super::deployment::{RefreshTurn, Refresher, SharedPlace};
 use super::super::entry::Entry;
-use super::super::known::{Heard, Known, Shown};
+use super::super::known::{Got, Heard, Known, Shown};
 use super::super::own_log::removed;
 use super::super::refresh::{Refresh, Refreshed, Verified};
 use super::super::shared_reads::What;
@@ -26,19 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Time from one look at what another process reads to the next, at first and at last.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(200));
 
-/// What a read has come to.
-pub(super) struct Got {
-    pub verified: Verified,
-    /// What it shows everything up to.
-    pub mark: Moment,
-    /// When all ids were compared last, if that is known.
-    pub swept: Option<Instant>,
-    /// What v1 showed, without own writes; only where processes tell each other.
-    pub shown: Option<Shown>,
-}
-
 /// Where a read asks, and what is known beside the index.
-pub(super) type Asking<'r> = (&'r V1Source, &'r Entry);
+type Asking<'r> = (&'r V1Source, &'r Entry);
 
 impl Inner {
     pub(super) async fn build(&self, source: &V1Source, entry: &Arc<Entry>) -> Result<Refreshed<Moment>, Refusal> {
@@ -211,14 +200,6 @@ impl Inner {
         let (sizes, progress, pace, clock) = (SIZES, &entry.progress, &self.pace, &Instant::now);
         let refresh = Refresh { source, sizes, progress, pace, patient: false, sweep, proof: None, clock };
         refresh.run(base, || self.changes.now(), || entry.gone()).await
-    }
-}
-
-impl Got {
-    /// Of a read of v1, before which all ids were compared last at `swept`.
-    pub(super) fn of(refreshed: Refreshed<Moment>, swept: Option<Instant>, shown: Option<Shown>) -> Self {
-        let Refreshed { verified, mark, swept: is_swept } = refreshed;
-        Self { verified, mark, swept: if is_swept { Some(mark.at) } else { swept }, shown }
     }
 }
 

@@ -5,9 +5,8 @@
 
 use super::super::deployment::{Found, SharedPlace};
 use super::super::entry::Entry;
-use super::super::known::Known;
+use super::super::known::{Got, Known};
 use super::super::source::V1Source;
-use super::reading::Got;
 use super::{Indexes, Inner, Scope};
 use crate::context::Priority;
 use crate::fresh::Need;

@@ -2,6 +2,7 @@
 
 mod building;
 mod deltas;
+mod memory;
 mod model;
 mod processes;
 mod refreshing;
