@@ -92,6 +92,15 @@ impl Entry {
         self.state().own.since(since)
     }
 
+    /// A read begins anew with all own writes from `since` on, which are answered, so that only those to come are noted.
+    /// None when not all of them are known; then the noting goes on.
+    pub fn begins_anew(&self, since: Instant) -> Option<Vec<(Instant, Own)>> {
+        let mut state = self.state();
+        let own = state.own.since(since)?;
+        state.gone = Some(HashSet::new());
+        Some(own)
+    }
+
     /// What was read at `read` is kept, so that older own writes need not be known.
     pub fn drop_own_before(&self, read: Instant) {
         self.state().own.drop_before(read);

@@ -141,12 +141,16 @@ impl Known {
         (verified, self.shown.clone())
     }
 
-    /// What a refresh of this process begins with: what was taken in, or what was found where nothing was, or where not all
-    /// own writes that came after are known.
+    /// What a refresh of this process begins with: what was taken in, or what was found where nothing was, with these own
+    /// writes, which are all that came after it was read. Where they are not known it is what was found.
     pub fn base(&self, own: Option<Vec<(Instant, Own)>>) -> Verified {
-        match own.filter(|_| self.has_heard) {
-            Some(own) => self.with(own).0,
-            None => self.found.clone(),
+        match own {
+            Some(own) if self.has_heard => self.with(own).0,
+            own => {
+                let mut found = self.found.clone();
+                write(&mut found, own.into_iter().flatten());
+                found
+            }
         }
     }
 }

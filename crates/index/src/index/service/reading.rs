@@ -148,7 +148,7 @@ impl Inner {
         (source, entry): Asking<'_>,
     ) -> Result<Got, Refusal> {
         let (since, clock) = (Instant::now(), &Instant::now);
-        let own = entry.own_since(known.began.at);
+        let own = entry.begins_anew(known.began.at);
         let gone = own.iter().flat_map(removed).collect();
         let (base, sweep) = (known.base(own), self.is_sweep_due(known.swept));
         let recorder = Recorder::new(source, clock, since, MOST);
@@ -173,7 +173,8 @@ impl Inner {
 
     /// Asks v1 for this process alone; while `others` do the same, not for a comparison of all ids that they may be at.
     async fn by_itself(&self, known: &Known, (source, entry): Asking<'_>, others: bool) -> Result<Got, Refusal> {
-        let (base, sweep) = (known.base(entry.own_since(known.began.at)), self.is_sweep_due(known.swept));
+        let own = self.deployment.get().and_then(|_| entry.begins_anew(known.began.at));
+        let (base, sweep) = (known.base(own), self.is_sweep_due(known.swept));
         let refreshed = self.refresh(source, entry, base, sweep && !others).await?;
         let shown = self.shown(&refreshed.verified);
         Ok(Got::of(refreshed, known.swept, shown))

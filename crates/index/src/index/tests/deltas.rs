@@ -1,16 +1,20 @@
 //! What one process has read, with another that has missed some of it, changed something or got it spoilt.
 
+use super::memory::Memory;
 use super::model::{Model, SMALL, Write, content, run};
 use super::{building, id, plain_item};
 use crate::fresh::{Changes, Clock, Moment};
 use crate::index::delta::{Delta, MOST, Recorder, Told, of_bytes, to_bytes};
+use crate::index::deployment::{Refresher, SharedPlace};
 use crate::index::known::{Heard, Known, Shown};
 use crate::index::own::Own;
 use crate::index::own_log::removed;
 use crate::index::pace::Pace;
 use crate::index::progress::Progress;
 use crate::index::refresh::{Refresh, Verified};
+use crate::index::shared_reads::What;
 use crate::index::source::Source;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
@@ -255,6 +259,31 @@ fn a_whole_index_takes_the_place_of_what_is_known() {
         let (with, shown) = hearer.known.with(vec![(now, Own::Gone(gone))]);
         assert!(!ids(&with).contains(&gone) && ids(&shown.verified).contains(&gone));
         assert_eq!(ids(&hearer.known.base(None)).len(), 14, "where own writes are not known it is what was found");
+    });
+}
+
+#[test]
+fn where_there_is_too_much_the_index_is_kept_and_only_that_one_is_believed() {
+    run(async {
+        let (mut teller, hearer) = Teller::new(14).await;
+        let memory = Memory::new(teller.clock.clone());
+        let place = SharedPlace { deployment: Arc::clone(&memory) as _, identity: "list".into() };
+        teller.reads(&[Write::Delete(1), Write::Create], &[]).await;
+        let Refresher::Own(turn) = place.refresher().await else { panic!("nobody else") };
+        assert_eq!(place.tell_read(turn, None, &teller.verified).await, Some(1));
+        let mut hearer = Hearer { own: Vec::new(), ..hearer };
+        hearer.known = Known::found(hearer.known.base(None), Changes::new(teller.clock.clone()).now());
+        // Only what began after what is known had ended; that there is nothing else is seen here.
+        assert_eq!(place.told(&hearer.known, teller.clock.now()).await.map(|told| told.len()), Some(0));
+        teller.clock.advance(Duration::from_secs(1));
+        let Refresher::Own(turn) = place.refresher().await else { panic!("nobody else") };
+        assert_eq!(place.tell_read(turn, None, &teller.verified).await, Some(2));
+        let told = place.told(&hearer.known, teller.clock.now()).await.expect("an answer");
+        let [Heard { number: 2, what: What::Whole(whole), .. }] = &told[..] else { panic!("an index") };
+        assert_eq!(content(whole), teller.model.truth());
+        place.save(Verified::default(), Duration::ZERO).await.expect("kept");
+        let told = place.told(&hearer.known, teller.clock.now()).await;
+        assert_eq!(told.map(|told| told.len()), Some(0), "another index lies there now");
     });
 }
 
