@@ -79,13 +79,9 @@ impl Known {
         self.has_heard
     }
 
-    /// Whether what was read in a turn that began then can be taken in.
-    pub fn can_follow(&self, number: Option<i64>, at: Instant) -> bool {
-        match (self.shown.number, number) {
-            (Some(known), Some(number)) => number > known,
-            (Some(_), None) => true,
-            (None, _) => at >= self.shown.ended,
-        }
+    /// Whether what was read under this number, in a turn that began then, was read wholly after this.
+    fn can_follow(&self, number: i64, at: Instant) -> bool {
+        self.shown.number.map_or(at >= self.shown.ended, |known| number > known)
     }
 
     /// Takes in what v1 has answered another process; `own` are all own writes since this was read, `now` is the end of
@@ -99,7 +95,7 @@ impl Known {
         now: Instant,
     ) -> bool {
         let Heard { number, at, what: delta } = heard;
-        if !self.can_follow(Some(number), at) {
+        if !self.can_follow(number, at) {
             return false;
         }
         let at = at.max(self.began.at);
@@ -120,7 +116,7 @@ impl Known {
 
     /// Takes in what another process knows altogether. Tells whether it could be.
     pub fn replace(&mut self, heard: Heard<Verified>, changes: &Changes, now: Instant) -> bool {
-        let can_follow = self.can_follow(Some(heard.number), heard.at);
+        let can_follow = self.can_follow(heard.number, heard.at);
         if can_follow {
             let began = changes.later_moment_at(heard.at, self.began);
             self.reached(heard.what, heard.number, began, now);

@@ -29,6 +29,17 @@ const LOOKS: (Duration, Duration) = (Duration::from_millis(20), Duration::from_m
 /// Where a read asks, and what is known beside the index.
 type Asking<'r> = (&'r V1Source, &'r Entry);
 
+/// Why a process refreshes for itself alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Why {
+    /// There are no others.
+    NoOthers,
+    /// Nobody can say what others do.
+    NoAnswer,
+    /// What another one is just reading takes too long.
+    TooSlow,
+}
+
 impl Inner {
     pub(super) async fn build(&self, source: &V1Source, entry: &Arc<Entry>) -> Result<Refreshed<Moment>, Refusal> {
         self.reads.builds.add(1);
@@ -74,18 +85,17 @@ impl Inner {
         asking: Asking<'_>,
         need: Need,
     ) -> Result<Got, Refusal> {
-        let Some(place) = place else { return self.by_itself(&known, asking, false).await };
+        let Some(place) = place else { return self.by_itself(&known, asking, Why::NoOthers).await };
         let (begun, mut pause) = (Instant::now(), LOOKS.0);
         loop {
             let Some(last) = self.hear(&place, &mut known, asking.1).await else {
-                return self.by_itself(&known, asking, false).await;
+                return self.by_itself(&known, asking, Why::NoAnswer).await;
             };
             if let Some(got) = self.heard_enough(&known, asking.1, need) {
                 return Ok(got);
             }
-            let asked = self.changes.now().at;
             match place.refresher().await {
-                Refresher::Unknown => return self.by_itself(&known, asking, false).await,
+                Refresher::Unknown => return self.by_itself(&known, asking, Why::NoAnswer).await,
                 Refresher::Own(turn) => {
                     // Something may have been told just before.
                     if turn.number > last
@@ -97,16 +107,12 @@ impl Inner {
                     }
                     return self.for_all(&place, turn, &known, asking).await;
                 }
-                Refresher::Others(for_so_long) => {
-                    // What that one reads may have begun too early to be of use here.
-                    let is_of_use = |at: &Instant| {
-                        known.can_follow(None, *at) && need.is_met(self.changes.later_moment_at(*at, known.began))
-                    };
-                    let is_of_use = asked.checked_sub(for_so_long).as_ref().is_some_and(is_of_use);
-                    if begun.elapsed() >= PATIENCE || !is_of_use {
-                        return self.by_itself(&known, asking, true).await;
-                    }
+                // Also for one that began too early to be of use here, as in one process: the next read is then shared by all
+                // who wait, and begins with what that one has found.
+                Refresher::Others(for_so_long) if for_so_long.max(begun.elapsed()) >= PATIENCE => {
+                    return self.by_itself(&known, asking, Why::TooSlow).await;
                 }
+                Refresher::Others(_) => {}
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 3 / 2).min(LOOKS.1);
@@ -171,8 +177,12 @@ impl Inner {
         Ok(Got::of(refreshed, known.swept, Some(shown)))
     }
 
-    /// Asks v1 for this process alone; while `others` do the same, not for a comparison of all ids that they may be at.
-    async fn by_itself(&self, known: &Known, (source, entry): Asking<'_>, others: bool) -> Result<Got, Refusal> {
+    /// Asks v1 for this process alone; while another one does the same, not for a comparison of all ids that it may be at.
+    async fn by_itself(&self, known: &Known, (source, entry): Asking<'_>, why: Why) -> Result<Got, Refusal> {
+        let others = why == Why::TooSlow;
+        if why != Why::NoOthers {
+            tracing::debug!(?why, "an index is refreshed for this process alone");
+        }
         let own = self.deployment.get().and_then(|_| entry.begins_anew(known.began.at));
         let (base, sweep) = (known.base(own), self.is_sweep_due(known.swept));
         let refreshed = self.refresh(source, entry, base, sweep && !others).await?;
