@@ -1,11 +1,17 @@
-//! Indices that gateway processes build for each other, kept in the store they share.
+//! Indices that gateway processes build and refresh for each other, kept in the store they share.
 //!
 //! May use: `index`, `store`; it is composition.
 
-use crate::index::{Deployment, Turn};
-use crate::store::Store;
+use crate::index::{Deployment, RefreshTurn, Refresher, SharedDelta, Turn};
+use crate::store::{Store, TakenTurn};
 use futures_util::future::BoxFuture;
 use std::time::Duration;
+use tokio::time::timeout;
+
+/// Longest wait for a statement that a refresh waits for; without its answer the process asks v1 itself.
+const QUICK: Duration = Duration::from_millis(250);
+/// The same for one that sends what was read.
+const SENDING: Duration = Duration::from_secs(1);
 
 /// The store as the place where processes find each other's indices.
 pub(super) struct SharedIndexes(pub Store);
@@ -32,6 +38,50 @@ impl Deployment for SharedIndexes {
                 Ok(Some(alone)) => Turn::Own(Box::new(alone)),
                 Ok(None) => Turn::Others,
                 Err(_) => Turn::Unknown,
+            }
+        })
+    }
+
+    fn deltas(&self, name: String, after: i64, within: Duration) -> BoxFuture<'static, Option<Vec<SharedDelta>>> {
+        let store = self.0.clone();
+        Box::pin(async move {
+            let told = timeout(QUICK, store.deltas(&name, after, within)).await.ok()?.ok()?.into_iter();
+            Some(told.map(|one| SharedDelta { number: one.number, age: one.age, bytes: one.bytes }).collect())
+        })
+    }
+
+    fn refresher(&self, name: String) -> BoxFuture<'static, Refresher> {
+        let store = self.0.clone();
+        Box::pin(async move {
+            match timeout(QUICK, store.take_delta_turn(&name)).await {
+                Ok(Ok(TakenTurn::Own(turn))) => {
+                    Refresher::Own(RefreshTurn { holder: turn.holder, number: turn.number })
+                }
+                Ok(Ok(TakenTurn::Others(for_so_long))) => Refresher::Others(for_so_long),
+                _ => Refresher::Unknown,
+            }
+        })
+    }
+
+    fn renew(&self, name: String, turn: RefreshTurn) -> BoxFuture<'static, ()> {
+        let store = self.0.clone();
+        Box::pin(async move {
+            // A turn that is lost is found out when it is to be told what was read.
+            let _ = timeout(SENDING, store.renew_delta_turn(&name, turn.holder)).await;
+        })
+    }
+
+    fn end(&self, name: String, turn: RefreshTurn, told: Option<Vec<u8>>) -> BoxFuture<'static, Option<i64>> {
+        let store = self.0.clone();
+        Box::pin(async move {
+            match told {
+                Some(told) => {
+                    timeout(SENDING, store.tell_delta(&name, turn.holder, &told)).await.ok()?.ok().flatten()
+                }
+                None => {
+                    let _ = timeout(QUICK, store.end_delta_turn(&name, turn.holder)).await;
+                    None
+                }
             }
         })
     }

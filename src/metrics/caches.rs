@@ -44,6 +44,12 @@ pub(super) fn indexes(indexes: &Indexes) -> Vec<Family> {
             .with(&[], figures.builds as f64),
         Family::new(Kind::Counter, "causeway_index_refreshes", "Reads of what had changed that were begun")
             .with(&[], figures.refreshes as f64),
+        Family::new(
+            Kind::Counter,
+            "causeway_index_heard_refreshes",
+            "Refreshes by what another gateway process had read, without a call of v1",
+        )
+        .with(&[], figures.heard as f64),
     ]
 }
 

@@ -13,6 +13,7 @@ mod ledger;
 mod life;
 mod life_load;
 mod several;
+mod shared_indexes;
 mod shared_limits;
 mod shared_place;
 mod shared_proofs;

@@ -22,6 +22,7 @@ macro_rules! on_both_engines {
 
 mod care;
 mod definitions;
+mod deltas;
 mod effects;
 mod failing;
 mod files;

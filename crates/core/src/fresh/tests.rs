@@ -193,6 +193,29 @@ fn what_was_read_elsewhere_is_void_after_changes_since_and_not_before() {
 }
 
 #[test]
+fn what_was_read_after_something_else_is_neither_older_nor_void_sooner() {
+    let clock = Clock::stopped();
+    let changes = Changes::new(clock.clone());
+    let this = Changed::Project(Uuid::from_u128(1));
+    changes.tell(this.clone());
+    let before = changes.now();
+    clock.advance(Duration::from_secs(1));
+    let between = changes.now().at;
+    // By the clock of somebody else it may seem to be from long ago.
+    let long_ago = before.at - Duration::from_secs(60);
+    for at in [long_ago, between] {
+        let later = changes.later_moment_at(at, before);
+        assert_eq!(later.at, at.max(before.at));
+        assert!(later.number >= before.number && !changes.is_void(std::slice::from_ref(&this), later));
+    }
+    clock.advance(Duration::from_secs(1));
+    changes.tell(this.clone());
+    let need = changes.need(std::slice::from_ref(&this), Duration::from_secs(60));
+    assert!(!need.is_met(changes.later_moment_at(between, before)), "it was told after it began");
+    assert!(need.is_met(changes.later_moment_at(changes.now().at, before)));
+}
+
+#[test]
 fn before_all_changes_that_are_remembered_everything_is_void() {
     let clock = Clock::stopped();
     let changes = Changes::new(clock.clone());

@@ -3,17 +3,20 @@
 //! One process builds an index, the others load what it has built and read what has changed since, which is one call. A
 //! process that is restarted does the same. Whoever builds has a lock that ends with its process; the others wait for it
 //! and look now and then whether the index is there, and how far it has come. What cannot be loaded is built anew.
+//! How they go on together from there is in `shared_reads`.
 //!
 //! May use: this folder.
 
 use super::progress::{Progress, Told};
 use super::refresh::Verified;
-use super::snapshot::{file_name, of_bytes, to_bytes};
+use super::snapshot::{checksum_of, file_name, of_bytes, to_bytes};
+use super::whole_file::DIGEST;
 use futures_util::future::BoxFuture;
 use std::any::Any;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
+use uuid::Uuid;
 
 /// Time from one look at what another process builds to the next.
 const LOOK: Duration = Duration::from_millis(500);
@@ -33,6 +36,50 @@ pub trait Deployment: Send + Sync + 'static {
 
     /// Takes this process for the one that builds what is kept under `name`.
     fn alone(&self, name: String) -> BoxFuture<'static, Turn>;
+
+    /// What was told under `name` after the number `after`, in turns that began within `within`, in the order of their
+    /// numbers; none when nobody can say.
+    fn deltas(&self, name: String, after: i64, within: Duration) -> BoxFuture<'static, Option<Vec<SharedDelta>>>;
+
+    /// Takes this process for the one that refreshes what is kept under `name`.
+    fn refresher(&self, name: String) -> BoxFuture<'static, Refresher>;
+
+    /// The turn goes on; one that is not renewed for three seconds is lost.
+    fn renew(&self, name: String, turn: RefreshTurn) -> BoxFuture<'static, ()>;
+
+    /// Ends the turn, with what was read in it if there is anything to tell; the number under which it was told.
+    fn end(&self, name: String, turn: RefreshTurn, told: Option<Vec<u8>>) -> BoxFuture<'static, Option<i64>>;
+}
+
+/// What a process has told of a refresh.
+#[derive(Debug, Clone)]
+pub struct SharedDelta {
+    /// Its number, one more than that of the one before.
+    pub number: i64,
+    /// How long ago the turn began in which it was read, at least when it was asked for.
+    pub age: Duration,
+    /// What was told.
+    pub bytes: Vec<u8>,
+}
+
+/// Whether this process refreshes.
+#[derive(Debug, Clone, Copy)]
+pub enum Refresher {
+    /// It does.
+    Own(RefreshTurn),
+    /// Another one has been at it for so long.
+    Others(Duration),
+    /// Nobody can say, so each refreshes for itself.
+    Unknown,
+}
+
+/// The turn of this process to refresh.
+#[derive(Debug, Clone, Copy)]
+pub struct RefreshTurn {
+    /// What it is known by.
+    pub holder: Uuid,
+    /// Number of what was told last before it began.
+    pub number: i64,
 }
 
 /// Whether this process builds.
@@ -61,7 +108,8 @@ pub(super) struct SharedPlace {
 }
 
 impl SharedPlace {
-    fn name(&self) -> String {
+    /// The name under which it is kept.
+    pub fn name(&self) -> String {
         file_name(&self.identity)
     }
 
@@ -124,13 +172,22 @@ impl SharedPlace {
         }
     }
 
-    /// Keeps an index for the others, unless one is there that is younger than `age`.
-    pub async fn save(&self, verified: Verified, age: Duration) {
+    /// Keeps an index for the others, unless one is there that is younger than `age`. Answers its checksum.
+    pub async fn save(&self, verified: Verified, age: Duration) -> Option<[u8; DIGEST]> {
         let identity = self.identity.clone();
-        let bytes = tokio::task::spawn_blocking(move || to_bytes(&identity, &verified)).await;
-        if let Ok(Ok(bytes)) = bytes {
-            self.deployment.save(self.name(), bytes, age).await;
+        let bytes = tokio::task::spawn_blocking(move || to_bytes(&identity, &verified)).await.ok()?.ok()?;
+        let checksum = checksum_of(&bytes);
+        self.deployment.save(self.name(), bytes, age).await;
+        checksum
+    }
+
+    /// The index with this checksum that another process has kept.
+    pub async fn load_this(&self, checksum: [u8; DIGEST]) -> Option<Verified> {
+        let (bytes, identity) = (self.deployment.load(self.name()).await?, self.identity.clone());
+        if checksum_of(&bytes) != Some(checksum) {
+            return None;
         }
+        tokio::task::spawn_blocking(move || of_bytes(&identity, &bytes)).await.ok()?.ok()
     }
 }
 
@@ -158,6 +215,22 @@ mod tests {
 
         fn alone(&self, _: String) -> BoxFuture<'static, Turn> {
             Box::pin(std::future::ready(Turn::Others))
+        }
+
+        fn deltas(&self, _: String, _: i64, _: Duration) -> BoxFuture<'static, Option<Vec<SharedDelta>>> {
+            Box::pin(std::future::ready(None))
+        }
+
+        fn refresher(&self, _: String) -> BoxFuture<'static, Refresher> {
+            Box::pin(std::future::ready(Refresher::Unknown))
+        }
+
+        fn renew(&self, _: String, _: RefreshTurn) -> BoxFuture<'static, ()> {
+            Box::pin(std::future::ready(()))
+        }
+
+        fn end(&self, _: String, _: RefreshTurn, _: Option<Vec<u8>>) -> BoxFuture<'static, Option<i64>> {
+            Box::pin(std::future::ready(None))
         }
     }
 

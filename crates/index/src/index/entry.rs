@@ -4,6 +4,7 @@
 
 use super::leftover::{Leftover, can_go_on};
 use super::own::Own;
+use super::own_log::OwnLog;
 use super::progress::Progress;
 use super::project_index::Index;
 use super::refresh::Verified;
@@ -41,6 +42,8 @@ struct State {
     swept: Option<Instant>,
     /// Items that own writes have removed since the read under way began.
     gone: Option<HashSet<Uuid>>,
+    /// The last own writes.
+    own: OwnLog,
     /// Whether the file is older than the rows.
     unsaved: bool,
     /// Whether it will be written soon.
@@ -72,11 +75,35 @@ impl Entry {
         self.state().asked.is_some_and(|asked| asked.elapsed() <= within)
     }
 
-    /// An own write; what it removes is noted while a read is under way.
-    pub fn own(&self, own: &Own) {
-        if let (Own::Gone(id), Some(gone)) = (own, &mut self.state().gone) {
+    /// An own write; what it removes is noted while a read is under way, and where indices are shared all of it, with the
+    /// time.
+    pub fn own(&self, own: &Own, at: Option<Instant>) {
+        let mut state = self.state();
+        if let (Own::Gone(id), Some(gone)) = (own, &mut state.gone) {
             gone.insert(*id);
         }
+        if let Some(at) = at {
+            state.own.note(at, own.clone());
+        }
+    }
+
+    /// All own writes from `since` on; none when not all of them are known.
+    pub fn own_since(&self, since: Instant) -> Option<Vec<(Instant, Own)>> {
+        self.state().own.since(since)
+    }
+
+    /// A read begins anew with all own writes from `since` on, which are answered, so that only those to come are noted.
+    /// None when not all of them are known; then the noting goes on.
+    pub fn begins_anew(&self, since: Instant) -> Option<Vec<(Instant, Own)>> {
+        let mut state = self.state();
+        let own = state.own.since(since)?;
+        state.gone = Some(HashSet::new());
+        Some(own)
+    }
+
+    /// What was read at `read` is kept, so that older own writes need not be known.
+    pub fn drop_own_before(&self, read: Instant) {
+        self.state().own.drop_before(read);
     }
 
     /// A read begins: what is removed is noted from now on. Answers when the index was last swept.

@@ -14,6 +14,8 @@ pub(super) struct Reads {
     pub(super) builds: Counter,
     /// Of what had changed.
     pub(super) refreshes: Counter,
+    /// Those that another process has made for this one.
+    pub(super) heard: Counter,
 }
 
 /// All indices together.
@@ -31,13 +33,15 @@ pub struct Figures {
     pub builds: u64,
     /// Reads of what had changed.
     pub refreshes: u64,
+    /// Refreshes by what another process has read.
+    pub heard: u64,
 }
 
 impl Figures {
     /// Of indices and when they were read.
     pub(super) fn of(kept: impl Iterator<Item = (Arc<Index>, Instant)>, reads: &Reads) -> Self {
-        let (builds, refreshes) = (reads.builds.get(), reads.refreshes.get());
-        kept.fold(Self { builds, refreshes, ..Self::default() }, |all, (index, read_at)| Self {
+        let (builds, refreshes, heard) = (reads.builds.get(), reads.refreshes.get(), reads.heard.get());
+        kept.fold(Self { builds, refreshes, heard, ..Self::default() }, |all, (index, read_at)| Self {
             indexes: all.indexes + 1,
             items: all.items + index.len(),
             bytes: all.bytes + index.bytes(),

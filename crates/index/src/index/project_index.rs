@@ -1,6 +1,7 @@
 //! The index of one project, and what lists ask of it.
 
 use super::build;
+use super::known::Shown;
 use super::lookups::Lookups;
 use super::order::{self, Order};
 use super::own::Own;
@@ -22,12 +23,18 @@ pub struct Index {
     pub(super) verified: Verified,
     pub(super) bytes: usize,
     pub(super) scan: bool,
+    /// What v1 showed, without own writes that came after; kept where other processes tell what they read.
+    pub(super) shown: Option<Shown>,
 }
 
 impl Index {
     pub(super) fn new(verified: Verified) -> Self {
         let bytes = verified.rows.bytes();
-        Self { verified, bytes, scan: false }
+        Self { verified, bytes, scan: false, shown: None }
+    }
+
+    pub(super) fn shown(self, shown: Option<Shown>) -> Self {
+        Self { shown, ..self }
     }
 
     /// Puts another in its place that shows an own write; tells whether that makes a difference.
@@ -35,7 +42,7 @@ impl Index {
         let mut verified = this.verified.clone();
         let differs = own.clone().apply(&mut verified.rows);
         if differs {
-            *this = Arc::new(Self { scan: this.scan, ..Self::new(verified) });
+            *this = Arc::new(Self { scan: this.scan, shown: this.shown.clone(), ..Self::new(verified) });
         }
         differs
     }

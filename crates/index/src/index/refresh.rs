@@ -78,6 +78,12 @@ impl Verified {
         }
     }
 
+    /// What was seen first in a delta that began at `begun` or later was seen by `now`: for one that another process has
+    /// read, of which no more is known.
+    pub fn seen_by(&mut self, begun: Instant, now: Instant) {
+        self.seen = self.seen.map(|seen| if seen >= begun { now } else { seen });
+    }
+
     /// Whether rows or watermark are other than those of `before`; rows nothing has touched are the same.
     pub fn differs(&self, before: &Self) -> bool {
         let (ours, theirs) = (self.rows.chunks(), before.rows.chunks());

@@ -7,31 +7,29 @@
 
 mod hinted;
 mod known;
+mod reading;
 mod sharing;
 
-use super::build::{Build, SIZES};
 use super::deployment::Deployment;
 use super::entry::{Entry, Files};
 use super::figures::Reads;
+use super::known::{Got, Known, Shown};
 use super::leftover::Leftover;
 use super::own::Own;
 use super::pace::Pace;
 use super::project_index::Index;
-use super::refresh::{Refresh, Refreshed, Verified};
 use super::snapshot::Snapshot;
 use super::source::V1Source;
-use super::walk::{Proof, Walk};
 use crate::context::Context;
-use crate::fresh::{Changed, Changes, Fresh, Kept, Landed, Lost, Moment, Reading};
+use crate::fresh::{Changed, Changes, Fresh, Kept, Landed, Lost, Moment, Need, Reading};
 use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
 use crate::v1::{Client, KeyId, V1Key};
-use crate::v2::time::Micros;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 /// Time kept back of a deadline, to answer in.
@@ -40,8 +38,6 @@ const RESERVE: Duration = Duration::from_millis(500);
 const TIMES: usize = 3;
 /// Time from a change to the writing of the file.
 const DEBOUNCE: Duration = Duration::from_secs(30);
-/// How far v1's clock may be behind ours for a late change during a build to be noticed.
-const SKEW: Duration = Duration::from_secs(2);
 
 /// Bytes that one item takes at most, about.
 const EACH: usize = 256;
@@ -176,7 +172,7 @@ impl Indexes {
         for _ in 0..TIMES {
             let need = self.inner.need(scope, age);
             let deadline = tokio::time::Instant::now() + ctx.remaining().saturating_sub(RESERVE);
-            let read = |reading| Arc::clone(&self.inner).read(reading, scope, &entry, key, ctx);
+            let read = |reading| Arc::clone(&self.inner).read(reading, scope, &entry, (key, ctx), need);
             let outcome = tokio::select! {
                 biased;
                 outcome = self.inner.indexes.get(scope, need, read) => outcome,
@@ -211,7 +207,7 @@ impl Indexes {
     /// Sees to it that an index younger than `age` is there, however long it takes.
     async fn read_within(&self, age: Duration, scope: &Scope, key: &V1Key, ctx: &Context) -> Result<(), Refusal> {
         let (entry, need) = (self.inner.entry(scope), self.inner.need(scope, age));
-        let read = |reading| Arc::clone(&self.inner).read(reading, scope, &entry, key, ctx);
+        let read = |reading| Arc::clone(&self.inner).read(reading, scope, &entry, (key, ctx), need);
         self.inner.indexes.get(scope, need, read).await.map(|_| ()).map_err(|trouble| trouble.refusal)
     }
 
@@ -265,8 +261,9 @@ impl Indexes {
     }
 
     fn own(&self, project: Uuid, own: Own) {
+        let at = self.inner.deployment.get().map(|_| self.inner.changes.now().at);
         for (scope, entry) in self.inner.entries_where(|scope| scope.project == project) {
-            entry.own(&own);
+            entry.own(&own, at);
             let own = own.clone();
             let carried = self.inner.indexes.amend(&scope, move |index| Index::amend(index, &own));
             if carried {
@@ -287,7 +284,7 @@ impl Drop for Noting<'_> {
 }
 
 impl Inner {
-    fn need(&self, scope: &Scope, age: Duration) -> crate::fresh::Need {
+    fn need(&self, scope: &Scope, age: Duration) -> Need {
         self.changes.need(&scope.voids(), age)
     }
 
@@ -332,14 +329,14 @@ impl Inner {
         reading: Reading<Scope, Arc<Index>, Trouble>,
         scope: &Scope,
         entry: &Arc<Entry>,
-        key: &V1Key,
-        ctx: &Context,
+        (key, ctx): (&V1Key, &Context),
+        need: Need,
     ) -> impl Future<Output = ()> + Send + 'static {
         let (entry, scope, key) = (Arc::clone(entry), scope.clone(), key.clone());
         let ctx = ctx.for_shared_work(self.settings.shared_work);
         async move {
             let id = key.id();
-            match self.carry_out(&scope, &entry, key, ctx).await {
+            match self.carry_out(&scope, &entry, (key, ctx), need).await {
                 Ok((index, mark)) => {
                     // Before those who wait hear of it, so that who closes the gateway then finds a file to write.
                     let differs = |before: Arc<Index>| before.verified.differs(&index.verified);
@@ -358,28 +355,36 @@ impl Inner {
         &self,
         scope: &Scope,
         entry: &Arc<Entry>,
-        key: V1Key,
-        ctx: Context,
+        (key, ctx): (V1Key, Context),
+        need: Need,
     ) -> Result<(Index, Moment), Refusal> {
         let _noting = Noting(entry);
         let swept = entry.read_begins();
         let allowed = self.settings.shared_work;
         let source = V1Source { client: self.client.clone(), key, path: Arc::clone(&scope.path), ctx, allowed };
-        let base = match self.any(scope) {
-            Some(index) => Some((index.verified.clone(), swept)),
-            None => with_files(entry, Entry::load).await.map(|verified| (verified, Some(Instant::now()))),
+        let known = match self.indexes.any(scope) {
+            Some(kept) => Some(self.known_as(kept, swept)),
+            None => with_files(entry, Entry::load).await.map(|verified| Known::found(verified, self.changes.now())),
         };
-        let refreshed = match base {
-            Some((verified, swept)) => self.refresh(&source, entry, verified, swept).await?,
-            None => self.first(scope, entry, source).await?,
+        let got = match known {
+            Some(known) => self.up_to_date(self.shared(scope), known, (&source, entry), need).await?,
+            None => self.first(scope, entry, source, need).await?,
         };
-        let Refreshed { verified, mark, swept } = refreshed;
-        if swept {
-            entry.was_swept(mark.at);
+        let Got { verified, mark, swept, shown } = got;
+        if let Some(swept) = swept {
+            entry.was_swept(swept);
         }
-        let index = Index::new(verified);
+        let index = Index::new(verified).shown(shown);
         let fits = index.bytes() <= self.settings.max_bytes;
         Ok((if fits { index } else { index.into_scan() }, mark))
+    }
+
+    /// An index in memory, which was compared with all ids at `swept`.
+    fn known_as(&self, kept: Kept<Arc<Index>>, swept: Option<Instant>) -> Known {
+        let (verified, now) = (kept.value.verified.clone(), self.changes.now());
+        let shown = kept.value.shown.clone();
+        let shown = shown.unwrap_or_else(|| Shown { verified: verified.clone(), number: None, ended: now.at });
+        Known::kept(verified, shown, kept.began, swept)
     }
 
     /// Sees to the files of a new index and of those that had to make room for it.
@@ -392,6 +397,7 @@ impl Inner {
                 }));
             }
         }
+        entry.drop_own_before(landed.now.began.at);
         if landed.now.value.is_scan() {
             return;
         }
@@ -402,56 +408,6 @@ impl Inner {
         Arc::clone(&self).share_later(scope, entry);
         // What took long to build is written at once.
         self.save_in(if landed.before.is_none() { Duration::ZERO } else { DEBOUNCE }, scope, entry);
-    }
-
-    async fn build(&self, source: &V1Source, entry: &Arc<Entry>) -> Result<Refreshed<Moment>, Refusal> {
-        self.reads.builds.add(1);
-        let begun = self.changes.now();
-        let left_over = with_files(entry, |entry| entry.walk(SIZES.page, micros(SystemTime::now()))).await;
-        let is_new = left_over.is_none();
-        let since = micros(SystemTime::now().checked_sub(SKEW).unwrap_or(UNIX_EPOCH));
-        let walk = left_over.unwrap_or_else(|| Walk::new(SIZES.page, since));
-        let (progress, pace) = (&entry.progress, &self.pace);
-        let keep = |walk: &Walk| self.keep_walk(entry, walk);
-        let build = Build { source, sizes: SIZES, progress, pace, keep: &keep };
-        let walk = build.run(walk).await?;
-        let verified = Verified::built(walk.rows.clone(), walk.trail.newest, walk.trail.floor);
-        let built = if is_new && walk.is_one_whole_page() {
-            Refreshed { verified, mark: begun, swept: true }
-        } else {
-            let proof = Proof::of(walk);
-            let (sizes, proof, clock) = (SIZES, Some(&proof), &Instant::now);
-            let refresh = Refresh { source, sizes, progress, pace, patient: true, sweep: false, proof, clock };
-            refresh.run(verified, || self.changes.now(), || entry.gone()).await?
-        };
-        let drop_walk = |entry: &Entry| {
-            entry.drop_walk();
-            Some(())
-        };
-        with_files(entry, drop_walk).await;
-        Ok(Refreshed { swept: true, ..built })
-    }
-
-    /// Keeps what a build has read, unless it is too much.
-    fn keep_walk(&self, entry: &Arc<Entry>, walk: &Walk) {
-        if walk.rows.bytes() <= self.settings.max_bytes && entry.keep_walk(walk) {
-            let entry = Arc::clone(entry);
-            drop(tokio::task::spawn_blocking(move || entry.save_walk()));
-        }
-    }
-
-    async fn refresh(
-        &self,
-        source: &V1Source,
-        entry: &Entry,
-        base: Verified,
-        swept: Option<Instant>,
-    ) -> Result<Refreshed<Moment>, Refusal> {
-        self.reads.refreshes.add(1);
-        let sweep = swept.is_none_or(|at| at.elapsed() >= self.settings.sweep);
-        let (sizes, progress, pace, clock) = (SIZES, &entry.progress, &self.pace, &Instant::now);
-        let refresh = Refresh { source, sizes, progress, pace, patient: false, sweep, proof: None, clock };
-        refresh.run(base, || self.changes.now(), || entry.gone()).await
     }
 
     /// Sees to it that the file is written after some time.
@@ -476,8 +432,4 @@ async fn with_files<T: Send + 'static>(
 ) -> Option<T> {
     let entry = Arc::clone(entry);
     tokio::task::spawn_blocking(move || work(&entry)).await.ok().flatten()
-}
-
-fn micros(time: SystemTime) -> Micros {
-    time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as Micros)
 }

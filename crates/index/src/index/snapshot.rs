@@ -10,7 +10,7 @@ use super::pool::Pools;
 use super::refresh::Verified;
 use super::row::Row;
 use super::rows::Rows;
-use super::whole_file::{WholeFile, decode, encode};
+use super::whole_file::{DIGEST, WholeFile, checksum, decode, encode};
 use crate::v2::time::Micros;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -95,6 +95,11 @@ pub(super) fn of_bytes(identity: &str, bytes: &[u8]) -> Result<Verified, &'stati
         return Err("it belongs to another list");
     }
     Ok(Verified::new(kept.rows.into(), kept.watermark))
+}
+
+/// The checksum of an index as bytes, by which it is told from others.
+pub(super) fn checksum_of(bytes: &[u8]) -> Option<[u8; DIGEST]> {
+    checksum(MARK, bytes)
 }
 
 /// The place of one index on disk.

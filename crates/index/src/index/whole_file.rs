@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
-const DIGEST: usize = 32;
+pub(super) const DIGEST: usize = 32;
 
 /// The place of such a file.
 #[derive(Debug, Clone)]
@@ -101,6 +101,11 @@ pub(super) fn encode(mark: &[u8; 8], content: &impl Serialize) -> io::Result<Vec
     bytes.extend_from_slice(&Sha256::digest(&body));
     bytes.extend_from_slice(&body);
     Ok(bytes)
+}
+
+/// The checksum in what [`encode`] has made.
+pub(super) fn checksum(mark: &[u8; 8], bytes: &[u8]) -> Option<[u8; DIGEST]> {
+    bytes.strip_prefix(mark)?.first_chunk().copied()
 }
 
 /// The folder, for the owner's eyes only: an index holds the names of work items.

@@ -5,14 +5,14 @@
 
 use super::super::deployment::{Found, SharedPlace};
 use super::super::entry::Entry;
-use super::super::refresh::Refreshed;
+use super::super::known::{Got, Known};
 use super::super::source::V1Source;
 use super::{Indexes, Inner, Scope};
 use crate::context::Priority;
-use crate::fresh::Moment;
+use crate::fresh::Need;
 use crate::refusal::Refusal;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Time from a change to the keeping of an index for other processes.
 const LATER: Duration = Duration::from_secs(300);
@@ -36,7 +36,7 @@ impl Indexes {
 
 impl Inner {
     /// Where all processes find this index.
-    fn shared(&self, scope: &Scope) -> Option<SharedPlace> {
+    pub(super) fn shared(&self, scope: &Scope) -> Option<SharedPlace> {
         let deployment = Arc::clone(self.deployment.get()?);
         Some(SharedPlace { deployment, identity: self.identity(scope) })
     }
@@ -73,14 +73,18 @@ impl Inner {
         scope: &Scope,
         entry: &Arc<Entry>,
         source: V1Source,
-    ) -> Result<Refreshed<Moment>, Refusal> {
+        need: Need,
+    ) -> Result<Got, Refusal> {
         let place = self.shared(scope);
         let found = match &place {
             Some(place) => place.find(&entry.progress).await,
             None => Found::Nothing(None),
         };
         let alone = match found {
-            Found::Index(verified) => return self.refresh(&source, entry, verified, Some(Instant::now())).await,
+            Found::Index(verified) => {
+                let known = Known::found(verified, self.changes.now());
+                return self.up_to_date(place, known, (&source, entry), need).await;
+            }
             Found::Nothing(alone) => alone,
         };
         // A build is long and goes last; a refresh is as urgent as the one who waits for it.
@@ -97,6 +101,7 @@ impl Inner {
         if let Some(place) = place {
             place.save(built.verified.clone(), Duration::ZERO).await;
         }
-        Ok(built)
+        let shown = self.shown(&built.verified);
+        Ok(Got::of(built, None, shown))
     }
 }

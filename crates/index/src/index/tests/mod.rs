@@ -1,7 +1,10 @@
 //! The index against plain meanings: selections against brute force, refreshes against a model of v1.
 
 mod building;
+mod deltas;
+mod memory;
 mod model;
+mod processes;
 mod refreshing;
 mod scale;
 mod selecting;

@@ -124,7 +124,7 @@ impl World {
         self.clock += [20_000_000, 1_000_000, 4_000_000, 11_000_000][writes.len() % 4];
     }
 
-    fn carry_out(&mut self, write: Write) {
+    pub fn carry_out(&mut self, write: Write) {
         self.clock += 10_000;
         let (now, shown, hidden) = (self.clock, self.shown.len(), self.hidden.len());
         match write {

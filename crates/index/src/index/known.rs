@@ -1,0 +1,179 @@
+//! An index as far as it is known, and how far others have brought it.
+//!
+//! What v1 showed and what this process has written since are kept apart here, because what another process has read may be
+//! older than an own write: it is taken in beneath the own writes that came after it, as in a read of this process that was
+//! under way while they were made.
+//!
+//! What others have read is taken in only when it was read wholly after what is known: by its number where what is known has
+//! one, because numbers are told in the order of reads that do not overlap, else by the clock. What came twice or
+//! late is passed over. A number that is missing does no harm by itself: what follows fits only when nothing that
+//! matters was in it, as after a time in which nobody read (`delta`).
+//!
+//! May use: `fresh`, this folder.
+
+use super::build::Sizes;
+use super::delta::Delta;
+use super::own::Own;
+use super::refresh::{Refreshed, Verified};
+use crate::fresh::{Changes, Moment};
+use std::collections::HashSet;
+use std::time::Instant;
+
+/// What v1 showed, without own writes that came after.
+#[derive(Debug, Clone)]
+pub(super) struct Shown {
+    pub verified: Verified,
+    /// The number under which all processes know of it, if they do.
+    pub number: Option<i64>,
+    /// When the last answer was there, or later.
+    pub ended: Instant,
+}
+
+/// An index being brought up to date.
+pub(super) struct Known {
+    shown: Shown,
+    /// As it was found, with the own writes until then.
+    found: Verified,
+    /// Whether anything was taken in.
+    has_heard: bool,
+    /// When its read began.
+    pub began: Moment,
+    /// When all ids were compared last.
+    pub swept: Option<Instant>,
+}
+
+/// Something that another process has read.
+pub(super) struct Heard<T> {
+    /// Its number.
+    pub number: i64,
+    /// When the turn began in which it was read, by our clock, or earlier.
+    pub at: Instant,
+    /// It.
+    pub what: T,
+}
+
+impl Known {
+    /// An index in memory, read then: as it is with own writes, and as v1 showed it.
+    pub fn kept(found: Verified, shown: Shown, began: Moment, swept: Option<Instant>) -> Self {
+        Self { shown, found, has_heard: false, began, swept }
+    }
+
+    /// An index that was found somewhere by `now`, and may have been read long ago.
+    pub fn found(verified: Verified, now: Moment) -> Self {
+        let shown = Shown { verified: verified.clone(), number: None, ended: now.at };
+        Self::kept(verified, shown, now, Some(now.at))
+    }
+
+    /// The number of the last read that was taken in.
+    pub fn number(&self) -> Option<i64> {
+        self.shown.number
+    }
+
+    /// When the last read had ended.
+    pub fn ended(&self) -> Instant {
+        self.shown.ended
+    }
+
+    /// Whether anything was taken in.
+    pub fn has_heard(&self) -> bool {
+        self.has_heard
+    }
+
+    /// Whether what was read under this number, in a turn that began then, was read wholly after this.
+    fn can_follow(&self, number: i64, at: Instant) -> bool {
+        self.shown.number.map_or(at >= self.shown.ended, |known| number > known)
+    }
+
+    /// Takes in what v1 has answered another process; `own` are all own writes since this was read, `now` is the end of
+    /// that read or later. Tells whether it could be.
+    pub async fn follow(
+        &mut self,
+        heard: Heard<Delta>,
+        own: &[(Instant, Own)],
+        sizes: Sizes,
+        changes: &Changes,
+        now: Instant,
+    ) -> bool {
+        let Heard { number, at, what: delta } = heard;
+        if !self.can_follow(number, at) {
+            return false;
+        }
+        let at = at.max(self.began.at);
+        let mut base = self.shown.verified.clone();
+        write(&mut base, own.iter().filter(|(made, _)| *made < at).cloned());
+        base.rows.apply(Vec::new(), &delta.gone.iter().copied().collect());
+        let meanwhile: HashSet<_> = delta.gone_meanwhile.iter().copied().collect();
+        let Some(refreshed) = delta.replay(base, sizes, at).await else { return false };
+        let mut verified = refreshed.verified;
+        verified.rows.apply(Vec::new(), &meanwhile);
+        verified.seen_by(at, now);
+        self.reached(verified, number, changes.later_moment_at(refreshed.mark, self.began), now);
+        if refreshed.swept {
+            self.swept = Some(self.began.at);
+        }
+        true
+    }
+
+    /// Takes in what another process knows altogether. Tells whether it could be.
+    pub fn replace(&mut self, heard: Heard<Verified>, changes: &Changes, now: Instant) -> bool {
+        let can_follow = self.can_follow(heard.number, heard.at);
+        if can_follow {
+            let began = changes.later_moment_at(heard.at, self.began);
+            self.reached(heard.what, heard.number, began, now);
+            self.swept = Some(began.at);
+        }
+        can_follow
+    }
+
+    fn reached(&mut self, verified: Verified, number: i64, began: Moment, now: Instant) {
+        self.shown = Shown { verified, number: Some(number), ended: now };
+        (self.has_heard, self.began) = (true, began);
+    }
+
+    /// What was taken in, with these own writes, which are all that came after it was read.
+    pub fn with(&self, own: Vec<(Instant, Own)>) -> (Verified, Shown) {
+        let mut verified = self.shown.verified.clone();
+        write(&mut verified, own);
+        (verified, self.shown.clone())
+    }
+
+    /// What a refresh of this process begins with: what was taken in, or what was found where nothing was, with these own
+    /// writes, which are all that came after it was read. Where they are not known it is what was found.
+    pub fn base(&self, own: Option<Vec<(Instant, Own)>>) -> Verified {
+        match own {
+            Some(own) if self.has_heard => self.with(own).0,
+            own => {
+                let mut found = self.found.clone();
+                write(&mut found, own.into_iter().flatten());
+                found
+            }
+        }
+    }
+}
+
+/// What a read has come to.
+pub(super) struct Got {
+    /// The rows, with all own writes before the read.
+    pub verified: Verified,
+    /// Everything up to here is in it.
+    pub mark: Moment,
+    /// When all ids were compared last, if that is known.
+    pub swept: Option<Instant>,
+    /// What v1 showed, without own writes; only where processes tell each other.
+    pub shown: Option<Shown>,
+}
+
+impl Got {
+    /// Of a read of v1, before which all ids were compared last at `swept`.
+    pub fn of(refreshed: Refreshed<Moment>, swept: Option<Instant>, shown: Option<Shown>) -> Self {
+        let Refreshed { verified, mark, swept: is_swept } = refreshed;
+        Self { verified, mark, swept: if is_swept { Some(mark.at) } else { swept }, shown }
+    }
+}
+
+/// Carries own writes into what v1 showed.
+fn write(verified: &mut Verified, own: impl IntoIterator<Item = (Instant, Own)>) {
+    for (_, own) in own {
+        own.apply(&mut verified.rows);
+    }
+}

@@ -1,0 +1,219 @@
+//! The reads of v1: a build, and a refresh of what is known, alone or for all processes together.
+//!
+//! May use: what `service` may use.
+
+use super::super::build::{Build, SIZES};
+use super::super::delta::{MOST, Recorder};
+use super::super::deployment::{RefreshTurn, Refresher, SharedPlace};
+use super::super::entry::Entry;
+use super::super::known::{Got, Heard, Known, Shown};
+use super::super::own_log::removed;
+use super::super::refresh::{Refresh, Refreshed, Verified};
+use super::super::shared_reads::What;
+use super::super::source::{Source, V1Source};
+use super::super::walk::{Proof, Walk};
+use super::{Inner, with_files};
+use crate::fresh::{Moment, Need};
+use crate::refusal::Refusal;
+use crate::v2::time::Micros;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// How far v1's clock may be behind ours for a late change during a build to be noticed.
+const SKEW: Duration = Duration::from_secs(2);
+/// Longest wait for what another process is just reading.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Time from one look at what another process reads to the next, at first and at last.
+const LOOKS: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(200));
+
+/// Where a read asks, and what is known beside the index.
+type Asking<'r> = (&'r V1Source, &'r Entry);
+
+/// Why a process refreshes for itself alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Why {
+    /// There are no others.
+    NoOthers,
+    /// Nobody can say what others do.
+    NoAnswer,
+    /// What another one is just reading takes too long.
+    TooSlow,
+}
+
+impl Inner {
+    pub(super) async fn build(&self, source: &V1Source, entry: &Arc<Entry>) -> Result<Refreshed<Moment>, Refusal> {
+        self.reads.builds.add(1);
+        let begun = self.changes.now();
+        let left_over = with_files(entry, |entry| entry.walk(SIZES.page, micros(SystemTime::now()))).await;
+        let is_new = left_over.is_none();
+        let since = micros(SystemTime::now().checked_sub(SKEW).unwrap_or(UNIX_EPOCH));
+        let walk = left_over.unwrap_or_else(|| Walk::new(SIZES.page, since));
+        let (progress, pace) = (&entry.progress, &self.pace);
+        let keep = |walk: &Walk| self.keep_walk(entry, walk);
+        let build = Build { source, sizes: SIZES, progress, pace, keep: &keep };
+        let walk = build.run(walk).await?;
+        let verified = Verified::built(walk.rows.clone(), walk.trail.newest, walk.trail.floor);
+        let built = if is_new && walk.is_one_whole_page() {
+            Refreshed { verified, mark: begun, swept: true }
+        } else {
+            let proof = Proof::of(walk);
+            let (sizes, proof, clock) = (SIZES, Some(&proof), &Instant::now);
+            let refresh = Refresh { source, sizes, progress, pace, patient: true, sweep: false, proof, clock };
+            refresh.run(verified, || self.changes.now(), || entry.gone()).await?
+        };
+        let drop_walk = |entry: &Entry| {
+            entry.drop_walk();
+            Some(())
+        };
+        with_files(entry, drop_walk).await;
+        Ok(Refreshed { swept: true, ..built })
+    }
+
+    /// Keeps what a build has read, unless it is too much.
+    fn keep_walk(&self, entry: &Arc<Entry>, walk: &Walk) {
+        if walk.rows.bytes() <= self.settings.max_bytes && entry.keep_walk(walk) {
+            let entry = Arc::clone(entry);
+            drop(tokio::task::spawn_blocking(move || entry.save_walk()));
+        }
+    }
+
+    /// Brings what is known up to date: by what other processes have read where that is enough for `need`, else by v1.
+    pub(super) async fn up_to_date(
+        &self,
+        place: Option<SharedPlace>,
+        mut known: Known,
+        asking: Asking<'_>,
+        need: Need,
+    ) -> Result<Got, Refusal> {
+        let Some(place) = place else { return self.by_itself(&known, asking, Why::NoOthers).await };
+        let (begun, mut pause) = (Instant::now(), LOOKS.0);
+        loop {
+            let Some(last) = self.hear(&place, &mut known, asking.1).await else {
+                return self.by_itself(&known, asking, Why::NoAnswer).await;
+            };
+            if let Some(got) = self.heard_enough(&known, asking.1, need) {
+                return Ok(got);
+            }
+            match place.refresher().await {
+                Refresher::Unknown => return self.by_itself(&known, asking, Why::NoAnswer).await,
+                Refresher::Own(turn) => {
+                    // Something may have been told just before.
+                    if turn.number > last
+                        && self.hear(&place, &mut known, asking.1).await.is_some()
+                        && let Some(got) = self.heard_enough(&known, asking.1, need)
+                    {
+                        place.give_up(turn).await;
+                        return Ok(got);
+                    }
+                    return self.for_all(&place, turn, &known, asking).await;
+                }
+                // Also for one that began too early to be of use here, as in one process: the next read is then shared by all
+                // who wait, and begins with what that one has found.
+                Refresher::Others(for_so_long) if for_so_long.max(begun.elapsed()) >= PATIENCE => {
+                    return self.by_itself(&known, asking, Why::TooSlow).await;
+                }
+                Refresher::Others(_) => {}
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 3 / 2).min(LOOKS.1);
+        }
+    }
+
+    /// Takes in what other processes have told; the number of the last of it. None when nobody can say.
+    async fn hear(&self, place: &SharedPlace, known: &mut Known, entry: &Entry) -> Option<i64> {
+        let mut last = known.number().unwrap_or(0);
+        for Heard { number, at, what } in place.told(known, self.changes.now().at).await? {
+            last = last.max(number);
+            let Some(own) = entry.own_since(known.began.at) else { break };
+            let (changes, now) = (&self.changes, self.changes.now().at);
+            let fits = match what {
+                What::Answers(what) => known.follow(Heard { number, at, what }, &own, SIZES, changes, now).await,
+                What::Whole(what) => known.replace(Heard { number, at, what }, changes, now),
+            };
+            tracing::trace!(number, fits, "what another process has read");
+        }
+        Some(last)
+    }
+
+    /// What others have read, with the own writes that came after, when it is enough.
+    fn heard_enough(&self, known: &Known, entry: &Entry, need: Need) -> Option<Got> {
+        if !known.has_heard() || !need.is_met(known.began) || self.is_sweep_due(known.swept) {
+            return None;
+        }
+        let (verified, shown) = known.with(entry.own_since(known.began.at)?);
+        self.reads.heard.add(1);
+        Some(Got { verified, mark: known.began, swept: known.swept, shown: Some(shown) })
+    }
+
+    /// Asks v1 in the turn of this process, and tells the others what it has answered.
+    async fn for_all(
+        &self,
+        place: &SharedPlace,
+        turn: RefreshTurn,
+        known: &Known,
+        (source, entry): Asking<'_>,
+    ) -> Result<Got, Refusal> {
+        let (since, clock) = (Instant::now(), &Instant::now);
+        let own = entry.begins_anew(known.began.at);
+        let gone = own.iter().flat_map(removed).collect();
+        let (base, sweep) = (known.base(own), self.is_sweep_due(known.swept));
+        let recorder = Recorder::new(source, clock, since, MOST);
+        let outcome = tokio::select! {
+            outcome = self.refresh(&recorder, entry, base, sweep) => outcome,
+            never = place.keep(turn) => match never {},
+        };
+        let refreshed = match outcome {
+            Ok(refreshed) => refreshed,
+            Err(refusal) => {
+                place.give_up(turn).await;
+                return Err(refusal);
+            }
+        };
+        let ended = Instant::now();
+        let gone_meanwhile = entry.own_since(since).iter().flat_map(removed).collect();
+        let delta = recorder.delta(sweep, gone, gone_meanwhile);
+        let number = place.tell_read(turn, delta, &refreshed.verified).await;
+        let shown = Shown { verified: refreshed.verified.clone(), number, ended };
+        Ok(Got::of(refreshed, known.swept, Some(shown)))
+    }
+
+    /// Asks v1 for this process alone; while another one does the same, not for a comparison of all ids that it may be at.
+    async fn by_itself(&self, known: &Known, (source, entry): Asking<'_>, why: Why) -> Result<Got, Refusal> {
+        let others = why == Why::TooSlow;
+        if why != Why::NoOthers {
+            tracing::debug!(?why, "an index is refreshed for this process alone");
+        }
+        let own = self.deployment.get().and_then(|_| entry.begins_anew(known.began.at));
+        let (base, sweep) = (known.base(own), self.is_sweep_due(known.swept));
+        let refreshed = self.refresh(source, entry, base, sweep && !others).await?;
+        let shown = self.shown(&refreshed.verified);
+        Ok(Got::of(refreshed, known.swept, shown))
+    }
+
+    /// What v1 has just shown, where processes tell each other.
+    pub(super) fn shown(&self, verified: &Verified) -> Option<Shown> {
+        self.deployment.get()?;
+        Some(Shown { verified: verified.clone(), number: None, ended: Instant::now() })
+    }
+
+    fn is_sweep_due(&self, swept: Option<Instant>) -> bool {
+        swept.is_none_or(|at| at.elapsed() >= self.settings.sweep)
+    }
+
+    async fn refresh<S: Source>(
+        &self,
+        source: &S,
+        entry: &Entry,
+        base: Verified,
+        sweep: bool,
+    ) -> Result<Refreshed<Moment>, Refusal> {
+        self.reads.refreshes.add(1);
+        let (sizes, progress, pace, clock) = (SIZES, &entry.progress, &self.pace, &Instant::now);
+        let refresh = Refresh { source, sizes, progress, pace, patient: false, sweep, proof: None, clock };
+        refresh.run(base, || self.changes.now(), || entry.gone()).await
+    }
+}
+
+fn micros(time: SystemTime) -> Micros {
+    time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as Micros)
+}

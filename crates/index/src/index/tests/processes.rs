@@ -1,0 +1,392 @@
+//! Several processes in front of the model that tell each other what they read: in any order of writes, reads and trouble
+//! between them, nobody is shown anything that was not there at the time it stands for.
+//!
+//! The plain reference is the history of each item. An answer stands for the moment at which its read began; whatever
+//! version of an item it shows must have been there then or later, and no earlier than the last write to that item that was
+//! acknowledged before the request.
+
+use super::memory::{Memory, Way};
+use super::model::{Model, SMALL, Write, content, run};
+use super::{building, cases};
+use crate::fresh::{Changed, Changes, Clock, Moment};
+use crate::index::delta::{MOST, Recorder};
+use crate::index::deployment::{RefreshTurn, Refresher, SharedPlace};
+use crate::index::known::{Heard, Known, Shown};
+use crate::index::own::Own;
+use crate::index::own_log::{OwnLog, removed};
+use crate::index::pace::Pace;
+use crate::index::progress::Progress;
+use crate::index::refresh::{Refresh, Refreshed, Verified};
+use crate::index::shared_reads::What;
+use crate::translate::work_items::Item;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use uuid::Uuid;
+
+const PROCESSES: usize = 3;
+const FRESH: Duration = Duration::from_secs(5);
+const SWEEP: Duration = Duration::from_secs(60);
+
+/// What happens.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    /// Somebody writes past all processes.
+    Foreign(Write),
+    /// A process writes.
+    Own(usize, Write),
+    /// Milliseconds pass.
+    Pause(u64),
+    /// A process is asked.
+    Ask(usize, Way),
+    /// A process is asked, and what v1 answered it stays on the way for some time.
+    Begin(usize),
+    /// That has arrived.
+    End(usize),
+    /// The turn there is was held too long.
+    LoseTurn,
+    /// A process keeps its index for those that begin.
+    Keep(usize),
+    /// A process begins anew.
+    Restart(usize),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let number = any::<usize>;
+    let write = prop_oneof![
+        2 => Just(Write::Create),
+        4 => (number(), 0..5000_i64).prop_map(|(at, late)| Write::Update(at, late)),
+        2 => number().prop_map(Write::Delete),
+        1 => number().prop_map(Write::Archive),
+        1 => number().prop_map(Write::Restore),
+        1 => number().prop_map(Write::Swap),
+    ];
+    // A gateway writes one item at a time.
+    let own = prop_oneof![
+        2 => Just(Write::Create),
+        3 => (number(), 0..1_i64).prop_map(|(at, late)| Write::Update(at, late)),
+        2 => number().prop_map(Write::Delete),
+        1 => number().prop_map(Write::Archive),
+        1 => number().prop_map(Write::Restore),
+    ];
+    let way = prop_oneof![
+        8 => Just(Way::Well),
+        1 => Just(Way::Nothing),
+        1 => Just(Way::WithoutTheFirst),
+        1 => Just(Way::Backwards),
+        1 => Just(Way::Twice),
+        1 => Just(Way::Damaged),
+        1 => Just(Way::Away),
+    ];
+    let process = || 0..PROCESSES;
+    let step = prop_oneof![
+        4 => write.prop_map(Step::Foreign),
+        4 => (process(), own).prop_map(|(which, write)| Step::Own(which, write)),
+        4 => (0..7_000_u64).prop_map(Step::Pause),
+        12 => (process(), way).prop_map(|(which, way)| Step::Ask(which, way)),
+        3 => process().prop_map(Step::Begin),
+        3 => process().prop_map(Step::End),
+        1 => Just(Step::LoseTurn),
+        1 => process().prop_map(Step::Keep),
+        1 => process().prop_map(Step::Restart),
+    ];
+    proptest::collection::vec(step, 1..60)
+}
+
+/// One process.
+struct Process {
+    changes: Changes,
+    kept: Option<Kept>,
+    log: OwnLog,
+    /// Whether others wrote since it was asked last.
+    told: bool,
+    reading: Option<Reading>,
+}
+
+#[derive(Clone)]
+struct Kept {
+    whole: Verified,
+    shown: Shown,
+    began: Moment,
+    swept: Option<Instant>,
+}
+
+/// A read whose end is not there yet.
+struct Reading {
+    asked: Instant,
+    refreshed: Refreshed<Moment>,
+    recorder: Option<(crate::index::delta::Delta, RefreshTurn)>,
+    ended: Instant,
+    /// Own writes since it began.
+    amendments: Vec<Own>,
+}
+
+/// All of them, and what was written when.
+struct World {
+    model: Model,
+    clock: Clock,
+    at: i64,
+    memory: Arc<Memory>,
+    place: SharedPlace,
+    processes: Vec<Process>,
+    kept: Verified,
+    project: Uuid,
+    /// Versions of each item and since when they were there.
+    history: BTreeMap<Uuid, Vec<(Instant, Option<Item>)>>,
+    /// When the last write to an item was acknowledged.
+    acknowledged: HashMap<Uuid, Instant>,
+    /// How often a process was answered by what another had read.
+    heard: usize,
+}
+
+impl World {
+    async fn new(items: usize) -> Self {
+        let (model, clock) = (Model::of(items), Clock::stopped());
+        let kept = building::built(&model, building::begin(&model)).await.expect("a build").verified;
+        let memory = Memory::new(clock.clone());
+        let place = SharedPlace { deployment: Arc::clone(&memory) as _, identity: "members".into() };
+        let process = || Process {
+            changes: Changes::new(clock.clone()),
+            kept: None,
+            log: OwnLog::default(),
+            told: false,
+            reading: None,
+        };
+        let (processes, at) = ((0..PROCESSES).map(|_| process()).collect(), model.world().clock);
+        let began = clock.now();
+        let history = model.truth().into_iter().map(|item| (item.id, vec![(began, Some(item))])).collect();
+        let (project, acknowledged) = (Uuid::from_u128(1), HashMap::new());
+        Self { model, clock, at, memory, place, processes, kept, project, history, acknowledged, heard: 0 }
+    }
+
+    /// Our clock goes as v1's does.
+    fn pass(&mut self, micros: i64) {
+        self.model.world().clock += micros;
+        let now = self.model.world().clock;
+        self.clock.advance(Duration::from_micros((now - self.at) as u64));
+        self.at = now;
+    }
+
+    /// Writes, and notes what was written; answers it as own writes.
+    fn write(&mut self, write: Write) -> Vec<Own> {
+        let before = self.model.truth();
+        self.model.world().carry_out(write);
+        self.pass(10_000);
+        let (after, now) = (self.model.truth(), self.clock.now());
+        let changed = after.iter().filter(|item| !before.contains(item)).cloned().map(Some);
+        let there: BTreeSet<Uuid> = after.iter().map(|item| item.id).collect();
+        let gone: Vec<Uuid> = before.iter().map(|item| item.id).filter(|id| !there.contains(id)).collect();
+        let mut own = Vec::new();
+        for item in changed.flatten() {
+            self.history.entry(item.id).or_default().push((now, Some(item.clone())));
+            own.push(Own::of(&item));
+        }
+        for id in gone {
+            self.history.entry(id).or_default().push((now, None));
+            own.push(Own::Gone(id));
+        }
+        own
+    }
+
+    fn own(&mut self, which: usize, write: Write) {
+        let own = self.write(write);
+        let process = &mut self.processes[which];
+        for own in own {
+            let at = process.changes.now().at;
+            process.log.note(at, own.clone());
+            if let Some(kept) = &mut process.kept {
+                own.clone().apply(&mut kept.whole.rows);
+            }
+            if let Some(reading) = &mut process.reading {
+                reading.amendments.push(own.clone());
+            }
+            let id = match &own {
+                Own::Gone(id) => *id,
+                Own::Changed(item) => item.id,
+            };
+            self.acknowledged.insert(id, self.clock.now());
+        }
+        for (other, process) in self.processes.iter_mut().enumerate() {
+            process.told |= other != which;
+        }
+    }
+
+    /// What a process answers; `stays` keeps the end of a read of its own for later.
+    async fn ask(&mut self, which: usize, way: Way, stays: bool) -> Result<(), TestCaseError> {
+        if self.processes[which].reading.is_some() {
+            // Who asks now waits for the end of it.
+            return Ok(());
+        }
+        self.memory.goes(way);
+        let voids = [Changed::Project(self.project)];
+        let process = &mut self.processes[which];
+        if std::mem::take(&mut process.told) {
+            process.changes.tell(voids[0].clone());
+        }
+        let changes = process.changes.clone();
+        let (need, asked) = (changes.need(&voids, FRESH), self.clock.now());
+        if let Some(kept) = process.kept.clone().filter(|kept| need.is_met(kept.began)) {
+            return self.judge(which, &kept, asked);
+        }
+        let mut known = match process.kept.clone() {
+            Some(Kept { whole, shown, began, swept }) => Known::kept(whole, shown, began, swept),
+            None => Known::found(self.kept.clone(), changes.now()),
+        };
+        let due = |swept: Option<Instant>| swept.is_none_or(|at| self.clock.now() - at >= SWEEP);
+        let told = self.place.told(&known, changes.now().at).await;
+        for Heard { number, at, what } in told.into_iter().flatten() {
+            let Some(own) = process.log.since(known.began.at) else { break };
+            let What::Answers(what) = what else { panic!("not so much") };
+            known.follow(Heard { number, at, what }, &own, SMALL, &changes, changes.now().at).await;
+        }
+        if known.has_heard() && need.is_met(known.began) && !due(known.swept) {
+            let own = process.log.since(known.began.at).expect("few writes");
+            let (whole, shown) = known.with(own);
+            let kept = Kept { whole, shown, began: known.began, swept: known.swept };
+            self.heard += 1;
+            process.log.drop_before(kept.began.at);
+            process.kept = Some(kept.clone());
+            return self.judge(which, &kept, asked);
+        }
+        let turn = match self.place.refresher().await {
+            Refresher::Own(turn) => Some(turn),
+            _ => None,
+        };
+        let (since, clock) = (self.clock.now(), || self.clock.now());
+        let own = process.log.since(known.began.at);
+        let gone = own.iter().flat_map(removed).collect();
+        let (base, sweep) = (known.base(own), due(known.swept));
+        let recorder = Recorder::new(&self.model, &clock, since, MOST);
+        let refresh = Refresh {
+            source: &recorder,
+            sizes: SMALL,
+            progress: &Progress::default(),
+            pace: &Pace::default(),
+            patient: false,
+            sweep,
+            proof: None,
+            clock: &clock,
+        };
+        let refreshed = refresh.run(base, || changes.now(), Default::default).await.expect("a still project");
+        let recorder = turn.and_then(|turn| Some((recorder.delta(sweep, gone, Vec::new())?, turn)));
+        let ended = self.clock.now();
+        process.reading = Some(Reading { asked, refreshed, recorder, ended, amendments: Vec::new() });
+        if stays { Ok(()) } else { self.end(which).await }
+    }
+
+    /// A read has arrived: it is told, kept and answered.
+    async fn end(&mut self, which: usize) -> Result<(), TestCaseError> {
+        let process = &mut self.processes[which];
+        let Some(Reading { asked, refreshed, recorder, ended, amendments }) = process.reading.take() else {
+            return Ok(());
+        };
+        let Refreshed { verified, mark, swept } = refreshed;
+        let number = match recorder {
+            Some((delta, turn)) => self.place.tell_read(turn, Some(delta), &verified).await,
+            None => None,
+        };
+        let shown = Shown { verified: verified.clone(), number, ended };
+        let mut whole = verified;
+        amendments.into_iter().for_each(|own| _ = own.apply(&mut whole.rows));
+        let before = process.kept.as_ref().and_then(|kept| kept.swept);
+        let kept = Kept { whole, shown, began: mark, swept: if swept { Some(mark.at) } else { before } };
+        process.log.drop_before(mark.at);
+        process.kept = Some(kept.clone());
+        self.judge(which, &kept, asked)
+    }
+
+    /// Whether what is answered to somebody who asked at `asked` was there at the time it stands for or later.
+    fn judge(&self, which: usize, kept: &Kept, asked: Instant) -> Result<(), TestCaseError> {
+        let age = asked.saturating_duration_since(kept.began.at);
+        prop_assert!(age <= FRESH, "process {} answered what is {:?} old", which, age);
+        let answered: BTreeMap<Uuid, Item> = content(&kept.whole).into_iter().map(|item| (item.id, item)).collect();
+        for id in answered.keys() {
+            prop_assert!(self.history.contains_key(id), "process {} made up an item", which);
+        }
+        for (id, versions) in &self.history {
+            let written = self.acknowledged.get(id).filter(|at| **at < asked);
+            let since = written.copied().unwrap_or(kept.began.at).max(kept.began.at);
+            // The version that was there then, and all later ones.
+            let first = versions.iter().rposition(|(at, _)| *at <= since);
+            let absent_at_first = first.is_none() && !answered.contains_key(id);
+            let later = &versions[first.unwrap_or(0)..];
+            let fits = absent_at_first || later.iter().any(|(_, item)| item.as_ref() == answered.get(id));
+            prop_assert!(
+                fits,
+                "process {} shows {:?} for what was {:?}",
+                which,
+                answered.get(id).map(|item| &item.name),
+                later.iter().map(|(_, item)| item.as_ref().map(|item| &item.name)).collect::<Vec<_>>()
+            );
+        }
+        Ok(())
+    }
+
+    async fn step(&mut self, step: Step) -> Result<(), TestCaseError> {
+        match step {
+            Step::Foreign(write) => drop(self.write(write)),
+            Step::Own(which, write) => self.own(which, write),
+            Step::Pause(millis) => self.pass(millis as i64 * 1000),
+            Step::Ask(which, way) => self.ask(which, way, false).await?,
+            Step::Begin(which) => self.ask(which, Way::Well, true).await?,
+            Step::End(which) => self.end(which).await?,
+            Step::LoseTurn => self.memory.loses_turn(),
+            Step::Keep(which) => {
+                if let Some(kept) = &self.processes[which].kept {
+                    self.kept = kept.whole.clone();
+                }
+            }
+            Step::Restart(which) => {
+                let process = &mut self.processes[which];
+                (process.kept, process.reading, process.log) = (None, None, OwnLog::default());
+            }
+        }
+        Ok(())
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(1500))]
+
+    #[test]
+    fn whatever_processes_tell_each_other_no_answer_is_older_than_it_may_be(items in 0..12_usize, steps in steps()) {
+        run(async {
+            let mut world = World::new(items).await;
+            for step in steps {
+                world.step(step).await?;
+            }
+            Ok::<(), TestCaseError>(())
+        })?;
+    }
+}
+
+#[test]
+fn three_that_are_asked_all_the_time_make_the_calls_of_one() {
+    run(async {
+        let mut calls = Vec::new();
+        for processes in [1, PROCESSES] {
+            let mut world = World::new(14).await;
+            for which in 0..processes {
+                world.ask(which, Way::Well, false).await.expect("an answer");
+            }
+            world.model.calls();
+            for second in 0..120 {
+                world.pass(1_000_000);
+                if second % 7 == 0 {
+                    drop(world.write(Write::Update(second, 0)));
+                }
+                if second % 31 == 0 {
+                    drop(world.write(Write::Swap(second)));
+                }
+                for which in 0..processes {
+                    let which = (which + second) % processes;
+                    world.ask(which, Way::Well, false).await.expect("an answer");
+                }
+            }
+            calls.push(world.model.calls());
+            assert_eq!(world.heard > 0, processes > 1);
+        }
+        assert_eq!(calls[0], calls[1], "one and three processes");
+    });
+}

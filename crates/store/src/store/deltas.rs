@@ -1,0 +1,165 @@
+//! Which gateway process refreshes an index of work items for all of them, and what it tells the others of it.
+//!
+//! What is told does not concern the store: it keeps bytes under a name and a number that grows by one. A turn is a lease by
+//! the clock of the database, because it needs no connection of its own; who has lost it can tell nothing more, so what is
+//! told of one name never overlaps in time. All ages are by the clock of the database too. Only with PostgreSQL; a
+//! SQLite file belongs to one process.
+//!
+//! May use: this folder.
+
+use super::engine::sql;
+use super::error::StoreError;
+use super::peers::DATABASE_NOW;
+use super::service::Store;
+use sqlx::Row;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// How long a turn lasts when it is not renewed.
+const TURN: Duration = Duration::from_secs(3);
+/// Deltas of one name that are kept.
+const KEPT: i64 = 16;
+/// How long a delta is kept at most.
+const LONGEST: Duration = Duration::from_secs(600);
+/// How long it is remembered that a name was ever refreshed.
+const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// The turn of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeltaTurn {
+    /// What the turn is known by.
+    pub holder: Uuid,
+    /// Number of the last delta that was told before.
+    pub number: i64,
+}
+
+/// Whether this process has the turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TakenTurn {
+    /// It has.
+    Own(DeltaTurn),
+    /// Another one has had it for so long.
+    Others(Duration),
+}
+
+/// What a process has told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredDelta {
+    /// Its number.
+    pub number: i64,
+    /// How long ago the turn began in which it was read.
+    pub age: Duration,
+    /// What was told.
+    pub bytes: Vec<u8>,
+}
+
+fn micros(time: Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// An age by the clock of the database; none when that clock was put back meanwhile.
+fn age(micros: i64) -> Option<Duration> {
+    u64::try_from(micros).ok().map(Duration::from_micros)
+}
+
+impl Store {
+    /// What was told under `name` after the number `after`, of turns that began within `within`, in order.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn deltas(&self, name: &str, after: i64, within: Duration) -> Result<Vec<StoredDelta>, StoreError> {
+        let text = format!(
+            "SELECT number, {DATABASE_NOW} - began_at, bytes FROM index_delta \
+             WHERE name = $1 AND number > $2 AND began_at >= {DATABASE_NOW} - $3 ORDER BY number"
+        );
+        let reading = sqlx::query(sql(text)).bind(name).bind(after).bind(micros(within.min(LONGEST)));
+        let rows = self.engine.while_there(reading.fetch_all(self.engine.pool())).await?;
+        let mut deltas = Vec::with_capacity(rows.len());
+        for row in &rows {
+            if let Some(age) = age(row.try_get(1)?) {
+                deltas.push(StoredDelta { number: row.try_get(0)?, age, bytes: row.try_get(2)? });
+            }
+        }
+        Ok(deltas)
+    }
+
+    /// Takes the turn to refresh what `name` names, unless another process has it.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written.
+    pub async fn take_delta_turn(&self, name: &str) -> Result<TakenTurn, StoreError> {
+        // Numbers begin with the time, so that they grow also where nothing is remembered. A turn that would end long after
+        // it may was taken before the clock was put back.
+        let text = format!(
+            "WITH taken AS (INSERT INTO index_turn AS t (name, number, holder, taken_at, held_until) \
+             VALUES ($1, {DATABASE_NOW}, $2, {DATABASE_NOW}, {DATABASE_NOW} + $3) \
+             ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, taken_at = excluded.taken_at, \
+             held_until = excluded.held_until \
+             WHERE t.held_until <= excluded.taken_at OR t.held_until > excluded.held_until + $3 RETURNING number) \
+             SELECT 1::bigint, number FROM taken UNION ALL \
+             SELECT 0::bigint, {DATABASE_NOW} - taken_at FROM index_turn \
+             WHERE name = $1 AND NOT EXISTS (SELECT 1 FROM taken)"
+        );
+        let holder = Uuid::new_v4();
+        let taking = sqlx::query(sql(text)).bind(name).bind(holder.to_string()).bind(micros(TURN));
+        let row = self.engine.while_there(taking.fetch_optional(self.engine.pool())).await?;
+        let Some(row) = row else { return Ok(TakenTurn::Others(Duration::ZERO)) };
+        let (own, number): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+        Ok(match own {
+            1 => TakenTurn::Own(DeltaTurn { holder, number }),
+            _ => TakenTurn::Others(age(number).unwrap_or_default()),
+        })
+    }
+
+    /// Renews a turn, when it is not lost.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written.
+    pub async fn renew_delta_turn(&self, name: &str, holder: Uuid) -> Result<(), StoreError> {
+        let text = format!(
+            "UPDATE index_turn SET held_until = {DATABASE_NOW} + $3 \
+             WHERE name = $1 AND holder = $2 AND held_until > 0"
+        );
+        let renewing = sqlx::query(sql(text)).bind(name).bind(holder.to_string()).bind(micros(TURN));
+        self.engine.while_there(renewing.execute(self.engine.pool())).await?;
+        Ok(())
+    }
+
+    /// Ends a turn without telling anything.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written; the turn then ends by itself.
+    pub async fn end_delta_turn(&self, name: &str, holder: Uuid) -> Result<(), StoreError> {
+        let ending = sqlx::query("UPDATE index_turn SET held_until = 0 WHERE name = $1 AND holder = $2")
+            .bind(name)
+            .bind(holder.to_string());
+        self.engine.while_there(ending.execute(self.engine.pool())).await?;
+        Ok(())
+    }
+
+    /// Tells what was read in a turn and ends it; its number, or none when the turn was lost before. What is no longer of
+    /// use is removed.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written; it may have been told all the same.
+    pub async fn tell_delta(&self, name: &str, holder: Uuid, bytes: &[u8]) -> Result<Option<i64>, StoreError> {
+        let text = format!(
+            "WITH ended AS (UPDATE index_turn SET number = number + 1, held_until = 0 \
+             WHERE name = $1 AND holder = $2 AND held_until > 0 RETURNING number, taken_at), \
+             old AS (DELETE FROM index_delta WHERE began_at < {DATABASE_NOW} - $4 \
+             OR (name = $1 AND number <= (SELECT number FROM ended) - $5)), \
+             forgotten AS (DELETE FROM index_turn WHERE name <> $1 AND taken_at < {DATABASE_NOW} - $6) \
+             INSERT INTO index_delta (name, number, began_at, bytes) \
+             SELECT $1, number, taken_at, $3 FROM ended RETURNING number"
+        );
+        let telling = sqlx::query(sql(text))
+            .bind(name)
+            .bind(holder.to_string())
+            .bind(bytes)
+            .bind(micros(LONGEST))
+            .bind(KEPT)
+            .bind(micros(REMEMBERED));
+        let row = self.engine.while_there(telling.fetch_optional(self.engine.pool())).await?;
+        Ok(row.map(|row| row.try_get(0)).transpose()?)
+    }
+}

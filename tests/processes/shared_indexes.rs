@@ -1,0 +1,314 @@
+//! Three gateways on one PostgreSQL database that list work items all the time: v1 is asked as if there were one, and nobody
+//! is shown anything older than the freshness window, or older than a write that was acknowledged.
+//!
+//! `LONG_TESTS=1` takes 20,000 work items and runs for longer.
+
+use super::child::Child;
+use super::client;
+use super::support::gateway::serve_sandbox;
+use super::support::losing::Losing;
+use super::support::postgres::Database;
+use bytes::Bytes;
+use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::store::Store;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const KEY: &str = "demo-admin-key";
+/// The freshness window of these gateways.
+const FRESH: Duration = Duration::from_secs(1);
+/// Time from one read of a client to the next.
+const PAUSE: Duration = Duration::from_millis(25);
+
+fn long<T>(everyday: T, long: T) -> T {
+    if std::env::var_os("LONG_TESTS").is_some() { long } else { everyday }
+}
+
+/// One v1, one store, any number of gateways.
+struct Deployment {
+    sandbox: Sandbox,
+    v1: String,
+    database: Database,
+    items: String,
+    client: reqwest::Client,
+}
+
+impl Deployment {
+    async fn new() -> Self {
+        let work_items = long(400, 20_000);
+        let sandbox = Sandbox::new(Config { seed: Seed::Demo, work_items, ..Config::default() });
+        let (v1, facts) = (serve_sandbox(&sandbox).await, sandbox.demo_facts());
+        let items = format!("workspaces/{}/projects/{}/work-items/", facts.workspace, facts.project_id);
+        Self { sandbox, v1, database: Database::create().await, items, client: client() }
+    }
+
+    async fn gateways(&self, count: usize) -> Vec<Child> {
+        let mut gateways = Vec::new();
+        for _ in 0..count {
+            gateways.push(self.gateway(&self.v1).await);
+        }
+        gateways
+    }
+
+    async fn gateway(&self, v1: &str) -> Child {
+        let fresh = format!("{}s", FRESH.as_secs());
+        let env = [("CAUSEWAY_INDEX__FRESHNESS", fresh.as_str()), ("CAUSEWAY_INDEX__AHEAD", "false")];
+        Child::start_with(v1, &self.database.url(), &env).await
+    }
+
+    async fn send(&self, gateway: &Child, method: &str, rest: &str, body: Option<Value>) -> (u16, Value) {
+        let url = format!("{}/api/v2/{}{rest}", gateway.base(), self.items);
+        send(&self.client, method, &url, body).await
+    }
+
+    /// The names that a gateway lists for a search.
+    async fn names(&self, gateway: &Child, search: &str) -> Vec<String> {
+        names(&self.client, gateway.base(), &self.items, search).await
+    }
+
+    /// Writes to v1 past all gateways.
+    fn write_past(&self, id: &str, body: &Value) {
+        let request = http::Request::builder()
+            .method("PATCH")
+            .uri(format!("/api/v1/{}{id}/", self.items))
+            .header("X-Api-Key", KEY)
+            .header("Content-Type", "application/json");
+        let answer = self.sandbox.handle(request.body(Bytes::from(body.to_string())).expect("a request"));
+        assert_eq!(answer.status(), 200);
+    }
+
+    /// Calls of v1 since the journal was cleared: pages of work items, and all others by what they ask.
+    fn calls(&self) -> (usize, BTreeMap<String, usize>) {
+        let (mut pages, mut others) = (0, BTreeMap::new());
+        for entry in self.sandbox.journal() {
+            let path = entry.path.split('?').next().unwrap_or_default();
+            let asks = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            if entry.method == "GET" && asks == "work-items" {
+                pages += 1;
+            } else if entry.method == "GET" {
+                *others.entry(asks.to_owned()).or_default() += 1;
+            }
+        }
+        (pages, others)
+    }
+
+    async fn store(&self) -> Store {
+        Store::open(&self.database.url(), &self.v1).await.expect("a store")
+    }
+}
+
+async fn send(client: &reqwest::Client, method: &str, url: &str, body: Option<Value>) -> (u16, Value) {
+    let method = reqwest::Method::from_bytes(method.as_bytes()).expect("a method");
+    let mut request = client.request(method, url).header("X-Api-Key", KEY);
+    if let Some(body) = body {
+        request = request.header("Content-Type", "application/json").body(body.to_string());
+    }
+    let answer = request.send().await.expect("an answer");
+    let status = answer.status().as_u16();
+    (status, serde_json::from_slice(&answer.bytes().await.expect("a body")).unwrap_or_default())
+}
+
+async fn names(client: &reqwest::Client, base: &str, items: &str, search: &str) -> Vec<String> {
+    let url = format!("{base}/api/v2/{items}?search={search}&per_page=100&order_by=id");
+    let (status, list) = send(client, "GET", &url, None).await;
+    assert_eq!(status, 200, "{list}");
+    let name = |row: &Value| row["name"].as_str().expect("a name").to_owned();
+    let mut names: Vec<String> = list["data"].as_array().expect("a page").iter().map(name).collect();
+    names.sort();
+    names
+}
+
+/// Versions of an item that somebody changes past the gateways, and when each was there at the latest.
+type Versions = Arc<Mutex<Vec<Instant>>>;
+
+/// Reads from all gateways for some time while somebody writes past them; answers how many pages v1 was asked for, and how
+/// many reads there were.
+async fn read_all_the_time(deployment: &Deployment, gateways: &[Child], time: Duration) -> (usize, usize) {
+    let (_, page) = deployment.send(&gateways[0], "GET", "?per_page=1&order_by=id", None).await;
+    let id = page["data"][0]["id"].as_str().expect("an item").to_owned();
+    deployment.write_past(&id, &json!({"name": "zebra 0"}));
+    tokio::time::sleep(FRESH).await;
+    for gateway in gateways {
+        assert_eq!(deployment.names(gateway, "zebra").await, ["zebra 0"]);
+    }
+    deployment.sandbox.clear_journal();
+    let (versions, end) = (Versions::new(Mutex::new(vec![Instant::now()])), Instant::now() + time);
+    let readers: Vec<_> = gateways
+        .iter()
+        .map(|gateway| {
+            let (client, items) = (deployment.client.clone(), deployment.items.clone());
+            let (base, versions) = (gateway.base().to_owned(), Arc::clone(&versions));
+            tokio::spawn(async move {
+                let mut reads = 0;
+                while Instant::now() < end {
+                    let asked = Instant::now();
+                    let shown = names(&client, &base, &items, "zebra").await;
+                    let shown = shown.first().and_then(|name| name.strip_prefix("zebra "));
+                    let shown: usize = shown.expect("the item").parse().expect("a number");
+                    // What was there when the window began, or anything later.
+                    let at_least = versions.lock().iter().rposition(|at| *at + FRESH < asked).unwrap_or(0);
+                    assert!(shown >= at_least, "version {shown} where {at_least} was there {FRESH:?} ago");
+                    reads += 1;
+                    tokio::time::sleep(PAUSE).await;
+                }
+                reads
+            })
+        })
+        .collect();
+    while Instant::now() + Duration::from_millis(300) < end {
+        tokio::time::sleep(Duration::from_millis(270)).await;
+        let version = versions.lock().len();
+        deployment.write_past(&id, &json!({"name": format!("zebra {version}")}));
+        versions.lock().push(Instant::now());
+    }
+    let mut reads = 0;
+    for reader in readers {
+        reads += reader.await.expect("no stale answer");
+    }
+    (deployment.calls().0, reads)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_that_are_read_all_the_time_ask_v1_as_often_as_one() {
+    let time = Duration::from_secs(long(8, 60));
+    let windows = time.as_secs() as usize / FRESH.as_secs() as usize;
+    let mut pages = Vec::new();
+    for count in [1, 3] {
+        let deployment = Deployment::new().await;
+        let gateways = deployment.gateways(count).await;
+        let (read, reads) = read_all_the_time(&deployment, &gateways, time).await;
+        println!(
+            "{count} processes, {windows} windows: {read} pages of v1 for {reads} reads; {:?}",
+            deployment.calls().1
+        );
+        pages.push(read);
+    }
+    // One for each window, one at the edge, and what a busy machine may cost.
+    let most = windows + 2 + windows / 10;
+    assert!(pages[0] >= windows / 2, "one process refreshes: {pages:?}");
+    assert!(pages.iter().all(|pages| *pages <= most), "{pages:?} pages where {most} are enough");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_one_has_written_all_list_at_once_also_while_others_write_past_them() {
+    let deployment = Deployment::new().await;
+    let gateways = deployment.gateways(3).await;
+    for gateway in &gateways {
+        assert_eq!(deployment.names(gateway, "heron").await, Vec::<String>::new());
+    }
+    let (_, page) = deployment.send(&gateways[0], "GET", "?per_page=1&order_by=id", None).await;
+    let strange = page["data"][0]["id"].as_str().expect("an item").to_owned();
+    deployment.sandbox.clear_journal();
+    let mut there: Vec<(String, String)> = Vec::new();
+    let rounds = long(24, 150);
+    for round in 0..rounds {
+        let writer = &gateways[round % 3];
+        deployment.write_past(&strange, &json!({"name": format!("strange {round}")}));
+        match round % 4 {
+            0 | 1 => {
+                let name = format!("heron {round}");
+                let (status, item) = deployment.send(writer, "POST", "", Some(json!({"name": name}))).await;
+                assert_eq!(status, 201, "{item}");
+                there.push((item["id"].as_str().expect("an id").into(), name));
+            }
+            2 => {
+                let (id, name) = there.last_mut().expect("an item");
+                *name = format!("heron {round} changed");
+                let body = json!({"name": *name});
+                let (status, item) = deployment.send(writer, "PATCH", &format!("{id}/"), Some(body)).await;
+                assert_eq!(status, 200, "{item}");
+            }
+            _ => {
+                let (id, _) = there.remove(0);
+                let (status, answer) = deployment.send(writer, "DELETE", &format!("{id}/"), None).await;
+                assert_eq!(status, 204, "{answer}");
+            }
+        }
+        let mut expected: Vec<&str> = there.iter().map(|(_, name)| name.as_str()).collect();
+        expected.sort_unstable();
+        for which in 0..3 {
+            let listed = deployment.names(&gateways[(round + which + 1) % 3], "heron").await;
+            assert_eq!(listed, expected, "round {round}, process {}", (round + which + 1) % 3);
+        }
+    }
+    println!("{rounds} writes, each listed by three: {} pages of work items", deployment.calls().0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rolling_restart_of_three_costs_three_calls_at_most() {
+    let deployment = Deployment::new().await;
+    let mut gateways = deployment.gateways(3).await;
+    let mut expected = Vec::new();
+    for gateway in &gateways {
+        expected = deployment.names(gateway, "1").await;
+    }
+    deployment.sandbox.clear_journal();
+    for gateway in &mut gateways {
+        gateway.signal(rustix::process::Signal::TERM);
+        assert!(gateway.ended().success());
+        *gateway = deployment.gateway(&deployment.v1).await;
+        assert_eq!(deployment.names(gateway, "1").await, expected);
+    }
+    let (pages, others) = deployment.calls();
+    println!("rolling restart of three: {pages} pages of work items; others {others:?}");
+    assert!(pages <= 3, "{pages} pages");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_that_dies_while_it_refreshes_holds_the_others_up_for_a_moment_only() {
+    let deployment = Deployment::new().await;
+    let wire = Losing::before(&deployment.v1).await;
+    let first = deployment.gateway(wire.base_url()).await;
+    let second = deployment.gateway(wire.base_url()).await;
+    for gateway in [&first, &second] {
+        deployment.names(gateway, "heron").await;
+    }
+    tokio::time::sleep(FRESH).await;
+    wire.hold("GET");
+    let (client, base, items) = (deployment.client.clone(), first.base().to_owned(), deployment.items.clone());
+    let asking = tokio::spawn(async move {
+        let url = format!("{base}/api/v2/{items}?search=heron");
+        let _ = client.get(url).header("X-Api-Key", KEY).send().await;
+    });
+    wire.held().await;
+    first.kill();
+    let _ = asking.await;
+    let asked = Instant::now();
+    assert_eq!(deployment.names(&second, "heron").await, Vec::<String>::new());
+    println!("answered after {:?}", asked.elapsed());
+    assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_place_to_tell_each_refreshes_for_itself() {
+    let deployment = Deployment::new().await;
+    let gateways = deployment.gateways(2).await;
+    let (_, page) = deployment.send(&gateways[0], "GET", "?per_page=1&order_by=id", None).await;
+    let id = page["data"][0]["id"].as_str().expect("an item").to_owned();
+    let store = deployment.store().await;
+    let gone = ["ALTER TABLE index_turn RENAME TO elsewhere", "UPDATE index_delta SET bytes = '\\x00'::bytea"];
+    for (round, trouble) in gone.into_iter().enumerate() {
+        let name = format!("heron {round}");
+        deployment.write_past(&id, &json!({"name": name}));
+        if round == 1 {
+            sqlx::query("ALTER TABLE elsewhere RENAME TO index_turn")
+                .execute(store.engine().pool())
+                .await
+                .expect("the table");
+            tokio::time::sleep(FRESH).await;
+            deployment.names(&gateways[0], "heron").await;
+            tokio::time::sleep(FRESH / 2).await;
+        }
+        sqlx::query(trouble).execute(store.engine().pool()).await.expect("trouble");
+        if round == 0 {
+            tokio::time::sleep(FRESH).await;
+        }
+        for gateway in &gateways {
+            assert_eq!(deployment.names(gateway, "heron").await, [name.as_str()]);
+        }
+    }
+    store.close().await;
+}
