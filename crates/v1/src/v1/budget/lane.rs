@@ -31,6 +31,9 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 const JOINING: Duration = Duration::from_secs(4);
 /// The same for a larger one, if there is one: longer than that nobody waits for it.
 const GROWING: Duration = Duration::from_millis(2_500);
+/// Time left from which a larger part is waited for. What several requests wait for together goes on for ten seconds
+/// after the first of them has no time left, and must not take that time from it.
+const UNHURRIED: Duration = Duration::from_secs(12);
 /// Calls to spare with which a part is large enough.
 const SPARE: usize = 3;
 
@@ -278,6 +281,7 @@ impl Lane {
         }
         let grown = self.growing(by_all < opens).map(|part| match part {
             0 => place.since + JOINING,
+            _ if deadline - now < UNHURRIED => now,
             _ => *state.short.get_or_insert(now) + GROWING,
         });
         let grown = grown.map(|grown| grown.min(deadline)).filter(|grown| *grown > now);
