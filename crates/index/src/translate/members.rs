@@ -4,10 +4,11 @@
 //! `members_seeded_project`). Ids are derived, the order of joining is v1's own (newest first), and roles of
 //! other people in a project are those of the workspace (O89).
 //!
-//! May use: `plan` (cells), `v2` records.
+//! May use: `plan` (cells), `v1` (objects), `v2` records.
 
 use super::Fault;
 use crate::plan::Resource;
+use crate::v1::Object;
 use crate::v2::record::{Cell, Record};
 use bytes::Bytes;
 use serde::Deserialize;
@@ -45,7 +46,9 @@ pub struct Person {
 /// # Errors
 /// Anything that is not an array of persons.
 pub fn read(body: &[u8]) -> Result<Vec<Person>, Fault> {
-    serde_json::from_slice(body).map_err(|fault| Fault(format!("a roster is not readable: {fault}")))
+    let rows: Vec<Object<Person>> =
+        serde_json::from_slice(body).map_err(|fault| Fault(format!("a roster is not readable: {fault}")))?;
+    Ok(rows.into_iter().map(|Object(person)| person).collect())
 }
 
 /// Role numbers by person.

@@ -1,9 +1,10 @@
 //! What a failed call to v1 means for the v2 request, as far as it does not depend on the operation.
 //!
 //! 400, permission 403, 404, 405 and 409 are not judged here: their meaning is known only to the one who
-//! called. May use: `refusal`, `message`.
+//! called. May use: `refusal`, `message`, `object`.
 
 use super::message::{V1Error, V1Response};
+use super::object::Object;
 use crate::refusal::Refusal;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -87,7 +88,7 @@ pub(super) fn is_own_throttle(answer: &V1Response) -> bool {
         error_code: u32,
         error_message: String,
     }
-    let own = |said: Said| said.error_code == 5900 && said.error_message == "RATE_LIMIT_EXCEEDED";
+    let own = |Object(said): Object<Said>| said.error_code == 5900 && said.error_message == "RATE_LIMIT_EXCEEDED";
     answer.status == 429
         && answer.is_json
         && answer.retry_after.is_some()
@@ -119,8 +120,8 @@ fn says_key_is_invalid(answer: &V1Response) -> bool {
     struct Detail {
         detail: String,
     }
-    serde_json::from_slice::<Detail>(&answer.body)
-        .is_ok_and(|said| said.detail.trim_end_matches('.') == "Given API token is not valid")
+    serde_json::from_slice::<Object<Detail>>(&answer.body)
+        .is_ok_and(|Object(said)| said.detail.trim_end_matches('.') == "Given API token is not valid")
 }
 
 fn not_v1(status: u16, what: &str) -> Refusal {

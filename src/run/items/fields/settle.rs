@@ -13,10 +13,11 @@ use crate::run::v1_faults::bad_data;
 use crate::store::{Intent, IntentKind, IntentState, ProjectItems, Settled, Store};
 use crate::translate::work_items::{self, Item};
 use crate::translate::{incoming, work_items_write};
-use crate::v1::{V1Request, V1Response};
+use crate::v1::{Object, V1Request, V1Response};
 use crate::v2::time::Micros;
 use jiff::Timestamp;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
@@ -322,7 +323,8 @@ pub(in crate::run) async fn newest(job: &InProject<'_>, since: Micros) -> Result
 
 fn read(page: &[u8]) -> Result<Vec<Newest>, Refusal> {
     let rows = incoming::rows(Rows::Paged, page).map_err(|fault| bad_data(&fault))?;
-    rows.iter().map(|row| serde_json::from_str(row.get()).map_err(Refusal::internal)).collect()
+    let read = |row: &&RawValue| serde_json::from_str(row.get()).map_err(Refusal::internal);
+    rows.iter().map(|row| read(row).map(|Object(row)| row)).collect()
 }
 
 async fn report(store: &Store, intent: &Intent, state: IntentState) -> Result<(), Refusal> {
