@@ -161,12 +161,17 @@ impl SharedPlace {
     }
 
     async fn load(&self) -> Option<Verified> {
-        let (bytes, identity) = (self.deployment.load(self.name()).await?, self.identity.clone());
+        self.read(self.deployment.load(self.name()).await?).await
+    }
+
+    /// The index in these bytes.
+    async fn read(&self, bytes: Vec<u8>) -> Option<Verified> {
+        let identity = self.identity.clone();
         let read = tokio::task::spawn_blocking(move || of_bytes(&identity, &bytes)).await.ok()?;
         match read {
             Ok(verified) => Some(verified),
             Err(fault) => {
-                tracing::warn!(fault, "an index that another process has built cannot be used; it is built anew");
+                tracing::warn!(fault, "an index that another process has kept cannot be used; v1 is asked instead");
                 None
             }
         }
@@ -183,11 +188,11 @@ impl SharedPlace {
 
     /// The index with this checksum that another process has kept.
     pub async fn load_this(&self, checksum: [u8; DIGEST]) -> Option<Verified> {
-        let (bytes, identity) = (self.deployment.load(self.name()).await?, self.identity.clone());
+        let bytes = self.deployment.load(self.name()).await?;
         if checksum_of(&bytes) != Some(checksum) {
             return None;
         }
-        tokio::task::spawn_blocking(move || of_bytes(&identity, &bytes)).await.ok()?.ok()
+        self.read(bytes).await
     }
 }
 

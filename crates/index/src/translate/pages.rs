@@ -20,9 +20,9 @@ impl ReadShape {
     pub fn read_page(&self, form: Rows, page: &[u8]) -> Result<Vec<Held>, Fault> {
         // Checked once as a whole, which is faster than piece by piece.
         let text = std::str::from_utf8(page).map_err(|fault| unreadable(&fault))?;
+        let shown = Vec::with_capacity(page.len());
         let mut reading =
-            Reading { shape: self, text, slots: self.slots(), json: Vec::new(), rows: Vec::new(), fault: None };
-        reading.json.reserve(page.len());
+            Reading { shape: self, text, slots: self.slots(), json: shown, rows: Vec::new(), fault: None };
         let mut json = serde_json::Deserializer::from_str(text);
         let read = match form {
             Rows::Paged => json.deserialize_map(Page(&mut reading)),

@@ -82,13 +82,7 @@ impl<'p> Executor<'p> for Pool<'p> {
         'p: 'e,
         E: 'q + Execute<'q, Any>,
     {
-        match current() {
-            None => self.pool.fetch_many(query),
-            Some(steps) => {
-                let (query, step) = Statement::of(query).noted(steps, self.kind);
-                pieces(step, self.pool.fetch_many(query))
-            }
-        }
+        many(self.pool, self.kind, query)
     }
 
     fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> Row<'e>
@@ -96,13 +90,7 @@ impl<'p> Executor<'p> for Pool<'p> {
         'p: 'e,
         E: 'q + Execute<'q, Any>,
     {
-        match current() {
-            None => self.pool.fetch_optional(query),
-            Some(steps) => {
-                let (query, step) = Statement::of(query).noted(steps, self.kind);
-                noted(Some(step), self.pool.fetch_optional(query)).boxed()
-            }
-        }
+        one(self.pool, self.kind, query)
     }
 
     fn prepare_with<'e>(
@@ -125,13 +113,7 @@ impl<'c> Executor<'c> for &'c mut Session {
         'c: 'e,
         E: 'q + Execute<'q, Any>,
     {
-        match current() {
-            None => self.transaction.fetch_many(query),
-            Some(steps) => {
-                let (query, step) = Statement::of(query).noted(steps, self.kind);
-                pieces(step, self.transaction.fetch_many(query))
-            }
-        }
+        many(&mut *self.transaction, self.kind, query)
     }
 
     fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> Row<'e>
@@ -139,13 +121,7 @@ impl<'c> Executor<'c> for &'c mut Session {
         'c: 'e,
         E: 'q + Execute<'q, Any>,
     {
-        match current() {
-            None => self.transaction.fetch_optional(query),
-            Some(steps) => {
-                let (query, step) = Statement::of(query).noted(steps, self.kind);
-                noted(Some(step), self.transaction.fetch_optional(query)).boxed()
-            }
-        }
+        one(&mut *self.transaction, self.kind, query)
     }
 
     fn prepare_with<'e>(
@@ -157,6 +133,36 @@ impl<'c> Executor<'c> for &'c mut Session {
         'c: 'e,
     {
         self.transaction.prepare_with(sql, parameters)
+    }
+}
+
+/// All that `query` answers on `way`, which is a step where the request is recorded.
+fn many<'e, 'q: 'e>(
+    way: impl Executor<'e, Database = Any>,
+    kind: Kind,
+    query: impl Execute<'q, Any> + 'q,
+) -> Pieces<'e> {
+    match current() {
+        None => way.fetch_many(query),
+        Some(steps) => {
+            let (query, step) = Statement::of(query).noted(steps, kind);
+            pieces(step, way.fetch_many(query))
+        }
+    }
+}
+
+/// The same for a query that answers one row or none.
+fn one<'e, 'q: 'e>(
+    way: impl Executor<'e, Database = Any>,
+    kind: Kind,
+    query: impl Execute<'q, Any> + 'q,
+) -> Row<'e> {
+    match current() {
+        None => way.fetch_optional(query),
+        Some(steps) => {
+            let (query, step) = Statement::of(query).noted(steps, kind);
+            noted(Some(step), way.fetch_optional(query)).boxed()
+        }
     }
 }
 

@@ -6,7 +6,8 @@
 //! own figures.
 //!
 //! Several processes that share a Redis reserve their calls there (`pool`); those that share a database alone divide the
-//! quota by demand (`parts`), and while neither is there evenly, by their number (`processes`). With a quota for the deployment as a whole, every call also waits in a lane of all keys.
+//! quota by demand (`parts`), and while neither is there evenly, by their number (`processes`). With a quota for the
+//! deployment as a whole, every call also waits in a lane of all keys.
 //!
 //! May use: `context`, `shared`, the key.
 

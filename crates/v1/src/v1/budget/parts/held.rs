@@ -30,16 +30,16 @@ impl Held {
     /// Calls of `quota` that may count in a window; none for all. There are so many `processes`, as was known last.
     pub fn calls(&self, name: &str, quota: usize, processes: usize) -> Option<usize> {
         let mut state = self.state.lock();
-        let limit = state.limits.get(name).copied();
         if state.divides {
-            return Some(limit.unwrap_or(0).min(quota));
+            return Some(state.limits.get(name).map_or(0, |limit| (*limit).min(quota)));
         }
         let Some(until) = state.until else {
             return (processes > 1).then(|| even(quota, processes));
         };
         state.most = state.most.max(processes);
         let even = even(quota, state.most);
-        Some(limit.filter(|_| Instant::now() < until).map_or(even, |limit| limit.min(even)))
+        let limit = if Instant::now() < until { state.limits.get(name) } else { None };
+        Some(limit.map_or(even, |limit| even.min(*limit)))
     }
 
     /// The part of a key, when it may become larger within moments.
