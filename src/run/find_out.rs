@@ -7,10 +7,9 @@
 
 use super::job::Job;
 use super::members::{Members, answer_of, id_of};
-use super::v1_faults::bad_data;
-use crate::plan::{Kind, Known, Resource, Rows, ValueType};
+use crate::plan::{Kind, Known, Resource, ValueType};
 use crate::refusal::Refusal;
-use crate::translate::{Fault, incoming, intent, modules};
+use crate::translate::{intent, modules};
 use crate::v1::{Doubt, V1Request, V1Response};
 use crate::v2::time::{self, Micros};
 use jiff::Timestamp;
@@ -164,17 +163,8 @@ impl Job {
     }
 
     async fn rows_of(&self, resource: &Resource) -> Result<Vec<Members>, Refusal> {
-        let path = self.collection_path(resource)?;
         let query = resource.v1.as_ref().map(|v1| v1.list_query.as_str()).unwrap_or_default();
-        let pages = self.runner.client.read_all(self.key(), &path, query, &self.call.ctx).await;
-        let mut rows = Vec::new();
-        for page in &pages.map_err(Refusal::from)? {
-            for row in incoming::rows(Rows::Paged, page).map_err(|fault| bad_data(&fault))? {
-                let row = serde_json::from_str(row.get()).map_err(|fault| bad_data(&Fault(fault.to_string())));
-                rows.push(row?);
-            }
-        }
-        Ok(rows)
+        self.all_records(resource, query).await
     }
 
     /// The record after an update, from the record before and v1's answer. An answer that shows only what can be

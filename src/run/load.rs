@@ -15,6 +15,7 @@ use crate::translate::{Fault, Held, ReadShape, incoming};
 use crate::v2::query::ListCall;
 use crate::v2::{Reply, page};
 use bytes::Bytes;
+use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::time::Instant;
 use uuid::Uuid;
@@ -32,7 +33,27 @@ pub(super) fn looking_through(records: usize, bytes: usize, call: &ListCall) -> 
     records * ROW + bytes / each
 }
 
+/// The records of one page of v1, each as a `T`.
+pub(super) fn records_of<T: DeserializeOwned>(page: &[u8]) -> Result<Vec<T>, Refusal> {
+    incoming::records(page).map_err(|fault| bad_data(&fault))
+}
+
 impl Job {
+    /// All records of a list of v1, read now, each as a `T`.
+    pub(super) async fn all_records<T: DeserializeOwned>(
+        &self,
+        resource: &Resource,
+        query: &str,
+    ) -> Result<Vec<T>, Refusal> {
+        let path = self.collection_path(resource)?;
+        let pages = self.runner.client.read_all(self.key(), &path, query, &self.call.ctx).await?;
+        let mut all = Vec::new();
+        for page in &pages {
+            all.extend(records_of(page)?);
+        }
+        Ok(all)
+    }
+
     /// The page of a collection that `call` asks for, looked for on the pool for heavy work when there is much to look
     /// through.
     pub(super) async fn page_of(&self, all: Arc<Collection>, call: ListCall) -> Result<Reply, Refusal> {

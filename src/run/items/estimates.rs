@@ -3,13 +3,9 @@
 //! v1 lists no points; a value is only seen by expanding the point on an item that has it (trap 55,
 //! `estimates_list_expanded`). A value no item shows cannot be resolved: a known gap with a 400 of its own.
 
-use crate::plan::Rows;
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::items::looked_up::LookedUp;
-use crate::run::v1_faults::bad_data;
-use crate::translate::incoming;
-use crate::v1::Object;
 use crate::v2::body::Given;
 use serde::Deserialize;
 use serde_json::Value;
@@ -72,14 +68,6 @@ async fn by_value(job: &InProject<'_>, estimate: Uuid, value: &str) -> Result<Lo
 }
 
 async fn shown_points(job: &InProject<'_>) -> Result<Vec<Point>, Refusal> {
-    let path = job.collection_path(job.work_items()?)?;
-    let pages = job.runner.client.read_all(job.key(), &path, QUERY, &job.call.ctx).await.map_err(Refusal::from)?;
-    let mut points = Vec::new();
-    for page in &pages {
-        for row in incoming::rows(Rows::Paged, page).map_err(|fault| bad_data(&fault))? {
-            let Object(row): Object<Row> = serde_json::from_str(row.get()).map_err(Refusal::internal)?;
-            points.extend(row.estimate_point.filter(|point| point.id.is_some()));
-        }
-    }
-    Ok(points)
+    let rows: Vec<Row> = job.all_records(job.work_items()?, QUERY).await?;
+    Ok(rows.into_iter().filter_map(|row| row.estimate_point).filter(|point| point.id.is_some()).collect())
 }

@@ -5,18 +5,16 @@
 //! from the items at hand, the index, or v1. Whatever the size of the page, states, labels and people cost one
 //! read each when they are not kept, parents a few single reads or one walk through the list.
 
-use crate::plan::{Known, Operation, Rows};
+use crate::plan::{Known, Operation};
 use crate::refusal::Refusal;
 use crate::run::collection::Collection;
 use crate::run::in_project::InProject;
 use crate::run::items::fields;
-use crate::run::v1_faults::bad_data;
 use crate::run::{list, outlook};
 use crate::store::{ItemValues, ProjectItems};
 use crate::translate::work_items::Item;
 use crate::translate::work_items_text::{self, CustomFields, USUAL_SIZE};
-use crate::translate::{Held, incoming, members};
-use crate::v1::Object;
+use crate::translate::{Held, members};
 use crate::v2::{Reply, query};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -234,17 +232,13 @@ impl Row {
 
 /// All of `wanted` by one walk: live ones are rows themselves, hidden ones stand beside their children.
 async fn walk(job: &InProject<'_>, wanted: &[(Uuid, Uuid)]) -> Result<HashMap<Uuid, Value>, Refusal> {
-    let path = job.collection_path(job.work_items()?)?;
-    let pages = job.runner.client.read_all(job.key(), &path, ROWS, &job.call.ctx).await.map_err(Refusal::from)?;
+    let rows: Vec<Row> = job.all_records(job.work_items()?, ROWS).await?;
     let wanted: HashSet<Uuid> = wanted.iter().map(|(id, _)| *id).collect();
     let (mut live, mut hidden) = (HashMap::new(), HashMap::new());
-    for page in &pages {
-        for row in incoming::rows(Rows::Paged, page).map_err(|fault| bad_data(&fault))? {
-            let Object(row): Object<Row> = serde_json::from_str(row.get()).map_err(Refusal::internal)?;
-            hidden.extend(row.hidden_parent().filter(|(id, _)| wanted.contains(id)));
-            if wanted.contains(&row.id) {
-                live.insert(row.id, parent(row.id, &row.name, row.sequence_id));
-            }
+    for row in rows {
+        hidden.extend(row.hidden_parent().filter(|(id, _)| wanted.contains(id)));
+        if wanted.contains(&row.id) {
+            live.insert(row.id, parent(row.id, &row.name, row.sequence_id));
         }
     }
     let unseen: Vec<Uuid> = wanted.iter().filter(|id| !live.contains_key(*id)).copied().collect();

@@ -13,7 +13,7 @@ use crate::run::shelf::Audience;
 use crate::run::v1_faults::bad_data;
 use crate::run::write::same_record;
 use crate::translate::work_items::{self, Item};
-use crate::v1::{Doubt, Object, V1Request, V1Response, refusal_of_status};
+use crate::v1::{Doubt, V1Request, V1Response, refusal_of_status};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::time::Instant;
@@ -166,18 +166,7 @@ impl InProject<'_> {
             parent: Option<Uuid>,
         }
         let resource = self.work_items()?;
-        let path = self.collection_path(resource)?;
-        let pages = self.runner.client.read_all(self.key(), &path, "fields=id,parent", &self.call.ctx).await;
-        let mut children = Vec::new();
-        for page in &pages.map_err(Refusal::from)? {
-            let rows = crate::translate::incoming::rows(crate::plan::Rows::Paged, page);
-            for row in rows.map_err(|fault| bad_data(&fault))? {
-                let Object(row): Object<Row> = serde_json::from_str(row.get()).map_err(Refusal::internal)?;
-                if row.parent == Some(id) {
-                    children.push(row.id);
-                }
-            }
-        }
-        Ok(children)
+        let rows: Vec<Row> = self.all_records(resource, "fields=id,parent").await?;
+        Ok(rows.into_iter().filter(|row| row.parent == Some(id)).map(|row| row.id).collect())
     }
 }

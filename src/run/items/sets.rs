@@ -4,12 +4,10 @@
 //! cycle or module. Those lists page exactly only when ordered by id (trap 44, `lists_cycle_order_priority`).
 //! Module adds do not move an item's `updated_at` (trap 56), so each set has a time to live of its own.
 
-use crate::plan::{Known, Resource, Rows};
+use crate::plan::{Known, Resource};
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
-use crate::run::v1_faults::bad_data;
-use crate::translate::incoming;
-use crate::v1::Object;
+use crate::run::load::records_of;
 use bytes::Bytes;
 use serde::Deserialize;
 use std::collections::HashSet;
@@ -104,10 +102,7 @@ fn ids_of(pages: &[Bytes]) -> Result<HashSet<Uuid>, Refusal> {
     }
     let mut ids = HashSet::new();
     for page in pages {
-        for row in incoming::rows(Rows::Paged, page).map_err(|fault| bad_data(&fault))? {
-            let Object(row): Object<Row> = serde_json::from_str(row.get()).map_err(Refusal::internal)?;
-            ids.insert(row.id);
-        }
+        ids.extend(records_of::<Row>(page)?.iter().map(|row| row.id));
     }
     Ok(ids)
 }

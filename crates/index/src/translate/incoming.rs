@@ -14,7 +14,7 @@ use crate::v2::record::{Cell, Record};
 use crate::v2::time;
 use bytes::Bytes;
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -154,6 +154,20 @@ pub fn rows(form: Rows, body: &[u8]) -> Result<Vec<&RawValue>, Fault> {
         Rows::Array => serde_json::from_str(body),
     };
     rows.map_err(|fault| Fault(format!("a list is not readable: {fault}")))
+}
+
+/// The records of one page of v1, each as a `T`.
+///
+/// # Errors
+/// Anything that is no page of objects, or an object that is no `T`.
+pub fn records<T: DeserializeOwned>(page: &[u8]) -> Result<Vec<T>, Fault> {
+    #[derive(Deserialize)]
+    struct Page<T> {
+        results: Vec<Object<T>>,
+    }
+    let page = serde_json::from_slice::<Object<Page<T>>>(page);
+    let Object(page) = page.map_err(|fault| Fault(format!("a list is not readable: {fault}")))?;
+    Ok(page.results.into_iter().map(|Object(record)| record).collect())
 }
 
 /// Reads one record: the wanted members as v1's text of their values.

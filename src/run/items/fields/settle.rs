@@ -6,18 +6,16 @@
 
 use crate::context::Context;
 use crate::index::Index;
-use crate::plan::Rows;
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
-use crate::run::v1_faults::bad_data;
+use crate::run::load::records_of;
 use crate::store::{Intent, IntentKind, IntentState, ProjectItems, Settled, Store};
 use crate::translate::work_items::{self, Item};
-use crate::translate::{incoming, work_items_write};
-use crate::v1::{Object, V1Request, V1Response};
+use crate::translate::work_items_write;
+use crate::v1::{V1Request, V1Response};
 use crate::v2::time::Micros;
 use jiff::Timestamp;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
@@ -308,23 +306,12 @@ pub(in crate::run) async fn newest(job: &InProject<'_>, since: Micros) -> Result
     if answer.status != 200 {
         return Err(job.after_refused_read(Refusal::not_found()).await);
     }
-    let first = read(&answer.body)?;
+    let first: Vec<Newest> = records_of(&answer.body)?;
     let reaches = first.len() < PAGE || first.last().is_some_and(|row| row.created_at < since);
     if reaches {
         return Ok(first);
     }
-    let pages = job.runner.client.read_all(job.key(), &path, query, ctx).await.map_err(Refusal::from)?;
-    let mut all = Vec::new();
-    for page in &pages {
-        all.extend(read(page)?);
-    }
-    Ok(all)
-}
-
-fn read(page: &[u8]) -> Result<Vec<Newest>, Refusal> {
-    let rows = incoming::rows(Rows::Paged, page).map_err(|fault| bad_data(&fault))?;
-    let read = |row: &&RawValue| serde_json::from_str(row.get()).map_err(Refusal::internal);
-    rows.iter().map(|row| read(row).map(|Object(row)| row)).collect()
+    job.all_records(job.work_items()?, query).await
 }
 
 async fn report(store: &Store, intent: &Intent, state: IntentState) -> Result<(), Refusal> {
