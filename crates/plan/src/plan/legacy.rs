@@ -1,11 +1,12 @@
 //! The public operations of v1: how a call is known by name, and what replaces it in v2.
 
 use crate::mapping::Method;
+use crate::plan::words::Words;
 use crate::plan::{PathTemplate, Segment};
 use indexmap::IndexMap;
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// Where all paths of v1 begin.
 const BASE: &str = "/api/v1/";
@@ -91,7 +92,7 @@ pub struct V1Operations {
 
 #[derive(Debug, Default)]
 struct Node {
-    literals: HashMap<String, Node>,
+    literals: Words<Node>,
     variable: Option<Box<Node>>,
     rows: Vec<(Method, usize)>,
 }
@@ -211,7 +212,7 @@ impl Node {
         let mut node = self;
         for segment in path.segments() {
             node = match segment {
-                Segment::Literal(text) => node.literals.entry(text.clone()).or_default(),
+                Segment::Literal(text) => node.literals.entry(text),
                 Segment::Variable(_) => node.variable.get_or_insert_default(),
             };
         }
@@ -224,8 +225,8 @@ impl Node {
     /// Literals first; steps back to the variable when a literal leads nowhere.
     fn descend<'p>(&self, rest: Option<&'p str>, mut values: Option<&mut Vec<&'p str>>) -> Option<&Self> {
         let Some(rest) = rest else { return (!self.rows.is_empty()).then_some(self) };
-        let (first, rest) = match rest.split_once('/') {
-            Some((first, rest)) => (first, Some(rest)),
+        let (first, rest) = match rest.bytes().position(|byte| byte == b'/') {
+            Some(slash) => (&rest[..slash], Some(&rest[slash + 1..])),
             None => (rest, None),
         };
         if let Some(found) = self.literals.get(first).and_then(|node| node.descend(rest, values.as_deref_mut())) {

@@ -23,6 +23,7 @@ mod service;
 mod shape;
 mod step;
 mod turn;
+mod words;
 
 /// Words that mean just what a mapping file says.
 pub use crate::mapping::{

@@ -8,11 +8,11 @@
 //! A literal goes before a variable. Which template a path belongs to is decided without looking at the
 //! method: PATCH on `work-item-types/enable/` is a wrong method, never a type called `enable`.
 
+use super::words::Words;
 use super::{Operation, Plan, Segment};
 use crate::mapping::Method;
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 /// What a method and a path lead to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub struct Routes {
 /// What may follow a part of a path.
 #[derive(Debug, Default)]
 pub(super) struct Node {
-    literals: HashMap<String, Node>,
+    literals: Words<Node>,
     variable: Option<Box<Node>>,
     /// Operations whose path ends here.
     operations: Vec<(Method, usize)>,
@@ -108,7 +108,7 @@ impl Routes {
 impl Node {
     /// The words that may follow.
     pub(super) fn literals(&self) -> impl Iterator<Item = &str> {
-        self.literals.keys().map(String::as_str)
+        self.literals.all()
     }
 
     /// What follows after a word.
@@ -130,7 +130,7 @@ impl Node {
         let mut node = self;
         for segment in operation.path.segments() {
             node = match segment {
-                Segment::Literal(text) => node.literals.entry(text.clone()).or_default(),
+                Segment::Literal(text) => node.literals.entry(text),
                 Segment::Variable(_) => node.variable.get_or_insert_default(),
             };
         }
