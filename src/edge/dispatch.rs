@@ -110,11 +110,11 @@ pub struct Arrived {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sender {
     /// Product and version of the client.
-    pub client: String,
+    pub client: Arc<str>,
     /// Fingerprint of the credential; empty without one.
-    pub credential: String,
+    pub credential: Arc<str>,
     /// The person behind it, as far as known.
-    pub owner: String,
+    pub owner: Arc<str>,
 }
 
 /// Counts the calls of both interfaces; called on the way of each request, so it must not wait for anything.

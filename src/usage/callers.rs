@@ -5,13 +5,14 @@
 
 use crate::access::{Caller, PrincipalKind};
 use crate::store::UsageCaller;
+use foldhash::fast::RandomState;
 use hmac::{Hmac, Mac};
 use parking_lot::{Mutex, RwLock};
 use sha2::Sha256;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
@@ -34,28 +35,72 @@ pub(super) struct Callers {
 
 #[derive(Default)]
 struct Known {
-    numbers: HashMap<u64, u32>,
+    numbers: HashMap<u64, u32, RandomState>,
     all: Vec<Arc<Credential>>,
 }
 
 /// One credential.
 struct Credential {
-    fingerprint: String,
+    fingerprint: Arc<str>,
     proven: AtomicBool,
     /// Whether it is known whose it is: no, by its owner at v1, by the gateway itself.
     named: AtomicU8,
+    /// The day and the client of its last call, together in one number.
+    latest: AtomicU64,
     details: Mutex<Details>,
+}
+
+/// What a call has proven of its credential.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Proof {
+    /// Whether v1 was called.
+    pub(super) v1: bool,
+    /// How it was answered.
+    pub(super) status: u16,
+}
+
+impl Proof {
+    fn is_good(self) -> bool {
+        // v1 answers some calls before it looks at the key; v2 looks first, the limit of places aside.
+        match self.v1 {
+            true => (200..300).contains(&self.status),
+            false => !matches!(self.status, 401 | 429) && self.status < 500,
+        }
+    }
 }
 
 #[derive(Default)]
 struct Details {
     kind: &'static str,
-    person: String,
+    person: Arc<str>,
     credential: Option<Uuid>,
     changed: bool,
     asked: Option<Instant>,
     day: u32,
     clients: Vec<u32>,
+}
+
+impl Credential {
+    /// The number that a client of it is counted under on a day.
+    fn client(&self, client: u32, day: u32) -> u32 {
+        let call = u64::from(day) << 32 | u64::from(client);
+        if self.latest.load(Ordering::Relaxed) == call {
+            return client;
+        }
+        let mut details = self.details.lock();
+        if details.day != day {
+            details.day = day;
+            details.clients.clear();
+        }
+        if !details.clients.contains(&client) {
+            if details.clients.len() >= MOST_CLIENTS {
+                return super::client::OTHER;
+            }
+            details.clients.push(client);
+        }
+        self.latest.store(call, Ordering::Relaxed);
+        client
+    }
 }
 
 impl Callers {
@@ -67,11 +112,12 @@ impl Callers {
                 fingerprint: fingerprint.into(),
                 proven: AtomicBool::new(true),
                 named: AtomicU8::new(2),
+                latest: AtomicU64::default(),
                 details: Mutex::default(),
             })
         };
         let all = vec![fixed("unproven"), fixed(crate::store::OTHER)];
-        Self { mac, known: RwLock::new(Known { numbers: HashMap::new(), all }) }
+        Self { mac, known: RwLock::new(Known { numbers: HashMap::default(), all }) }
     }
 
     fn fingerprint(&self, credential: u64) -> String {
@@ -88,7 +134,7 @@ impl Callers {
         if let Some(&number) = self.known.read().numbers.get(&credential) {
             return number;
         }
-        let fingerprint = self.fingerprint(credential);
+        let fingerprint = self.fingerprint(credential).into();
         let mut known = self.known.write();
         if let Some(&number) = known.numbers.get(&credential) {
             return number;
@@ -97,8 +143,8 @@ impl Callers {
             return OTHER;
         }
         let number = u32::try_from(known.all.len()).unwrap_or(OTHER);
-        let (proven, named, details) = Default::default();
-        known.all.push(Arc::new(Credential { fingerprint, proven, named, details }));
+        let (proven, named, latest, details) = Default::default();
+        known.all.push(Arc::new(Credential { fingerprint, proven, named, latest, details }));
         known.numbers.insert(credential, number);
         number
     }
@@ -112,46 +158,21 @@ impl Callers {
         known.all.get(*known.numbers.get(&credential)? as usize).cloned()
     }
 
-    /// The number a call is counted under, which was answered so.
-    pub(super) fn counted(&self, credential: u64, v1: bool, status: u16) -> u32 {
-        if credential == 0 {
-            return UNPROVEN;
-        }
-        // v1 answers some calls before it looks at the key; v2 looks first, the limit of places aside.
-        let proves = if v1 { (200..300).contains(&status) } else { !matches!(status, 401 | 429) && status < 500 };
+    /// The numbers that a call and its client are counted under; of clients a credential has only so many on a day.
+    pub(super) fn counted(&self, credential: u64, proof: Proof, client: u32, day: u32) -> (u32, u32) {
         let known = self.known.read();
         let found = known.numbers.get(&credential).copied();
         if let Some(number) = found.filter(|number| known.all[*number as usize].proven.load(Ordering::Relaxed)) {
-            return number;
+            return (number, known.all[number as usize].client(client, day));
         }
         drop(known);
-        if !proves {
-            return UNPROVEN;
-        }
-        let number = self.number(credential);
-        if let Some(known) = self.get(number) {
-            known.proven.store(true, Ordering::Relaxed);
-        }
-        number
-    }
-
-    /// The number a client is counted under, of which one credential has only so many.
-    pub(super) fn client(&self, caller: u32, client: u32, day: u32) -> u32 {
-        let known = self.known.read();
-        let Some(caller) = known.all.get(caller as usize) else { return client };
-        let mut details = caller.details.lock();
-        if details.day != day {
-            details.day = day;
-            details.clients.clear();
-        }
-        if details.clients.contains(&client) {
-            return client;
-        }
-        if details.clients.len() >= MOST_CLIENTS {
-            return super::client::OTHER;
-        }
-        details.clients.push(client);
-        client
+        let number = match credential != 0 && proof.is_good() {
+            true => self.number(credential),
+            false => UNPROVEN,
+        };
+        let Some(known) = self.get(number) else { return (number, client) };
+        known.proven.store(true, Ordering::Relaxed);
+        (number, known.client(client, day))
     }
 
     /// Whether the owner of a proven key of v1 should be asked for.
@@ -174,11 +195,11 @@ impl Callers {
     }
 
     /// Fingerprint of a credential, and the person behind it as far as known; both empty for none.
-    pub(super) fn told(&self, credential: u64) -> (String, String) {
+    pub(super) fn told(&self, credential: u64) -> (Arc<str>, Arc<str>) {
         match self.find(credential) {
             _ if credential == 0 => Default::default(),
-            Some(known) => (known.fingerprint.clone(), known.details.lock().person.clone()),
-            None => (self.fingerprint(credential), String::new()),
+            Some(known) => (Arc::clone(&known.fingerprint), Arc::clone(&known.details.lock().person)),
+            None => (self.fingerprint(credential).into(), Arc::default()),
         }
     }
 
@@ -209,7 +230,7 @@ impl Callers {
             PrincipalKind::OAuth => "app",
             PrincipalKind::Other => "gateway key",
         };
-        details.person.clone_from(&caller.user.display_name);
+        details.person = caller.user.display_name.as_str().into();
         details.credential = caller.credential;
         details.changed = true;
         known.named.store(2, Ordering::Relaxed);
@@ -217,7 +238,7 @@ impl Callers {
 
     /// The fingerprint of a number.
     pub(super) fn name(&self, number: u32) -> String {
-        self.get(number).map_or_else(|| crate::store::OTHER.into(), |known| known.fingerprint.clone())
+        self.get(number).map_or_else(|| crate::store::OTHER.into(), |known| known.fingerprint.to_string())
     }
 
     /// Those of whom something is known that is not written yet.
@@ -226,9 +247,9 @@ impl Callers {
         let changed = all.iter().filter_map(|known| {
             let mut details = known.details.lock();
             std::mem::take(&mut details.changed).then(|| UsageCaller {
-                fingerprint: known.fingerprint.clone(),
+                fingerprint: known.fingerprint.to_string(),
                 kind: details.kind.into(),
-                person: details.person.clone(),
+                person: details.person.to_string(),
                 title: String::new(),
                 credential: details.credential,
             })
@@ -239,7 +260,7 @@ impl Callers {
     /// These could not be written.
     pub(super) fn not_written(&self, callers: &[UsageCaller]) {
         for known in &self.known.read().all {
-            if callers.iter().any(|caller| caller.fingerprint == known.fingerprint) {
+            if callers.iter().any(|caller| *caller.fingerprint == *known.fingerprint) {
                 known.details.lock().changed = true;
             }
         }

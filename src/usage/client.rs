@@ -3,9 +3,11 @@
 //! What clients send is hostile by assumption: only letters, digits and a few signs of it are kept, and not many of them.
 //! May use: `store` (the name of what is beyond the bounds).
 
+use foldhash::quality::RandomState;
 use parking_lot::RwLock;
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
+use std::sync::Arc;
 
 /// Longest name of a product that is kept.
 const LONGEST_NAME: usize = 40;
@@ -50,13 +52,13 @@ pub(super) struct Clients {
 
 #[derive(Debug)]
 struct Known {
-    by_text: HashMap<u64, u32>,
-    names: Vec<String>,
+    by_text: HashMap<u64, u32, RandomState>,
+    names: Vec<Arc<str>>,
 }
 
 impl Default for Known {
     fn default() -> Self {
-        Self { by_text: HashMap::new(), names: vec![crate::store::OTHER.into()] }
+        Self { by_text: HashMap::default(), names: vec![crate::store::OTHER.into()] }
     }
 }
 
@@ -69,10 +71,10 @@ impl Clients {
         }
         let name = client_of(agent);
         let mut known = self.known.write();
-        let number = match known.names.iter().position(|known| *known == name) {
+        let number = match known.names.iter().position(|known| **known == *name) {
             Some(number) => number,
             None if known.names.len() < MOST => {
-                known.names.push(name);
+                known.names.push(name.into());
                 known.names.len() - 1
             }
             None => OTHER as usize,
@@ -85,9 +87,9 @@ impl Clients {
     }
 
     /// Its name.
-    pub(super) fn name(&self, number: u32) -> String {
+    pub(super) fn name(&self, number: u32) -> Arc<str> {
         let known = self.known.read();
-        known.names.get(number as usize).unwrap_or(&known.names[0]).clone()
+        Arc::clone(known.names.get(number as usize).unwrap_or(&known.names[0]))
     }
 }
 
@@ -125,7 +127,7 @@ mod tests {
         for number in 0..MOST_TEXTS + 100 {
             let agent = format!("tool-{number}/1");
             let name = clients.name(clients.of(Some(agent.as_bytes())));
-            assert_eq!(name, if number < MOST - 1 { agent } else { "other".into() });
+            assert_eq!(*name, *if number < MOST - 1 { agent } else { "other".into() });
         }
         assert_eq!(clients.known.read().by_text.len(), MOST_TEXTS);
     }

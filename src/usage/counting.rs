@@ -2,7 +2,7 @@
 //!
 //! May use: `access` (who a credential belongs to), `context`, `edge` (its traits), `plan`, `v1` (keys), this folder.
 
-use super::callers::Callers;
+use super::callers::{Callers, Proof};
 use super::client::Clients;
 use super::names::{Names, Operations};
 use super::tally::{Key, Tally};
@@ -100,7 +100,7 @@ impl Counting for Usage {
         let operation = self.operations.of_v1(&inner.names, method.as_str(), path);
         let credential = presented_id(headers).map_or(0, beginning);
         let wanted = inner.unknown.is_some() && inner.callers.wants_owner(credential);
-        let key = headers.get("x-api-key").filter(|_| wanted).and_then(|key| key.to_str().ok());
+        let key = if wanted { headers.get("x-api-key").and_then(|key| key.to_str().ok()) } else { None };
         Arrived { v1, operation, client, credential, unknown_key: key.map(|key| key.trim().into()) }
     }
 
@@ -114,15 +114,14 @@ impl Counting for Usage {
             let _ = unknown.try_send((arrived.credential, V1Key::new(key)));
         }
         let credential = credential(arrived, context);
-        let operation = match context.meter.spender() {
-            _ if arrived.v1 => arrived.operation,
-            Some(spender) => self.operations.of_v2(&spender.operation),
-            None => self.operations.of_v2("none"),
+        let operation = match arrived.v1 {
+            true => arrived.operation,
+            false => self.operations.of_v2(context.meter.operation()),
         };
         let day = today();
-        let caller = inner.callers.counted(credential, arrived.v1, status);
         let class = u8::try_from(status / 100).unwrap_or(0);
-        let client = inner.callers.client(caller, arrived.client, day);
+        let proof = Proof { v1: arrived.v1, status };
+        let (caller, client) = inner.callers.counted(credential, proof, arrived.client, day);
         inner.tally.add(Key { day, operation, class, caller, client });
     }
 

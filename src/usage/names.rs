@@ -68,7 +68,7 @@ pub(super) struct Operations {
     plan: Arc<Plan>,
     /// By their places in the plan.
     v1: Vec<u32>,
-    v2: HashMap<String, u32>,
+    v2: Vec<u32>,
     unknown_v1: u32,
     unknown_v2: u32,
 }
@@ -77,8 +77,7 @@ impl Operations {
     pub(super) fn new(plan: Arc<Plan>, names: &Names) -> Self {
         let mut all = names.0.write();
         let v1 = plan.v1.all().iter().map(|row| all.number(&row.id)).collect();
-        let v2 =
-            plan.operations.iter().map(|operation| (operation.id.clone(), all.number(&operation.id))).collect();
+        let v2 = plan.operations.iter().map(|operation| all.number(&operation.id)).collect();
         let (unknown_v1, unknown_v2) = (all.number(UNKNOWN), all.number(UNKNOWN_V2));
         drop(all);
         Self { plan, v1, v2, unknown_v1, unknown_v2 }
@@ -98,8 +97,8 @@ impl Operations {
         names.unknown(&name).unwrap_or(self.unknown_v1)
     }
 
-    /// An operation of v2, by its id.
-    pub(super) fn of_v2(&self, id: &str) -> u32 {
-        self.v2.get(id).copied().unwrap_or(self.unknown_v2)
+    /// An operation of v2, by its place in the plan; none for what is no operation.
+    pub(super) fn of_v2(&self, operation: Option<u16>) -> u32 {
+        operation.and_then(|place| self.v2.get(usize::from(place)).copied()).unwrap_or(self.unknown_v2)
     }
 }

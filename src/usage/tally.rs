@@ -2,6 +2,7 @@
 //!
 //! May use: nothing of this crate.
 
+use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +25,7 @@ pub(super) struct Key {
 /// Counts.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    parts: [Mutex<HashMap<Key, i64>>; PARTS],
+    parts: [Mutex<HashMap<Key, i64, RandomState>>; PARTS],
     lost: AtomicUsize,
 }
 

@@ -103,7 +103,7 @@ impl Writer {
             operation: inner.names.name(key.operation),
             class: key.class.into(),
             caller: inner.callers.name(key.caller),
-            client: inner.clients.name(key.client),
+            client: inner.clients.name(key.client).to_string(),
             calls,
         };
         inner.tally.take().into_iter().map(row).collect()
