@@ -91,6 +91,8 @@ impl V2 {
     ) -> Result<V2Answer, Refusal> {
         let read = head.method.is_safe();
         let ctx = ctx.with_priority(if read { Priority::Read } else { Priority::Write }).tolerating(read);
+        // Until its turn has come a write waits, whatever for.
+        ctx.meter.only_wait();
         let plan = self.runner.plan();
         // Found before the credential is proven, because that costs a call already; judged after.
         let route = self.route(&head);

@@ -6,13 +6,12 @@
 //!
 //! Before v1 is asked, what another process has heard of it not long ago may do (`shared_proofs`).
 //!
-//! May use: `context`, `fresh`, `refusal`, `shared_proofs`, `v1` (a call that got no answer).
+//! May use: `context`, `fresh`, `refusal`, `shared_proofs`.
 
 use super::shared_proofs::Sharing;
 use crate::context::Context;
 use crate::fresh::{Changed, Changes, Figures, Fresh, Kept, Key, Moment, Reading, Value, or_older};
 use crate::refusal::Refusal;
-use crate::v1::V1Error;
 use std::future::Future;
 use std::time::{Duration, Instant};
 
@@ -66,6 +65,9 @@ impl<K: Key, V: Value> Remembered<K, V> {
     }
 
     /// The same for a verdict that other processes may have obtained, where `share` says how.
+    ///
+    /// # Errors
+    /// What `ask` says; [`Refusal::DeadlineExceeded`] when there is no verdict while something could still be done with it.
     pub(super) async fn get_shared<F>(
         &self,
         key: K,
@@ -101,8 +103,9 @@ impl<K: Key, V: Value> Remembered<K, V> {
             }
         };
         let asking = async {
-            let in_time = tokio::time::timeout(left, self.verdicts.get(&key, need, read)).await;
-            in_time.unwrap_or_else(|_| Err(V1Error::Timeout { maybe_done: false }.refusal()))
+            // What comes later is of no use: nothing could be done with it before the deadline.
+            let in_time = tokio::time::timeout(ctx.time_to_begin(), self.verdicts.get(&key, need, read)).await;
+            in_time.unwrap_or(Err(Refusal::DeadlineExceeded { maybe_done: false }))
         };
         // Whoever wants it asked now gets nothing else.
         let older = || if max_age.is_zero() { None } else { self.outlasting(&key, voids) };

@@ -13,7 +13,7 @@ use super::{VisibleProjects, identity, paths, project_card, visible_projects, wo
 use crate::context::Context;
 use crate::fresh::{Changed, Changes, Figures, Kept};
 use crate::refusal::Refusal;
-use crate::v1::{Client, KeyId, V1Key};
+use crate::v1::{Client, KeyId, V1Error, V1Key};
 use http::HeaderMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -188,7 +188,8 @@ impl Access {
                 ends_all: true,
             })
         };
-        inner.identities.get_shared(key.id(), &voids, inner.identity_ttl, ctx, share, ask).await?.value
+        let answer = inner.identities.get_shared(key.id(), &voids, inner.identity_ttl, ctx, share, ask).await;
+        self.late_for_the_quota(key.id(), ctx, answer)?.value
     }
 
     /// What the caller is in a project, at most `card_ttl` old. A card is also given for a public project
@@ -240,7 +241,7 @@ impl Access {
         };
         let (key, max_age) = ((id, Arc::clone(&slug), project), self.inner.card_ttl);
         let answer = self.inner.projects.get_shared(key, &voids, max_age, ctx, share, ask).await;
-        let card = self.noting_lost_key(id, answer)?.value?;
+        let card = self.noting_lost_key(id, ctx, answer)?.value?;
         self.inner.acquaintances.note(&caller.user, card.workspace_id, &named);
         Ok(card)
     }
@@ -310,7 +311,7 @@ impl Access {
         };
         let key = (id, Arc::clone(&slug));
         let answer = self.inner.workspaces.get_shared(key, &voids, max_age, ctx, share, ask).await;
-        let answer = self.noting_lost_key(id, answer)?;
+        let answer = self.noting_lost_key(id, ctx, answer)?;
         let seen = answer.value?;
         Ok(Arc::new(WorkspaceCard { role: seen.role, roster: seen.roster, read_at: answer.began.at }))
     }
@@ -334,7 +335,7 @@ impl Access {
         };
         let max_age = self.inner.card_ttl;
         let answer = self.inner.visible.get((id, Arc::clone(&slug)), &voids, max_age, ctx, ask).await;
-        self.noting_lost_key(id, answer)?.value
+        self.noting_lost_key(id, ctx, answer)?.value
     }
 
     /// The id of a workspace, as learned from the caller's own cards in the last ten minutes, else asked
@@ -382,7 +383,7 @@ impl Access {
             }
         };
         let answer = self.inner.ids.get((id, Arc::clone(&slug)), &voids, max_age, ctx, ask).await;
-        self.noting_lost_key(id, answer)
+        self.noting_lost_key(id, ctx, answer)
     }
 
     /// Where this process has seen a person lately; `None` when nowhere.
@@ -403,11 +404,21 @@ impl Access {
         }
     }
 
-    fn noting_lost_key<T>(&self, key: KeyId, outcome: Result<T, Refusal>) -> Result<T, Refusal> {
+    fn noting_lost_key<T>(&self, key: KeyId, ctx: &Context, outcome: Result<T, Refusal>) -> Result<T, Refusal> {
         if matches!(outcome, Err(Refusal::Unauthorized { .. })) {
             self.forget_identity(key);
         }
-        outcome
+        self.late_for_the_quota(key, ctx, outcome)
+    }
+
+    /// What several requests ask together waits for v1's quota longer than one of them may. Who has no time left is told
+    /// when there is room, as if it had waited alone.
+    fn late_for_the_quota<T>(&self, key: KeyId, ctx: &Context, outcome: Result<T, Refusal>) -> Result<T, Refusal> {
+        let Err(Refusal::DeadlineExceeded { maybe_done: false }) = outcome else { return outcome };
+        match self.inner.client.budget().wait(key, ctx.priority) {
+            Duration::ZERO => Err(V1Error::Timeout { maybe_done: false }.refusal()),
+            wait => Err(V1Error::Limited(wait).refusal()),
+        }
     }
 }
 

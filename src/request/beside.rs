@@ -64,7 +64,9 @@ impl Beside {
         if let Some(slug) = workspace(route) {
             gate::check_workspace(access, caller, slug, ctx).await?;
         }
-        Ok(V2Answer::Passed(native.pass(head, body.await?, caller, ctx).await?))
+        let body = body.await?;
+        ctx.meter.begin_to_write();
+        Ok(V2Answer::Passed(native.pass(head, body, caller, ctx).await?))
     }
 
     /// What is needed to compare the answer to a read, when it is among those that are compared; `again` makes it anew.

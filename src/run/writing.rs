@@ -49,6 +49,7 @@ impl Job {
     /// Carries a write out as a task of its own, so that a client that leaves, or a deadline that passes, never stops
     /// it half-way.
     pub(super) async fn carry_out_in(self, turn: Turn) -> Result<Reply, Refusal> {
+        self.call.ctx.meter.begin_to_write();
         let (runner, touched, project) = (Arc::clone(&self.runner), Arc::clone(&self.touched), self.v1_project());
         let task = tokio::spawn(carried(async move { self.outlasting_the_client().in_turn(turn).await }));
         match task.await {

@@ -4,7 +4,7 @@ use crate::support::captured::Captured;
 use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
 use crate::support::mixed::Reader;
 use crate::support::scripted::{Exchange, ScriptedV1};
-use crate::upstream::{client_of, context};
+use crate::upstream::{access_by, client_of, context};
 use causeway::context::{Context, Priority};
 use causeway::refusal::Refusal;
 use causeway::sandbox::{Config, Sandbox, Seed};
@@ -129,6 +129,31 @@ async fn a_429_is_waited_for_and_sent_again_writes_included() {
     };
     assert!((44..=45).contains(&retry_after));
     assert!(begun.elapsed() < Duration::from_secs(5), "nobody waits in vain");
+    v1.finish();
+}
+
+/// What many requests want to know is asked once for all, with a deadline of its own; it waits for the quota longer than
+/// some of them can.
+#[tokio::test]
+async fn who_cannot_wait_for_the_quota_with_the_others_is_told_when_there_is_room() {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(me().repeated());
+    let client = paced_in(Duration::from_secs(4), v1.base_url(), 1, 0);
+    let (access, _) = access_by(client.clone());
+    ask(&client, "ada", &context()).await.expect("the only call for four seconds");
+    let (key, begun) = (V1Key::new("ada"), Instant::now());
+    let hurried = Context::new("req-2", Duration::from_secs(2)).with_priority(Priority::Write);
+    let outcome = access.owner_of(&key, &hurried).await;
+    let Err(Refusal::RateLimited { retry_after, .. }) = outcome else { panic!("{outcome:?}") };
+    // Of the call that waits, and of one more behind it.
+    assert!((1..=8).contains(&retry_after), "{retry_after}");
+    assert!(begun.elapsed() < Duration::from_millis(1900), "told before its deadline: {:?}", begun.elapsed());
+    let patient = access.owner_of(&key, &context()).await;
+    assert!(
+        matches!(patient, Err(Refusal::UpstreamError { .. })),
+        "what was asked for both was answered: {patient:?}"
+    );
+    assert_eq!(v1.seen().len(), 2, "asked once for both");
     v1.finish();
 }
 

@@ -43,6 +43,11 @@ fn client_of(base_url: &str) -> Client {
 
 /// Access to a scripted v1 and the clock by which it judges ages.
 fn access_to(v1: &ScriptedV1) -> (Access, Clock) {
+    access_by(client_of(v1.base_url()))
+}
+
+/// The same by way of `client`.
+fn access_by(client: Client) -> (Access, Clock) {
     let clock = Clock::stopped();
     let settings = AccessSettings {
         card_ttl: Duration::from_secs(30),
@@ -51,7 +56,7 @@ fn access_to(v1: &ScriptedV1) -> (Access, Clock) {
         outage_grace: Duration::ZERO,
         capacity: 1000,
     };
-    (Access::new(client_of(v1.base_url()), settings, &Changes::new(clock.clone())), clock)
+    (Access::new(client, settings, &Changes::new(clock.clone())), clock)
 }
 
 /// A seeded person: `number` is the last digit of the id.

@@ -4,12 +4,18 @@
 
 use crate::trace::Trace;
 use parking_lot::{Mutex, MutexGuard};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Most members of a body that an answer names because they change nothing.
 pub const MOST_IGNORED: usize = 20;
+
+/// Kept back of a deadline: a call to v1 that is let through must also be answered.
+const MARGIN: Duration = Duration::from_millis(500);
+/// The same for a write: one that is cut off leaves nobody knowing whether it was carried out, and a v1 that is busy takes
+/// seconds over it.
+const MARGIN_OF_WRITES: Duration = Duration::from_secs(3);
 
 /// Counts the v1 calls made for one request and the time they took, and holds what its answer has to say about
 /// how it came about.
@@ -22,6 +28,7 @@ pub struct Meter {
     spender: OnceLock<Spender>,
     operation: OnceLock<u16>,
     trace: OnceLock<Trace>,
+    only_waits: AtomicBool,
 }
 
 /// The number of a request in this process; no two have the same.
@@ -114,6 +121,21 @@ impl Meter {
 
     fn told(&self) -> MutexGuard<'_, Told> {
         self.told.lock()
+    }
+
+    /// Nothing is changed for this request until [`Meter::begin_to_write`] is called.
+    pub fn only_wait(&self) {
+        self.only_waits.store(true, Ordering::Relaxed);
+    }
+
+    /// From now on something may be changed for this request.
+    pub fn begin_to_write(&self) {
+        self.only_waits.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether it is certain that nothing was changed for this request so far.
+    pub fn has_only_waited(&self) -> bool {
+        self.only_waits.load(Ordering::Relaxed)
     }
 
     /// Adds one finished v1 call.
@@ -332,5 +354,17 @@ impl Context {
     /// Time left until the deadline; zero when it has passed.
     pub fn remaining(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// Time for which a call to v1, or what must be known before it, may be waited for: one that begins later is not
+    /// answered before the deadline.
+    pub fn time_to_begin(&self) -> Duration {
+        let margin = match self.priority {
+            Priority::Write => MARGIN_OF_WRITES,
+            Priority::Read | Priority::Index => MARGIN,
+        };
+        let left = self.remaining();
+        // Never more than half, so that a short deadline leaves time to wait at all.
+        left.saturating_sub(margin.min(left / 2))
     }
 }

@@ -41,11 +41,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Kept back of a deadline: a call let through must also be answered.
-const MARGIN: Duration = Duration::from_millis(500);
-/// The same for a write: one that is cut off leaves nobody knowing whether it was carried out, and a v1 that is busy takes
-/// seconds over it.
-const MARGIN_OF_WRITES: Duration = Duration::from_secs(3);
 /// Lanes from which on idle ones are dropped.
 const MANY: usize = 1024;
 
@@ -324,11 +319,5 @@ impl Inner {
 
 /// Until when a call for `ctx` may wait.
 fn deadline(ctx: &Context) -> Instant {
-    let left = ctx.remaining();
-    let margin = match ctx.priority {
-        // Never more than half, so that a short deadline leaves time to wait at all.
-        Priority::Write => MARGIN_OF_WRITES.min(left / 2).max(MARGIN),
-        Priority::Read | Priority::Index => MARGIN,
-    };
-    Instant::now() + left.saturating_sub(margin)
+    Instant::now() + ctx.time_to_begin()
 }
