@@ -7,6 +7,7 @@ mod commands;
 mod counts;
 mod demo;
 mod doctor;
+mod history;
 mod kill;
 mod leave;
 mod ledger;
@@ -24,6 +25,8 @@ mod together;
 mod versions;
 mod writer;
 
+#[path = "../together/linear.rs"]
+mod linear;
 #[path = "../support/mod.rs"]
 mod support;
 
