@@ -8,8 +8,10 @@ use super::support::redis::Redis;
 use super::support::scripted::ScriptedV1;
 use serde_json::json;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+/// Time in which each key reads once.
+const TURN: Duration = Duration::from_secs(10);
 const SECRET: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 const LABELS: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/labels/";
 const MEMBERS: &str = "/api/v2/workspaces/acme/members/";
@@ -89,6 +91,55 @@ async fn four_hundred_keys_are_proven_once_whatever_process_they_come_to() {
     println!("{} calls of v1: {identities} identities, {cards} cards", v1.calls());
     let once = 2 * KEYS;
     assert!(identities + cards <= once + once / 20, "{identities} identities and {cards} cards for {KEYS} keys");
+}
+
+/// Each key reads once in ten seconds, through a process by turns, for longer than the quota counts in a long run. Proofs are
+/// never stretched, so that a small quota is used by them; who finds no room is told when there is some.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_keys_together_keep_to_the_total_quota() {
+    let long = std::env::var_os("LONG_TESTS").is_some();
+    let (keys, total, rounds) = if long { (400, 600, 18) } else { (40, 60, 2) };
+    let (redis, v1) = (Redis::start(), willing().await);
+    let quota = total.to_string();
+    let env = [
+        ("CAUSEWAY_SECRETS__KEY", SECRET),
+        ("CAUSEWAY_UPSTREAM__TOTAL_QUOTA", quota.as_str()),
+        ("CAUSEWAY_LIMITS__DEADLINE", if long { "30s" } else { "5s" }),
+    ];
+    let three = Arc::new(Three::with(&redis, &v1, &env).await);
+    let readers: Vec<_> = (0..keys)
+        .map(|key: usize| {
+            let three = Arc::clone(&three);
+            tokio::spawn(async move {
+                let mut answers = Vec::new();
+                tokio::time::sleep(TURN * u32::try_from(key).expect("a number") / keys as u32).await;
+                let mut turns = tokio::time::interval(TURN);
+                for round in 0..rounds {
+                    turns.tick().await;
+                    answers.push(three.get((key + round) % 3, &format!("key-{key}")).await);
+                }
+                answers
+            })
+        })
+        .collect();
+    let (mut answered, mut told) = (0, 0);
+    for reader in readers {
+        for status in reader.await.expect("a reader") {
+            match status {
+                200 => answered += 1,
+                429 => told += 1,
+                status => panic!("{status}"),
+            }
+        }
+    }
+    let at: Vec<Instant> = v1.seen().iter().map(|call| call.at).collect();
+    let within = |from: Instant, at: Instant| at >= from && at - from < Duration::from_secs(60);
+    let minute = |from: &Instant| at.iter().filter(|at| within(*from, **at)).count();
+    let most = at.iter().map(minute).max().unwrap_or_default();
+    println!("{answered} answered, {told} told to wait; {} calls of v1, {most} in the fullest minute", at.len());
+    assert!(most <= total, "{most} calls in a minute");
+    assert!(most >= total * 9 / 10, "the quota is used: {most}");
+    assert!(answered >= total / 2, "{answered} answered");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
