@@ -17,6 +17,6 @@ $as "$bin/initdb" -D "$folder/data" -A trust -U test --no-sync -E UTF8 --locale=
     { cat "$folder.log" >&2; exit 1; }
 rm -f "$folder.log"
 $as "$bin/pg_ctl" -D "$folder/data" -s -w -l "$folder/log" \
-    -o "-p $port -k $folder -h 127.0.0.1 -F -c max_connections=300" start >&2 </dev/null
+    -o "-p $port -k $folder -h 127.0.0.1 -F -c max_connections=600" start >&2 </dev/null
 echo ready
 cat >/dev/null
