@@ -8,6 +8,7 @@
 
 use super::runner::Runner;
 use crate::fresh::Changed;
+use crate::store::Noted;
 use uuid::Uuid;
 
 impl Runner {
@@ -28,6 +29,15 @@ impl Runner {
     /// that answer from memory have heard of it. `changed` is what else they keep that may not count any more.
     pub async fn announce(&self, project: Uuid, changed: Vec<Changed>, done: bool) {
         match self.store.bump_epoch(project, changed, done).await {
+            Ok(epoch) => self.reached(project, epoch, 1),
+            Err(fault) => tracing::warn!(%project, %fault, "other gateway processes could not be told of a write"),
+        }
+    }
+
+    /// The same around a write of this gateway's own, with what it has to itself meanwhile.
+    pub(super) async fn announce_turn(&self, project: Uuid, turn: Option<&Noted>, ended: bool) {
+        let Some(turn) = turn else { return self.announce(project, Vec::new(), ended).await };
+        match self.store.bump_epoch_around(project, turn, ended).await {
             Ok(epoch) => self.reached(project, epoch, 1),
             Err(fault) => tracing::warn!(%project, %fault, "other gateway processes could not be told of a write"),
         }

@@ -38,9 +38,12 @@ impl Job {
     /// As [`Job::wait_for_turn`].
     pub(super) async fn wait_for_records(&self, ids: impl IntoIterator<Item = Uuid>) -> Result<(), Refusal> {
         let wanted = ids.into_iter().map(|id| Wanted { name: record(&id.to_string()), shared: false }).collect();
-        match self.turn.lock().await.as_mut() {
-            Some(turn) => turn.also(wanted, self.patience()).await.map_err(refusal),
-            None => Err(Refusal::internal("a write without its turn")),
+        let mut held = self.turn.lock().await;
+        let turn = held.as_mut().ok_or_else(|| Refusal::internal("a write without its turn"))?;
+        turn.also(wanted, self.patience()).await.map_err(refusal)?;
+        match turn.noted() {
+            Some(noted) => self.runner.store.note_more(&noted).await.map_err(Refusal::from),
+            None => Ok(()),
         }
     }
 

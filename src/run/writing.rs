@@ -88,10 +88,11 @@ impl Job {
     async fn announced_step(self) -> Result<Reply, Refusal> {
         let Some(project) = self.v1_project() else { return self.told_step().await };
         let (runner, void) = (Arc::clone(&self.runner), self.voiding());
-        runner.announce(project, Vec::new(), false).await;
+        let turn = self.turn.lock().await.as_ref().and_then(Turn::noted);
+        runner.announce_turn(project, turn.as_ref(), false).await;
         let outcome = self.told_step().await;
         void(&outcome);
-        runner.announce(project, Vec::new(), true).await;
+        runner.announce_turn(project, turn.as_ref(), true).await;
         outcome
     }
 

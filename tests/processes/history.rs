@@ -23,10 +23,10 @@ use std::time::{Duration, Instant};
 
 const WEB: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/";
 /// Longest time a write is at work at v1.
-const LONGEST: Duration = Duration::from_millis(5);
+const LONGEST: Duration = Duration::from_millis(100);
 const GATEWAYS: usize = 3;
 const CLIENTS: usize = 12;
-const ITEMS: usize = 20;
+const ITEMS: usize = 6;
 /// Names of labels, few so that they are wanted by several.
 const NAMES: usize = 6;
 const POSITIONS: usize = 2_000_000;
@@ -36,7 +36,7 @@ const FIELDS: [&str; 2] = ["name", "target_date"];
 fn size() -> (usize, Duration) {
     match std::env::var_os("LONG_TESTS") {
         Some(_) => (100_000, Duration::from_secs(15)),
-        None => (700, Duration::from_secs(2)),
+        None => (500, Duration::from_secs(2)),
     }
 }
 

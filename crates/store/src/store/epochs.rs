@@ -3,10 +3,12 @@
 //! A SQLite file belongs to one process, so there nobody else can write and there is nobody to tell.
 //! May use: `fresh`, this folder.
 
+use super::engine::sql;
 use super::error::StoreError;
 use super::kind::Kind;
 use super::peers::NOTES;
 use super::service::Store;
+use super::under_way::{Note, Noted};
 use crate::fresh::Changed;
 use sqlx::Row;
 use uuid::Uuid;
@@ -37,26 +39,45 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be written.
-    pub async fn bump_epoch(
+    pub async fn bump_epoch(&self, project: Uuid, changed: Vec<Changed>, heard: bool) -> Result<i64, StoreError> {
+        self.raise_epoch(project, changed, heard, Note::None).await
+    }
+
+    /// The same before a turn writes to v1, and when it has ended; then it waits until all have heard of it.
+    ///
+    /// # Errors
+    /// As [`Store::bump_epoch`].
+    pub async fn bump_epoch_around(&self, project: Uuid, turn: &Noted, ended: bool) -> Result<i64, StoreError> {
+        let note = if ended { Note::Ends(turn) } else { Note::Begins(turn) };
+        self.raise_epoch(project, Vec::new(), ended, note).await
+    }
+
+    async fn raise_epoch(
         &self,
         project: Uuid,
         mut changed: Vec<Changed>,
         heard: bool,
+        turn: Note<'_>,
     ) -> Result<i64, StoreError> {
         if self.engine.kind() == Kind::Sqlite {
             return Ok(0);
         }
         changed.push(Changed::Stored(project));
         let (number, note) = self.engine.peers.note(changed);
-        let raising = sqlx::query(
+        let text = format!(
             "WITH raised AS (INSERT INTO project (id, items, epoch) VALUES ($1, 0, 1) \
-             ON CONFLICT (id) DO UPDATE SET epoch = project.epoch + 1 RETURNING epoch) \
+             ON CONFLICT (id) DO UPDATE SET epoch = project.epoch + 1 RETURNING epoch), {} \
              SELECT epoch, pg_notify($2, $3)::text FROM raised",
-        )
-        .bind(project.to_string())
-        .bind(NOTES)
-        .bind(note)
-        .fetch_one(self.engine.pool());
+            turn.sql()
+        );
+        let [turn, names] = turn.values();
+        let raising = sqlx::query(sql(text))
+            .bind(project.to_string())
+            .bind(NOTES)
+            .bind(note)
+            .bind(turn)
+            .bind(names)
+            .fetch_one(self.engine.pool());
         let row = self.engine.while_there(raising).await?;
         self.changes.tell(Changed::Stored(project));
         if heard {

@@ -14,11 +14,13 @@ use super::kind::Kind;
 use super::lines::Inside;
 use super::service::Store;
 use super::session::Session;
-use std::collections::BTreeMap;
+use super::under_way::{AT_WORK, Noted};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::timeout_at;
+use tokio::time::{sleep_until, timeout_at};
+use uuid::Uuid;
 
 /// Something a writer must have to itself, or may share with others that only share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +62,12 @@ pub struct Turn {
     connection: Option<OwnedSemaphorePermit>,
     here: BTreeMap<String, Inside>,
     store: Store,
+    id: Uuid,
+    /// Names that this turn shares with nobody among the processes, since when, and whether v1 has certainly ended what
+    /// others may have left behind there.
+    alone: BTreeSet<String>,
+    since: Instant,
+    settled: bool,
 }
 
 impl Store {
@@ -69,7 +77,16 @@ impl Store {
     /// # Errors
     /// [`NoTurn`]; then nothing is held.
     pub async fn turn(&self, wanted: Vec<Wanted>, patience: Patience) -> Result<Turn, NoTurn> {
-        let mut turn = Turn { held: None, connection: None, here: BTreeMap::new(), store: self.clone() };
+        let mut turn = Turn {
+            held: None,
+            connection: None,
+            here: BTreeMap::new(),
+            store: self.clone(),
+            id: Uuid::new_v4(),
+            alone: BTreeSet::new(),
+            since: Instant::now(),
+            settled: false,
+        };
         turn.also(wanted, patience).await?;
         Ok(turn)
     }
@@ -99,15 +116,34 @@ impl Turn {
         self.among_processes(&modes, patience.until).await
     }
 
+    /// What this turn has to itself among the processes; none where the store belongs to one.
+    pub fn noted(&self) -> Option<Noted> {
+        let names: Vec<&str> = self.alone.iter().map(String::as_str).collect();
+        (!names.is_empty()).then(|| Noted::new(self.id, &names))
+    }
+
     /// Whether the turn is still this writer's: to be asked before anything is sent to v1. A connection that was cut
-    /// took the locks with it, and then somebody else may have them by now.
+    /// took the locks with it, and then somebody else may have them by now. Where another turn ended in the middle of a
+    /// write, it waits until v1 is certainly not at work for that any more.
     ///
     /// # Errors
     /// [`StoreError`] when it is not, or nobody can say.
     pub async fn is_kept(&mut self) -> Result<(), StoreError> {
+        let noted = self.noted().unwrap_or_else(|| Noted::new(self.id, &[]));
+        let (engine, until) = (&self.store.engine, self.since + AT_WORK);
         let Some(held) = &mut self.held else { return Ok(()) };
-        let asking = sqlx::query("SELECT 1").execute(held);
-        self.store.engine.while_there(asking).await.map(|_| ())
+        if !engine.while_there(noted.finds_another(held)).await? || self.settled {
+            return Ok(());
+        }
+        tracing::warn!("a write of another gateway process ended in the middle; waiting until v1 has ended it");
+        sleep_until(until.into()).await;
+        self.settled = true;
+        engine.while_there(noted.finds_another(held)).await?;
+        // Left there, it would only make the next one wait.
+        if let Err(fault) = self.store.forget_others(&noted).await {
+            tracing::warn!(%fault, "what a write left behind could not be removed");
+        }
+        Ok(())
     }
 
     async fn among_processes(&mut self, modes: &BTreeMap<String, bool>, until: Instant) -> Result<(), NoTurn> {
@@ -139,6 +175,8 @@ impl Turn {
             sqlx::query(lock).bind(name).fetch_one(&mut held).await.map_err(no_turn)?;
         }
         self.held = Some(held);
+        self.alone.extend(modes.iter().filter(|(_, shared)| !**shared).map(|(name, _)| name.clone()));
+        (self.since, self.settled) = (Instant::now(), false);
         Ok(())
     }
 }

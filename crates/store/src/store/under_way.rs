@@ -1,0 +1,109 @@
+//! Writes that are being made at v1, so that what a process leaves behind when it dies is known.
+//!
+//! v1 loads a row, changes it and saves all of it, and goes on when the one who asked is gone. The locks of a process that
+//! dies are free at once, so the next writer could change the same row while v1 is still at work for the dead one, which then
+//! saves what it loaded before. So each turn notes what it has to itself before it writes, and takes that away when it has
+//! ended. Whoever finds the note of another turn on what is its own now waits until v1 has certainly ended. Only with
+//! PostgreSQL: the process that has a SQLite file to itself leaves it to nobody who runs already.
+//!
+//! May use: `peers` (the clock), this folder.
+
+use super::engine::sql;
+use super::error::StoreError;
+use super::peers::DATABASE_NOW;
+use super::service::Store;
+use super::session::Session;
+use sqlx::Row;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// Time in which v1 ends what it is at, also when it is busy.
+pub(super) const AT_WORK: Duration = Duration::from_secs(3);
+/// Age from which a note is nobody's, in microseconds.
+const OLD: i64 = 24 * 60 * 60 * 1_000_000;
+
+/// What a turn has to itself.
+#[derive(Debug, Clone)]
+pub struct Noted {
+    turn: Uuid,
+    /// As a list in JSON, because all drivers know text.
+    names: String,
+}
+
+/// What is said of a turn together with the epoch of its project.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Note<'n> {
+    /// Nothing.
+    None,
+    /// It is going to write.
+    Begins(&'n Noted),
+    /// It has ended.
+    Ends(&'n Noted),
+}
+
+impl Note<'_> {
+    /// A part of a statement with two values, from `$4` on.
+    pub(super) fn sql(self) -> String {
+        match self {
+            Self::None => "noted AS (SELECT $4::text, $5::text)".into(),
+            Self::Begins(_) => format!("noted AS ({})", begins("$5", "$4")),
+            Self::Ends(_) => {
+                "noted AS (DELETE FROM write_under_way WHERE turn = $4 AND $5::text IS NOT NULL)".into()
+            }
+        }
+    }
+
+    /// The two values.
+    pub(super) fn values(self) -> [String; 2] {
+        match self {
+            Self::None => Default::default(),
+            Self::Begins(noted) | Self::Ends(noted) => [noted.turn.to_string(), noted.names.clone()],
+        }
+    }
+}
+
+fn begins(names: &str, turn: &str) -> String {
+    format!(
+        "INSERT INTO write_under_way (name, turn, begun_at) \
+         SELECT jsonb_array_elements_text({names}::jsonb), {turn}::text, {DATABASE_NOW} ON CONFLICT DO NOTHING"
+    )
+}
+
+impl Noted {
+    /// What `turn` has to itself.
+    pub(super) fn new(turn: Uuid, names: &[&str]) -> Self {
+        Self { turn, names: serde_json::to_string(names).unwrap_or_default() }
+    }
+
+    /// Whether another turn left something behind on what this one has to itself, asked on the connection of this turn:
+    /// without an answer it is lost.
+    pub(super) async fn finds_another(&self, held: &mut Session) -> Result<bool, StoreError> {
+        let asking = sqlx::query(
+            "SELECT COUNT(*) FROM write_under_way \
+             WHERE turn <> $1 AND name IN (SELECT jsonb_array_elements_text($2::jsonb))",
+        );
+        let row = asking.bind(self.turn.to_string()).bind(&self.names).fetch_one(held).await?;
+        Ok(row.try_get::<i64, _>(0)? > 0)
+    }
+}
+
+impl Store {
+    /// Notes more of a turn, before it writes to that.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written.
+    pub async fn note_more(&self, noted: &Noted) -> Result<(), StoreError> {
+        let noting = sqlx::query(sql(begins("$1", "$2"))).bind(&noted.names).bind(noted.turn.to_string());
+        self.engine.while_there(noting.execute(self.engine.pool())).await.map(|_| ())
+    }
+
+    /// What others left behind on what `noted` has to itself does not matter any more, nor does anything old.
+    pub(super) async fn forget_others(&self, noted: &Noted) -> Result<(), StoreError> {
+        let text = format!(
+            "DELETE FROM write_under_way WHERE begun_at < {DATABASE_NOW} - {OLD} \
+             OR turn <> $1 AND name IN (SELECT jsonb_array_elements_text($2::jsonb))"
+        );
+        let forgetting = sqlx::query(sql(text)).bind(noted.turn.to_string()).bind(&noted.names);
+        self.engine.while_there(forgetting.execute(self.engine.pool())).await.map(|_| ())
+    }
+}
