@@ -85,6 +85,7 @@ impl<K: Key, V: Value> Remembered<K, V> {
             return Ok(kept);
         }
         let left = ctx.remaining();
+        let before = self.verdicts.any(&key).map(|kept| kept.began);
         let read = |reading: Reading<K, Verdict<V>, Refusal>| {
             let asking = ask(ctx.for_shared_work(left.max(SHARED_WORK)));
             let (sharing, changes, lasts) = (share(), self.changes.clone(), self.ages.value);
@@ -93,6 +94,10 @@ impl<K: Key, V: Value> Remembered<K, V> {
                 if let Some((value, began)) = sharing.look(&changes, lasts.min(max_age)).await
                     && need.is_met(began)
                 {
+                    // Asked for later than what is kept here, it has seen all that had happened before that; else it would
+                    // not take its place, and be looked for again by every request.
+                    let before = before.filter(|before| before.at < began.at);
+                    let began = before.map_or(began, |before| changes.later_moment_at(began.at, before));
                     drop(reading.land(Ok(value), began));
                     return;
                 }

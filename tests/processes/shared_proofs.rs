@@ -93,6 +93,35 @@ async fn four_hundred_keys_are_proven_once_whatever_process_they_come_to() {
     assert!(identities + cards <= once + once / 20, "{identities} identities and {cards} cards for {KEYS} keys");
 }
 
+/// Commands that Redis was sent to run scripts.
+fn scripts_run(redis: &Redis) -> u64 {
+    let client = redis::Client::open(redis.url()).expect("an address");
+    let mut connection = client.get_connection().expect("a connection");
+    let said: String = redis::cmd("INFO").arg("commandstats").query(&mut connection).expect("figures");
+    let calls = said.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
+    calls.and_then(|rest| rest.split(',').next()?.parse().ok()).unwrap_or(0)
+}
+
+/// A proof that this process had itself is older than one that another process obtained since.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_another_process_has_proven_is_looked_for_once() {
+    let (redis, v1) = (Redis::start(), willing().await);
+    let env = [("CAUSEWAY_SECRETS__KEY", SECRET), ("CAUSEWAY_CACHE__CARD", "3s")];
+    let three = Three::with(&redis, &v1, &env).await;
+    assert_eq!(three.get(0, "ada").await, 200);
+    tokio::time::sleep(Duration::from_millis(3100)).await;
+    assert_eq!(three.get(1, "ada").await, 200);
+    let card = format!("{V1}?fields=");
+    assert_eq!(calls(&v1, &card), 2, "the first proof was over");
+    let before = scripts_run(&redis);
+    for _ in 0..60 {
+        assert_eq!(three.get(0, "ada").await, 200);
+    }
+    let run = scripts_run(&redis) - before;
+    assert_eq!(calls(&v1, &card), 2, "the second serves both");
+    assert!(run < 30, "{run} scripts were run for 60 requests");
+}
+
 /// Each key reads once in ten seconds, through a process by turns, for longer than the quota counts in a long run. Proofs are
 /// never stretched, so that a small quota is used by them; who finds no room is told when there is some.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
