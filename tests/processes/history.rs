@@ -260,9 +260,7 @@ impl Client {
         let until = self.record.now();
         self.record.labels.lock().expect("no panic").push(Held { name, from, until });
         // Whatever becomes of it, from here on it is not certain that there is the label.
-        let which = self.random.below(GATEWAYS);
-        let url = format!("{}{WEB}labels/{id}/", self.gateways.bases[which].lock().expect("no panic"));
-        let _ = self.http.delete(url).header("X-Api-Key", KEY).timeout(LONG).send().await;
+        let _ = self.send("DELETE", &format!("labels/{id}/"), None).await;
     }
 }
 

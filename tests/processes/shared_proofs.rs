@@ -93,15 +93,6 @@ async fn four_hundred_keys_are_proven_once_whatever_process_they_come_to() {
     assert!(identities + cards <= once + once / 20, "{identities} identities and {cards} cards for {KEYS} keys");
 }
 
-/// Commands that Redis was sent to run scripts.
-fn scripts_run(redis: &Redis) -> u64 {
-    let client = redis::Client::open(redis.url()).expect("an address");
-    let mut connection = client.get_connection().expect("a connection");
-    let said: String = redis::cmd("INFO").arg("commandstats").query(&mut connection).expect("figures");
-    let calls = said.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
-    calls.and_then(|rest| rest.split(',').next()?.parse().ok()).unwrap_or(0)
-}
-
 /// A proof that this process had itself is older than one that another process obtained since.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_another_process_has_proven_is_looked_for_once() {
@@ -113,11 +104,11 @@ async fn what_another_process_has_proven_is_looked_for_once() {
     assert_eq!(three.get(1, "ada").await, 200);
     let card = format!("{V1}?fields=");
     assert_eq!(calls(&v1, &card), 2, "the first proof was over");
-    let before = scripts_run(&redis);
+    let before = redis.scripts_run();
     for _ in 0..60 {
         assert_eq!(three.get(0, "ada").await, 200);
     }
-    let run = scripts_run(&redis) - before;
+    let run = redis.scripts_run() - before;
     assert_eq!(calls(&v1, &card), 2, "the second serves both");
     assert!(run < 30, "{run} scripts were run for 60 requests");
 }
