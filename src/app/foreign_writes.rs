@@ -74,7 +74,7 @@ async fn announce(runner: &Runner, touched: Option<Touched>, done: bool) {
     let Some(touched) = touched else { return };
     let changes = touched.changes();
     match touched.project {
-        Some(project) => runner.announce(project, changes, done).await,
+        Some(project) => runner.announce(project, changes, None, done).await,
         None => runner.announce_beyond_projects(changes).await,
     }
 }

@@ -26,18 +26,10 @@ impl Runner {
     }
 
     /// Tells other processes of a write in `project` that is about to be sent, or was answered: `done` waits until all
-    /// that answer from memory have heard of it. `changed` is what else they keep that may not count any more.
-    pub async fn announce(&self, project: Uuid, changed: Vec<Changed>, done: bool) {
-        match self.store.bump_epoch(project, changed, done).await {
-            Ok(epoch) => self.reached(project, epoch, 1),
-            Err(fault) => tracing::warn!(%project, %fault, "other gateway processes could not be told of a write"),
-        }
-    }
-
-    /// The same around a write of this gateway's own, with what it has to itself meanwhile.
-    pub(super) async fn announce_turn(&self, project: Uuid, turn: Option<&Noted>, ended: bool) {
-        let Some(turn) = turn else { return self.announce(project, Vec::new(), ended).await };
-        match self.store.bump_epoch_around(project, turn, ended).await {
+    /// that answer from memory have heard of it. `changed` is what else they keep that may not count any more, and `turn`
+    /// what a write of this gateway's own has to itself meanwhile.
+    pub async fn announce(&self, project: Uuid, changed: Vec<Changed>, turn: Option<&Noted>, done: bool) {
+        match self.store.bump_epoch(project, changed, turn, done).await {
             Ok(epoch) => self.reached(project, epoch, 1),
             Err(fault) => tracing::warn!(%project, %fault, "other gateway processes could not be told of a write"),
         }

@@ -89,10 +89,10 @@ impl Job {
         let Some(project) = self.v1_project() else { return self.told_step().await };
         let (runner, void) = (Arc::clone(&self.runner), self.voiding());
         let turn = self.turn.lock().await.as_ref().and_then(Turn::noted);
-        runner.announce_turn(project, turn.as_ref(), false).await;
+        runner.announce(project, Vec::new(), turn.as_ref(), false).await;
         let outcome = self.told_step().await;
         void(&outcome);
-        runner.announce_turn(project, turn.as_ref(), true).await;
+        runner.announce(project, Vec::new(), turn.as_ref(), true).await;
         outcome
     }
 
@@ -120,7 +120,7 @@ impl Runner {
         if touched.load(Ordering::SeqCst) {
             self.changes.tell(Changed::Project(project));
         }
-        self.announce(project, Vec::new(), true).await;
+        self.announce(project, Vec::new(), None, true).await;
     }
 }
 

@@ -61,7 +61,7 @@ async fn what_nobody_wrote_is_read_without_a_statement_and_what_somebody_wrote_i
     let statements = wire.statements() - before;
     assert!(statements < 100, "{statements} statements for 500 reads that nobody wrote between");
     for round in 1..=200 {
-        let bumped = one.store.bump_epoch(PROJECT, Vec::new(), true).await.expect("a bump");
+        let bumped = one.store.bump_epoch(PROJECT, Vec::new(), None, true).await.expect("a bump");
         assert_eq!(read().await, bumped, "round {round}");
         flag(&one.store, round % 2 == 0).await;
         let seen = two.store.catalogue(WORKSPACE).await.expect("definitions");
@@ -99,7 +99,7 @@ async fn a_process_that_is_cut_off_answers_nothing_old_and_holds_nobody_up_for_l
         let known = two.store.epoch(PROJECT).await.expect("a number");
         wire.silence(true);
         let began = Instant::now();
-        let bumped = one.store.bump_epoch(PROJECT, Vec::new(), true).await.expect("a bump");
+        let bumped = one.store.bump_epoch(PROJECT, Vec::new(), None, true).await.expect("a bump");
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
         assert!(bumped > known);
         // Acknowledged: from here on the old number is told only as one from before.
@@ -108,7 +108,7 @@ async fn a_process_that_is_cut_off_answers_nothing_old_and_holds_nobody_up_for_l
             Err(_) => assert!(two.store.away_since().is_some()),
         }
         soon("the cut is noticed", async || two.store.away_since().is_some()).await;
-        assert!(two.store.bump_epoch(PROJECT, Vec::new(), true).await.is_err(), "refused, and at once");
+        assert!(two.store.bump_epoch(PROJECT, Vec::new(), None, true).await.is_err(), "refused, and at once");
         wire.silence(false);
         soon("it is over", async || two.store.away_since().is_none()).await;
         soon("all is known", async || two.store.epoch(PROJECT).await.is_ok_and(|number| number == bumped)).await;

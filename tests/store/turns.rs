@@ -180,7 +180,7 @@ async fn many_turns_leave_connections_for_the_work(place: Place) {
             tokio::spawn(async move {
                 let _turn = turn(&store, vec![alone(&format!("name {number}"))]).await;
                 store.ping().await.unwrap();
-                store.bump_epoch(PROJECT, Vec::new(), true).await.unwrap();
+                store.bump_epoch(PROJECT, Vec::new(), None, true).await.unwrap();
             })
         })
         .collect();
@@ -192,7 +192,7 @@ async fn many_turns_leave_connections_for_the_work(place: Place) {
 async fn epochs_grow_for_everybody(place: Place) {
     let store = place.open().await;
     assert_eq!(store.epoch(PROJECT).await.unwrap(), 0);
-    let first = store.bump_epoch(PROJECT, Vec::new(), true).await.unwrap();
+    let first = store.bump_epoch(PROJECT, Vec::new(), None, true).await.unwrap();
     if is_sqlite(&store) {
         // One process has the file to itself: there is nobody to tell.
         assert_eq!((first, store.epoch(PROJECT).await.unwrap()), (0, 0));
@@ -202,7 +202,7 @@ async fn epochs_grow_for_everybody(place: Place) {
     assert_eq!((first, other.epoch(PROJECT).await.unwrap()), (1, 1));
     let bumps = (0..20).map(|number| {
         let store = if number % 2 == 0 { store.clone() } else { other.clone() };
-        tokio::spawn(async move { store.bump_epoch(PROJECT, Vec::new(), true).await.unwrap() })
+        tokio::spawn(async move { store.bump_epoch(PROJECT, Vec::new(), None, true).await.unwrap() })
     });
     let mut seen = Vec::new();
     for bump in bumps.collect::<Vec<_>>() {

@@ -8,7 +8,7 @@ use super::error::StoreError;
 use super::kind::Kind;
 use super::peers::NOTES;
 use super::service::Store;
-use super::under_way::{Note, Noted};
+use super::under_way::{Noted, begins, ends};
 use crate::fresh::Changed;
 use sqlx::Row;
 use uuid::Uuid;
@@ -35,49 +35,39 @@ impl Store {
     }
 
     /// Tells all gateway processes of a write to v1 in the project, and of what else it may have changed; the new number.
-    /// With `heard` it waits until all have heard of it.
+    /// With `heard` it waits until all have heard of it. What a `turn` has to itself is noted with the first, and no more
+    /// with `heard`.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be written.
-    pub async fn bump_epoch(&self, project: Uuid, changed: Vec<Changed>, heard: bool) -> Result<i64, StoreError> {
-        self.raise_epoch(project, changed, heard, Note::None).await
-    }
-
-    /// The same before a turn writes to v1, and when it has ended; then it waits until all have heard of it.
-    ///
-    /// # Errors
-    /// As [`Store::bump_epoch`].
-    pub async fn bump_epoch_around(&self, project: Uuid, turn: &Noted, ended: bool) -> Result<i64, StoreError> {
-        let note = if ended { Note::Ends(turn) } else { Note::Begins(turn) };
-        self.raise_epoch(project, Vec::new(), ended, note).await
-    }
-
-    async fn raise_epoch(
+    pub async fn bump_epoch(
         &self,
         project: Uuid,
         mut changed: Vec<Changed>,
+        turn: Option<&Noted>,
         heard: bool,
-        turn: Note<'_>,
     ) -> Result<i64, StoreError> {
         if self.engine.kind() == Kind::Sqlite {
             return Ok(0);
         }
         changed.push(Changed::Stored(project));
         let (number, note) = self.engine.peers.note(changed);
+        let noting = match (turn, heard) {
+            (None, _) => String::new(),
+            (Some(_), false) => format!(", noted AS ({})", begins("$4", "$5")),
+            (Some(_), true) => format!(", noted AS ({})", ends("$4")),
+        };
         let text = format!(
             "WITH raised AS (INSERT INTO project (id, items, epoch) VALUES ($1, 0, 1) \
-             ON CONFLICT (id) DO UPDATE SET epoch = project.epoch + 1 RETURNING epoch), {} \
-             SELECT epoch, pg_notify($2, $3)::text FROM raised",
-            turn.sql()
+             ON CONFLICT (id) DO UPDATE SET epoch = project.epoch + 1 RETURNING epoch){noting} \
+             SELECT epoch, pg_notify($2, $3)::text FROM raised"
         );
-        let [turn, names] = turn.values();
-        let raising = sqlx::query(sql(text))
-            .bind(project.to_string())
-            .bind(NOTES)
-            .bind(note)
-            .bind(turn)
-            .bind(names)
-            .fetch_one(self.engine.pool());
+        let mut raising = sqlx::query(sql(text)).bind(project.to_string()).bind(NOTES).bind(note);
+        if let Some(turn) = turn {
+            raising = raising.bind(turn.turn());
+            raising = if heard { raising } else { raising.bind(turn.names()) };
+        }
+        let raising = raising.fetch_one(self.engine.pool());
         let row = self.engine.while_there(raising).await?;
         self.changes.tell(Changed::Stored(project));
         if heard {

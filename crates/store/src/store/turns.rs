@@ -129,6 +129,9 @@ impl Turn {
     /// # Errors
     /// [`StoreError`] when it is not, or nobody can say.
     pub async fn is_kept(&mut self) -> Result<(), StoreError> {
+        if self.held.is_none() {
+            return Ok(());
+        }
         let noted = self.noted().unwrap_or_else(|| Noted::new(self.id, &[]));
         let (engine, until) = (&self.store.engine, self.since + AT_WORK);
         let Some(held) = &mut self.held else { return Ok(()) };

@@ -30,49 +30,33 @@ pub struct Noted {
     names: String,
 }
 
-/// What is said of a turn together with the epoch of its project.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Note<'n> {
-    /// Nothing.
-    None,
-    /// It is going to write.
-    Begins(&'n Noted),
-    /// It has ended.
-    Ends(&'n Noted),
-}
-
-impl Note<'_> {
-    /// A part of a statement with two values, from `$4` on.
-    pub(super) fn sql(self) -> String {
-        match self {
-            Self::None => "noted AS (SELECT $4::text, $5::text)".into(),
-            Self::Begins(_) => format!("noted AS ({})", begins("$5", "$4")),
-            Self::Ends(_) => {
-                "noted AS (DELETE FROM write_under_way WHERE turn = $4 AND $5::text IS NOT NULL)".into()
-            }
-        }
-    }
-
-    /// The two values.
-    pub(super) fn values(self) -> [String; 2] {
-        match self {
-            Self::None => Default::default(),
-            Self::Begins(noted) | Self::Ends(noted) => [noted.turn.to_string(), noted.names.clone()],
-        }
-    }
-}
-
-fn begins(names: &str, turn: &str) -> String {
+/// The statement that notes what a turn has to itself; both are the places of its values.
+pub(super) fn begins(turn: &str, names: &str) -> String {
     format!(
         "INSERT INTO write_under_way (name, turn, begun_at) \
          SELECT jsonb_array_elements_text({names}::jsonb), {turn}::text, {DATABASE_NOW} ON CONFLICT DO NOTHING"
     )
 }
 
+/// The statement that takes all of that away.
+pub(super) fn ends(turn: &str) -> String {
+    format!("DELETE FROM write_under_way WHERE turn = {turn}")
+}
+
 impl Noted {
     /// What `turn` has to itself.
     pub(super) fn new(turn: Uuid, names: &[&str]) -> Self {
         Self { turn, names: serde_json::to_string(names).unwrap_or_default() }
+    }
+
+    /// Name of the turn.
+    pub(super) fn turn(&self) -> String {
+        self.turn.to_string()
+    }
+
+    /// What it has to itself.
+    pub(super) fn names(&self) -> &str {
+        &self.names
     }
 
     /// Whether another turn left something behind on what this one has to itself, asked on the connection of this turn:
@@ -82,7 +66,7 @@ impl Noted {
             "SELECT COUNT(*) FROM write_under_way \
              WHERE turn <> $1 AND name IN (SELECT jsonb_array_elements_text($2::jsonb))",
         );
-        let row = asking.bind(self.turn.to_string()).bind(&self.names).fetch_one(held).await?;
+        let row = asking.bind(self.turn()).bind(self.names()).fetch_one(held).await?;
         Ok(row.try_get::<i64, _>(0)? > 0)
     }
 }
@@ -93,7 +77,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the store cannot be written.
     pub async fn note_more(&self, noted: &Noted) -> Result<(), StoreError> {
-        let noting = sqlx::query(sql(begins("$1", "$2"))).bind(&noted.names).bind(noted.turn.to_string());
+        let noting = sqlx::query(sql(begins("$1", "$2"))).bind(noted.turn()).bind(noted.names());
         self.engine.while_there(noting.execute(self.engine.pool())).await.map(|_| ())
     }
 
@@ -103,7 +87,7 @@ impl Store {
             "DELETE FROM write_under_way WHERE begun_at < {DATABASE_NOW} - {OLD} \
              OR turn <> $1 AND name IN (SELECT jsonb_array_elements_text($2::jsonb))"
         );
-        let forgetting = sqlx::query(sql(text)).bind(noted.turn.to_string()).bind(&noted.names);
+        let forgetting = sqlx::query(sql(text)).bind(noted.turn()).bind(noted.names());
         self.engine.while_there(forgetting.execute(self.engine.pool())).await.map(|_| ())
     }
 }
