@@ -12,6 +12,6 @@ mod reading;
 mod reads;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    cost::within(&cost::USUAL, data.len(), || reads::sanitised_html(data));
+    cost::within(&cost::RICH_TEXT, data.len(), || reads::sanitised_html(data));
     reading::sanitised_html(data);
 });

@@ -228,6 +228,15 @@ impl Job {
         self.runner.heavy.run(Input::Body, size, &self.call.ctx, work).await
     }
 
+    /// The same for work that makes HTML harmless, which takes longer.
+    pub(super) async fn sanitising<T: Send + 'static>(
+        &self,
+        size: usize,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        self.runner.heavy.run(Input::Html, size, &self.call.ctx, work).await
+    }
+
     /// Bytes of the body.
     pub(super) fn body_size(&self) -> usize {
         self.call.body.as_ref().map_or(0, Bytes::len)

@@ -60,7 +60,7 @@ impl Job {
         }
         self.parse_large_body().await?;
         let Ok(given) = self.given() else { return Ok(Looked::Absent) };
-        let sanitised = self.heavily(self.body_size(), || comments::sanitise(given)).await?;
+        let sanitised = self.sanitising(self.body_size(), || comments::sanitise(given)).await?;
         let Ok(given) = sanitised else { return Ok(Looked::Absent) };
         let made = began - SKEW..=until + SKEW;
         let found = match self.in_project().filter(|_| self.resource().is(Known::WorkItems)) {

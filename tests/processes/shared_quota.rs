@@ -41,7 +41,9 @@ async fn v1_refuses_nothing(redis: Option<&Redis>, writing: usize, used: f64) {
     let v1 = serve_sandbox(&sandbox).await;
     let database = super::support::postgres::Database::create().await;
     let (url, quota) = (redis.map(Redis::url).unwrap_or_default(), QUOTA.to_string());
-    let env = [("CAUSEWAY_SHARED__URL", url.as_str()), ("CAUSEWAY_UPSTREAM__QUOTA", &quota)];
+    // What fails is told with its cause.
+    let log = ("CAUSEWAY_LOG__FILTER", "warn,causeway::cli::serve=info");
+    let env = [("CAUSEWAY_SHARED__URL", url.as_str()), ("CAUSEWAY_UPSTREAM__QUOTA", &quota), log];
     let mut children = Vec::new();
     for _ in 0..3 {
         children.push(Child::start_with(&v1, &database.url(), &env).await);
@@ -71,7 +73,10 @@ async fn v1_refuses_nothing(redis: Option<&Redis>, writing: usize, used: f64) {
                             tokio::time::sleep(Duration::from_millis(500)).await;
                             counts[1].fetch_add(1, Ordering::Relaxed)
                         }
-                        status => panic!("{status}: {}", answer.text().await.unwrap_or_default()),
+                        status => {
+                            let (at, text) = (begun.elapsed(), answer.text().await.unwrap_or_default());
+                            panic!("{status} after {at:?}: {text}")
+                        }
                     };
                 }
             })

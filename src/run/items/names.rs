@@ -38,7 +38,7 @@ pub(in crate::run) async fn resolve(
     let (sent, runner) = (given.clone(), Arc::clone(&job.runner));
     let (resource, size) = (job.operation().resource, job.body_size());
     let plain = move || work_items_write::plain(&runner.plan.resources[resource], &sent);
-    let mut body = job.heavily(size, plain).await??;
+    let mut body = job.sanitising(size, plain).await??;
     let looked_up = [
         ("state", state(job, given).await?),
         ("parent", parents::resolve(job, given, stored).await?),

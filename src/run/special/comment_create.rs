@@ -17,7 +17,7 @@ use crate::v2::Reply;
 pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     job.hold_required().await?;
     let given = job.given()?;
-    let given = job.heavily(job.body_size(), || comments::sanitise(given)).await??;
+    let given = job.sanitising(job.body_size(), || comments::sanitise(given)).await??;
     let resource = job.resource();
     let write = job.begin_write().await?;
     let mut outgoing = outgoing::create(resource, &given);

@@ -22,7 +22,7 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     if given.is_empty() {
         return Ok(job.record_reply(stored.record.json.clone()));
     }
-    let given = job.heavily(job.body_size(), || comments::sanitise(given)).await??;
+    let given = job.sanitising(job.body_size(), || comments::sanitise(given)).await??;
     let (resource, id) = (job.resource(), stored.record.id);
     let now = Timestamp::now().as_microsecond();
     let mut outgoing = comments::update(resource, given, &stored, now);

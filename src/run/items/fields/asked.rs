@@ -160,7 +160,7 @@ async fn keep(job: &InProject<'_>, wished: Vec<Wished>, asked: &mut Asked) -> Re
                 Wish::Plain(value) => Ok(Some(Element { value, option: None })),
                 Wish::Option(id) => Ok(Some(of(id, Some(id)))),
                 Wish::Html(text) => job
-                    .heavily(text.len(), move || html::sanitise(&text))
+                    .sanitising(text.len(), move || html::sanitise(&text))
                     .await?
                     .map(|kept| (!kept.trim().is_empty()).then(|| Element { value: kept.into(), option: None })),
                 Wish::Person(named) => match people.find(&named) {
