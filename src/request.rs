@@ -17,7 +17,7 @@ use crate::idempotency::{Idempotency, Key};
 use crate::limits::{Class, CredentialId, Limits};
 use crate::native::Native;
 use crate::plan::routes::{Found, Routes};
-use crate::plan::{BodyRule, Extent, Method, Operation, Plan, V1Found, V1Operation};
+use crate::plan::{BodyRule, Extent, Method, Operation, Plan, Surface, V1Found, V1Operation};
 use crate::refusal::Refusal;
 use crate::run::{Call, Job, Origin, Runner};
 use crate::settings::Mode;
@@ -102,7 +102,10 @@ impl V2 {
             ctx.meter.ask_for(*operation);
         }
         let begun = Instant::now();
-        let caller = self.proven(&head, credential, &ctx).await?;
+        // What the person is called is told by one surface, and kept with what they write.
+        let user = |(operation, _): &Route| plan.operations[*operation].surface == Surface::User;
+        let is_named = !read || route.as_ref().is_ok_and(user);
+        let caller = self.proven(&head, credential, is_named, &ctx).await?;
         let by_key = caller.kind == PrincipalKind::ApiKey;
         let answer = self.answer_to(caller, route, head, body, ctx, begun).await;
         // The v1 key behind a token may die at any moment; its client is told about the token it knows.
@@ -205,11 +208,12 @@ impl V2 {
         }
     }
 
-    /// The person behind the credential, as far as its limit allows.
+    /// The person behind the credential, as far as its limit allows; `is_named` when it matters what they are called.
     async fn proven(
         &self,
         head: &Parts,
         credential: Option<CredentialId>,
+        is_named: bool,
         ctx: &Context,
     ) -> Result<Caller, Refusal> {
         let attempts = &self.limits.attempts;
@@ -217,7 +221,11 @@ impl V2 {
         if let Some(address) = address {
             attempts.may_try(address, credential)?;
         }
-        let caller = match self.access.identify(&head.headers, credential, ctx).await {
+        let identified = match is_named {
+            true => self.access.identify(&head.headers, credential, ctx).await,
+            false => self.access.identify_reader(&head.headers, credential, ctx).await,
+        };
+        let caller = match identified {
             Ok(caller) => caller,
             Err(refused @ (Refusal::Unauthorized { .. } | Refusal::InvalidToken { .. })) => {
                 Box::pin(self.note_refused(&refused, head)).await;

@@ -25,6 +25,8 @@ const SHARED_WORK: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ages {
     pub(super) value: Duration,
+    /// Up to which age somebody may ask for a value at all.
+    pub(super) longest: Duration,
     pub(super) refusal: Duration,
     /// What a value may be older by while v1 is away.
     pub(super) grace: Duration,
@@ -42,9 +44,14 @@ impl<K: Key, V: Value> Remembered<K, V> {
     pub(super) fn new(capacity: u64, weigh: fn(&V) -> u32, ages: Ages, changes: &Changes) -> Self {
         let verdicts = Fresh::new(changes, capacity)
             .weighing(move |_, verdict: &Verdict<V>| verdict.as_ref().map_or(1, weigh).into())
-            .lasting(move |verdict| if verdict.is_ok() { ages.value } else { ages.refusal })
-            .useless_after((ages.value + ages.grace).max(ages.refusal));
+            .lasting(move |verdict| if verdict.is_ok() { ages.longest } else { ages.refusal })
+            .useless_after((ages.value + ages.grace).max(ages.longest).max(ages.refusal));
         Self { verdicts, changes: changes.clone(), ages }
+    }
+
+    /// The verdict under `key` when one is remembered that is at most `max_age` old and not void after `voids`.
+    pub(super) fn kept(&self, key: &K, voids: &[Changed], max_age: Duration) -> Option<Verdict<V>> {
+        Some(self.verdicts.kept(key, &self.changes.need(voids, max_age))?.value)
     }
 
     /// The verdict under `key`, at most `max_age` old and void after `voids`, remembered or asked for with `ask`. `ask`
@@ -88,7 +95,7 @@ impl<K: Key, V: Value> Remembered<K, V> {
         let before = self.verdicts.any(&key).map(|kept| kept.began);
         let read = |reading: Reading<K, Verdict<V>, Refusal>| {
             let asking = ask(ctx.for_shared_work(left.max(SHARED_WORK)));
-            let (sharing, changes, lasts) = (share(), self.changes.clone(), self.ages.value);
+            let (sharing, changes, lasts) = (share(), self.changes.clone(), self.ages.longest);
             async move {
                 let Some(sharing) = sharing else { return reading.end(asking.await) };
                 if let Some((value, began)) = sharing.look(&changes, lasts.min(max_age)).await

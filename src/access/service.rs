@@ -11,7 +11,7 @@ use super::workspace_id::ProjectsPage;
 use super::{Caller, PrincipalKind, ProjectCard, User, WorkspaceCard};
 use super::{VisibleProjects, identity, paths, project_card, visible_projects, workspace_card, workspace_id};
 use crate::context::Context;
-use crate::fresh::{Changed, Changes, Figures, Kept};
+use crate::fresh::{Changed, Changes, Figures, Fresh, Kept, Moment};
 use crate::refusal::Refusal;
 use crate::v1::{Client, KeyId, V1Error, V1Key};
 use http::HeaderMap;
@@ -25,7 +25,8 @@ pub struct AccessSettings {
     /// Greatest age of a project or workspace card; values above 30 s are taken as 30 s. This is how long
     /// a right that was withdrawn on v1 may still work here.
     pub card_ttl: Duration,
-    /// How long a valid key is not checked again; 60 s is a good value.
+    /// How long a valid key is not checked again; 60 s is a good value. Five times as long it is believed whose it is
+    /// while v1 goes on taking it.
     pub identity_ttl: Duration,
     /// How long an invalid key is refused without asking v1; 5 s is a good value.
     pub refused_identity_ttl: Duration,
@@ -39,6 +40,9 @@ pub struct AccessSettings {
 const CARD_LIMIT: Duration = Duration::from_secs(30);
 /// Greatest age of "not visible": somebody who has just been added should not wait for long.
 const REFUSED_CARD: Duration = Duration::from_secs(5);
+/// How many times longer than a key is not checked again it is believed whose it is, for reads with a key that v1 has
+/// taken meanwhile: a key never changes hands, a name may.
+const OWNER_LASTS: u32 = 5;
 /// Greatest age of a workspace's id, which changes only when a slug is given to another workspace.
 const ID_TTL: Duration = Duration::from_secs(600);
 /// Workspace cards hold rosters, so they are limited by size: bytes kept of all of them.
@@ -56,6 +60,15 @@ struct KnownId {
     derived: bool,
 }
 
+/// How long ago v1 may have said whose a key is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Named {
+    /// Within `identity_ttl`.
+    Lately,
+    /// [`OWNER_LASTS`] times as long, when v1 has taken the key within `identity_ttl`.
+    WhileTaken,
+}
+
 /// Proves credentials and what they may see; cheap to clone, all clones share what is remembered.
 #[derive(Clone)]
 pub struct Access {
@@ -70,6 +83,8 @@ struct Inner {
     card_ttl: Duration,
     identity_ttl: Duration,
     identities: Remembered<KeyId, Arc<User>>,
+    /// Keys that v1 has taken for a card: as good a proof of the key as the question whose it is.
+    taken: Fresh<KeyId, (), Refusal>,
     projects: Remembered<ProjectKey, Arc<ProjectCard>>,
     workspaces: Remembered<WorkspaceKey, workspace_card::Seen>,
     visible: Remembered<WorkspaceKey, Arc<VisibleProjects>>,
@@ -82,12 +97,15 @@ impl Access {
     pub fn new(client: Client, settings: AccessSettings, changes: &Changes) -> Self {
         let card_ttl = settings.card_ttl.min(CARD_LIMIT);
         let grace = settings.outage_grace;
-        let identity_ages = Ages { value: settings.identity_ttl, refusal: settings.refused_identity_ttl, grace };
-        let card_ages = Ages { value: card_ttl, refusal: REFUSED_CARD.min(card_ttl), grace };
-        let id_ages = Ages { value: ID_TTL, refusal: REFUSED_CARD, grace };
+        let value = settings.identity_ttl;
+        let longest = value * OWNER_LASTS;
+        let identity_ages = Ages { value, longest, refusal: settings.refused_identity_ttl, grace };
+        let card_ages = Ages { value: card_ttl, longest: card_ttl, refusal: REFUSED_CARD.min(card_ttl), grace };
+        let id_ages = Ages { value: ID_TTL, longest: ID_TTL, refusal: REFUSED_CARD, grace };
         let capacity = settings.capacity;
         let inner = Inner {
             identities: Remembered::new(capacity, |_| 1, identity_ages, changes),
+            taken: Fresh::new(changes, capacity).useless_after(settings.identity_ttl),
             projects: Remembered::new(capacity, |_| 1, card_ages, changes),
             workspaces: Remembered::new(ROSTER_BYTES, workspace_card::weight, card_ages, changes),
             visible: Remembered::new(LIST_BYTES, visible_projects::weight, card_ages, changes),
@@ -139,9 +157,33 @@ impl Access {
         id: Option<[u8; 32]>,
         ctx: &Context,
     ) -> Result<Caller, Refusal> {
+        self.identify_within(headers, id, Named::Lately, ctx).await
+    }
+
+    /// The same for a read that is not about the person: what they are called may be some minutes old, when v1 has taken
+    /// the key since.
+    ///
+    /// # Errors
+    /// As [`Access::identify`].
+    pub async fn identify_reader(
+        &self,
+        headers: &HeaderMap,
+        id: Option<[u8; 32]>,
+        ctx: &Context,
+    ) -> Result<Caller, Refusal> {
+        self.identify_within(headers, id, Named::WhileTaken, ctx).await
+    }
+
+    async fn identify_within(
+        &self,
+        headers: &HeaderMap,
+        id: Option<[u8; 32]>,
+        named: Named,
+        ctx: &Context,
+    ) -> Result<Caller, Refusal> {
         match presented(headers, id)? {
             Presented::V1Key(key) => {
-                let user = self.owner_of(&key, ctx).await?;
+                let user = self.owner_within(&key, named, ctx).await?;
                 Ok(Caller {
                     user,
                     key,
@@ -151,14 +193,14 @@ impl Access {
                     workspace: None,
                 })
             }
-            own => self.identify_own(own, ctx).await,
+            own => self.identify_own(own, named, ctx).await,
         }
     }
 
-    async fn identify_own(&self, presented: Presented, ctx: &Context) -> Result<Caller, Refusal> {
+    async fn identify_own(&self, presented: Presented, named: Named, ctx: &Context) -> Result<Caller, Refusal> {
         let Some(credentials) = &self.credentials else { return Err(Refusal::invalid_token()) };
         let acting = credentials.resolve(presented).await?;
-        let user = self.owner_of(&acting.key, ctx).await.map_err(|refusal| match refusal {
+        let user = self.owner_within(&acting.key, named, ctx).await.map_err(|refusal| match refusal {
             Refusal::Unauthorized { .. } => Refusal::invalid_token(),
             fault => fault,
         })?;
@@ -175,9 +217,18 @@ impl Access {
     /// # Errors
     /// [`Refusal::Unauthorized`] when v1 does not take the key; faults of v1 as they are.
     pub async fn owner_of(&self, key: &V1Key, ctx: &Context) -> Result<Arc<User>, Refusal> {
-        let inner = &self.inner;
+        self.owner_within(key, Named::Lately, ctx).await
+    }
+
+    async fn owner_within(&self, key: &V1Key, named: Named, ctx: &Context) -> Result<Arc<User>, Refusal> {
+        let (inner, voids) = (&self.inner, [Changed::Identity(key.id().0)]);
+        if let Some(verdict) = inner.identities.kept(&key.id(), &voids, inner.identity_ttl) {
+            return verdict;
+        }
+        let need = inner.changes.need(&voids, inner.identity_ttl);
+        let long = named == Named::WhileTaken && inner.taken.kept(&key.id(), &need).is_some();
+        let max_age = inner.identity_ttl * if long { OWNER_LASTS } else { 1 };
         let ask = |ctx| identity::ask(inner.client.clone(), key.clone(), ctx);
-        let voids = [Changed::Identity(key.id().0)];
         let share = || {
             Some(Sharing {
                 proofs: Arc::clone(self.proofs.as_ref()?),
@@ -188,7 +239,7 @@ impl Access {
                 ends_all: true,
             })
         };
-        let answer = inner.identities.get_shared(key.id(), &voids, inner.identity_ttl, ctx, share, ask).await;
+        let answer = inner.identities.get_shared(key.id(), &voids, max_age, ctx, share, ask).await;
         self.late_for_the_quota(key.id(), ctx, answer)?.value
     }
 
@@ -219,6 +270,7 @@ impl Access {
                 if let Ok(card) = &verdict {
                     let known = KnownId { id: card.workspace_id, derived: false };
                     inner.ids.learn(&place, known, began);
+                    inner.took(id, began);
                 }
                 Ok(verdict)
             }
@@ -234,6 +286,7 @@ impl Access {
                     let card: ProjectCard =
                         serde_json::from_str(proof).ok().filter(|card: &ProjectCard| card.id == project)?;
                     inner.ids.learn(&place, KnownId { id: card.workspace_id, derived: false }, began);
+                    inner.took(id, began);
                     Some(Arc::new(card))
                 }),
                 ends_all: false,
@@ -282,9 +335,11 @@ impl Access {
                 let began = inner.changes.now();
                 let verdict =
                     workspace_card::ask(inner.client.clone(), key, user, place.1.to_string(), ctx).await?;
-                if let Ok(workspace_card::Seen { projects: Some(page), .. }) = &verdict {
-                    let known = inner.known_id(*page, &place.1);
-                    inner.ids.learn(&place, known, began);
+                if let Ok(seen) = &verdict {
+                    inner.took(id, began);
+                    if let Some(page) = seen.projects {
+                        inner.ids.learn(&place, inner.known_id(page, &place.1), began);
+                    }
                 }
                 Ok(verdict)
             }
@@ -301,6 +356,7 @@ impl Access {
                 write: workspace_card::told,
                 read: Box::new(move |proof, began| {
                     let seen = workspace_card::heard(proof, user)?;
+                    inner.took(id, began);
                     if let Some(page) = seen.projects {
                         inner.ids.learn(&place, inner.known_id(page, &place.1), began);
                     }
@@ -423,6 +479,11 @@ impl Access {
 }
 
 impl Inner {
+    /// v1 has taken a key; the read that shows it began then.
+    fn took(&self, key: KeyId, began: Moment) {
+        self.taken.put(&key, (), began);
+    }
+
     fn known_id(&self, page: ProjectsPage, slug: &str) -> KnownId {
         match page.workspace {
             Some(id) => KnownId { id, derived: false },

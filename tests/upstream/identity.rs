@@ -1,11 +1,14 @@
 //! Credentials: which are taken, how long that is remembered, and how often v1 is asked.
 
+use crate::support::gateway::{Gateway, WEB, serve_sandbox};
+use crate::support::proofs::{card, get_card};
 use crate::support::recorded::recorded;
 use crate::support::scripted::{Exchange, Gate, ScriptedV1};
-use crate::upstream::{LONG, access_to, context};
+use crate::upstream::{LONG, access_to, context, project_id};
 use causeway::access::{Access, Caller, PrincipalKind};
 use causeway::context::Context;
 use causeway::refusal::Refusal;
+use causeway::sandbox::{Config, Sandbox, Seed};
 use http::{HeaderMap, HeaderValue};
 use serde_json::json;
 use std::time::Duration;
@@ -99,6 +102,88 @@ async fn a_person_is_remembered_for_a_minute_and_a_refusal_for_five_seconds() {
     assert_eq!(v1.calls(), 3, "the refusal is old, the person is not");
     clock.advance(Duration::from_secs(55));
     assert_eq!(code(&access, "ada").await, None);
+    v1.finish();
+}
+
+/// A card proves the key as well, but not what its owner is called: reads go on for five minutes, writes do not.
+#[tokio::test]
+async fn who_reads_with_a_key_that_v1_goes_on_taking_is_asked_for_every_five_minutes() {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(me("users", "users_me_admin").key("ada").times(3));
+    v1.expect(get_card().key("ada").reply(200, card(Some(20))).times(10));
+    let (access, clock) = access_to(&v1);
+    let read = async || {
+        let ctx = context();
+        let caller = access.identify_reader(&headers("ada"), None, &ctx).await?;
+        access.project(&caller, "acme", project_id(), &ctx).await
+    };
+    let asked = || v1.seen().iter().filter(|call| call.target.contains("users/me/")).count();
+    for _ in 0..10 {
+        assert!(read().await.is_ok());
+        clock.advance(Duration::from_secs(30));
+    }
+    assert_eq!(asked(), 1, "within five minutes");
+    assert!(access.identify_reader(&headers("ada"), None, &context()).await.is_ok());
+    assert_eq!(asked(), 2, "after them");
+    clock.advance(Duration::from_secs(60));
+    assert!(identify(&access, "ada").await.is_ok());
+    assert_eq!(asked(), 3, "for a write after one minute");
+    v1.finish();
+}
+
+#[tokio::test]
+async fn what_somebody_is_called_is_asked_for_where_it_is_told_or_kept() {
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+    let base = serve_sandbox(&sandbox).await;
+    let gateway = Gateway::with(&base, &[("cache.identity", "3s"), ("cache.card", "2s")]).await;
+    let by_ada = || sandbox.journal().into_iter().filter(|call| call.key.as_deref() == Some("ada"));
+    let asked = || by_ada().filter(|call| call.path == "/api/v1/users/me/").count();
+    let (states, labels) = (format!("{WEB}/states/"), format!("{WEB}/labels/"));
+    gateway.get("ada", &states).await.expect(200);
+    // The next read needs another card, and the one after that lives by it.
+    for pause in [2_100, 1_000] {
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+        gateway.get("ada", &states).await.expect(200);
+    }
+    assert_eq!(asked(), 1);
+    gateway.get("ada", "/api/v2/users/me/").await.expect(200);
+    assert_eq!(asked(), 2, "the operation that tells it");
+    for pause in [2_100, 1_000] {
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+        gateway.get("ada", &states).await.expect(200);
+    }
+    gateway.post("ada", &labels, json!({"name": "asked for"})).await.expect(201);
+    assert_eq!(asked(), 3, "a write, which the audit log tells of");
+}
+
+#[tokio::test]
+async fn a_key_that_v1_takes_no_more_is_nobodys_within_a_minute() {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(me("users", "users_me_admin").key("ada"));
+    v1.expect(get_card().key("ada").reply(200, card(Some(20))).times(3));
+    let (access, clock) = access_to(&v1);
+    let ctx = context();
+    let reader = async || access.identify_reader(&headers("ada"), None, &ctx).await;
+    let caller = reader().await.unwrap();
+    let card = async || access.project(&caller, "acme", project_id(), &ctx).await;
+    for _ in 0..3 {
+        assert!(card().await.is_ok());
+        clock.advance(Duration::from_secs(30));
+    }
+    // The next card tells that the key is lost, and what was proven with it is void.
+    v1.expect(get_card().key("ada").recorded("auth", "auth_wrong_key"));
+    v1.expect(me("auth", "auth_wrong_key").key("ada").times(2));
+    assert!(card().await.is_err());
+    assert_eq!(
+        access.identify(&headers("ada"), None, &ctx).await.err().map(|lost| lost.code()),
+        Some("unauthorized")
+    );
+    // And without a card nothing is proven for longer than a minute.
+    clock.advance(Duration::from_secs(60));
+    assert_eq!(
+        access.identify(&headers("ada"), None, &ctx).await.err().map(|lost| lost.code()),
+        Some("unauthorized")
+    );
     v1.finish();
 }
 
