@@ -50,6 +50,9 @@ const ROSTER_BYTES: u64 = 64 * 1024 * 1024;
 /// The same for lists of projects.
 const LIST_BYTES: u64 = 16 * 1024 * 1024;
 
+/// Who could not wait for v1's quota any longer tries again after this at the earliest.
+const SOON: Duration = Duration::from_secs(1);
+
 type ProjectKey = (KeyId, Arc<str>, Uuid);
 type WorkspaceKey = (KeyId, Arc<str>);
 
@@ -468,12 +471,13 @@ impl Access {
     }
 
     /// What several requests ask together waits for v1's quota longer than one of them may. Who has no time left is told
-    /// when there is room, as if it had waited alone.
+    /// when there is room, as if it had waited alone. Room that others wait for too may just have opened.
     fn late_for_the_quota<T>(&self, key: KeyId, ctx: &Context, outcome: Result<T, Refusal>) -> Result<T, Refusal> {
         let Err(Refusal::DeadlineExceeded { maybe_done: false }) = outcome else { return outcome };
-        match self.inner.client.budget().wait(key, ctx.priority) {
-            Duration::ZERO => Err(V1Error::Timeout { maybe_done: false }.refusal()),
-            wait => Err(V1Error::Limited(wait).refusal()),
+        let budget = self.inner.client.budget();
+        match budget.wait(key, ctx.priority) {
+            Duration::ZERO if !budget.is_short(key) => Err(V1Error::Timeout { maybe_done: false }.refusal()),
+            wait => Err(V1Error::Limited(wait.max(SOON)).refusal()),
         }
     }
 }
