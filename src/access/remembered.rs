@@ -1,6 +1,7 @@
 //! What v1 said about access, for a short while: the one cache behind identities and cards.
 //!
-//! It keeps to the rules of `fresh`. A refusal that is v1's final word is remembered as well, for a shorter time; faults
+//! It keeps to the rules of `fresh`. What waits for v1's quota first counts from when v1 is asked, so that it is not old
+//! before it is there. A refusal that is v1's final word is remembered as well, for a shorter time; faults
 //! (429, 5xx, time-outs) never are. While v1 is unreachable or failing, a read may use a value that is older by a time of
 //! grace; a refusal is never used for longer, and v1's next verdict, whatever it is, replaces the value.
 //!
@@ -20,6 +21,9 @@ pub(super) type Verdict<V> = Result<V, Refusal>;
 
 /// Shared work may go on for this long after the first client has left.
 const SHARED_WORK: Duration = Duration::from_secs(10);
+
+/// A verdict that was waited for less than this before v1 was asked counts from when somebody wanted it.
+const WAITED: Duration = Duration::from_secs(1);
 
 /// How long verdicts are good.
 #[derive(Debug, Clone, Copy)]
@@ -94,11 +98,13 @@ impl<K: Key, V: Value> Remembered<K, V> {
         let left = ctx.remaining();
         let before = self.verdicts.any(&key).map(|kept| kept.began);
         let read = |reading: Reading<K, Verdict<V>, Refusal>| {
-            let asking = ask(ctx.for_shared_work(left.max(SHARED_WORK)));
+            let (ctx, sent) = ctx.for_shared_work(left.max(SHARED_WORK)).telling_when_sent();
+            let asking = ask(ctx);
             let (sharing, changes, lasts) = (share(), self.changes.clone(), self.ages.longest);
             async move {
-                let Some(sharing) = sharing else { return reading.end(asking.await) };
-                if let Some((value, began)) = sharing.look(&changes, lasts.min(max_age)).await
+                let since = Instant::now();
+                if let Some(sharing) = &sharing
+                    && let Some((value, began)) = sharing.look(&changes, lasts.min(max_age)).await
                     && need.is_met(began)
                 {
                     // Asked for later than what is kept here, it has seen all that had happened before that; else it would
@@ -109,9 +115,19 @@ impl<K: Key, V: Value> Remembered<K, V> {
                     return;
                 }
                 let outcome = asking.await;
-                let age = changes.now().at.saturating_duration_since(reading.began().at);
-                sharing.tell(&outcome, age, lasts);
-                reading.end(outcome);
+                let (began, waited) = (reading.began(), sent.after(since));
+                let began = match waited < WAITED {
+                    true => began,
+                    false => changes.later_moment_at(began.at + waited, began),
+                };
+                if let Some(sharing) = sharing {
+                    let age = changes.now().at.saturating_duration_since(began.at);
+                    sharing.tell(&outcome, age, lasts);
+                }
+                match outcome {
+                    Ok(verdict) => drop(reading.land(verdict, began)),
+                    Err(fault) => reading.fail(fault),
+                }
             }
         };
         let asking = async {

@@ -157,6 +157,26 @@ async fn who_cannot_wait_for_the_quota_with_the_others_is_told_when_there_is_roo
     v1.finish();
 }
 
+/// Else what had waited for half a minute would be too old as soon as it is there, and be waited for again.
+#[tokio::test]
+async fn a_proof_that_waits_for_the_quota_counts_from_when_v1_is_asked() {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(Exchange::get("users/me/").recorded("users", "users_me_admin").repeated());
+    let client = paced_in(Duration::from_secs(2), v1.base_url(), 1, 0);
+    let (access, clock) = access_by(client.clone());
+    ask(&client, "ada", &context()).await.expect("the only call for two seconds");
+    let (key, ctx) = (V1Key::new("ada"), context());
+    assert!(access.owner_of(&key, &ctx).await.is_ok());
+    assert_eq!(v1.calls(), 2);
+    clock.advance(Duration::from_secs(61));
+    assert!(access.owner_of(&key, &ctx).await.is_ok());
+    assert_eq!(v1.calls(), 2, "asked two seconds after it was wanted");
+    clock.advance(Duration::from_secs(2));
+    assert!(access.owner_of(&key, &ctx).await.is_ok());
+    assert_eq!(v1.calls(), 3);
+    v1.finish();
+}
+
 #[tokio::test]
 async fn the_reserve_is_for_writes_and_reads_are_not_held_up_by_the_index() {
     let v1 = ScriptedV1::start().await;

@@ -317,6 +317,18 @@ pub struct Context {
     pub tolerant: bool,
     /// What it cost at v1.
     pub meter: Arc<Meter>,
+    sent: Option<Sent>,
+}
+
+/// When the first v1 call was sent that somebody waits for; cheap to clone, all clones are the same.
+#[derive(Debug, Clone, Default)]
+pub struct Sent(Arc<OnceLock<Instant>>);
+
+impl Sent {
+    /// How long after `since` that was; nothing at all while none was sent, or when it was before.
+    pub fn after(&self, since: Instant) -> Duration {
+        self.0.get().map_or(Duration::ZERO, |at| at.saturating_duration_since(since))
+    }
 }
 
 impl Context {
@@ -324,13 +336,27 @@ impl Context {
     pub fn new(request_id: impl Into<Arc<str>>, allowed: Duration) -> Self {
         let deadline = Instant::now() + allowed;
         let (priority, meter) = (Priority::default(), Arc::default());
-        Self { request_id: request_id.into(), deadline, priority, tolerant: false, meter }
+        Self { request_id: request_id.into(), deadline, priority, tolerant: false, meter, sent: None }
     }
 
     /// The same accounting with a deadline of its own, for work that is shared with other requests and
     /// must not end with this one.
     pub fn for_shared_work(&self, allowed: Duration) -> Self {
         Self { deadline: Instant::now() + allowed, ..self.clone() }
+    }
+
+    /// The same, and what tells when its first v1 call was sent.
+    #[must_use]
+    pub fn telling_when_sent(self) -> (Self, Sent) {
+        let sent = Sent::default();
+        (Self { sent: Some(sent.clone()), ..self }, sent)
+    }
+
+    /// A v1 call is sent at this instant.
+    pub fn sends(&self, at: Instant) {
+        if let Some(Sent(first)) = &self.sent {
+            let _ = first.set(at);
+        }
     }
 
     /// The same with another priority.

@@ -273,6 +273,7 @@ impl Client {
             }
         };
         let begun = Instant::now();
+        ctx.sends(begun);
         // Only a read that changes nothing on the way may be given up for want of memory.
         let refusable = request.method == Method::Get && ctx.priority == Priority::Read;
         let attempt = self.attempt(prepared, permit, refusable);
