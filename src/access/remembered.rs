@@ -53,11 +53,6 @@ impl<K: Key, V: Value> Remembered<K, V> {
         Self { verdicts, changes: changes.clone(), ages }
     }
 
-    /// The verdict under `key` when one is remembered that is at most `max_age` old and not void after `voids`.
-    pub(super) fn kept(&self, key: &K, voids: &[Changed], max_age: Duration) -> Option<Verdict<V>> {
-        Some(self.verdicts.kept(key, &self.changes.need(voids, max_age))?.value)
-    }
-
     /// The verdict under `key`, at most `max_age` old and void after `voids`, remembered or asked for with `ask`. `ask`
     /// gets a context of its own, so that it outlives this request, and answers `Err` for faults that are not to
     /// be remembered.

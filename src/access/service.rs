@@ -11,7 +11,7 @@ use super::workspace_id::ProjectsPage;
 use super::{Caller, PrincipalKind, ProjectCard, User, WorkspaceCard};
 use super::{VisibleProjects, identity, paths, project_card, visible_projects, workspace_card, workspace_id};
 use crate::context::Context;
-use crate::fresh::{Changed, Changes, Figures, Fresh, Kept, Moment};
+use crate::fresh::{Changed, Changes, Figures, Kept};
 use crate::refusal::Refusal;
 use crate::v1::{Client, KeyId, V1Error, V1Key};
 use http::HeaderMap;
@@ -26,7 +26,7 @@ pub struct AccessSettings {
     /// a right that was withdrawn on v1 may still work here.
     pub card_ttl: Duration,
     /// How long a valid key is not checked again; 60 s is a good value. Five times as long it is believed whose it is
-    /// while v1 goes on taking it.
+    /// where a card proves it as well.
     pub identity_ttl: Duration,
     /// How long an invalid key is refused without asking v1; 5 s is a good value.
     pub refused_identity_ttl: Duration,
@@ -40,8 +40,8 @@ pub struct AccessSettings {
 const CARD_LIMIT: Duration = Duration::from_secs(30);
 /// Greatest age of "not visible": somebody who has just been added should not wait for long.
 const REFUSED_CARD: Duration = Duration::from_secs(5);
-/// How many times longer than a key is not checked again it is believed whose it is, for reads with a key that v1 has
-/// taken meanwhile: a key never changes hands, a name may.
+/// How many times longer than a key is not checked again it is believed whose it is, for reads of what a card is needed
+/// for: that proves the key, a key never changes hands, but a name may change.
 const OWNER_LASTS: u32 = 5;
 /// Greatest age of a workspace's id, which changes only when a slug is given to another workspace.
 const ID_TTL: Duration = Duration::from_secs(600);
@@ -64,12 +64,12 @@ struct KnownId {
 }
 
 /// How long ago v1 may have said whose a key is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 enum Named {
     /// Within `identity_ttl`.
     Lately,
-    /// [`OWNER_LASTS`] times as long, when v1 has taken the key within `identity_ttl`.
-    WhileTaken,
+    /// Within [`OWNER_LASTS`] times as long.
+    AWhileAgo,
 }
 
 /// Proves credentials and what they may see; cheap to clone, all clones share what is remembered.
@@ -86,8 +86,6 @@ struct Inner {
     card_ttl: Duration,
     identity_ttl: Duration,
     identities: Remembered<KeyId, Arc<User>>,
-    /// Keys that v1 has taken for a card: as good a proof of the key as the question whose it is.
-    taken: Fresh<KeyId, (), Refusal>,
     projects: Remembered<ProjectKey, Arc<ProjectCard>>,
     workspaces: Remembered<WorkspaceKey, workspace_card::Seen>,
     visible: Remembered<WorkspaceKey, Arc<VisibleProjects>>,
@@ -108,7 +106,6 @@ impl Access {
         let capacity = settings.capacity;
         let inner = Inner {
             identities: Remembered::new(capacity, |_| 1, identity_ages, changes),
-            taken: Fresh::new(changes, capacity).useless_after(settings.identity_ttl),
             projects: Remembered::new(capacity, |_| 1, card_ages, changes),
             workspaces: Remembered::new(ROSTER_BYTES, workspace_card::weight, card_ages, changes),
             visible: Remembered::new(LIST_BYTES, visible_projects::weight, card_ages, changes),
@@ -163,8 +160,8 @@ impl Access {
         self.identify_within(headers, id, Named::Lately, ctx).await
     }
 
-    /// The same for a read that is not about the person: what they are called may be some minutes old, when v1 has taken
-    /// the key since.
+    /// The same for a read that is not about the person: what they are called may be some minutes old. Nothing may be shown
+    /// before v1 has taken the key for a card, as [`Access::project`] and [`Access::workspace`] find out.
     ///
     /// # Errors
     /// As [`Access::identify`].
@@ -174,7 +171,7 @@ impl Access {
         id: Option<[u8; 32]>,
         ctx: &Context,
     ) -> Result<Caller, Refusal> {
-        self.identify_within(headers, id, Named::WhileTaken, ctx).await
+        self.identify_within(headers, id, Named::AWhileAgo, ctx).await
     }
 
     async fn identify_within(
@@ -225,12 +222,10 @@ impl Access {
 
     async fn owner_within(&self, key: &V1Key, named: Named, ctx: &Context) -> Result<Arc<User>, Refusal> {
         let (inner, voids) = (&self.inner, [Changed::Identity(key.id().0)]);
-        if let Some(verdict) = inner.identities.kept(&key.id(), &voids, inner.identity_ttl) {
-            return verdict;
-        }
-        let need = inner.changes.need(&voids, inner.identity_ttl);
-        let long = named == Named::WhileTaken && inner.taken.kept(&key.id(), &need).is_some();
-        let max_age = inner.identity_ttl * if long { OWNER_LASTS } else { 1 };
+        let max_age = match named {
+            Named::Lately => inner.identity_ttl,
+            Named::AWhileAgo => inner.identity_ttl * OWNER_LASTS,
+        };
         let ask = |ctx| identity::ask(inner.client.clone(), key.clone(), ctx);
         let share = || {
             Some(Sharing {
@@ -273,7 +268,6 @@ impl Access {
                 if let Ok(card) = &verdict {
                     let known = KnownId { id: card.workspace_id, derived: false };
                     inner.ids.learn(&place, known, began);
-                    inner.took(id, began);
                 }
                 Ok(verdict)
             }
@@ -289,7 +283,6 @@ impl Access {
                     let card: ProjectCard =
                         serde_json::from_str(proof).ok().filter(|card: &ProjectCard| card.id == project)?;
                     inner.ids.learn(&place, KnownId { id: card.workspace_id, derived: false }, began);
-                    inner.took(id, began);
                     Some(Arc::new(card))
                 }),
                 ends_all: false,
@@ -338,11 +331,9 @@ impl Access {
                 let began = inner.changes.now();
                 let verdict =
                     workspace_card::ask(inner.client.clone(), key, user, place.1.to_string(), ctx).await?;
-                if let Ok(seen) = &verdict {
-                    inner.took(id, began);
-                    if let Some(page) = seen.projects {
-                        inner.ids.learn(&place, inner.known_id(page, &place.1), began);
-                    }
+                if let Ok(workspace_card::Seen { projects: Some(page), .. }) = &verdict {
+                    let known = inner.known_id(*page, &place.1);
+                    inner.ids.learn(&place, known, began);
                 }
                 Ok(verdict)
             }
@@ -359,7 +350,6 @@ impl Access {
                 write: workspace_card::told,
                 read: Box::new(move |proof, began| {
                     let seen = workspace_card::heard(proof, user)?;
-                    inner.took(id, began);
                     if let Some(page) = seen.projects {
                         inner.ids.learn(&place, inner.known_id(page, &place.1), began);
                     }
@@ -483,11 +473,6 @@ impl Access {
 }
 
 impl Inner {
-    /// v1 has taken a key; the read that shows it began then.
-    fn took(&self, key: KeyId, began: Moment) {
-        self.taken.put(&key, (), began);
-    }
-
     fn known_id(&self, page: ProjectsPage, slug: &str) -> KnownId {
         match page.workspace {
             Some(id) => KnownId { id, derived: false },

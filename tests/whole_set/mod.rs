@@ -19,6 +19,7 @@ mod links;
 mod orders;
 mod own;
 mod paging;
+mod proofs;
 mod scopes;
 mod served;
 mod tags;
