@@ -19,6 +19,11 @@ impl AbortOnDrop {
     pub(super) fn begin(work: impl Future<Output = ()> + Send + 'static) -> Self {
         Self(tokio::spawn(work))
     }
+
+    /// Ends the work before its time.
+    pub(super) fn end(&self) {
+        self.0.abort();
+    }
 }
 
 impl Drop for AbortOnDrop {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub(super) struct Counts {
     pub(super) usage: Usage,
     writer: Arc<Writer>,
-    _work: Arc<[AbortOnDrop]>,
+    work: Arc<[AbortOnDrop]>,
 }
 
 /// Counts as `settings` say. A store that cannot give the secret of the fingerprints is told of, and nothing is counted.
@@ -47,7 +47,7 @@ pub(super) async fn begin(
     }
     let writing = Arc::clone(&writer);
     work.push(AbortOnDrop::begin(async move { writing.run().await }));
-    Some(Counts { usage, writer, _work: work.into() })
+    Some(Counts { usage, writer, work: work.into() })
 }
 
 impl Counts {
@@ -56,8 +56,9 @@ impl Counts {
         Self { usage: self.usage.with_plan(plan), ..self.clone() }
     }
 
-    /// Writes what was counted since the last time.
+    /// Writes what was counted since the last time, and ends the work beside requests: the store is closed next.
     pub(super) async fn write_the_last(&self) {
+        self.work.iter().for_each(AbortOnDrop::end);
         if let Err(fault) = self.writer.write().await {
             tracing::warn!(%fault, "the last counts of calls could not be written");
         }

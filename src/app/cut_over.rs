@@ -105,7 +105,7 @@ impl CutOver {
 pub(super) struct Compared {
     pub(super) tally: Tally,
     writer: Arc<Writer>,
-    _work: AbortOnDrop,
+    work: AbortOnDrop,
 }
 
 impl Compared {
@@ -115,11 +115,12 @@ impl Compared {
         let (flush, days) = (settings.usage.flush, settings.usage.days);
         let writer = Arc::new(Writer::new(tally.clone(), store.clone(), flush, days));
         let writing = Arc::clone(&writer);
-        Arc::new(Self { tally, writer, _work: AbortOnDrop::begin(async move { writing.run().await }) })
+        Arc::new(Self { tally, writer, work: AbortOnDrop::begin(async move { writing.run().await }) })
     }
 
-    /// Writes what was found since the last time.
+    /// Writes what was found since the last time, and then no more: the store is closed next.
     pub(super) async fn write_the_last(&self) {
+        self.work.end();
         if let Err(fault) = self.writer.write().await {
             tracing::warn!(%fault, "the last comparisons could not be written");
         }
