@@ -4,33 +4,38 @@ use super::support::{Gateway, patiently};
 use crate::settings::{LogFormat, LogSettings, Settings};
 use crate::telemetry;
 use serde_json::Value;
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tracing::subscriber::DefaultGuard;
+use tracing::{Dispatch, Level};
 
 /// The log of this test's thread, as text.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         Write::write(&mut *self.0.lock().unwrap(), bytes)
     }
 
-    fn flush(&mut self) -> std::io::Result<()> {
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
 impl Log {
-    fn begin() -> (Self, DefaultGuard) {
+    fn begin() -> (Self, (DefaultGuard, Dispatch)) {
+        // While there is one listener alone, an event that another thread meets first is judged by that thread,
+        // which has none, and is never told again; two of them are both asked.
+        let elsewhere = tracing_subscriber::fmt().with_writer(io::sink).with_max_level(Level::TRACE).finish();
+        let elsewhere = Dispatch::new(elsewhere);
         let log = Self::default();
         let writer = log.clone();
         let settings = LogSettings { format: LogFormat::Json, ..Settings::default().log };
         let subscriber = telemetry::subscriber(&settings, move || writer.clone());
-        (log, tracing::subscriber::set_default(subscriber))
+        (log, (tracing::subscriber::set_default(subscriber), elsewhere))
     }
 
     fn text(&self) -> String {
