@@ -9,7 +9,7 @@
 mod beside;
 mod schema;
 
-use crate::access::{Access, Caller, PrincipalKind, gate, presented_id};
+use crate::access::{Access, Caller, Named, PrincipalKind, gate, presented_id};
 use crate::context::{Context, Priority, Spender};
 use crate::describe::openapi::Document;
 use crate::edge::{ClientAddress, V2Answer};
@@ -104,8 +104,11 @@ impl V2 {
         let begun = Instant::now();
         // What the person is called is told by one surface, and kept with what they write.
         let user = |(operation, _): &Route| plan.operations[*operation].surface == Surface::User;
-        let is_named = !read || route.as_ref().is_ok_and(user);
-        let caller = self.proven(&head, credential, is_named, &ctx).await?;
+        let named = match read && !route.as_ref().is_ok_and(user) {
+            true => Named::AWhileAgo,
+            false => Named::Lately,
+        };
+        let caller = self.proven(&head, credential, named, &ctx).await?;
         let by_key = caller.kind == PrincipalKind::ApiKey;
         let answer = self.answer_to(caller, route, head, body, ctx, begun).await;
         // The v1 key behind a token may die at any moment; its client is told about the token it knows.
@@ -208,12 +211,12 @@ impl V2 {
         }
     }
 
-    /// The person behind the credential, as far as its limit allows; `is_named` when it matters what they are called.
+    /// The person behind the credential, as far as its limit allows.
     async fn proven(
         &self,
         head: &Parts,
         credential: Option<CredentialId>,
-        is_named: bool,
+        named: Named,
         ctx: &Context,
     ) -> Result<Caller, Refusal> {
         let attempts = &self.limits.attempts;
@@ -221,11 +224,7 @@ impl V2 {
         if let Some(address) = address {
             attempts.may_try(address, credential)?;
         }
-        let identified = match is_named {
-            true => self.access.identify(&head.headers, credential, ctx).await,
-            false => self.access.identify_reader(&head.headers, credential, ctx).await,
-        };
-        let caller = match identified {
+        let caller = match self.access.identify(&head.headers, credential, named, ctx).await {
             Ok(caller) => caller,
             Err(refused @ (Refusal::Unauthorized { .. } | Refusal::InvalidToken { .. })) => {
                 Box::pin(self.note_refused(&refused, head)).await;

@@ -29,7 +29,7 @@ pub use credential::{Acting, Credentials, Presented, presented_id};
 pub use gate::Standing;
 pub use project_card::ProjectCard;
 pub use role::Role;
-pub use service::{Access, AccessSettings};
+pub use service::{Access, AccessSettings, Named};
 pub use shared_proofs::{Found, SharedProofs};
 pub use visible_projects::VisibleProjects;
 pub use workspace_card::{WorkspaceCard, WorkspaceRole};

@@ -63,12 +63,13 @@ struct KnownId {
     derived: bool,
 }
 
-/// How long ago v1 may have said whose a key is.
+/// How long ago v1 may have said whose a key is, and what they are called.
 #[derive(Debug, Clone, Copy)]
-enum Named {
+pub enum Named {
     /// Within `identity_ttl`.
     Lately,
-    /// Within [`OWNER_LASTS`] times as long.
+    /// Five times as long ago, for a read that is not about the person. Nothing may be shown before v1 has taken the key for
+    /// a card, as [`Access::project`] and [`Access::workspace`] find out.
     AWhileAgo,
 }
 
@@ -152,29 +153,6 @@ impl Access {
     /// [`Refusal::InvalidToken`] for tokens and keys of the gateway that are not good, or whose v1 key v1 no
     /// longer takes; faults of v1 as they are.
     pub async fn identify(
-        &self,
-        headers: &HeaderMap,
-        id: Option<[u8; 32]>,
-        ctx: &Context,
-    ) -> Result<Caller, Refusal> {
-        self.identify_within(headers, id, Named::Lately, ctx).await
-    }
-
-    /// The same for a read that is not about the person: what they are called may be some minutes old. Nothing may be shown
-    /// before v1 has taken the key for a card, as [`Access::project`] and [`Access::workspace`] find out.
-    ///
-    /// # Errors
-    /// As [`Access::identify`].
-    pub async fn identify_reader(
-        &self,
-        headers: &HeaderMap,
-        id: Option<[u8; 32]>,
-        ctx: &Context,
-    ) -> Result<Caller, Refusal> {
-        self.identify_within(headers, id, Named::AWhileAgo, ctx).await
-    }
-
-    async fn identify_within(
         &self,
         headers: &HeaderMap,
         id: Option<[u8; 32]>,

@@ -9,7 +9,7 @@
 
 use super::in_project::InProject;
 use super::runner::Runner;
-use crate::access::Caller;
+use crate::access::{Caller, Named};
 use crate::context::{Context, Priority};
 use crate::index::Scope;
 use crate::refusal::Refusal;
@@ -111,5 +111,5 @@ pub(super) async fn sees_the_same(
 pub(super) async fn prove(runner: &Runner, key: &V1Key, ctx: &Context) -> Result<Caller, Refusal> {
     let mut headers = HeaderMap::new();
     headers.insert("X-Api-Key", HeaderValue::from_str(key.expose()).map_err(|_| Refusal::internal("an odd key"))?);
-    runner.access.identify(&headers, None, ctx).await
+    runner.access.identify(&headers, None, Named::Lately, ctx).await
 }
