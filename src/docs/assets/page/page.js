@@ -42,13 +42,25 @@
     const element = system.React.createElement;
     return element("div", null, told ? element("p", { className: "told-cost" }, `This took ${told}.`) : null, element(Original, props));
   };
+  // The head of an operation is a button. With a link inside it, neither can be told from the other by a screen reader;
+  // the same link stands in the contents at the side.
+  const withoutLink = (Original, system) => (props) => {
+    const operationProps = props.operationProps.set("isDeepLinkingEnabled", false);
+    return system.React.createElement(Original, { ...props, operationProps });
+  };
   const ui = SwaggerUIBundle({
     spec,
     domNode: place,
     layout: "BaseLayout",
     presets: [SwaggerUIBundle.presets.apis],
     plugins: [{
-      wrapComponents: { authorizeBtn: none, authorizeOperationBtn: none, ServersContainer: none, liveResponse: withCost },
+      wrapComponents: {
+        authorizeBtn: none,
+        authorizeOperationBtn: none,
+        ServersContainer: none,
+        liveResponse: withCost,
+        OperationSummaryPath: withoutLink,
+      },
       fn: {
         requestSnippetGenerator_curl: Snippets.curl,
         requestSnippetGenerator_python: Snippets.python,
@@ -80,6 +92,8 @@
     defaultModelsExpandDepth: -1,
     syntaxHighlight: { activated: true, theme: "nord" },
   });
+
+  Reach.keep(place);
 
   const narrow = window.matchMedia("(max-width: 900px)");
   const contents = at("contents");
