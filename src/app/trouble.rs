@@ -1,7 +1,8 @@
 //! What is known of v1, told to `/readyz`, and learned from what passes through.
 //!
-//! May use: `edge`, `fresh`, `refusal`, `settings`, `store`, `tally`, `v1`; it is composition.
+//! May use: `context`, `edge`, `fresh`, `refusal`, `settings`, `store`, `tally`, `v1`; it is composition.
 
+use crate::context::Context;
 use crate::edge::{CallObserver, CallUnderWay, Condition, Readiness};
 use crate::fresh::{Changed, Changes};
 use crate::refusal::Refusal;
@@ -53,9 +54,8 @@ pub(super) struct ForeignCalls {
 }
 
 impl CallObserver for ForeignCalls {
-    fn sent(&self, headers: &HeaderMap) -> Box<dyn CallUnderWay> {
-        // What v1 sees is the key in its own header; a bearer token is nothing to it.
-        let key = headers.get("x-api-key").map(|key| KeyId::of(key.as_bytes().trim_ascii()));
+    fn sent(&self, headers: &HeaderMap, context: &Context) -> Box<dyn CallUnderWay> {
+        let key = KeyId::passed(headers, &context.meter);
         let permit = key.map(|key| self.budget.observe(key));
         let (changes, calls) = (self.changes.clone(), Arc::clone(&self.calls));
         Box::new(ForeignCall { permit, pass: self.breaker.observe(), key, changes, calls, began: Instant::now() })

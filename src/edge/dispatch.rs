@@ -120,7 +120,7 @@ pub struct Sender {
 /// Counts the calls of both interfaces; called on the way of each request, so it must not wait for anything.
 pub trait Counting: Send + Sync + 'static {
     /// A call has arrived.
-    fn arrived(&self, method: &Method, path: &str, headers: &HeaderMap) -> Arrived;
+    fn arrived(&self, method: &Method, path: &str, headers: &HeaderMap, context: &Context) -> Arrived;
 
     /// It was answered so; 499 when its client left before.
     fn answered(&self, arrived: &Arrived, context: &Context, status: u16);

@@ -50,7 +50,7 @@ const IDLE: Duration = Duration::from_secs(90);
 pub struct Unobserved;
 
 impl CallObserver for Unobserved {
-    fn sent(&self, _headers: &HeaderMap) -> Box<dyn CallUnderWay> {
+    fn sent(&self, _headers: &HeaderMap, _context: &Context) -> Box<dyn CallUnderWay> {
         Box::new(Self)
     }
 }
@@ -67,7 +67,7 @@ impl WriteObserver for Unobserved {
 /// Is told of every call on the pass-through, because it spends the quota of its key.
 pub trait CallObserver: Send + Sync + 'static {
     /// A call with these headers is about to be sent.
-    fn sent(&self, headers: &HeaderMap) -> Box<dyn CallUnderWay>;
+    fn sent(&self, headers: &HeaderMap, context: &Context) -> Box<dyn CallUnderWay>;
 }
 
 /// A call on the pass-through; dropped without a word it had no answer.
@@ -194,7 +194,7 @@ impl PassThrough {
         let trace = context.meter.trace().filter(|trace| trace.is_recorded());
         let asked = trace.map(|_| (request.method().to_string(), request.uri().path().to_owned()));
         let request = self.outgoing(request, context, &progress, span)?;
-        let call = self.calls.sent(request.headers());
+        let call = self.calls.sent(request.headers(), context);
         let answer = tokio::select! {
             answer = self.hop.send(request) => answer.map_err(|error| refusal(&error, writes)),
             () = progress.stalled(self.head_timeout) => Err(no_answer(writes)),

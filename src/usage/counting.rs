@@ -11,7 +11,7 @@ use crate::access::credential::presented_id;
 use crate::context::Context;
 use crate::edge::{Arrived, Counting, Sender};
 use crate::plan::Plan;
-use crate::v1::V1Key;
+use crate::v1::{KeyId, V1Key};
 use http::header::USER_AGENT;
 use http::{HeaderMap, Method};
 use std::sync::Arc;
@@ -90,7 +90,7 @@ pub fn today() -> u32 {
 }
 
 impl Counting for Usage {
-    fn arrived(&self, method: &Method, path: &str, headers: &HeaderMap) -> Arrived {
+    fn arrived(&self, method: &Method, path: &str, headers: &HeaderMap, context: &Context) -> Arrived {
         let inner = &*self.inner;
         let client = inner.clients.of(headers.get(USER_AGENT).map(http::HeaderValue::as_bytes));
         let v1 = path.starts_with("/api/v1/");
@@ -98,7 +98,8 @@ impl Counting for Usage {
             return Arrived { v1, operation: 0, client, credential: 0, unknown_key: None };
         }
         let operation = self.operations.of_v1(&inner.names, method.as_str(), path);
-        let credential = presented_id(headers).map_or(0, beginning);
+        let passed = KeyId::passed(headers, &context.meter).map(|key| key.0);
+        let credential = passed.or_else(|| presented_id(headers)).map_or(0, beginning);
         let wanted = inner.unknown.is_some() && inner.callers.wants_owner(credential);
         let key = if wanted { headers.get("x-api-key").and_then(|key| key.to_str().ok()) } else { None };
         Arrived { v1, operation, client, credential, unknown_key: key.map(|key| key.trim().into()) }

@@ -28,6 +28,7 @@ pub struct Meter {
     spender: OnceLock<Spender>,
     operation: OnceLock<u16>,
     trace: OnceLock<Trace>,
+    passed_key: OnceLock<[u8; 32]>,
     only_waits: AtomicBool,
 }
 
@@ -279,6 +280,11 @@ impl Meter {
     /// The trace that the request belongs to; none for work that nobody asked for.
     pub fn trace(&self) -> Option<&Trace> {
         self.trace.get()
+    }
+
+    /// The SHA-256 of the key of v1 that is passed through with this request; `hash` computes it for whoever asks first.
+    pub fn passed_key(&self, hash: impl FnOnce() -> [u8; 32]) -> [u8; 32] {
+        *self.passed_key.get_or_init(hash)
     }
 
     /// v1 calls so far.

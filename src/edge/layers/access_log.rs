@@ -39,7 +39,7 @@ impl Line {
         // The calls of the two interfaces are counted, and pages are not.
         let counting = surface.counting.clone().filter(|_| matches!(kind, Kind::PassThrough | Kind::Unknown));
         let arrived = counting.map(|counting| {
-            let arrived = counting.arrived(request.method(), path, request.headers());
+            let arrived = counting.arrived(request.method(), path, request.headers(), context);
             Counted { counting, arrived, done: false }
         });
         Self(Box::new(Ending {

@@ -1,7 +1,11 @@
 //! A v1 API key, kept so that it can be sent but not leaked.
 //!
 //! Caches and logs use the [`KeyId`] (SHA-256 of the key); the key itself has no readable `Debug`.
+//!
+//! May use: `context`.
 
+use crate::context::Meter;
+use http::HeaderMap;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::sync::Arc;
@@ -14,6 +18,13 @@ impl KeyId {
     /// The id of a key as it stands in a header.
     pub fn of(secret: &[u8]) -> Self {
         Self(Sha256::digest(secret).into())
+    }
+
+    /// The id of the key that a request is passed through with, computed once a request. v1 looks at its own header
+    /// alone; a bearer token is nothing to it (`auth_bearer_ignored`).
+    pub fn passed(headers: &HeaderMap, meter: &Meter) -> Option<Self> {
+        let key = headers.get("x-api-key")?;
+        Some(Self(meter.passed_key(|| Self::of(key.as_bytes().trim_ascii()).0)))
     }
 }
 
