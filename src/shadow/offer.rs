@@ -16,6 +16,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 /// Most answers that wait.
 const WAITING: usize = 256;
@@ -33,6 +34,8 @@ pub(super) struct Offer {
     pub(super) ours: Side,
     pub(super) order: Option<String>,
     pub(super) again: Again,
+    /// When it was answered.
+    pub(super) taken: Instant,
     _room: Room,
 }
 
@@ -121,6 +124,7 @@ impl Shadow {
             key: chosen.key,
             ours,
             again: chosen.again,
+            taken: Instant::now(),
             _room: room,
         };
         if self.queue.try_send(offer).is_err() {

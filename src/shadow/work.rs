@@ -23,6 +23,8 @@ const AT_ONCE: usize = 4;
 const DOUBTFUL: usize = 64;
 /// Bytes from which on bodies are compared where that holds nobody up.
 const LARGE: usize = 32 * 1024;
+/// Time from an answer until it is compared: by then it has been sent, and does not share the processor with what it causes.
+const SENT: Duration = Duration::from_millis(5);
 
 /// What is to be compared, and how.
 pub struct Work {
@@ -70,6 +72,8 @@ impl Work {
     pub async fn run(mut self) {
         let places = Arc::new(Semaphore::new(AT_ONCE));
         while let Some(offer) = self.queue.recv().await {
+            // They come out in the order in which they were taken, so that none waits here for longer than this.
+            tokio::time::sleep_until(offer.taken + SENT).await;
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
             let doing = Arc::clone(&self.doing);
             tokio::spawn(async move {
