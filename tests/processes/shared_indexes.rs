@@ -8,6 +8,7 @@ use super::client;
 use super::support::gateway::serve_sandbox;
 use super::support::losing::Losing;
 use super::support::postgres::Database;
+use super::support::redis::Redis;
 use bytes::Bytes;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::store::Store;
@@ -18,6 +19,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const KEY: &str = "demo-admin-key";
+/// The secret that the gateways of a deployment share.
+const SECRET: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 /// The freshness window of these gateways.
 const FRESH: Duration = Duration::from_secs(1);
 /// Time from one read of a client to the next.
@@ -255,6 +258,36 @@ async fn a_rolling_restart_of_three_costs_three_calls_at_most() {
     let (pages, others) = deployment.calls();
     println!("rolling restart of three: {pages} pages of work items; others {others:?}");
     assert!(pages <= 3, "{pages} pages");
+}
+
+/// As it is set up for many keys, with a Redis and the windows that are there by default. Beside the calls that are counted each
+/// process asks once at its start, without a key, whether v1 answers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_redis_a_rolling_restart_of_three_asks_for_no_proof_again() {
+    let (deployment, redis) = (Deployment::new().await, Redis::start());
+    let url = redis.url();
+    let env = [
+        ("CAUSEWAY_SHARED__URL", url.as_str()),
+        ("CAUSEWAY_SECRETS__KEY", SECRET),
+        ("CAUSEWAY_INDEX__AHEAD", "false"),
+    ];
+    let start = async || Child::start_with(&deployment.v1, &deployment.database.url(), &env).await;
+    let mut gateways = [start().await, start().await, start().await];
+    let mut expected = Vec::new();
+    for gateway in &gateways {
+        expected = deployment.names(gateway, "1").await;
+    }
+    deployment.sandbox.clear_journal();
+    for gateway in &mut gateways {
+        gateway.signal(rustix::process::Signal::TERM);
+        assert!(gateway.ended().success());
+        *gateway = start().await;
+        assert_eq!(deployment.names(gateway, "1").await, expected);
+    }
+    let (pages, others) = deployment.calls();
+    println!("rolling restart of three, with Redis: {pages} pages of work items; others {others:?}");
+    assert!(pages <= 3, "{pages} pages");
+    assert_eq!(others, BTreeMap::from([("me".to_owned(), 3)]), "each start asks once, and no key is proven again");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
