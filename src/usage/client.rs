@@ -5,6 +5,7 @@
 
 use foldhash::quality::RandomState;
 use parking_lot::RwLock;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -62,10 +63,25 @@ impl Default for Known {
     }
 }
 
+thread_local! {
+    /// The last client that this thread has met: the hash of its text, which is another in each set of clients, and its number.
+    static LAST: Cell<(u64, u32)> = const { Cell::new((0, OTHER)) };
+}
+
 impl Clients {
     /// Number of the client that sent this header.
     pub(super) fn of(&self, agent: Option<&[u8]>) -> u32 {
         let text = self.hasher.hash_one(agent);
+        let (last, number) = LAST.get();
+        if last == text && number != OTHER {
+            return number;
+        }
+        let number = self.number(text, agent);
+        LAST.set((text, number));
+        number
+    }
+
+    fn number(&self, text: u64, agent: Option<&[u8]>) -> u32 {
         if let Some(&known) = self.known.read().by_text.get(&text) {
             return known;
         }

@@ -22,10 +22,15 @@ pub(super) struct Key {
     pub(super) client: u32,
 }
 
+/// Counts of some threads, in lines of the processor's cache that no other part is in.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Part(Mutex<HashMap<Key, i64, RandomState>>);
+
 /// Counts.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    parts: [Mutex<HashMap<Key, i64, RandomState>>; PARTS],
+    parts: [Part; PARTS],
     lost: AtomicUsize,
 }
 
@@ -40,7 +45,7 @@ impl Tally {
     /// Counts a call.
     pub(super) fn add(&self, key: Key) {
         let part = PART.with(|part| *part);
-        let mut part = self.parts[part].lock();
+        let mut part = self.parts[part].0.lock();
         if let Some(calls) = part.get_mut(&key) {
             *calls += 1;
         } else if part.len() < MOST {
@@ -54,7 +59,7 @@ impl Tally {
     pub(super) fn take(&self) -> HashMap<Key, i64> {
         let mut all = HashMap::new();
         for part in &self.parts {
-            for (key, calls) in std::mem::take(&mut *part.lock()) {
+            for (key, calls) in std::mem::take(&mut *part.0.lock()) {
                 *all.entry(key).or_default() += calls;
             }
         }
