@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// Writers at once.
 const WRITERS: usize = 4;
-/// Rounds of the everyday run.
+/// Rounds of the everyday run, on SQLite and on PostgreSQL.
 const ROUNDS: (usize, usize) = (100, 30);
 /// Rounds between two readings of everything; the rounds between look at what the last one wrote.
 const FULL: usize = 20;

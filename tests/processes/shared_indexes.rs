@@ -98,6 +98,23 @@ impl Deployment {
         (pages, others)
     }
 
+    /// Starts three gateways, and then each anew; what that asked of v1, as [`Deployment::calls`] tells it.
+    async fn rolling_restart(&self, start: impl AsyncFn() -> Child) -> (usize, BTreeMap<String, usize>) {
+        let mut gateways = [start().await, start().await, start().await];
+        let mut expected = Vec::new();
+        for gateway in &gateways {
+            expected = self.names(gateway, "1").await;
+        }
+        self.sandbox.clear_journal();
+        for gateway in &mut gateways {
+            gateway.signal(rustix::process::Signal::TERM);
+            assert!(gateway.ended().success());
+            *gateway = start().await;
+            assert_eq!(self.names(gateway, "1").await, expected);
+        }
+        self.calls()
+    }
+
     async fn store(&self) -> Store {
         Store::open(&self.database.url(), &self.v1).await.expect("a store")
     }
@@ -243,19 +260,7 @@ async fn what_one_has_written_all_list_at_once_also_while_others_write_past_them
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rolling_restart_of_three_costs_three_calls_at_most() {
     let deployment = Deployment::new().await;
-    let mut gateways = deployment.gateways(3).await;
-    let mut expected = Vec::new();
-    for gateway in &gateways {
-        expected = deployment.names(gateway, "1").await;
-    }
-    deployment.sandbox.clear_journal();
-    for gateway in &mut gateways {
-        gateway.signal(rustix::process::Signal::TERM);
-        assert!(gateway.ended().success());
-        *gateway = deployment.gateway(&deployment.v1).await;
-        assert_eq!(deployment.names(gateway, "1").await, expected);
-    }
-    let (pages, others) = deployment.calls();
+    let (pages, others) = deployment.rolling_restart(async || deployment.gateway(&deployment.v1).await).await;
     println!("rolling restart of three: {pages} pages of work items; others {others:?}");
     assert!(pages <= 3, "{pages} pages");
 }
@@ -272,19 +277,7 @@ async fn with_redis_a_rolling_restart_of_three_asks_for_no_proof_again() {
         ("CAUSEWAY_INDEX__AHEAD", "false"),
     ];
     let start = async || Child::start_with(&deployment.v1, &deployment.database.url(), &env).await;
-    let mut gateways = [start().await, start().await, start().await];
-    let mut expected = Vec::new();
-    for gateway in &gateways {
-        expected = deployment.names(gateway, "1").await;
-    }
-    deployment.sandbox.clear_journal();
-    for gateway in &mut gateways {
-        gateway.signal(rustix::process::Signal::TERM);
-        assert!(gateway.ended().success());
-        *gateway = start().await;
-        assert_eq!(deployment.names(gateway, "1").await, expected);
-    }
-    let (pages, others) = deployment.calls();
+    let (pages, others) = deployment.rolling_restart(start).await;
     println!("rolling restart of three, with Redis: {pages} pages of work items; others {others:?}");
     assert!(pages <= 3, "{pages} pages");
     assert_eq!(others, BTreeMap::from([("me".to_owned(), 3)]), "each start asks once, and no key is proven again");
