@@ -5,6 +5,7 @@
 use super::changed::Changed;
 use super::clock::Clock;
 use super::sync::Mutex;
+use foldhash::quality::RandomState;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -74,7 +75,7 @@ pub struct Changes {
 struct State {
     /// Number of the last event.
     number: u64,
-    last: HashMap<Changed, u64>,
+    last: HashMap<Changed, u64, RandomState>,
     /// When the last changes were told, and their numbers.
     recent: VecDeque<(Instant, u64)>,
     /// Up to here changes were forgotten, so that anything may have changed.

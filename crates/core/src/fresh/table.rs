@@ -5,6 +5,7 @@
 //! [`Fresh`]: super::Fresh
 
 use super::changes::{Moment, Need};
+use foldhash::quality::RandomState;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -78,7 +79,7 @@ pub struct Figures {
 
 /// Entries by key; `W` is what those who wait for a read hold.
 pub(super) struct Table<K, V, W> {
-    slots: HashMap<K, Slot<V, W>>,
+    slots: HashMap<K, Slot<V, W>, RandomState>,
     pub bounds: Bounds<K, V>,
     weight: u64,
     /// Grows with every use.
@@ -103,7 +104,7 @@ struct UnderWay<V, W> {
 
 impl<K: Key, V: Value, W: Clone> Table<K, V, W> {
     pub fn new(bounds: Bounds<K, V>) -> Self {
-        Self { slots: HashMap::new(), bounds, weight: 0, uses: 0, room: FEW, figures: Figures::default() }
+        Self { slots: HashMap::default(), bounds, weight: 0, uses: 0, room: FEW, figures: Figures::default() }
     }
 
     /// Whether a value is good enough.

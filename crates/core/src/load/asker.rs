@@ -2,6 +2,7 @@
 //!
 //! May use: nothing of this crate.
 
+use foldhash::quality::RandomState;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -49,7 +50,7 @@ impl Asker {
 
 /// How much each holder has.
 #[derive(Debug, Default)]
-pub(super) struct Tally(HashMap<Holder, usize>);
+pub(super) struct Tally(HashMap<Holder, usize, RandomState>);
 
 impl Tally {
     pub(super) fn of(&self, holder: Holder) -> usize {
