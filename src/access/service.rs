@@ -232,16 +232,17 @@ impl Access {
         project: Uuid,
         ctx: &Context,
     ) -> Result<Arc<ProjectCard>, Refusal> {
-        let (path, id) = (paths::project(slug, project)?, caller.key.id());
-        let slug: Arc<str> = slug.into();
+        paths::check(slug)?;
+        let (id, slug) = (caller.key.id(), Arc::<str>::from(slug));
         let named = Arc::clone(&slug);
         let voids =
             [Changed::KeyAccess(id.0), Changed::ProjectAccess(project), Changed::WorkspaceAccess((&*slug).into())];
         let ask = |ctx| {
             let (inner, key) = (Arc::clone(&self.inner), caller.key.clone());
-            let (path, place) = (path.clone(), (id, Arc::clone(&slug)));
+            let place = (id, Arc::clone(&slug));
             async move {
                 let began = inner.changes.now();
+                let path = paths::project(&place.1, project)?;
                 let verdict = project_card::ask(inner.client.clone(), key, (project, path), ctx).await?;
                 if let Ok(card) = &verdict {
                     let known = KnownId { id: card.workspace_id, derived: false };
@@ -299,7 +300,7 @@ impl Access {
         max_age: Duration,
         ctx: &Context,
     ) -> Result<Arc<WorkspaceCard>, Refusal> {
-        paths::workspace(slug, paths::PROJECTS)?;
+        paths::check(slug)?;
         let (id, slug) = (caller.key.id(), Arc::<str>::from(slug));
         let voids = [Changed::KeyAccess(id.0), Changed::WorkspaceAccess((&*slug).into())];
         let ask = |ctx| {
@@ -399,7 +400,7 @@ impl Access {
         max_age: Duration,
         ctx: &Context,
     ) -> Result<Kept<Verdict<KnownId>>, Refusal> {
-        paths::workspace(slug, paths::PROJECTS)?;
+        paths::check(slug)?;
         let (id, slug) = (caller.key.id(), Arc::<str>::from(slug));
         let voids = [Changed::KeyAccess(id.0), Changed::WorkspaceAccess((&*slug).into())];
         let ask = |ctx| {
