@@ -43,7 +43,7 @@ impl Job {
             // Compared after role and mode, and again inside the transaction.
             return Ok(());
         }
-        let version = match self.reading_by(showing).version_now().await {
+        let version = match Box::pin(self.reading_by(showing).version_now()).await {
             // v1 shows no archived item, so what is to be brought back cannot be compared.
             Err(Refusal::NotFound { .. }) if self.brings_back() => None,
             outcome => outcome?,
@@ -114,13 +114,17 @@ impl InProject<'_> {
         recorded: &ProjectItems,
         values: &ItemValues,
     ) -> Result<Option<String>, Refusal> {
-        let Some(version) = version_of(item, &self.card.identifier) else { return Ok(None) };
-        let values: BTreeMap<&Uuid, Vec<_>> = values
-            .iter()
-            .map(|(property, elements)| (property, elements.iter().map(|one| (&one.value, one.option)).collect()))
-            .collect();
-        let text = serde_json::to_vec(&(version, recorded.types.get(&item.id), values));
-        Ok(Some(tag::of(&text.map_err(Refusal::internal)?)))
+        let Some(mut version) = version_of(item, &self.card.identifier) else { return Ok(None) };
+        if let Some(type_id) = recorded.types.get(&item.id) {
+            let values: BTreeMap<&Uuid, Vec<_>> = values
+                .iter()
+                .map(|(property, elements)| {
+                    (property, elements.iter().map(|one| (&one.value, one.option)).collect())
+                })
+                .collect();
+            serde_json::to_writer(&mut version, &(type_id, values)).map_err(Refusal::internal)?;
+        }
+        Ok(Some(tag::of(&version)))
     }
 }
 

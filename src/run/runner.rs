@@ -3,6 +3,7 @@
 use super::answers::Answers;
 use super::collection::Collection;
 use super::epochs::Epochs;
+use super::items::deleted_labels::DeletedLabels;
 use super::losses::Losses;
 use super::own::KeptLists;
 use super::shelf::{Audience, Shelf};
@@ -33,17 +34,12 @@ const BEGUN: Duration = Duration::from_secs(600);
 const RESTLESS: u64 = 1_000;
 /// Identifiers remembered.
 const IDENTIFIERS: u64 = 10_000;
-/// Deleted labels remembered.
-const DELETED: u64 = 100_000;
 
 /// New records remembered.
 const MADE: u64 = 1_000_000;
 
 /// Least time for which a new record is remembered as such.
 const REMEMBERED: Duration = Duration::from_secs(60);
-
-/// Time after which v1 has cleaned up behind a delete; it does so within a fraction of a second (trap 39).
-const CLEANED_UP: Duration = Duration::from_secs(60);
 
 /// What can be set about carrying out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +83,7 @@ pub struct Runner {
     pub(super) answers: Answers,
     pub(super) own_lists: KeptLists,
     /// Labels deleted a moment ago, which v1 may still show on items.
-    pub(super) deleted_labels: Cache<Uuid, ()>,
+    pub(super) deleted_labels: DeletedLabels,
     /// Records made a moment ago by requests of this process, each the answer of one request only.
     made: Cache<Uuid, ()>,
     /// Projects whose recorded items were held against an index lately.
@@ -127,7 +123,7 @@ impl Runner {
             sets: Shelf::new(settings.collection_ttl, &changes),
             answers: Answers::new(settings.stale_if_error, &changes),
             own_lists: KeptLists::default(),
-            deleted_labels: Cache::builder().time_to_live(CLEANED_UP).max_capacity(DELETED).build(),
+            deleted_labels: DeletedLabels::default(),
             made: Cache::builder().time_to_live(settings.late_write * 2 + REMEMBERED).max_capacity(MADE).build(),
             compared: Cache::builder().time_to_live(indexes.sweep()).max_capacity(COMPARED).build(),
             begun_ahead: Cache::builder().time_to_live(BEGUN).max_capacity(COMPARED).build(),

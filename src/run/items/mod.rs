@@ -7,6 +7,7 @@
 //!
 //! May use: what `run` may use.
 
+pub(in crate::run) mod deleted_labels;
 pub(in crate::run) mod estimates;
 pub(in crate::run) mod expansions;
 pub(in crate::run) mod fields;

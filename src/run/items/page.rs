@@ -15,6 +15,7 @@ use crate::translate::work_items::{self, Item, Page};
 use crate::v1::{V1Request, V1Response, refusal_of_status};
 use crate::v2::cursor::Cursor;
 use crate::v2::query::{ListCall, OrderBy, PageCall};
+use foldhash::fast::RandomState;
 use std::collections::HashSet;
 use uuid::Uuid;
 
@@ -97,15 +98,17 @@ fn cut(
         let ascending = key(one).cmp(&key(other)).then_with(|| one.id.cmp(&other.id));
         if call.order.descending { ascending.reverse() } else { ascending }
     });
-    let mut seen = HashSet::with_capacity(items.len());
+    let mut seen = HashSet::with_capacity_and_hasher(items.len(), RandomState::default());
     if !items.iter().all(|item| seen.insert(item.id)) {
         return None;
     }
     let end = items.len().min(start + window.rows);
     let has_more = end < items.len();
-    let rows = items.drain(start.min(end)..end).map(|item| job.without_deleted_labels(item)).collect::<Vec<_>>();
-    let next = rows.last().filter(|_| has_more).and_then(|last| position(job, last, call));
-    Some(Selection { rows, total, start: window.start, has_more, next })
+    items.truncate(end);
+    items.drain(..start.min(end));
+    items.iter_mut().for_each(|item| job.take_deleted_labels(item));
+    let next = items.last().filter(|_| has_more).and_then(|last| position(job, last, call));
+    Some(Selection { rows: items, total, start: window.start, has_more, next })
 }
 
 /// What v1 sorts the rows by: two that are equal in it tie.

@@ -53,9 +53,14 @@ impl Job {
     }
 
     /// The item as it is once v1 has cleaned up behind labels deleted through the gateway.
-    pub(in crate::run) fn without_deleted_labels(&self, mut item: Item) -> Item {
-        item.labels.retain(|label| !self.runner.deleted_labels.contains_key(label));
+    fn without_deleted_labels(&self, mut item: Item) -> Item {
+        self.take_deleted_labels(&mut item);
         item
+    }
+
+    /// Takes labels out that were deleted through the gateway, and behind which v1 has not cleaned up yet.
+    pub(in crate::run) fn take_deleted_labels(&self, item: &mut Item) {
+        item.labels.retain(|label| !self.runner.deleted_labels.contains(*label));
     }
 }
 

@@ -50,7 +50,7 @@ impl InProject<'_> {
         if resource.is(Known::Labels) {
             // v1 takes the label from items in the background (`labels_item_after_label_delete`); until then it is left
             // out of what v1 shows of them.
-            self.runner.deleted_labels.insert(id, ());
+            self.runner.deleted_labels.insert(id);
         }
         let Some(kind) = SetKind::of(resource) else { return Ok(()) };
         let place = self.place_at(self.members_path(kind, id)?)?;

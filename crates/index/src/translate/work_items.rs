@@ -8,11 +8,15 @@
 use super::Fault;
 use crate::v1::Object;
 use crate::v2::time::{self, Micros};
+use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::fmt;
 use uuid::Uuid;
+
+/// Rows of a page that have room at once.
+const USUAL_PAGE: usize = 64;
 
 /// Declares [`Item`] with its members as v1 names them, and what v1 is asked for.
 macro_rules! item {
@@ -157,7 +161,7 @@ pub fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) 
 /// Any other text.
 pub fn instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Micros, D::Error> {
     struct Text;
-    impl serde::de::Visitor<'_> for Text {
+    impl Visitor<'_> for Text {
         type Value = Micros;
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("an instant")
@@ -176,14 +180,15 @@ fn digest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<[u8; 32]>
 }
 
 /// Everything of an item but what moves without anybody changing it: v1 moves `updated_at` once more after its answer
-/// (trap 56). `identifier` is that of the project. None when the item was read without its description.
-pub fn version_of<'i>(item: &Item, project: &'i str) -> Option<impl Serialize + 'i> {
+/// (trap 56). `project` is its identifier. The bytes are the same for the same version, and for nothing else. None when
+/// the item was read without its description.
+pub fn version_of(item: &Item, project: &str) -> Option<Vec<u8>> {
     let description = item.description?;
     let mut item = Item { updated_at: 0, ..item.clone() };
     item.assignees.sort_unstable();
     item.labels.sort_unstable();
     let estimate = item.estimate_point;
-    Some((project, item, description, estimate))
+    postcard::to_stdvec(&(project, item, description, estimate)).ok()
 }
 
 /// Reads one v1 record.
@@ -212,11 +217,31 @@ pub fn read_page(text: &str) -> Result<Page, Fault> {
     #[derive(Deserialize)]
     struct Read {
         total_count: usize,
-        results: Vec<Object<Listed>>,
+        #[serde(deserialize_with = "rows")]
+        results: Vec<Item>,
     }
     let Object(page): Object<Read> =
         serde_json::from_str(text).map_err(|fault| Fault(format!("a page is not readable: {fault}")))?;
-    Ok(Page { total: page.total_count, rows: page.results.into_iter().map(|Object(row)| row.into()).collect() })
+    Ok(Page { total: page.total_count, rows: page.results })
+}
+
+/// The rows of a page. Each becomes an [`Item`] as soon as it is read: a second list would be moved once more.
+fn rows<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Item>, D::Error> {
+    struct Rows;
+    impl<'de> Visitor<'de> for Rows {
+        type Value = Vec<Item>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of work items")
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<Item>, A::Error> {
+            let mut rows = Vec::with_capacity(list.size_hint().unwrap_or(USUAL_PAGE));
+            while let Some(Object(row)) = list.next_element::<Object<Listed>>()? {
+                rows.push(row.into());
+            }
+            Ok(rows)
+        }
+    }
+    deserializer.deserialize_seq(Rows)
 }
 
 /// Reads the members of an answer of v1.

@@ -21,6 +21,13 @@ pub enum CustomFields<'c> {
     Shown(&'c Map<String, Value>),
 }
 
+/// What stands before the value of a member that is not the first.
+macro_rules! key {
+    ($name:literal) => {
+        concat!(",\"", $name, "\":")
+    };
+}
+
 /// Appends the v2 read shape, keys in the contract's order. `project` is the identifier of the project, `type_id` comes
 /// from the gateway's own store alone (trap 31), `added` are the keys that `expand` adds.
 pub fn write(
@@ -31,71 +38,63 @@ pub fn write(
     custom_fields: CustomFields<'_>,
     added: &Map<String, Value>,
 ) {
-    let mut to = Members { out, first: true };
-    to.id("id", item.id);
-    to.text("name", &item.name);
-    to.identifier(project, item.sequence_id);
-    to.json("sequence_id", &item.sequence_id);
-    to.text("priority", item.priority.as_str());
-    to.id("state_id", item.state);
-    to.id_or_null("type_id", type_id);
-    to.ids("assignee_ids", &item.assignees);
-    to.ids("label_ids", &item.labels);
-    to.id_or_null("parent_id", item.parent);
-    to.json("start_date", &item.start_date);
-    to.json("target_date", &item.target_date);
-    to.json("is_draft", &item.is_draft);
-    to.json("archived_at", &item.archived_at.as_deref().map(archived_instant));
-    to.text("created_at", &time::write(item.created_at));
-    to.id("created_by_id", item.created_by.unwrap_or_default());
+    let mut to = Members { out };
+    to.id("{\"id\":", item.id);
+    to.text(key!("name"), &item.name);
+    to.identifier(key!("identifier"), project, item.sequence_id);
+    to.json(key!("sequence_id"), &item.sequence_id);
+    to.text(key!("priority"), item.priority.as_str());
+    to.id(key!("state_id"), item.state);
+    to.id_or_null(key!("type_id"), type_id);
+    to.ids(key!("assignee_ids"), &item.assignees);
+    to.ids(key!("label_ids"), &item.labels);
+    to.id_or_null(key!("parent_id"), item.parent);
+    to.json(key!("start_date"), &item.start_date);
+    to.json(key!("target_date"), &item.target_date);
+    to.json(key!("is_draft"), &item.is_draft);
+    to.json(key!("archived_at"), &item.archived_at.as_deref().map(archived_instant));
+    to.text(key!("created_at"), &time::write(item.created_at));
+    to.id(key!("created_by_id"), item.created_by.unwrap_or_default());
     match custom_fields {
-        CustomFields::Hidden => to.json("custom_fields", &()),
-        CustomFields::Shown(values) => to.json("custom_fields", values),
+        CustomFields::Hidden => to.json(key!("custom_fields"), &()),
+        CustomFields::Shown(values) => to.json(key!("custom_fields"), values),
     }
     for (name, value) in added {
-        to.json(name, value);
+        to.json(&format!(",\"{name}\":"), value);
     }
     out.push(b'}');
 }
 
-/// Members of an object, one after the other.
+/// Members of an object, one after the other. Each method takes what stands before the value, complete.
 struct Members<'o> {
     out: &'o mut Vec<u8>,
-    first: bool,
 }
 
 impl Members<'_> {
-    fn name(&mut self, name: &str) {
-        self.out.extend_from_slice(if self.first { b"{\"" } else { b",\"" });
-        self.first = false;
-        self.out.extend_from_slice(name.as_bytes());
-        self.out.extend_from_slice(b"\":");
-    }
-
-    fn json(&mut self, name: &str, value: &(impl Serialize + ?Sized)) {
-        self.name(name);
+    fn json(&mut self, key: &str, value: &(impl Serialize + ?Sized)) {
+        self.out.extend_from_slice(key.as_bytes());
         json(self.out, value);
     }
 
-    fn text(&mut self, name: &str, text: &str) {
-        self.json(name, text);
+    fn text(&mut self, key: &str, text: &str) {
+        self.json(key, text);
     }
 
-    fn id(&mut self, name: &str, id: Uuid) {
-        self.name(name);
+    fn id(&mut self, key: &str, id: Uuid) {
+        self.out.extend_from_slice(key.as_bytes());
         quoted_id(self.out, id);
     }
 
-    fn id_or_null(&mut self, name: &str, id: Option<Uuid>) {
-        self.name(name);
+    fn id_or_null(&mut self, key: &str, id: Option<Uuid>) {
+        self.out.extend_from_slice(key.as_bytes());
         match id {
             Some(id) => quoted_id(self.out, id),
             None => self.out.extend_from_slice(b"null"),
         }
     }
 
-    fn ids(&mut self, name: &str, ids: &[Uuid]) {
-        self.name(name);
+    fn ids(&mut self, key: &str, ids: &[Uuid]) {
+        self.out.extend_from_slice(key.as_bytes());
         self.out.push(b'[');
         for (index, id) in ids.iter().enumerate() {
             if index > 0 {
@@ -107,8 +106,8 @@ impl Members<'_> {
     }
 
     /// The key that people use: `WEB-7`.
-    fn identifier(&mut self, project: &str, number: i64) {
-        self.text("identifier", project);
+    fn identifier(&mut self, key: &str, project: &str, number: i64) {
+        self.text(key, project);
         // The closing quotation mark comes after the number.
         self.out.pop();
         self.out.push(b'-');

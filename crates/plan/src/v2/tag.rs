@@ -17,7 +17,11 @@ const SHOWN: usize = 16;
 
 /// The strong tag of a record that is `text`, in whatever form, as long as it is the same for the same version.
 pub fn of(text: &[u8]) -> String {
-    format!("\"{}\"", URL_SAFE_NO_PAD.encode(&Sha256::digest(text)[..SHOWN]))
+    let mut tag = String::with_capacity(SHOWN * 4 / 3 + 3);
+    tag.push('"');
+    URL_SAFE_NO_PAD.encode_string(&Sha256::digest(text)[..SHOWN], &mut tag);
+    tag.push('"');
+    tag
 }
 
 /// Names of the codings whose forms have tags of their own.

@@ -8,7 +8,7 @@
 use super::engine::{Writing, json_list, now, sql};
 use super::error::StoreError;
 use super::intent::{self, Intent};
-use super::items_kept::ProjectItems;
+use super::items_kept::{NOTHING, ProjectItems};
 use super::kind::Kind;
 use super::recorded::{Element, ItemValues, OwnWrite, TypeChange};
 use super::rows::{at_once, read_id as id, rows_of_places};
@@ -28,7 +28,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     pub async fn types_of(&self, project: Uuid) -> Result<Arc<HashMap<Uuid, Uuid>>, StoreError> {
-        Ok(self.project_items(project).await?.types)
+        Ok(Arc::clone(&self.project_items(project).await?.types))
     }
 
     /// Writes about the project's items that are not settled.
@@ -36,14 +36,14 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     pub async fn open_intents(&self, project: Uuid) -> Result<Arc<Vec<Intent>>, StoreError> {
-        Ok(self.project_items(project).await?.open)
+        Ok(Arc::clone(&self.project_items(project).await?.open))
     }
 
     /// What is recorded about the project's items.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
-    pub async fn project_items(&self, project: Uuid) -> Result<ProjectItems, StoreError> {
+    pub async fn project_items(&self, project: Uuid) -> Result<Arc<ProjectItems>, StoreError> {
         if let Some(items) = self.items_as_they_were(project) {
             return Ok(items);
         }
@@ -51,14 +51,14 @@ impl Store {
     }
 
     /// What is recorded, when it is what was read last for certain.
-    fn items_as_they_were(&self, project: Uuid) -> Option<ProjectItems> {
+    fn items_as_they_were(&self, project: Uuid) -> Option<Arc<ProjectItems>> {
         match self.counters.get(project, self.engine.seen()?)? {
-            0 => Some(ProjectItems::default()),
+            0 => Some(Arc::clone(&NOTHING)),
             version => self.items.any(&project).map(|kept| kept.value).filter(|items| items.version == version),
         }
     }
 
-    async fn look_at_items(self, project: Uuid) -> Result<ProjectItems, StoreError> {
+    async fn look_at_items(self, project: Uuid) -> Result<Arc<ProjectItems>, StoreError> {
         let (seen, at) = (self.engine.seen(), Instant::now());
         let row = sqlx::query("SELECT items FROM project WHERE id = $1")
             .bind(project.to_string())
@@ -70,11 +70,11 @@ impl Store {
         }
         if version == 0 {
             // Nothing was ever recorded.
-            return Ok(ProjectItems::default());
+            return Ok(Arc::clone(&NOTHING));
         }
         match self.items.any(&project).filter(|kept| kept.value.version == version) {
             Some(kept) => Ok(kept.value),
-            None => self.load_items(project).await,
+            None => self.load_items(project).await.map(Arc::new),
         }
     }
 
@@ -88,6 +88,7 @@ impl Store {
         self.items.amend(&project, move |items| {
             let is_next = items.version + 1 == version;
             if is_next {
+                let items = Arc::make_mut(items);
                 change(items);
                 items.version = version;
             }

@@ -7,7 +7,7 @@ use super::intent::Intent;
 use super::recorded::{OwnWrite, TypeChange};
 use crate::fresh::{Changes, Fresh};
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use uuid::Uuid;
 
 /// Projects kept in memory.
@@ -15,7 +15,7 @@ const PROJECTS: u64 = 1024;
 /// How many projects without anything recorded weigh as much as one with it.
 const FULL: u64 = 16;
 
-/// What is recorded about the work items of a project, as of one moment. Cheap to clone.
+/// What is recorded about the work items of a project, as of one moment.
 #[derive(Debug, Clone, Default)]
 pub struct ProjectItems {
     pub(super) version: i64,
@@ -31,10 +31,13 @@ pub struct ProjectItems {
     pub open: Arc<Vec<Intent>>,
 }
 
+/// What is recorded of a project of which nothing ever was.
+pub(super) static NOTHING: LazyLock<Arc<ProjectItems>> = LazyLock::new(Arc::default);
+
 /// Nothing in memory yet. A project of which nothing is recorded weighs next to nothing.
-pub(super) fn none(changes: &Changes) -> Answers<ProjectItems> {
+pub(super) fn none(changes: &Changes) -> Answers<Arc<ProjectItems>> {
     Fresh::new(changes, PROJECTS * FULL)
-        .weighing(|_, items: &ProjectItems| if items.version == 0 { 1 } else { FULL })
+        .weighing(|_, items: &Arc<ProjectItems>| if items.version == 0 { 1 } else { FULL })
 }
 
 impl ProjectItems {

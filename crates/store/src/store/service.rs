@@ -32,7 +32,7 @@ pub struct Store {
     pub(super) engine: Engine,
     pub(super) changes: Changes,
     /// What is recorded about work items, by project.
-    pub(super) items: Answers<ProjectItems>,
+    pub(super) items: Answers<Arc<ProjectItems>>,
     /// Their counters, by project.
     pub(super) counters: Unchanged,
     pub(super) running: Arc<Running>,

@@ -17,6 +17,7 @@ use crate::v2::time::Micros;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
@@ -64,7 +65,7 @@ pub(in crate::run) async fn settle_open_writes(
     job: &InProject<'_>,
     items: &[Item],
     looking: Looking,
-) -> Result<ProjectItems, Refusal> {
+) -> Result<Arc<ProjectItems>, Refusal> {
     let (store, project) = (&job.runner.store, job.card.id);
     let began = Instant::now();
     loop {

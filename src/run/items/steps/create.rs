@@ -52,8 +52,8 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let item = job.item_from(&stored).map_err(created_but(id))?;
     job.item_changed(&item);
     let recorded = job.runner.store.project_items(job.card.id).await.map_err(Refusal::from);
-    let reply = async { expansions::reply(job, &item, &recorded?).await };
-    reply.await.map_err(created_but(id))
+    let recorded = recorded.map_err(created_but(id))?;
+    expansions::reply(job, &item, &recorded).await.map_err(created_but(id))
 }
 
 async fn post(job: &InProject<'_>, given: &Given, body: &Members) -> Result<Uuid, Refusal> {
