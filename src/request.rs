@@ -28,9 +28,9 @@ use crate::v2::tag::{self, IfMatch};
 use crate::v2::{Parameters, Reply};
 use beside::{Beside, Route};
 use bytes::Bytes;
-use http::HeaderValue;
 use http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, USER_AGENT};
 use http::request::Parts;
+use http::{HeaderName, HeaderValue};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Instant;
@@ -195,7 +195,7 @@ impl V2 {
         if let Some(trace) = ctx.meter.trace() {
             trace.step("checks", begun);
         }
-        let content_type = text_of(&head, CONTENT_TYPE.as_str());
+        let content_type = text_of(&head, &CONTENT_TYPE);
         let known = known(&head);
         let origin = origin(&head);
         let call =
@@ -331,14 +331,14 @@ fn takes_body(operation: &Operation) -> bool {
 }
 
 fn origin(head: &Parts) -> Origin {
-    let agent = text_of(head, USER_AGENT.as_str()).unwrap_or_default();
+    let agent = text_of(head, &USER_AGENT).unwrap_or_default();
     Origin {
         ip: head.extensions.get::<ClientAddress>().map(|client| client.0),
         user_agent: agent.chars().take(LONGEST_AGENT).collect(),
     }
 }
 
-fn text_of(head: &Parts, name: &str) -> Option<String> {
+fn text_of(head: &Parts, name: &HeaderName) -> Option<String> {
     head.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
 }
 

@@ -272,7 +272,7 @@ impl Service {
         // Last, for it has every path that nobody else has.
         pages.push(Arc::new(Front));
         Ok(Surface {
-            v2: Arc::new(Operations { v2, body_limit: settings.limits.body }),
+            v2: Arc::new(Operations { v2: Arc::new(v2), body_limit: settings.limits.body }),
             pages,
             pass_through,
             readiness: Arc::new(Ready { store: self.store.clone(), breaker, needs: settings.ready }),

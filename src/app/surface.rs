@@ -9,16 +9,17 @@ use crate::refusal::Refusal;
 use crate::request::V2;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, Request};
+use std::sync::Arc;
 
 /// The v2 operations.
 pub(super) struct Operations {
-    pub(super) v2: V2,
+    pub(super) v2: Arc<V2>,
     pub(super) body_limit: usize,
 }
 
 impl V2Service for Operations {
     fn answer(&self, request: Request<Body>, context: Context) -> BoxFuture<'static, Result<V2Answer, Refusal>> {
-        let (v2, limit) = (self.v2.clone(), self.body_limit);
+        let (v2, limit) = (Arc::clone(&self.v2), self.body_limit);
         Box::pin(async move {
             let (head, body) = request.into_parts();
             v2.answer(head, read_body(body, limit), context).await

@@ -43,28 +43,28 @@ impl Job {
         }
     }
 
-    pub(super) async fn step(self) -> Result<Reply, Refusal> {
+    pub(super) async fn step(&self) -> Result<Reply, Refusal> {
         self.hold_precondition().await?;
         self.carried_out().await
     }
 
     /// The operation itself. What is seldom asked for or takes long is boxed, so that the rest does not move its room about.
-    pub(super) async fn carried_out(self) -> Result<Reply, Refusal> {
+    pub(super) async fn carried_out(&self) -> Result<Reply, Refusal> {
         match (self.operation().step, self.resource().records) {
-            (Step::Special(special), _) => special::run(special, &self).await,
+            (Step::Special(special), _) => special::run(special, self).await,
             (Step::Pending, _) => Err(Refusal::NotImplemented { operation: self.operation().id.clone() }),
-            (step, Some(records)) => Box::pin(own::run(records, step, &self)).await,
-            (Step::ReadCollection, None) => list::list(&self).await,
-            (Step::ReadOne, None) => list::one(&self).await,
+            (step, Some(records)) => Box::pin(own::run(records, step, self)).await,
+            (Step::ReadCollection, None) => list::list(self).await,
+            (Step::ReadOne, None) => list::one(self).await,
             (Step::Create, None) => match &self.resource().exclusive {
-                Some(rule) => Box::pin(exclusive::create(&self, rule)).await,
-                None => Box::pin(create::create(&self)).await,
+                Some(rule) => Box::pin(exclusive::create(self, rule)).await,
+                None => Box::pin(create::create(self)).await,
             },
             (Step::Update, None) => match &self.resource().exclusive {
-                Some(rule) => Box::pin(exclusive::update(&self, rule)).await,
-                None => Box::pin(update::update(&self)).await,
+                Some(rule) => Box::pin(exclusive::update(self, rule)).await,
+                None => Box::pin(update::update(self)).await,
             },
-            (Step::Delete, None) => Box::pin(delete::delete(&self)).await,
+            (Step::Delete, None) => Box::pin(delete::delete(self)).await,
         }
     }
 }

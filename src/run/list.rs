@@ -47,12 +47,12 @@ async fn read(job: &Job) -> Result<Arc<Held>, Refusal> {
     let (resource, id) = (job.resource(), job.pk()?);
     let v1 = resource.v1.as_ref().ok_or_else(|| Refusal::internal("a read without v1"))?;
     if v1.one == ReadOneBy::Record {
-        return read_alone(job, id).await.map(Arc::new);
+        return Box::pin(read_alone(job, id)).await.map(Arc::new);
     }
     if let Some(held) = find(job, resource, id).await? {
         return Ok(held);
     }
-    let further = job.find_further(resource, id).await?;
+    let further = Box::pin(job.find_further(resource, id)).await?;
     further.map(Arc::new).ok_or_else(Refusal::not_found)
 }
 

@@ -22,7 +22,7 @@ impl Job {
         let (_, name) = required.place();
         let id = self.variable(name).and_then(|id| Uuid::try_parse(id).ok()).ok_or_else(Refusal::not_found)?;
         let within = self.in_project().ok_or_else(Refusal::not_found)?;
-        within.live_item(id).await.map(drop)
+        Box::pin(within.live_item(id)).await.map(drop)
     }
 }
 
