@@ -5,7 +5,7 @@
 
 use super::PrincipalKind;
 use crate::refusal::Refusal;
-use crate::v1::{KeyId, V1Key};
+use crate::v1::{API_KEY, KeyId, V1Key};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::future::BoxFuture;
@@ -118,7 +118,7 @@ fn presented_token(value: &[u8]) -> Result<Presented, Refusal> {
 
 fn presented_key(headers: &HeaderMap, id: Option<[u8; 32]>) -> Result<Presented, Refusal> {
     let wrong = |detail: &str| Err(Refusal::Unauthorized { detail: detail.to_owned() });
-    let mut keys = headers.get_all("x-api-key").iter();
+    let mut keys = headers.get_all(API_KEY).iter();
     let value = match (keys.next(), keys.next()) {
         (Some(value), None) => value,
         (Some(_), Some(_)) => return wrong("X-Api-Key was sent twice; send one key."),
@@ -186,7 +186,7 @@ fn basic(text: &str) -> Option<String> {
 /// nothing. Under this a client's requests are counted, whatever v1 key acts for it.
 pub fn presented_id(headers: &HeaderMap) -> Option<[u8; 32]> {
     let bearer = headers.get_all(AUTHORIZATION).iter().find(|value| is_bearer(value.as_bytes()));
-    let value = bearer.or_else(|| headers.get("x-api-key"))?.as_bytes().trim_ascii();
+    let value = bearer.or_else(|| headers.get(API_KEY))?.as_bytes().trim_ascii();
     let credential = if bearer.is_some() { value.get("bearer ".len()..).unwrap_or_default() } else { value };
     Some(Sha256::digest(credential.trim_ascii()).into())
 }

@@ -4,11 +4,12 @@
 
 use super::connection::Peer;
 use crate::settings::PublicSettings;
+use http::HeaderName;
 use http::request::Parts;
 use std::net::{IpAddr, SocketAddr};
 
 /// Header to which each proxy adds whom it received the request from.
-const FORWARDED_FOR: &str = "x-forwarded-for";
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// The client's address; in the extensions of every request inside the stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +20,9 @@ impl ClientAddress {
     /// one of theirs. Further left everything is the client's own claim.
     pub(super) fn of(request: &Parts, settings: &PublicSettings) -> Option<Self> {
         let mut nearest = request.extensions.get::<Peer>()?.0.ip().to_canonical();
+        if !settings.trusts(nearest) {
+            return Some(Self(nearest));
+        }
         let lines: Vec<&str> =
             request.headers.get_all(FORWARDED_FOR).iter().map(|line| line.to_str().unwrap_or_default()).collect();
         for hop in lines.iter().rev().flat_map(|line| line.rsplit(',')) {

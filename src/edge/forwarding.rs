@@ -13,7 +13,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// Headers that speak about one connection only.
-const HOP_BY_HOP: [HeaderName; 9] = [
+static HOP_BY_HOP: [HeaderName; 9] = [
     CONNECTION,
     HeaderName::from_static("keep-alive"),
     HeaderName::from_static("proxy-connection"),
@@ -71,7 +71,10 @@ const KINDS_OF_THE_CLIENT: [&str; 5] = ["x-forwarded", "x-original-", "x-rewrite
 
 /// Takes out what speaks about one connection, those headers included that `Connection` names.
 pub(super) fn strip_hop_by_hop(headers: &mut HeaderMap) {
-    for name in named_in_connection(headers).into_iter().chain(HOP_BY_HOP) {
+    let named = named_in_connection(headers);
+    // Most messages have none of these, so those there are are looked through once instead of asked for each.
+    let gone = headers.keys().filter(|name| HOP_BY_HOP.contains(name) || named.contains(name));
+    for name in gone.cloned().collect::<Vec<_>>() {
         headers.remove(name);
     }
 }
@@ -115,7 +118,7 @@ fn add_forwarding(headers: &mut HeaderMap, request: &Parts, settings: &PublicSet
         headers.remove(name);
     }
     set(headers, FORWARDED_FOR, &chain.join(", "));
-    set(headers, FORWARDED_HOST, &host(request, settings));
+    set(headers, FORWARDED_HOST, host(request, settings));
     set(headers, FORWARDED_PROTO, scheme(request, settings));
 }
 

@@ -8,11 +8,14 @@
 
 use crate::load::{Asker, Memory, Pool, Share};
 use crate::settings::LimitSettings;
-use http::HeaderMap;
 use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderName};
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::time::Duration;
+
+/// The header of keys.
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// Time for which a pool may be full until the gateway says that it is not ready.
 const FULL: Duration = Duration::from_secs(5);
@@ -96,7 +99,7 @@ impl Pools {
 
     /// For whom a request counts that came from `address` with `headers`.
     pub(super) fn asker(&self, address: Option<IpAddr>, headers: &HeaderMap) -> Asker {
-        let presented = headers.get("x-api-key").or_else(|| headers.get(AUTHORIZATION));
+        let presented = headers.get(API_KEY).or_else(|| headers.get(AUTHORIZATION));
         Asker::new(address, presented.map(|credential| self.hasher.hash_one(credential.as_bytes())))
     }
 

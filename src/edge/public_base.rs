@@ -29,7 +29,7 @@ impl PublicBase {
     pub(super) fn of(request: &Parts, settings: &PublicSettings) -> Self {
         match &settings.url {
             Some(fixed) => Self::new(fixed.as_str()),
-            None => Self::new(&format!("{}://{}", scheme(request, settings), host(request, settings))),
+            None => Self::new(&[scheme(request, settings), "://", host(request, settings)].concat()),
         }
     }
 }
@@ -54,25 +54,24 @@ pub(super) fn scheme(request: &Parts, settings: &PublicSettings) -> &'static str
 }
 
 /// Host the client used, with its port when it named one.
-pub(super) fn host(request: &Parts, settings: &PublicSettings) -> String {
+pub(super) fn host<'r>(request: &'r Parts, settings: &PublicSettings) -> &'r str {
     let forwarded = forwarded(request, settings, "x-forwarded-host");
     let header = || request.headers.get(HOST)?.to_str().ok();
     let uri = || request.uri.authority().map(Authority::as_str);
     let named = forwarded.or_else(uri).or_else(header).and_then(valid_host);
-    named.unwrap_or_else(|| "localhost".to_owned())
+    named.unwrap_or("localhost")
 }
 
 /// Nothing but a host and a port may get into the address.
-fn valid_host(text: &str) -> Option<String> {
+fn valid_host(text: &str) -> Option<&str> {
     let authority: Authority = text.parse().ok()?;
-    (!authority.host().is_empty() && !authority.as_str().contains('@')).then(|| authority.to_string())
+    (!authority.host().is_empty() && !text.contains('@')).then_some(text)
 }
 
 /// First value of a forwarding header, when the peer is believed.
 fn forwarded<'a>(request: &'a Parts, settings: &PublicSettings, name: &str) -> Option<&'a str> {
-    let peer = request.extensions.get::<Peer>()?;
-    let value = request.headers.get(name).filter(|_| settings.trusts(peer.0.ip()))?;
-    value.to_str().ok()?.split(',').next().map(str::trim)
+    request.extensions.get::<Peer>().filter(|peer| settings.trusts(peer.0.ip()))?;
+    request.headers.get(name)?.to_str().ok()?.split(',').next().map(str::trim)
 }
 
 #[cfg(test)]

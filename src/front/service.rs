@@ -17,6 +17,8 @@ use serde_json::json;
 const ERRORS: &str = "/errors/";
 /// The documentation without its slash.
 const DOCS: &str = "/api/v2/docs";
+/// Both interfaces are answered below a slash.
+const V2: &str = "/api/v2";
 /// What is no page of anybody: both interfaces and the authorization server answer for themselves.
 const OTHERS: [&str; 4] = ["/api/v1/", "/api/v2/", "/auth/", "/.well-known/"];
 
@@ -26,8 +28,7 @@ pub struct Front;
 
 impl Pages for Front {
     fn has(&self, path: &str) -> bool {
-        path == DOCS
-            || path != DOCS.trim_end_matches("/docs") && !OTHERS.iter().any(|other| path.starts_with(other))
+        path == DOCS || path != V2 && !OTHERS.iter().any(|other| path.starts_with(other))
     }
 
     fn answer(&self, request: Request<Body>, _: Context) -> BoxFuture<'static, Result<Response<Body>, Refusal>> {

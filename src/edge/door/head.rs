@@ -8,6 +8,9 @@ use super::limits::Limits;
 use crate::refusal::Refusal;
 use http::{Method, Uri};
 
+/// Paths up to this length are looked at first whether they are plain; hyper takes up to 64 KiB.
+const LONGEST_PLAIN: usize = 1024;
+
 /// A head that is not passed on.
 #[derive(Debug)]
 pub(super) struct Refused {
@@ -36,9 +39,10 @@ impl Search {
         if bytes.is_empty() || !complete && !first_look && bytes.len() <= limits.head {
             return Ok(None);
         }
-        let mut lines = vec![httparse::EMPTY_HEADER; limits.fields];
-        let mut request = httparse::Request::new(&mut lines);
-        let parsed = request.parse(bytes);
+        let mut lines = Vec::with_capacity(limits.fields);
+        let room = &mut lines.spare_capacity_mut()[..limits.fields];
+        let mut request = httparse::Request::new(&mut []);
+        let parsed = request.parse_with_uninit_headers(bytes, room);
         let judged = match parsed {
             Err(error) => Err(malformed(error, limits)),
             Ok(httparse::Status::Complete(length)) if length > limits.head => Err(too_large(limits)),
@@ -87,10 +91,16 @@ fn judge(head: &[u8], request: &httparse::Request<'_, '_>) -> Result<Body, Refus
     if path.contains('#') {
         return Err(Refusal::invalid("The address of a request has no fragment."));
     }
-    if path.parse::<Uri>().is_err() {
+    if !is_plain(path) && path.parse::<Uri>().is_err() {
         return Err(Refusal::invalid("The address of the request is malformed."));
     }
     length::announced(request.headers, request.version == Some(0)).map_err(Refusal::invalid)
+}
+
+/// Whether a path has only characters that belong in one, so that it certainly is an address.
+fn is_plain(path: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~?&=%,".contains(&byte);
+    path.starts_with('/') && path.len() <= LONGEST_PLAIN && path.bytes().all(plain)
 }
 
 /// A request with the method (as far as that decides whether the answer has a body), the path and the host of the

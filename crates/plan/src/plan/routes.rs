@@ -14,6 +14,9 @@ use crate::mapping::Method;
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 
+/// Segments of a path that have room at once.
+const USUAL_DEPTH: usize = 12;
+
 /// What a method and a path lead to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
@@ -87,7 +90,12 @@ impl Routes {
 
     /// The node a path without its last slash ends at, with the values of variables on the way.
     fn node(&self, path: &str) -> Option<(&Node, Vec<String>)> {
-        let segments: Vec<Cow<str>> = path.strip_prefix('/')?.split('/').map(decoded).collect::<Option<_>>()?;
+        let (mut rest, mut segments) = (path.strip_prefix('/')?, Vec::with_capacity(USUAL_DEPTH));
+        while let Some(slash) = memchr::memchr(b'/', rest.as_bytes()) {
+            segments.push(decoded(&rest[..slash])?);
+            rest = &rest[slash + 1..];
+        }
+        segments.push(decoded(rest)?);
         let mut values = Vec::new();
         let node = self.root.descend(&segments, &mut values)?;
         Some((node, values))

@@ -4,8 +4,8 @@
 //! belongs to and derived ids contain it. May use: nothing of this crate.
 
 use bytes::Bytes;
-use http::Uri;
 use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{HeaderValue, Uri};
 use std::fmt;
 use url::Url;
 
@@ -38,6 +38,7 @@ pub struct BaseUrl {
     path: String,
     scheme: Scheme,
     authority: Authority,
+    host: Option<HeaderValue>,
 }
 
 impl BaseUrl {
@@ -62,7 +63,14 @@ impl BaseUrl {
         let parts = text.parse::<Uri>().map(Uri::into_parts).map_err(|cause| not_a_url(cause.to_string()))?;
         let (scheme, authority) =
             parts.scheme.zip(parts.authority).ok_or_else(|| not_a_url("it has no host".into()))?;
-        Ok(Self { text, path, scheme, authority })
+        // Over TLS v1 may speak HTTP/2, where the address itself says it.
+        let host = (scheme == Scheme::HTTP).then(|| HeaderValue::from_str(authority.as_str()).ok()).flatten();
+        Ok(Self { text, path, scheme, authority, host })
+    }
+
+    /// `Host` of requests to it, where it certainly belongs.
+    pub(super) fn host(&self) -> Option<&HeaderValue> {
+        self.host.as_ref()
     }
 
     /// `http` or `https`.
@@ -114,7 +122,9 @@ const fn table(others: &[u8], seen: bool) -> [bool; 256] {
 /// Whether nothing on the way to v1 can read the path in another way: characters of a path alone, and no segment of
 /// dots, in whatever spelling.
 fn is_plain_path(path: &str) -> bool {
-    path.bytes().all(|byte| OF_A_PATH[usize::from(byte)]) && !path.split('/').any(is_dots)
+    // Most paths have neither a dot nor an escape in them.
+    let may_have_dots = memchr::memchr2(b'.', b'%', path.as_bytes()).is_some();
+    path.bytes().all(|byte| OF_A_PATH[usize::from(byte)]) && !(may_have_dots && path.split('/').any(is_dots))
 }
 
 fn is_dots(segment: &str) -> bool {

@@ -10,7 +10,7 @@ use super::budget::{Budget, Permit, Told};
 use super::concurrency::{Concurrency, ConcurrencySettings, Slot};
 use super::message::{Method, V1Error, V1Request, V1Response};
 use super::outcome::Outcome;
-use super::{V1Key, refusals, retry, traced};
+use super::{API_KEY, V1Key, refusals, retry, traced};
 use crate::context::{Context, Priority};
 use crate::hop::{Hop, HopError, HopSettings, Instance, Versions, chain};
 use crate::load::{Asker, Memory};
@@ -19,7 +19,7 @@ use crate::tally::{self, Called, Calls};
 use crate::trace::new_span;
 use bytes::{Bytes, BytesMut};
 use http::header::{
-    ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT,
+    ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT,
 };
 use http::{Request, Response, Version};
 use http_body_util::{BodyExt, Full};
@@ -66,7 +66,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const SOON: Duration = Duration::from_secs(1);
 /// Most of the time of a request that is kept to find out what became of its write.
 const FINDING_OUT: Duration = Duration::from_secs(3);
-const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
@@ -343,6 +342,9 @@ impl Client {
         let mut secret = HeaderValue::from_str(key.expose())
             .map_err(|_| V1Error::Unsendable("its key cannot stand in a header".into()))?;
         secret.set_sensitive(true);
+        if let Some(host) = self.base.host() {
+            headers.insert(HOST, host.clone());
+        }
         headers.insert(API_KEY, secret);
         headers.insert(ACCEPT, JSON);
         headers.insert(USER_AGENT, AGENT);

@@ -5,10 +5,13 @@
 //! May use: `context`.
 
 use crate::context::Meter;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::sync::Arc;
+
+/// The header that a key stands in, of v1 and of v2.
+pub const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// SHA-256 of a v1 key: the identity under which anything obtained with that key is cached.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,7 +26,7 @@ impl KeyId {
     /// The id of the key that a request is passed through with, computed once a request. v1 looks at its own header
     /// alone; a bearer token is nothing to it (`auth_bearer_ignored`).
     pub fn passed(headers: &HeaderMap, meter: &Meter) -> Option<Self> {
-        let key = headers.get("x-api-key")?;
+        let key = headers.get(API_KEY)?;
         Some(Self(meter.passed_key(|| Self::of(key.as_bytes().trim_ascii()).0)))
     }
 }

@@ -28,7 +28,7 @@ pub use budget::{Budget, BudgetSettings, Figures as BudgetFigures, Ledger, Proce
 pub use client::told;
 pub use client::{Client, ClientError, ClientSettings};
 pub use concurrency::{Concurrency, ConcurrencySettings, Figures as ConcurrencyFigures, Measured};
-pub use key::{KeyId, V1Key};
+pub use key::{API_KEY, KeyId, V1Key};
 pub use message::{Method, V1Error, V1Request, V1Response};
 pub use object::Object;
 pub use outcome::{Doubt, NotDone, Outcome};
