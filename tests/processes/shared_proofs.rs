@@ -227,7 +227,7 @@ async fn a_workspace_is_proven_once_and_a_refusal_counts_everywhere() {
             .reply(200, json!({"results": [{"workspace": "00000000-0000-4000-b000-000000000001"}]}))
             .repeated(),
     );
-    let env = [("CAUSEWAY_SECRETS__KEY", SECRET), ("CAUSEWAY_CACHE__CARD", "4s")];
+    let env = [("CAUSEWAY_SECRETS__KEY", SECRET), ("CAUSEWAY_CACHE__CARD", "8s")];
     let three = Arc::new(Three::with(&redis, &v1, &env).await);
     let reads: Vec<_> = (0..3 * KEYS)
         .map(|number| {
@@ -242,7 +242,7 @@ async fn a_workspace_is_proven_once_and_a_refusal_counts_everywhere() {
     assert_eq!(calls(&v1, ROSTER), KEYS);
     assert!(!redis.contents().contains("acme.test"), "what is shared is sealed");
     // From now on v1 shows the roster to nobody, and no proof is old enough to outlast that.
-    tokio::time::sleep(Duration::from_millis(4_100)).await;
+    tokio::time::sleep(Duration::from_millis(8_100)).await;
     v1.expect(Exchange::get(ROSTER).reply(403, json!({})).repeated());
     for which in 0..3 {
         assert_eq!(three.get_at(MEMBERS, which, "key-1").await, 403, "a guest may not read the roster");

@@ -342,9 +342,7 @@ impl Client {
         let mut secret = HeaderValue::from_str(key.expose())
             .map_err(|_| V1Error::Unsendable("its key cannot stand in a header".into()))?;
         secret.set_sensitive(true);
-        if let Some(host) = self.base.host() {
-            headers.insert(HOST, host.clone());
-        }
+        headers.extend(self.base.host().map(|host| (HOST, host.clone())));
         headers.insert(API_KEY, secret);
         headers.insert(ACCEPT, JSON);
         headers.insert(USER_AGENT, AGENT);
