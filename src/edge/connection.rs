@@ -44,6 +44,8 @@ struct State {
     sending: Pace,
     /// Whether it is to be closed to make room for another.
     given_up: bool,
+    /// Whether the gateway ends, so that the next answer is the last.
+    ends: bool,
     /// Per request, since when its answer could go on but the client leaves it unread. The socket alone
     /// does not show it: an HTTP/2 client may hold back one stream and take others.
     unread_since: BTreeMap<u64, Instant>,
@@ -83,6 +85,7 @@ impl Clock {
             http2: false,
             sending: Pace::new(settings.send_pace, settings.send_timeout),
             given_up: false,
+            ends: false,
             unread_since: BTreeMap::new(),
             requests: 0,
         };
@@ -96,7 +99,12 @@ impl Clock {
         state.head_begun = false;
         state.requests += 1;
         self.begun.notify_waiters();
-        Running { clock: self.clone(), number: state.requests }
+        Running { clock: self.clone(), number: state.requests, is_last: state.ends && !state.http2 }
+    }
+
+    /// Notes that the gateway ends: answers to requests that begin from now on are the last of an HTTP/1 connection.
+    pub(super) fn end_soon(&self) {
+        self.state().ends = true;
     }
 
     /// Notes that the rest of a body is read that nobody wants, until the returned value is dropped. No limit of the
@@ -208,6 +216,14 @@ impl Clock {
 pub(super) struct Running {
     clock: Clock,
     number: u64,
+    is_last: bool,
+}
+
+impl Running {
+    /// Whether the answer has to say that it is the connection's last.
+    pub(super) fn is_last(&self) -> bool {
+        self.is_last
+    }
 }
 
 impl Watch for Running {

@@ -21,7 +21,8 @@ use crate::refusal::Refusal;
 use crate::settings::{ListenSettings, Settings};
 use crate::telemetry::field;
 use futures_util::FutureExt;
-use http::{Request, Response, StatusCode};
+use http::header::CONNECTION;
+use http::{HeaderValue, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
@@ -197,6 +198,8 @@ async fn converse(server: Server, arrival: Arrival, stack: Stack, elsewhere: Els
     let mut ends = false;
     loop {
         tokio::select! {
+            // What has come is read before the end is told, or a request would be lost that came in time.
+            biased;
             ended = connection.as_mut() => {
                 if let Err(error) = ended {
                     tracing::debug!({ field::PEER } = %peer, { field::CAUSE } = %error, "connection ended early");
@@ -226,7 +229,7 @@ async fn answer(
     let running = clock.request();
     let mut request = read_on(request.map(super::body::incoming), &clock);
     request.extensions_mut().insert(Peer(peer));
-    let response = match elsewhere {
+    let mut response = match elsewhere {
         Elsewhere::Workers(workers) if request.uri().path() != HEALTH => {
             carried_out(&workers, async move { stack.answer(request).await }).await
         }
@@ -237,6 +240,9 @@ async fn answer(
         }
         _ => stack.answer(request).await,
     };
+    if running.is_last() {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
     Ok(outgoing(response, running))
 }
 

@@ -5,7 +5,8 @@ use super::child::Child;
 use super::support::gateway::{WEB, serve_sandbox};
 use causeway::sandbox::{Config, Sandbox, Seed};
 use rustix::process::{Pid, Signal, kill_process};
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
@@ -225,4 +226,62 @@ impl Handed {
     fn stop_waiting(mut self) {
         assert!(self.0.wait().expect("an end").success());
     }
+}
+
+/// Reads one answer without a body of unknown length; its head.
+fn answer(socket: &mut BufReader<TcpStream>) -> std::io::Result<String> {
+    let (mut head, mut length) = (String::new(), 0);
+    loop {
+        let mut line = String::new();
+        if socket.read_line(&mut line)? == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        if let Some(said) = line.to_lowercase().strip_prefix("content-length:") {
+            length = said.trim().parse().expect("a length");
+        }
+        head.push_str(&line);
+        if line == "\r\n" {
+            socket.read_exact(&mut vec![0; length])?;
+            return Ok(head);
+        }
+    }
+}
+
+/// The process stands still from before requests arrive on kept connections until after the time in which it waits for
+/// them at its end, as it may on a machine with too little processor time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_that_arrived_before_the_end_are_answered_by_a_process_that_had_no_time_to_look() {
+    const REQUEST: &[u8] = b"GET /api/v2/users/me/ HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    let env = [("CAUSEWAY_LIMITS__RATE__UNAUTHENTICATED", "0")];
+    let process = Handed::start(&listener, &v1().await, "sqlite::memory:", &env);
+    let asking = move || {
+        let connect = |_| {
+            let socket = TcpStream::connect(address).expect("a connection");
+            socket.set_read_timeout(Some(PATIENCE)).expect("a time");
+            BufReader::new(socket)
+        };
+        let mut kept: Vec<_> = (0..16).map(connect).collect();
+        for socket in &mut kept {
+            socket.get_mut().write_all(REQUEST).expect("written");
+            let head = answer(socket).expect("an answer");
+            assert!(head.starts_with("HTTP/1.1 401"), "{head}");
+        }
+        process.signal(Signal::TERM);
+        // Within the 250 ms for the next request of a connection that is kept.
+        std::thread::sleep(Duration::from_millis(100));
+        process.signal(Signal::STOP);
+        for socket in &mut kept {
+            socket.get_mut().write_all(REQUEST).expect("written");
+        }
+        std::thread::sleep(Duration::from_millis(500));
+        process.signal(Signal::CONT);
+        for socket in &mut kept {
+            let head = answer(socket).expect("an answer to what came in time");
+            assert!(head.starts_with("HTTP/1.1 401") && head.contains("connection: close"), "{head}");
+        }
+        process.stop_waiting();
+    };
+    tokio::task::spawn_blocking(asking).await.expect("every request is answered");
 }
