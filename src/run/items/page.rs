@@ -10,7 +10,7 @@ use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::outage::Answered;
 use crate::run::v1_faults::bad_data;
-use crate::translate::Fault;
+use crate::translate::incoming;
 use crate::translate::work_items::{self, Item, Page};
 use crate::v1::{V1Request, V1Response, refusal_of_status};
 use crate::v2::cursor::Cursor;
@@ -55,8 +55,7 @@ pub(in crate::run) async fn read(job: &InProject<'_>, call: &ListCall) -> Result
 
 /// The page in a success of v1, of which nothing was looked at before.
 fn page_in(answer: &V1Response) -> Result<Page, Refusal> {
-    let text = std::str::from_utf8(&answer.body).map_err(|fault| Fault(fault.to_string()));
-    let page = text.and_then(work_items::read_page);
+    let page = incoming::text(&answer.body).and_then(work_items::read_page);
     page.map_err(|fault| refusal_of_status(answer).unwrap_or_else(|| bad_data(&fault)))
 }
 
@@ -94,9 +93,10 @@ fn cut(
     if ties(start) || ties(start + window.rows) {
         return None;
     }
-    items.sort_by(|one, other| {
-        let ascending = key(one).cmp(&key(other)).then_with(|| one.id.cmp(&other.id));
-        if call.order.descending { ascending.reverse() } else { ascending }
+    // By keys, because rows are large: v1 leaves those that tie in any order, and many made at once tie.
+    items.sort_by_cached_key(|item| {
+        let (place, id) = (key(item).0, item.id.as_u128());
+        if call.order.descending { (!place, !id) } else { (place, id) }
     });
     let mut seen = HashSet::with_capacity_and_hasher(items.len(), RandomState::default());
     if !items.iter().all(|item| seen.insert(item.id)) {

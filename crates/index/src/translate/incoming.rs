@@ -137,6 +137,14 @@ impl ReadField {
     }
 }
 
+/// The text of an answer of v1. It is checked once as a whole, which is faster than piece by piece.
+///
+/// # Errors
+/// Bytes that are not UTF-8.
+pub fn text(body: &[u8]) -> Result<&str, Fault> {
+    simdutf8::compat::from_utf8(body).map_err(|fault| Fault(fault.to_string()))
+}
+
 /// Slices of one page of v1, one per record.
 ///
 /// # Errors
@@ -147,8 +155,7 @@ pub fn rows(form: Rows, body: &[u8]) -> Result<Vec<&RawValue>, Fault> {
         #[serde(borrow)]
         results: Vec<&'p RawValue>,
     }
-    // Checked once as a whole, which is faster than piece by piece.
-    let body = std::str::from_utf8(body).map_err(|fault| Fault(format!("a list is not readable: {fault}")))?;
+    let body = text(body).map_err(|fault| Fault(format!("a list is not readable: {}", fault.0)))?;
     let rows = match form {
         Rows::Paged => serde_json::from_str::<Object<Page<'_>>>(body).map(|Object(page)| page.results),
         Rows::Array => serde_json::from_str(body),

@@ -3,7 +3,7 @@
 //! May use: `plan`, `v2`, `translate::incoming`.
 
 use super::Held;
-use super::incoming::{Ends, Fault, ReadShape, Slots};
+use super::incoming::{Ends, Fault, ReadShape, Slots, text};
 use crate::plan::Rows;
 use crate::v2::record::{Cell, Record};
 use bytes::Bytes;
@@ -18,8 +18,7 @@ impl ReadShape {
     /// # Errors
     /// Anything that is not the list form the resource declares; a record as [`ReadShape::read`] refuses it.
     pub fn read_page(&self, form: Rows, page: &[u8]) -> Result<Vec<Held>, Fault> {
-        // Checked once as a whole, which is faster than piece by piece.
-        let text = std::str::from_utf8(page).map_err(|fault| unreadable(&fault))?;
+        let text = text(page).map_err(|fault| unreadable(&fault.0))?;
         let shown = Vec::with_capacity(page.len());
         let mut reading =
             Reading { shape: self, text, slots: self.slots(), json: shown, rows: Vec::new(), fault: None };

@@ -16,7 +16,7 @@ use std::fmt;
 use uuid::Uuid;
 
 /// Rows of a page that have room at once.
-const USUAL_PAGE: usize = 64;
+const USUAL_PAGE: usize = 128;
 
 /// Declares [`Item`] with its members as v1 names them, and what v1 is asked for.
 macro_rules! item {

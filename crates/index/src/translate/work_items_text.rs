@@ -3,7 +3,7 @@
 //! May use: `v2` (time), `work_items`.
 
 use super::work_items::Item;
-use crate::v2::time;
+use crate::v2::time::{self, Micros};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -43,7 +43,7 @@ pub fn write(
     to.text(key!("name"), &item.name);
     to.identifier(key!("identifier"), project, item.sequence_id);
     to.json(key!("sequence_id"), &item.sequence_id);
-    to.text(key!("priority"), item.priority.as_str());
+    to.plain(key!("priority"), item.priority.as_str());
     to.id(key!("state_id"), item.state);
     to.id_or_null(key!("type_id"), type_id);
     to.ids(key!("assignee_ids"), &item.assignees);
@@ -53,7 +53,7 @@ pub fn write(
     to.json(key!("target_date"), &item.target_date);
     to.json(key!("is_draft"), &item.is_draft);
     to.json(key!("archived_at"), &item.archived_at.as_deref().map(archived_instant));
-    to.text(key!("created_at"), &time::write(item.created_at));
+    to.instant(key!("created_at"), item.created_at);
     to.id(key!("created_by_id"), item.created_by.unwrap_or_default());
     match custom_fields {
         CustomFields::Hidden => to.json(key!("custom_fields"), &()),
@@ -78,6 +78,21 @@ impl Members<'_> {
 
     fn text(&mut self, key: &str, text: &str) {
         self.json(key, text);
+    }
+
+    /// A text in which nothing has to be escaped.
+    fn plain(&mut self, key: &str, text: &str) {
+        self.out.extend_from_slice(key.as_bytes());
+        self.out.push(b'"');
+        self.out.extend_from_slice(text.as_bytes());
+        self.out.push(b'"');
+    }
+
+    fn instant(&mut self, key: &str, micros: Micros) {
+        self.out.extend_from_slice(key.as_bytes());
+        self.out.push(b'"');
+        time::write_to(self.out, micros);
+        self.out.push(b'"');
     }
 
     fn id(&mut self, key: &str, id: Uuid) {

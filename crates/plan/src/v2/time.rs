@@ -152,9 +152,26 @@ pub fn is_zone(zone: &str) -> bool {
 
 /// `2026-11-21T10:36:12.630235Z`: UTC, always six fraction digits.
 pub fn write(micros: Micros) -> String {
-    if !YEARS.contains(&micros) {
-        return format!("{:.6}Z", EPOCH.saturating_add(SignedDuration::from_micros(micros)));
+    let mut text = Vec::with_capacity(USUAL);
+    write_to(&mut text, micros);
+    String::from_utf8(text).unwrap_or_default()
+}
+
+/// Appends what [`write`] says to `out`.
+pub fn write_to(out: &mut Vec<u8>, micros: Micros) {
+    if YEARS.contains(&micros) {
+        out.extend_from_slice(&usual(micros));
+    } else {
+        let text = format!("{:.6}Z", EPOCH.saturating_add(SignedDuration::from_micros(micros)));
+        out.extend_from_slice(text.as_bytes());
     }
+}
+
+/// Bytes of an instant of the years that v1 has.
+const USUAL: usize = 27;
+
+/// An instant of the years that v1 has.
+fn usual(micros: Micros) -> [u8; USUAL] {
     let (seconds, micros) = (micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000));
     let (year, month, day) = date_after(seconds.div_euclid(86_400));
     let second = seconds.rem_euclid(86_400);
@@ -175,7 +192,7 @@ pub fn write(micros: Micros) -> String {
         text[at] = b'0' + (pair / 10) as u8;
         text[at + 1] = b'0' + (pair % 10) as u8;
     }
-    String::from_utf8(text.to_vec()).unwrap_or_default()
+    text
 }
 
 #[cfg(test)]
