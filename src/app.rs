@@ -40,8 +40,8 @@ use service::Service;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 
 /// Time for v1 to show at the start whether it answers.
@@ -139,8 +139,11 @@ impl App {
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
         let superseded = self.joined.superseded();
+        let told = Arc::new(OnceLock::new());
+        let telling = Arc::clone(&told);
         let shutdown = async move {
             tokio::select! { () = shutdown => {}, () = superseded => {} }
+            let _ = telling.set(Instant::now());
         };
         let watched = self.tls.clone().map(|tls| AbortOnDrop::begin(tls.watch()));
         let outcome = serve(listener, self.stack, &self.settings, self.memory, self.tls, shutdown).await;
@@ -148,7 +151,8 @@ impl App {
         let current = self.current.lock().take();
         drop(self.admin);
         if let Some(current) = current {
-            current.service.close(self.joined).await;
+            let told = told.get().copied().unwrap_or_else(Instant::now);
+            current.service.close(self.joined, told + self.settings.listen.drain_time).await;
         }
         outcome.map(drop)
     }

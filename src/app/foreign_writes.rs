@@ -70,11 +70,17 @@ impl WriteObserver for ForeignWrites {
 }
 
 /// Tells other gateway processes what a write can change.
-async fn announce(runner: &Runner, touched: Option<Touched>, done: bool) {
+async fn announce(runner: &Arc<Runner>, touched: Option<Touched>, done: bool) {
     let Some(touched) = touched else { return };
     let changes = touched.changes();
     match touched.project {
-        Some(project) => runner.announce(project, changes, None, done).await,
+        Some(project) if done => runner.announce_done(project, changes, None).await,
+        Some(project) => {
+            // v1 is another's, and takes the write all the same; it is told of again when it is done.
+            if let Err(fault) = runner.announce(project, changes, None).await {
+                tracing::warn!(%project, %fault, "other gateway processes could not be told of a write");
+            }
+        }
         None => runner.announce_beyond_projects(changes).await,
     }
 }

@@ -46,6 +46,7 @@ use crate::tally::{Calls, Counter, Requests};
 use crate::traces::Exporter;
 use crate::v1::{Budget, Client};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The parts of a gateway.
 pub(super) struct Service {
@@ -305,8 +306,9 @@ impl Service {
         vec![Arc::new(metrics), Arc::new(board)]
     }
 
-    /// Ends it for good.
-    pub(super) async fn close(self, joined: Joined) {
+    /// Ends it for good, once the writes under way have ended, for which it waits until `patience` is over.
+    pub(super) async fn close(self, joined: Joined, patience: Instant) {
+        self.runner.writes_have_ended(patience).await;
         drop(self.background);
         if let Some(counts) = &self.counts {
             counts.write_the_last().await;

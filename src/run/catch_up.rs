@@ -8,8 +8,15 @@
 
 use super::runner::Runner;
 use crate::fresh::Changed;
-use crate::store::Noted;
+use crate::store::{Noted, StoreError};
+use std::sync::Arc;
+use std::time::Duration;
 use uuid::Uuid;
+
+/// How often others are told again of a write that they could not be told of.
+const TOLD_AGAIN: usize = 30;
+/// Time until the next attempt.
+const AGAIN: Duration = Duration::from_secs(2);
 
 impl Runner {
     /// Before a read or write in `project`: what is kept of it is dropped when another process wrote there.
@@ -25,14 +32,44 @@ impl Runner {
         }
     }
 
-    /// Tells other processes of a write in `project` that is about to be sent, or was answered: `done` waits until all
-    /// that answer from memory have heard of it. `changed` is what else they keep that may not count any more, and `turn`
-    /// what a write of this gateway's own has to itself meanwhile.
-    pub async fn announce(&self, project: Uuid, changed: Vec<Changed>, turn: Option<&Noted>, done: bool) {
-        match self.store.bump_epoch(project, changed, turn, done).await {
+    /// Tells other processes of a write in `project` that is about to be sent. `changed` is what else they keep that may
+    /// not count any more, and `turn` what a write of this gateway's own has to itself meanwhile.
+    ///
+    /// # Errors
+    /// When they cannot be told.
+    pub async fn announce(
+        &self,
+        project: Uuid,
+        changed: Vec<Changed>,
+        turn: Option<&Noted>,
+    ) -> Result<(), StoreError> {
+        let epoch = self.store.bump_epoch(project, changed, turn, false).await?;
+        self.reached(project, epoch, 1);
+        Ok(())
+    }
+
+    /// The same for one that was answered; waits until all that answer from memory have heard of it. When they cannot be
+    /// told, that is tried again beside the answer: nobody can take the write back.
+    pub async fn announce_done(self: &Arc<Self>, project: Uuid, changed: Vec<Changed>, turn: Option<&Noted>) {
+        match self.store.bump_epoch(project, changed.clone(), turn, true).await {
             Ok(epoch) => self.reached(project, epoch, 1),
-            Err(fault) => tracing::warn!(%project, %fault, "other gateway processes could not be told of a write"),
+            Err(fault) => {
+                tracing::warn!(%project, %fault, "other gateway processes could not be told of a write");
+                let (runner, turn) = (Arc::clone(self), turn.cloned());
+                tokio::spawn(async move { runner.tell_late(project, changed, turn).await });
+            }
         }
+    }
+
+    async fn tell_late(&self, project: Uuid, changed: Vec<Changed>, turn: Option<Noted>) {
+        for _ in 0..TOLD_AGAIN {
+            tokio::time::sleep(AGAIN).await;
+            if let Ok(epoch) = self.store.bump_epoch(project, changed.clone(), turn.as_ref(), true).await {
+                tracing::info!(%project, "other gateway processes were told of a write late");
+                return self.reached(project, epoch, 1);
+            }
+        }
+        tracing::error!(%project, "other gateway processes were not told of a write");
     }
 
     /// Tells other processes of what a write outside of any project may have changed.
@@ -49,11 +86,12 @@ impl Runner {
             return;
         }
         let known = self.epochs.0.get(&project);
-        if known != Some(epoch) {
-            self.epochs.0.insert(project, epoch);
-        }
+        // Told first: who sees the new number takes what is kept for current.
         if known.unwrap_or(0) != epoch - own {
             self.changes.tell(Changed::Project(project));
+        }
+        if known != Some(epoch) {
+            self.epochs.0.insert(project, epoch);
         }
     }
 }

@@ -21,7 +21,8 @@ use crate::v1::{Client, V1Key};
 use moka::sync::Cache;
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 /// Projects remembered as compared.
@@ -95,6 +96,8 @@ pub struct Runner {
     pub(super) changes: Changes,
     pub(super) epochs: Epochs,
     pub(super) losses: Losses,
+    /// Writes under way, whose clients may have left.
+    pub(super) writes: TaskTracker,
     pub(super) settings: RunnerSettings,
     /// Which project had an identifier when it was last seen, by workspace.
     identifiers: Cache<(Box<str>, Box<str>), Uuid>,
@@ -137,6 +140,7 @@ impl Runner {
             changes,
             epochs: Epochs::default(),
             losses: Losses::default(),
+            writes: TaskTracker::new(),
             settings,
             identifiers: Cache::new(IDENTIFIERS),
         }
@@ -171,8 +175,21 @@ impl Runner {
             changes: self.changes.clone(),
             epochs: self.epochs.clone(),
             losses: self.losses.clone(),
+            writes: self.writes.clone(),
             settings,
             identifiers: self.identifiers.clone(),
+        }
+    }
+
+    /// Waits until writes under way have ended, at most until `patience` is over. None may begin any more.
+    pub async fn writes_have_ended(&self, patience: Instant) {
+        self.writes.close();
+        let left = self.writes.len();
+        if left > 0 {
+            tracing::info!(left, "waiting for writes whose clients have left");
+        }
+        if tokio::time::timeout_at(patience.into(), self.writes.wait()).await.is_err() {
+            tracing::warn!(left = self.writes.len(), "drain time over, leaving writes in the middle");
         }
     }
 

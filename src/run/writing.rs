@@ -51,7 +51,7 @@ impl Job {
     pub(super) async fn carry_out_in(self, turn: Turn) -> Result<Reply, Refusal> {
         self.call.ctx.meter.begin_to_write();
         let (runner, touched, project) = (Arc::clone(&self.runner), Arc::clone(&self.touched), self.v1_project());
-        let task = tokio::spawn(carried(async move { self.outlasting_the_client().in_turn(turn).await }));
+        let task = runner.writes.spawn(carried(async move { self.outlasting_the_client().in_turn(turn).await }));
         match task.await {
             Ok(outcome) => outcome,
             Err(gone) => {
@@ -89,10 +89,11 @@ impl Job {
         let Some(project) = self.v1_project() else { return self.told_step().await };
         let (runner, void) = (Arc::clone(&self.runner), self.voiding());
         let turn = self.turn.lock().await.as_ref().and_then(Turn::noted);
-        runner.announce(project, Vec::new(), turn.as_ref(), false).await;
+        // Nothing is sent of which others could not be told: they would answer what was before.
+        runner.announce(project, Vec::new(), turn.as_ref()).await?;
         let outcome = self.told_step().await;
         void(&outcome);
-        runner.announce(project, Vec::new(), turn.as_ref(), true).await;
+        runner.announce_done(project, Vec::new(), turn.as_ref()).await;
         outcome
     }
 
@@ -120,7 +121,7 @@ impl Runner {
         if touched.load(Ordering::SeqCst) {
             self.changes.tell(Changed::Project(project));
         }
-        self.announce(project, Vec::new(), None, true).await;
+        self.announce_done(project, Vec::new(), None).await;
     }
 }
 

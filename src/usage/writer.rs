@@ -96,6 +96,18 @@ impl Writer {
         Ok(())
     }
 
+    /// Writes everything that was counted until now, also when an earlier write did not end: that is written again first,
+    /// and nothing else with it.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub async fn write_all(&self) -> Result<(), StoreError> {
+        if !self.open.lock().await.rows.is_empty() {
+            self.write().await?;
+        }
+        self.write().await
+    }
+
     fn taken(&self) -> Vec<UsageRow> {
         let inner = &self.usage.inner;
         let row = |(key, calls): (Key, i64)| UsageRow {

@@ -3,8 +3,10 @@
 
 use super::child::Child;
 use super::support::gateway::{WEB, serve_sandbox};
+use super::support::losing::Losing;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
@@ -284,4 +286,48 @@ async fn requests_that_arrived_before_the_end_are_answered_by_a_process_that_had
         process.stop_waiting();
     };
     tokio::task::spawn_blocking(asking).await.expect("every request is answered");
+}
+
+/// A delete takes several calls of v1. Its client leaves after the first, and the process is told to end then.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_whose_client_has_left_is_carried_out_to_its_end_before_the_process_ends() {
+    let v1 = v1().await;
+    let wire = Losing::before(&v1).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = format!("sqlite:{}", folder.path().join("store.db").display());
+    let mut child = Child::start(wire.base_url(), &store).await;
+    let (client, items) = (super::client(), format!("{WEB}/work-items/"));
+    let made = |name: &'static str, parent: Value| {
+        let request = client.post(format!("{}{items}", child.base())).header("x-api-key", "ada");
+        let body = json!({"name": name, "parent_id": parent}).to_string();
+        async move {
+            let answer =
+                request.header("content-type", "application/json").body(body).send().await.expect("an answer");
+            assert_eq!(answer.status(), 201);
+            let made: Value = serde_json::from_str(&answer.text().await.expect("a text")).expect("JSON");
+            made["id"].clone()
+        }
+    };
+    let parent = made("to be deleted", Value::Null).await;
+    let detached = made("to be detached", parent.clone()).await;
+    wire.hold("PATCH");
+    let id = parent.as_str().expect("an id");
+    let delete = client.delete(format!("{}{items}{id}/", child.base())).header("x-api-key", "ada");
+    let leaving = tokio::spawn(delete.send());
+    wire.held().await;
+    leaving.abort();
+    assert!(leaving.await.is_err());
+    child.signal(Signal::TERM);
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    wire.let_go();
+    let ended = tokio::task::spawn_blocking(move || child.ended());
+    assert!(ended.await.expect("an end").success());
+    let shown = |id: String| {
+        client.get(format!("{v1}{}{id}/", items.replace("/api/v2/", "/api/v1/"))).header("x-api-key", "ada").send()
+    };
+    assert_eq!(shown(id.to_owned()).await.expect("an answer").status(), 404);
+    let child = shown(detached.as_str().expect("an id").to_owned()).await.expect("an answer");
+    assert_eq!(child.status(), 200);
+    let child: Value = serde_json::from_str(&child.text().await.expect("a text")).expect("JSON");
+    assert_eq!(child["parent"], Value::Null);
 }

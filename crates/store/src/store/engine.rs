@@ -271,19 +271,18 @@ impl Writing {
         let changed: Vec<Changed> = raised.into_iter().map(Changed::Stored).collect();
         let mut told = None;
         if engine.kind == Kind::Postgres && !changed.is_empty() {
-            let (number, note) = engine.peers.note(changed.clone());
-            told = Some(number);
+            let (awaited, note) = engine.peers.awaited_note(changed.clone());
+            told = Some(awaited);
             let sending = sqlx::query("SELECT pg_notify($1, $2)::text").bind(NOTES).bind(note);
             engine.while_there(sending.fetch_one(&mut session)).await?;
         }
+        let ended = Ended { ending: Some(ending), peers: &engine.peers, changed: &changed };
         let outcome = engine.while_there(session.commit()).await;
-        // Also after a failure, for the database may have written all the same.
-        drop(ending);
-        engine.peers.tell_here(&changed);
+        drop(ended);
         outcome?;
         drop(_turn);
-        if let Some(number) = told {
-            engine.confirmed(number).await;
+        if let Some(awaited) = told {
+            engine.confirmed(awaited).await;
         }
         Ok(())
     }
@@ -294,6 +293,21 @@ impl Writing {
     /// When the connection is gone; then nothing was written either.
     pub async fn rollback(self) -> Result<(), StoreError> {
         self.session.rollback().await
+    }
+}
+
+/// The end of a transaction, told in this process when dropped: also after a failure, and when nobody waits any more
+/// while the database commits, for it may have written all the same.
+struct Ended<'w> {
+    ending: Option<Ending>,
+    peers: &'w Peers,
+    changed: &'w [Changed],
+}
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        drop(self.ending.take());
+        self.peers.tell_here(self.changed);
     }
 }
 

@@ -51,7 +51,12 @@ impl Store {
             return Ok(0);
         }
         changed.push(Changed::Stored(project));
-        let (number, note) = self.engine.peers.note(changed);
+        let (awaited, note) = if heard {
+            let (awaited, note) = self.engine.peers.awaited_note(changed);
+            (Some(awaited), note)
+        } else {
+            (None, self.engine.peers.note(changed).1)
+        };
         let noting = match (turn, heard) {
             (None, _) => String::new(),
             (Some(_), false) => format!(", noted AS ({})", begins("$4", "$5")),
@@ -70,8 +75,8 @@ impl Store {
         let raising = raising.fetch_one(self.engine.pool());
         let row = self.engine.while_there(raising).await?;
         self.changes.tell(Changed::Stored(project));
-        if heard {
-            self.engine.confirmed(number).await;
+        if let Some(awaited) = awaited {
+            self.engine.confirmed(awaited).await;
         }
         Ok(row.try_get(0)?)
     }

@@ -26,6 +26,10 @@ pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
     {
         return shown(&within.here(), &item).await;
     }
+    if let Some(project) = job.runner.project_with(job.slug(), &key.project) {
+        // Before an answer that is kept for times when v1 is away can be used: others may have written since.
+        job.runner.catch_up(project).await;
+    }
     let (item, within) = match live(job, &key).await {
         Err(refusal) if refusal.is_trouble() && job.call.ctx.tolerant => {
             in_index(job, &key, Because::Trouble).await?.ok_or(refusal)?

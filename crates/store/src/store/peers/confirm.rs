@@ -6,6 +6,7 @@ use super::super::engine::{Engine, Kind, sql};
 use super::super::error::StoreError;
 use super::lease::LEASE;
 use super::note::NOTES;
+use super::state::Awaited;
 use crate::fresh::Changed;
 use sqlx::{AnyPool, Row};
 use std::collections::HashMap;
@@ -30,15 +31,15 @@ impl Engine {
         if self.kind() == Kind::Sqlite {
             return Ok(());
         }
-        let (number, note) = self.peers.note(changed);
+        let (awaited, note) = self.peers.awaited_note(changed);
         let sending = sqlx::query("SELECT pg_notify($1, $2)::text").bind(NOTES).bind(note).fetch_one(self.pool());
         self.while_there(sending).await?;
-        self.confirmed(number).await;
+        self.confirmed(awaited).await;
         Ok(())
     }
 
-    /// Waits until every process that answers from memory has heard the note of this number, which is committed.
-    pub(in crate::store) async fn confirmed(&self, number: u64) {
+    /// Waits until every process that answers from memory has heard this note, which is committed.
+    pub(in crate::store) async fn confirmed(&self, awaited: Awaited) {
         let end = Instant::now() + LEASE;
         let state = self.peers.state();
         let asked = timeout_at(end, leases(self.pool_of_any_version(), state.me)).await;
@@ -52,16 +53,12 @@ impl Engine {
         if !state.listens.load(Ordering::Acquire) {
             return renewed_twice(self.pool_of_any_version(), state.me, leases, end).await;
         }
-        let all_heard = || {
-            let confirmed = state.confirmed.lock();
-            leases.keys().all(|id| confirmed.get(id).is_some_and(|heard| *heard >= number))
-        };
         loop {
             let heard = state.heard.notified();
             tokio::pin!(heard);
             // Told from here on, also of what comes before it is waited for.
             heard.as_mut().enable();
-            if all_heard() || timeout_at(end, heard).await.is_err() {
+            if awaited.is_heard_by(leases.keys()) || timeout_at(end, heard).await.is_err() {
                 return;
             }
         }

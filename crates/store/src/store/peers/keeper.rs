@@ -283,16 +283,12 @@ impl Keeper {
         Ok(())
     }
 
-    fn take(&self, note: &PgNotification, sent: &mut HashMap<u64, Instant>, heard: &mut HashMap<Uuid, u64>) {
+    fn take(&self, note: &PgNotification, sent: &mut HashMap<u64, Instant>, heard: &mut HashMap<Uuid, Vec<u64>>) {
         match note.channel() {
             HEARD => {
                 let Ok(told) = serde_json::from_str::<Heard>(note.payload()) else { return };
                 if told.of == self.state.me {
-                    let mut confirmed = self.state.confirmed.lock();
-                    let last = confirmed.entry(told.by).or_default();
-                    *last = told.number.max(*last);
-                    drop(confirmed);
-                    self.state.heard.notify_waiters();
+                    self.state.was_heard(&told);
                 }
             }
             _ => {
@@ -307,8 +303,7 @@ impl Keeper {
                     }
                 } else if !note.changed.is_empty() {
                     self.tell(&note.changed);
-                    let last = heard.entry(note.from).or_default();
-                    *last = note.number.max(*last);
+                    heard.entry(note.from).or_default().push(note.number);
                 }
             }
         }
@@ -322,10 +317,9 @@ impl Keeper {
         }
     }
 
-    async fn confirm(&self, listener: &mut PgListener, heard: HashMap<Uuid, u64>) -> Result<(), Lost> {
-        for (of, number) in heard {
-            let heard = Heard { by: self.state.me, of, number };
-            let text = serde_json::to_string(&heard).unwrap_or_default();
+    async fn confirm(&self, listener: &mut PgListener, heard: HashMap<Uuid, Vec<u64>>) -> Result<(), Lost> {
+        let messages = heard.iter().flat_map(|(of, numbers)| Heard::messages(self.state.me, *of, numbers));
+        for text in messages {
             let told = sqlx::query("SELECT pg_notify($1, $2)").bind(HEARD).bind(text);
             within(told.execute(&mut *listener)).await?;
         }

@@ -15,6 +15,8 @@ pub(super) const HEARD: &str = "causeway_heard";
 
 /// Most bytes of a note.
 const MOST: usize = 7_900;
+/// Most notes that one message confirms; a number has at most 20 digits.
+const AT_ONCE: usize = 300;
 
 /// What one process tells the others.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -27,12 +29,31 @@ pub(super) struct Note {
     pub changed: Vec<Changed>,
 }
 
-/// That the notes of `of` were heard up to `number`.
+/// That notes of `of` were heard. Each is named: a note takes its number before its transaction ends, so that one with a
+/// higher number may come before one with a lower.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Heard {
     pub by: Uuid,
     pub of: Uuid,
+    /// The highest of them, and all that older versions send and read.
     pub number: u64,
+    #[serde(default)]
+    pub numbers: Vec<u64>,
+}
+
+impl Heard {
+    /// What `by` has to say of the notes of `of`: one message, or several when it would be too long.
+    pub fn messages(by: Uuid, of: Uuid, numbers: &[u64]) -> impl Iterator<Item = String> {
+        numbers.chunks(AT_ONCE).map(move |numbers| {
+            let number = numbers.iter().copied().max().unwrap_or_default();
+            serde_json::to_string(&Self { by, of, number, numbers: numbers.to_vec() }).unwrap_or_default()
+        })
+    }
+
+    /// The notes that were heard.
+    pub fn notes(&self) -> &[u64] {
+        if self.numbers.is_empty() { std::slice::from_ref(&self.number) } else { &self.numbers }
+    }
 }
 
 impl Note {
@@ -62,5 +83,18 @@ mod tests {
         assert!(text.len() <= MOST);
         assert!(read(&text).changed.contains(&Changed::AnyStored));
         assert_eq!(read(&note(Vec::new()).text()).changed, Vec::new());
+    }
+
+    #[test]
+    fn a_message_that_notes_were_heard_is_never_too_long_and_may_be_of_an_older_version() {
+        let (by, of) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let numbers: Vec<u64> = (0..1_000).map(|low| u64::MAX - low).collect();
+        let messages: Vec<String> = Heard::messages(by, of, &numbers).collect();
+        assert!(messages.iter().all(|text| text.len() <= MOST), "{}", messages[0].len());
+        let read = |text: &String| serde_json::from_str::<Heard>(text).expect("a message");
+        let heard: Vec<u64> = messages.iter().flat_map(|text| read(text).notes().to_vec()).collect();
+        assert_eq!(heard, numbers);
+        let older = format!("{{\"by\":\"{by}\",\"of\":\"{of}\",\"number\":7}}");
+        assert_eq!(read(&older).notes(), [7]);
     }
 }

@@ -3,11 +3,11 @@
 //! May use: `fresh`, `v2` (times), this folder.
 
 use super::lease::Lease;
-use super::note::Note;
+use super::note::{Heard, Note};
 use crate::fresh::{Changed, Changes};
 use crate::v2::time::Micros;
 use parking_lot::Mutex;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -36,8 +36,8 @@ pub(super) struct State {
     pub refused: AtomicBool,
     /// Number of the last note of this process.
     notes: AtomicU64,
-    /// Up to which note of this process others have confirmed.
-    pub confirmed: Mutex<HashMap<Uuid, u64>>,
+    /// Who has heard each note of this process that is waited for.
+    awaited: Mutex<HashMap<u64, HashSet<Uuid>>>,
     /// Told with each confirmation.
     pub heard: Notify,
     living: Mutex<Option<Living>>,
@@ -57,6 +57,27 @@ struct Living {
     at: Instant,
 }
 
+/// A note of this process; as long as there is this, it is noted who hears it.
+#[derive(Debug)]
+pub(in crate::store) struct Awaited {
+    state: Arc<State>,
+    number: u64,
+}
+
+impl Awaited {
+    /// Whether all of these processes have heard it.
+    pub(super) fn is_heard_by<'i>(&self, mut ids: impl Iterator<Item = &'i Uuid>) -> bool {
+        let awaited = self.state.awaited.lock();
+        awaited.get(&self.number).is_some_and(|by| ids.all(|id| by.contains(id)))
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        self.state.awaited.lock().remove(&self.number);
+    }
+}
+
 impl Peers {
     pub fn new(changes: &Changes) -> Self {
         Self(Arc::new(State {
@@ -67,7 +88,7 @@ impl Peers {
             listened: AtomicBool::new(false),
             refused: AtomicBool::new(false),
             notes: AtomicU64::new(0),
-            confirmed: Mutex::default(),
+            awaited: Mutex::default(),
             heard: Notify::new(),
             living: Mutex::new(None),
             count: AtomicUsize::new(1),
@@ -132,6 +153,13 @@ impl Peers {
         (number, Note { from: self.0.me, number, changed }.text())
     }
 
+    /// A note of what has changed, of which it is noted from now on who hears it.
+    pub fn awaited_note(&self, changed: Vec<Changed>) -> (Awaited, String) {
+        let (number, note) = self.note(changed);
+        self.0.awaited.lock().insert(number, HashSet::new());
+        (Awaited { state: Arc::clone(&self.0), number }, note)
+    }
+
     /// Voids what is kept in this process.
     pub fn tell_here(&self, changed: &[Changed]) {
         for one in changed {
@@ -149,9 +177,46 @@ impl Peers {
 }
 
 impl State {
+    /// Another process has heard notes of this one.
+    pub fn was_heard(&self, told: &Heard) {
+        let mut awaited = self.awaited.lock();
+        for number in told.notes() {
+            if let Some(by) = awaited.get_mut(number) {
+                by.insert(told.by);
+            }
+        }
+        drop(awaited);
+        self.heard.notify_waiters();
+    }
+
     pub fn living_are(&self, words: HashMap<Uuid, Option<String>>, asked_at: Micros, at: Instant) {
         self.count.store(words.len().max(1), Ordering::Relaxed);
-        self.confirmed.lock().retain(|id, _| words.contains_key(id));
         *self.living.lock() = Some(Living { words, asked_at, at });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_heard_when_it_was_named_and_not_when_a_later_one_was() {
+        let (peers, other, third) = (Peers::new(&Changes::default()), Uuid::from_u128(2), Uuid::from_u128(3));
+        let (first, _) = peers.awaited_note(Vec::new());
+        let (second, _) = peers.awaited_note(Vec::new());
+        let heard = |by, number| {
+            peers.state().was_heard(&Heard { by, of: peers.me(), number, numbers: vec![number] });
+        };
+        // The second one's transaction has ended first.
+        heard(other, second.number);
+        assert!(second.is_heard_by([other].iter()) && !first.is_heard_by([other].iter()));
+        heard(other, first.number);
+        assert!(first.is_heard_by([other].iter()) && !first.is_heard_by([other, third].iter()));
+        heard(third, first.number);
+        assert!(first.is_heard_by([other, third].iter()));
+        let number = first.number;
+        drop((first, second));
+        heard(other, number);
+        assert!(peers.state().awaited.lock().is_empty());
     }
 }

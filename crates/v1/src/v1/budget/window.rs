@@ -173,7 +173,8 @@ impl Window {
         self.tells |= told.remaining.is_some();
         if told.status == 429 {
             // v1 does not count what it refuses so (`throttle_limited_again`).
-            let wait = Duration::from_secs(told.retry_after.unwrap_or(1).max(1));
+            // Nor does it take longer than its window; whoever says so stands before it and speaks of something else.
+            let wait = Duration::from_secs(told.retry_after.unwrap_or(1).max(1)).min(self.length);
             self.closed = self.closed.max(Some(now + wait));
             return Counted::Closed(wait);
         }
@@ -302,6 +303,15 @@ mod tests {
         assert_eq!(window.used(), 10);
         window.pass(now + Duration::from_secs(5));
         assert_eq!(window.used(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_429_never_closes_the_window_for_longer_than_a_window() {
+        for said in [61, 86_400, u64::MAX] {
+            let (mut window, now) = (Window::new(Quota::Fixed(2), LENGTH), Instant::now());
+            call(&mut window, &Told { status: 429, retry_after: Some(said), ..Told::default() }, now);
+            assert_eq!(window.opens(1, 2, now), now + LENGTH, "{said}");
+        }
     }
 
     #[tokio::test]
