@@ -40,8 +40,8 @@ pub struct AccessSettings {
 const CARD_LIMIT: Duration = Duration::from_secs(30);
 /// Greatest age of "not visible": somebody who has just been added should not wait for long.
 const REFUSED_CARD: Duration = Duration::from_secs(5);
-/// How many times longer than a key is not checked again it is believed whose it is, for reads of what a card is needed
-/// for: that proves the key, a key never changes hands, but a name may change.
+/// Factor by which the owner of a key is remembered longer than the key counts as checked, for reads that need a card: the
+/// card proves the key, and a key never changes hands, but the name of its owner may change.
 const OWNER_LASTS: u32 = 5;
 /// Greatest age of a workspace's id, which changes only when a slug is given to another workspace.
 const ID_TTL: Duration = Duration::from_secs(600);

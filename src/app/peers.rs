@@ -40,7 +40,7 @@ struct Word {
 }
 
 impl Word {
-    /// Of a version that says other things nothing is known.
+    /// Reads what a process says of itself. A text of another version that cannot be read counts as empty.
     fn read(text: &str) -> Self {
         serde_json::from_str(text).unwrap_or_default()
     }

@@ -27,10 +27,10 @@ pub struct LeaveArgs {
     /// Only compare both sides again
     #[arg(long)]
     check: bool,
-    /// Make what is there under the same name as it is here, instead of stopping before anything is written
+    /// Overwrite records of the target that have the same name but differ, instead of stopping before anything is written
     #[arg(long)]
     update: bool,
-    /// What is only there does not count as unlike
+    /// Accept records that only the target has; without this the two sides then count as different
     #[arg(long)]
     keep_extra: bool,
     /// File with the key of the target; without it the variable CAUSEWAY_TARGET_KEY

@@ -122,7 +122,7 @@ pub trait Counting: Send + Sync + 'static {
     /// A call has arrived.
     fn arrived(&self, method: &Method, path: &str, headers: &HeaderMap, context: &Context) -> Arrived;
 
-    /// It was answered so; 499 when its client left before.
+    /// Counts a call that was answered with `status`; 499 when its client left before the answer.
     fn answered(&self, arrived: &Arrived, context: &Context, status: u16);
 
     /// Who sent it.

@@ -59,7 +59,7 @@ impl Resolver {
     /// Voids all that was found before, in every process; called after every revocation is in the store.
     pub(super) async fn forget(&self) {
         self.changes.tell(Changed::Credentials);
-        if let Err(fault) = self.store.revoked().await {
+        if let Err(fault) = self.store.announce_revocation().await {
             tracing::warn!(%fault, "other gateway processes could not be told of a revocation");
         }
     }

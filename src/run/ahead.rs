@@ -4,8 +4,8 @@
 //! that is met for the first time is begun: after a list that v1 has answered straight, others mostly follow that only the
 //! index can answer. A project of one page is left alone, for its index is a call that nobody minds.
 //!
-//! The key is proved like any other, and only projects whose card shows its owner the same rows are touched
-//! (rulings: refresh-ahead only when a service key is configured).
+//! The key is proved like any other. Only projects whose card shows the same rows to the owner of the key are refreshed,
+//! and only when `upstream.service_key` is set.
 
 use super::in_project::InProject;
 use super::runner::Runner;

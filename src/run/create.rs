@@ -52,7 +52,7 @@ pub(super) async fn create_given(job: &Job, write: Write<'_, Collection>, given:
 
 /// Translates the stored record, carries it into what is kept, and answers with it.
 pub(super) async fn finish(job: &Job, write: Write<'_, Collection>, v1: &Members) -> Result<Reply, Refusal> {
-    let held = job.held(job.resource(), v1).await?;
+    let held = job.translate_written(job.resource(), v1).await?;
     let reply = job.record_reply(held.record.json.clone());
     write.finish(|before| before.with(std::slice::from_ref(&held)));
     Ok(reply)

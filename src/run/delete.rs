@@ -23,7 +23,7 @@ pub(super) async fn delete(job: &Job) -> Result<Reply, Refusal> {
         return delete_alone(job, write, field).await;
     }
     if job.operation().may.is_some() || job.resource().requires.is_some() {
-        let stored = list::addressed(job).await?;
+        let stored = list::read_addressed_record(job).await?;
         rules::may_write(job, &stored)?;
         return delete_now(job, write, true).await;
     }
@@ -48,7 +48,7 @@ async fn delete_alone(job: &Job, mut write: Write<'_, Collection>, field: usize)
     for child in children {
         let failed = half_done(detached.len());
         let answer = job.patch(resource, child.record.id, &body).await.map_err(&failed)?;
-        detached.push(job.held(resource, &answer).await.map_err(&failed)?);
+        detached.push(job.translate_written(resource, &answer).await.map_err(&failed)?);
     }
     write.carry(|before| before.with(&detached));
     delete_now(job, write, true).await.map_err(half_done(detached.len()))

@@ -45,11 +45,11 @@ impl Job {
 
     pub(super) async fn step(&self) -> Result<Reply, Refusal> {
         self.hold_precondition().await?;
-        self.carried_out().await
+        self.run_operation().await
     }
 
     /// The operation itself. What is seldom asked for or takes long is boxed, so that the rest does not move its room about.
-    pub(super) async fn carried_out(&self) -> Result<Reply, Refusal> {
+    pub(super) async fn run_operation(&self) -> Result<Reply, Refusal> {
         match (self.operation().step, self.resource().records) {
             (Step::Special(special), _) => special::run(special, self).await,
             (Step::Pending, _) => Err(Refusal::NotImplemented { operation: self.operation().id.clone() }),

@@ -83,7 +83,7 @@ async fn promote(
     let again = create::repeats(resource, &outgoing.body);
     let _room = job.room_for(&[(Extra::Default, others.len()), (Extra::RefusedValue, again)], 0).await?;
     let answer = update::patch(job, resource, id, &mut outgoing).await?;
-    let v1 = job.merged(resource, id, &stored.v1_members(), &outgoing.body, &answer).await?;
+    let v1 = job.merge_or_reread(resource, id, &stored.v1_members(), &outgoing.body, &answer).await?;
     let name = &resource.fields[rule.field].name;
     let half_done = partly_done(format!("The record was updated, but another one still has {name}:"));
     let cleared = clear(job, rule, others).await.map_err(half_done)?;
@@ -120,7 +120,7 @@ async fn clear(job: &Job, rule: &OneOfAll, ids: &[Uuid]) -> Result<Vec<Held>, Re
     let mut cleared = Vec::with_capacity(ids.len());
     for id in ids {
         let answer = job.patch(resource, *id, &flag(resource, rule, false)).await?;
-        cleared.push(job.held(resource, &answer).await?);
+        cleared.push(job.translate_written(resource, &answer).await?);
     }
     Ok(cleared)
 }

@@ -173,7 +173,7 @@ impl Job {
     ///
     /// # Errors
     /// [`Refusal::OutcomeUnknown`] when it cannot be read.
-    pub(super) async fn merged(
+    pub(super) async fn merge_or_reread(
         &self,
         resource: &Resource,
         id: Uuid,

@@ -31,13 +31,13 @@ pub(super) async fn list(job: &Job) -> Result<Reply, Refusal> {
 
 /// Shows one record.
 pub(super) async fn one(job: &Job) -> Result<Reply, Refusal> {
-    let held = addressed(job).await?;
+    let held = read_addressed_record(job).await?;
     query::read_single(job.operation(), &job.call.parameters)?;
     Ok(job.record_reply(held.record.json.clone()))
 }
 
 /// The record that the path names, read side by side with what must be there for it.
-pub(super) async fn addressed(job: &Job) -> Result<Arc<Held>, Refusal> {
+pub(super) async fn read_addressed_record(job: &Job) -> Result<Arc<Held>, Refusal> {
     let (required, held) = tokio::join!(job.hold_required(), read(job));
     required?;
     held
@@ -60,7 +60,7 @@ async fn read(job: &Job) -> Result<Arc<Held>, Refusal> {
 async fn read_alone(job: &Job, id: Uuid) -> Result<Held, Refusal> {
     let path = job.record_path(job.resource(), id)?;
     let answer = job.ask_record(V1Request::get(path, ""), id).await;
-    let answer = job.explained(answer).await?;
+    let answer = job.explain_refused_read(answer).await?;
     match answer.status {
         200 => {
             let held = job.translate_record(job.resource(), &answer.body).await?;

@@ -80,7 +80,7 @@ impl Job {
         let place = self.place_of(resource)?;
         let read = || self.reading(resource);
         let loaded = self.load_from(&self.runner.collections, &place, read).await;
-        self.explained(loaded).await
+        self.explain_refused_read(loaded).await
     }
 
     /// The collection as a read shows it that began after `asked`, whatever is kept.
@@ -92,7 +92,7 @@ impl Job {
         let place = self.place_of(resource)?;
         let read = || self.reading(resource);
         let loaded = self.runner.collections.load(&place, self.audience()?, asked.elapsed(), read).await;
-        self.explained(loaded).await
+        self.explain_refused_read(loaded).await
     }
 
     /// A read that shares its work with others: owns everything it needs.
@@ -157,7 +157,7 @@ impl Job {
     ///
     /// # Errors
     /// As [`Job::after_refused_read`].
-    pub(super) async fn explained<T>(&self, read: Result<T, Refusal>) -> Result<T, Refusal> {
+    pub(super) async fn explain_refused_read<T>(&self, read: Result<T, Refusal>) -> Result<T, Refusal> {
         match read {
             Ok(found) => Ok(found),
             Err(refusal) => Err(self.after_refused_read(refusal).await),

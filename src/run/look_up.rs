@@ -75,10 +75,12 @@ impl Job {
         match candidates.as_slice() {
             // The own store has carried out all it ever will.
             [] if self.resource().source == Source::Own || now > until => Ok(Looked::Absent),
-            [Candidate { id, created_at: Some(_) }] if !ambiguous => Ok(match self.shown(*id).await? {
-                Some(reply) => Looked::Found(reply),
-                None => Looked::NotKnown,
-            }),
+            [Candidate { id, created_at: Some(_) }] if !ambiguous => {
+                Ok(match self.read_created_record(*id).await? {
+                    Some(reply) => Looked::Found(reply),
+                    None => Looked::NotKnown,
+                })
+            }
             _ => Ok(Looked::NotKnown),
         }
     }
@@ -126,7 +128,7 @@ impl Job {
         for page in 0..PAGES {
             let query = format!("per_page={PAGE}&offset={}", page * PAGE);
             let reading = self.reading_as(list, Parameters::parse(&query).unwrap_or_default());
-            let body = Box::pin(reading.carried_out()).await?.body.unwrap_or_default();
+            let body = Box::pin(reading.run_operation()).await?.body.unwrap_or_default();
             let body: Value = serde_json::from_slice(&body).map_err(Refusal::internal)?;
             let rows = body.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
             found.extend(rows.iter().filter(|row| self.shows(row, given)).filter_map(Candidate::of));
@@ -152,11 +154,11 @@ impl Job {
     }
 
     /// The answer of this write, had it just made the record `id`.
-    async fn shown(&self, id: Uuid) -> Result<Option<Reply>, Refusal> {
+    async fn read_created_record(&self, id: Uuid) -> Result<Option<Reply>, Refusal> {
         let retrieve = self.retrieve().ok_or_else(|| Refusal::internal("nothing shows the record"))?;
         let mut reading = self.reading_as(retrieve, self.call.parameters.clone());
         reading.call.variables.push(("pk".to_owned(), id.to_string()));
-        match Box::pin(reading.carried_out()).await {
+        match Box::pin(reading.run_operation()).await {
             Ok(reply) => Ok(Some(Reply { status: self.operation().status, ..reply })),
             Err(Refusal::NotFound { .. }) => Ok(None),
             Err(refusal) => Err(refusal),

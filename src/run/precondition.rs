@@ -87,7 +87,7 @@ impl Job {
         if collection && !resource.reads_alone() {
             self.load_since(self.resource(), Instant::now()).await?;
         }
-        Ok(Box::pin(self.carried_out()).await?.version)
+        Ok(Box::pin(self.run_operation()).await?.version)
     }
 }
 

@@ -40,7 +40,7 @@ impl Job {
             Some(since) => rosters.load(&place, audience, since.elapsed(), read).await,
             None => self.load_from(rosters, &place, read).await,
         };
-        self.explained(loaded).await
+        self.explain_refused_read(loaded).await
     }
 
     /// The people of the project, read again when they do not satisfy `complete`.

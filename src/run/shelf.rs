@@ -1,8 +1,7 @@
 //! What v1 has shown lately, kept for those v1 shows the same, by the rules of `fresh`.
 //!
 //! A shelf holds one kind of thing (a collection, a roster) per place and audience. The audience is a role
-//! class of a project; whoever asks has proven their own class with their own project card before (rulings,
-//! "Lists, index, cursors").
+//! class of a project. The caller has proven their own class with their own project card before.
 //!
 //! Own writes are serialised per place, for the sake of what is kept here: two at once could not both be carried over.
 //! What v1 holds is guarded by `turns`, which every write has before it comes here, among all processes. What a write

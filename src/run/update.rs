@@ -55,7 +55,7 @@ pub(super) async fn update_given(
     let mut v1 = stored.v1_members();
     if !outgoing.body.is_empty() {
         let answer = patch(job, resource, id, &mut outgoing).await?;
-        v1 = job.merged(resource, id, &v1, &outgoing.body, &answer).await?;
+        v1 = job.merge_or_reread(resource, id, &v1, &outgoing.body, &answer).await?;
     }
     job.keep(resource, id, &outgoing, &v1).await?;
     finish(job, write, &v1).await

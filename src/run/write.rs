@@ -92,7 +92,7 @@ impl Job {
                 Ok(())
             }
             Outcome::NotDone(NotDone::Answered(answer)) => {
-                Err(self.refused(resource, WriteKind::Delete, &answer).await)
+                Err(self.refusal_of_write(resource, WriteKind::Delete, &answer).await)
             }
             Outcome::NotDone(NotDone::Refused(refusal)) => Err(refusal),
             Outcome::Unknown(doubt) => self.find_deleted(resource, id, was_there, &doubt).await,
@@ -137,7 +137,7 @@ impl Job {
 
     async fn write(&self, request: V1Request) -> Outcome {
         if let Some(turn) = self.turn.lock().await.as_mut()
-            && let Err(fault) = turn.is_kept().await
+            && let Err(fault) = turn.ensure_held().await
         {
             return Outcome::NotDone(NotDone::Refused(fault.into()));
         }
@@ -171,7 +171,7 @@ impl Job {
         answer: V1Response,
     ) -> Result<Members, Refusal> {
         if !answer.is_success() {
-            return Err(self.refused(resource, on, &answer).await);
+            return Err(self.refusal_of_write(resource, on, &answer).await);
         }
         let shown = members(&answer)?;
         if on == WriteKind::Update {
@@ -189,7 +189,12 @@ impl Job {
     }
 
     /// What a refused write means. A 403 is a role problem only while the project is still visible (trap 2).
-    pub(super) async fn refused(&self, resource: &Resource, on: WriteKind, answer: &V1Response) -> Refusal {
+    pub(super) async fn refusal_of_write(
+        &self,
+        resource: &Resource,
+        on: WriteKind,
+        answer: &V1Response,
+    ) -> Refusal {
         let refusal = refusal::of_write(resource, on, answer);
         if matches!(refusal, Refusal::Forbidden { .. }) { self.by_new_card(refusal).await } else { refusal }
     }
@@ -224,7 +229,7 @@ impl Job {
     }
 
     /// The record after a write, from v1's members.
-    pub(super) async fn held(&self, resource: &Resource, v1: &Members) -> Result<Held, Refusal> {
+    pub(super) async fn translate_written(&self, resource: &Resource, v1: &Members) -> Result<Held, Refusal> {
         self.translate_record(resource, &json(v1)).await
     }
 }

@@ -75,7 +75,7 @@ async fn a_revocation_is_known_to_all_when_it_is_answered() {
     let (one, two) = (Member::at(&place.url()).await, Member::at(&place.url()).await);
     for _ in 0..50 {
         let found = two.changes.now();
-        one.store.oauth().revoked().await.expect("told");
+        one.store.oauth().announce_revocation().await.expect("told");
         let knows = two.changes.is_void(&[Changed::Credentials], found);
         // On a machine that is busy for seconds it may have lost its lease; then it asks.
         assert!(knows || !two.store.oauth().hears_revocations());
@@ -86,7 +86,7 @@ async fn a_revocation_is_known_to_all_when_it_is_answered() {
     // A command that has not joined hears no confirmations, and waits all the same.
     let command = place.open().await;
     let found = two.changes.now();
-    command.oauth().revoked().await.expect("told");
+    command.oauth().announce_revocation().await.expect("told");
     assert!(two.changes.is_void(&[Changed::Credentials], found) || !two.store.oauth().hears_revocations());
 }
 

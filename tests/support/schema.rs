@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex};
 
-/// Codes the rulings add to the contract's, a closed list.
+/// The gateway's additional codes, a closed list.
 pub const ADDED_CODES: &[&str] = &[
     "upstream_error",
     "upstream_unavailable",
@@ -85,7 +85,7 @@ impl Shapes {
     }
 }
 
-/// The shapes of the contract with the codes the rulings add.
+/// The shapes of the contract with the gateway's additional codes.
 fn contract() -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/contract/resources.json");
     let text = std::fs::read_to_string(path).expect("the contract");

@@ -52,7 +52,7 @@ pub const TABLE: &[(&str, u16, &str, &str)] = &[
     ("cycles_create_project_id_random", 201, "", "v2 takes the project from the path (trap 24)"),
     ("cycles_create_project_id_malformed", 201, "", "v2 takes the project from the path (trap 24)"),
     ("cycles_create_duplicate_name_accepted", 409, CONFLICT, "names of cycles are unique in v2 (trap 5)"),
-    ("cycles_create_feature_off", 409, CONFLICT, "cycles are switched off in the project (rulings)"),
+    ("cycles_create_feature_off", 409, CONFLICT, "cycles are switched off in the project"),
     ("cycles_create_start_only", 201, "", "each date goes alone, so one of them will do (trap 25)"),
     ("cycles_create_end_only", 201, "", "each date goes alone, so one of them will do (trap 25)"),
     ("cycles_create_abbreviated_timezone", 201, "", "an IANA name that v1 does not take is kept in the overlay"),
@@ -65,7 +65,7 @@ pub const TABLE: &[(&str, u16, &str, &str)] = &[
     // Modules
     ("modules_create_duplicate_name", 409, CONFLICT, "name clashes are 409 in v2 (trap 5)"),
     ("modules_create_duplicate_padded", 409, CONFLICT, "name clashes are 409 in v2 (trap 5)"),
-    ("modules_create_feature_off", 409, CONFLICT, "modules are switched off in the project (rulings)"),
+    ("modules_create_feature_off", 409, CONFLICT, "modules are switched off in the project"),
     ("modules_create_lead_outsider_accepted", 400, INVALID, "a lead is a member of the project (trap 29)"),
     ("modules_create_members_random", 201, "", "members are no input of v2"),
     ("modules_create_members_not_list", 201, "", "members are no input of v2"),

@@ -30,8 +30,8 @@ pub struct EndedCredential {
     pub workspace: Option<(Uuid, String)>,
 }
 
-/// Why a v2 request is not answered with success. Codes and titles: contract chapter 9 and the closed
-/// list of additional codes in the rulings.
+/// Why a v2 request is not answered with success. The codes are those of the contract (chapter 9) and the additional
+/// ones in `plan::codes`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Refusal {
     /// 400 `validation_error`.

@@ -34,10 +34,12 @@ impl Call<'_> {
                     let in_path = self.variables.iter().any(|(variable, _)| *variable == name);
                     let read_only =
                         || resource.fields.iter().any(|f| f.v1.as_deref() == Some(&name) && f.read_only);
-                    let why = match () {
-                        () if in_path => "the path says it",
-                        () if read_only() => "v2 sets it itself",
-                        () => "v2 has no such member",
+                    let why = if in_path {
+                        "the path says it"
+                    } else if read_only() {
+                        "v2 sets it itself"
+                    } else {
+                        "v2 has no such member"
                     };
                     told.lost.push(Lost { place: "body", name, why: why.into() });
                 }

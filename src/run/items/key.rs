@@ -41,7 +41,7 @@ impl Job {
         let answer = self.ask_kept(Shown::Key(self.key().id()), request, about).await;
         let answer = match answer {
             Err(Refusal::UpstreamFault { .. }) => return Ok(None),
-            outcome => self.explained(outcome).await?,
+            outcome => self.explain_refused_read(outcome).await?,
         };
         match answer.status {
             200 => {
@@ -108,7 +108,7 @@ impl InProject<'_> {
     /// Why there is no index to ask.
     pub(in crate::run) async fn items_by_number(&self, key: &HumanKey) -> Result<Vec<Item>, Refusal> {
         let scope = self.index_scope()?;
-        let index = self.explained(self.index(&scope).await).await?;
+        let index = self.explain_refused_read(self.index(&scope).await).await?;
         self.call.ctx.meter.note(Note::Index);
         let mut found = index.by_sequence(key.number.into());
         found.sort_by_key(|item| (item.created_at, item.id));

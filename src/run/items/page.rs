@@ -44,7 +44,7 @@ pub(in crate::run) async fn read(job: &InProject<'_>, call: &ListCall) -> Result
     let resource = job.work_items()?;
     let request = V1Request::get(job.collection_path(resource)?, query(&call.order, size, number));
     let answered = job.ask_page(request, page_in).await;
-    match job.explained(answered).await? {
+    match job.explain_refused_read(answered).await? {
         Answered::Read(page) => Ok(cut(job, page, window, (size, size * number), call)),
         Answered::Otherwise(answer) => match answer.status {
             403 | 404 => Err(job.after_refused_read(Refusal::not_found()).await),

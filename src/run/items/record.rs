@@ -72,7 +72,7 @@ impl InProject<'_> {
     pub(in crate::run) async fn read_item(&self, id: Uuid) -> Result<Item, Refusal> {
         let path = self.record_path(self.work_items()?, id)?;
         let request = V1Request::get(path, work_items::WHOLE);
-        let seen = self.explained(self.ask_item(request, id).await).await?;
+        let seen = self.explain_refused_read(self.ask_item(request, id).await).await?;
         let answer = match seen {
             Seen::Answer(Answered::Read(item)) => {
                 same_record(item.id, id)?;
@@ -160,7 +160,7 @@ impl InProject<'_> {
         }
         // Being a few seconds old is not enough here: a child that is missed dies with its parent (trap 39).
         let index = self.runner.indexes.newest(&scope, self.key(), &self.call.ctx).await;
-        Ok(self.explained(index).await?.children(id).into_iter().map(|item| item.id).collect())
+        Ok(self.explain_refused_read(index).await?.children(id).into_iter().map(|item| item.id).collect())
     }
 
     async fn walk_for_children(&self, id: Uuid) -> Result<Vec<Uuid>, Refusal> {

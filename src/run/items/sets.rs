@@ -91,7 +91,7 @@ impl InProject<'_> {
             ids_of(&pages)
         };
         let loaded = self.load_from(&self.runner.sets, &place, read).await;
-        self.explained(loaded.map(|loaded| loaded.value)).await
+        self.explain_refused_read(loaded.map(|loaded| loaded.value)).await
     }
 }
 

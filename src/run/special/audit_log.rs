@@ -8,7 +8,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 /// The workspace whose log may be read: v1 has no audit log, so the role decides alone (O13).
-pub(super) async fn opened(job: &Job) -> Result<Uuid, Refusal> {
+pub(super) async fn require_audit_reader(job: &Job) -> Result<Uuid, Refusal> {
     let (access, call) = (&job.runner.access, &job.call);
     let card = access.workspace(&call.caller, job.slug(), &call.ctx).await?;
     if card.role != WorkspaceRole::Admin {

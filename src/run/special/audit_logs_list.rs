@@ -19,7 +19,7 @@ use uuid::Uuid;
 const ENTRY: usize = 1024;
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
-    let workspace = audit_log::opened(job).await?;
+    let workspace = audit_log::require_audit_reader(job).await?;
     let strict = job.runner.settings.strict_query;
     let list = read_list(job.operation(), job.resource(), &job.call.parameters, strict)?;
     let mut query = query_of(job.resource(), &list)?;

@@ -6,7 +6,7 @@ use crate::run::Job;
 use crate::v2::{Reply, query};
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
-    let workspace = audit_log::opened(job).await?;
+    let workspace = audit_log::require_audit_reader(job).await?;
     let mut record = job.runner.store.audit_record(workspace, job.pk()?).await?.ok_or_else(Refusal::not_found)?;
     query::read_single(job.operation(), &job.call.parameters)?;
     let visible = audit_log::visible_if(job, record.names_projects()).await?;

@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let write = job.begin_write().await?;
-    let stored = list::addressed(job).await?;
+    let stored = list::read_addressed_record(job).await?;
     rules::may_write(job, &stored)?;
     let given = job.given()?;
     if given.is_empty() {
@@ -27,7 +27,7 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let now = Timestamp::now().as_microsecond();
     let mut outgoing = comments::update(resource, given, &stored, now);
     let answer = patch(job, id, &mut outgoing).await?;
-    let v1 = job.merged(resource, id, &stored.v1_members(), &outgoing.body, &answer).await?;
+    let v1 = job.merge_or_reread(resource, id, &stored.v1_members(), &outgoing.body, &answer).await?;
     job.keep(resource, id, &outgoing, &v1).await?;
     create::finish(job, write, &v1).await
 }

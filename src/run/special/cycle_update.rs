@@ -39,13 +39,13 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     if !outgoing.body.is_empty() {
         cycles::carry(&mut outgoing.body, &v1);
         let answer = update::patch(job, resource, id, &mut outgoing).await?;
-        v1 = job.merged(resource, id, &v1, &outgoing.body, &answer).await?;
+        v1 = job.merge_or_reread(resource, id, &v1, &outgoing.body, &answer).await?;
     }
     for mut date in dates {
         cycles::carry(&mut date, &v1);
         let done = || "Everything but end_date was stored; end_date could not be written:".to_owned();
         let answer: Members = job.patch(resource, id, &date).await.map_err(partly_done(done()))?;
-        v1 = job.merged(resource, id, &v1, &date, &answer).await.map_err(partly_done(done()))?;
+        v1 = job.merge_or_reread(resource, id, &v1, &date, &answer).await.map_err(partly_done(done()))?;
     }
     job.keep(resource, id, &outgoing, &v1).await?;
     create::finish(job, write, &v1).await

@@ -67,7 +67,8 @@ pub fn memberships(
     oldest_first.map(|(rank, person)| membership(resource, owner, person, rank, role_of(person))).collect()
 }
 
-/// Derived ids are UUIDv5 over (workspace or project id, user id), as the rulings say.
+/// The id of a membership, which v1 does not have: UUIDv5 of the user's id in the namespace `owner`, the id of the
+/// workspace or project.
 pub fn membership_id(owner: Uuid, person: Uuid) -> Uuid {
     Uuid::new_v5(&owner, person.as_bytes())
 }

@@ -282,7 +282,7 @@ impl Writing {
         outcome?;
         drop(_turn);
         if let Some(awaited) = told {
-            engine.confirmed(awaited).await;
+            engine.wait_until_confirmed(awaited).await;
         }
         Ok(())
     }

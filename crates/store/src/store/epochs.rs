@@ -76,7 +76,7 @@ impl Store {
         let row = self.engine.while_there(raising).await?;
         self.changes.tell(Changed::Stored(project));
         if let Some(awaited) = awaited {
-            self.engine.confirmed(awaited).await;
+            self.engine.wait_until_confirmed(awaited).await;
         }
         Ok(row.try_get(0)?)
     }

@@ -128,7 +128,7 @@ impl Turn {
     ///
     /// # Errors
     /// [`StoreError`] when it is not, or nobody can say.
-    pub async fn is_kept(&mut self) -> Result<(), StoreError> {
+    pub async fn ensure_held(&mut self) -> Result<(), StoreError> {
         if self.held.is_none() {
             return Ok(());
         }

@@ -74,15 +74,15 @@ impl Begun {
     ///
     /// # Errors
     /// `store_unavailable`; the write is then settled by a later request.
-    pub async fn done(self, job: &InProject<'_>, item: Uuid) -> Result<(), Refusal> {
+    pub async fn settle_done(self, job: &InProject<'_>, item: Uuid) -> Result<(), Refusal> {
         self.end(job, Settled::Done(item)).await
     }
 
     /// v1 has deleted the item.
     ///
     /// # Errors
-    /// As [`Begun::done`].
-    pub async fn purged(self, job: &InProject<'_>, item: Uuid) -> Result<(), Refusal> {
+    /// As [`Begun::settle_done`].
+    pub async fn settle_deleted(self, job: &InProject<'_>, item: Uuid) -> Result<(), Refusal> {
         self.end(job, Settled::Purged(item)).await
     }
 
@@ -94,7 +94,7 @@ impl Begun {
     }
 
     /// v1 refused, or it is not known what it did.
-    pub async fn failed(self, job: &InProject<'_>, refusal: &Refusal) {
+    pub async fn settle_failed(self, job: &InProject<'_>, refusal: &Refusal) {
         let Some(running) = self.0 else { return };
         let store = &job.runner.store;
         let noted = if !matches!(refusal, Refusal::OutcomeUnknown { .. }) {

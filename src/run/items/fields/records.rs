@@ -111,7 +111,7 @@ async fn one_by_one(job: &InProject<'_>, wanted: &[(&str, Wanted)]) -> Result<Ve
 /// As an index shows them that is read after now, for what was made a moment ago can be named too.
 async fn by_index(job: &InProject<'_>, wanted: &[(&str, Wanted)]) -> Result<Vec<Option<Uuid>>, Refusal> {
     let index = job.runner.indexes.newest(&job.index_scope()?, job.key(), &job.call.ctx).await;
-    let index = job.explained(index).await?;
+    let index = job.explain_refused_read(index).await?;
     let numbers = wanted.iter().filter_map(|(_, wanted)| match wanted {
         Wanted::Key(key) => Some(i64::from(key.number)),
         Wanted::Id(_) => None,

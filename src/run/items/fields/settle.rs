@@ -303,7 +303,7 @@ pub(in crate::run) async fn newest(job: &InProject<'_>, since: Micros) -> Result
     let ctx: &Context = &job.call.ctx;
     let request = V1Request::get(job.collection_path(resource)?, format!("per_page={PAGE}&{query}"));
     let answer = job.runner.client.ask(job.key(), request, ctx).await;
-    let answer: V1Response = job.explained(answer).await?;
+    let answer: V1Response = job.explain_refused_read(answer).await?;
     if answer.status != 200 {
         return Err(job.after_refused_read(Refusal::not_found()).await);
     }

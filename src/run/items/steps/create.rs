@@ -43,11 +43,11 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let (id, stored, compared) = match make(job, &given, &body).await {
         Ok(made) => made,
         Err(refusal) => {
-            begun.failed(job, &refusal).await;
+            begun.settle_failed(job, &refusal).await;
             return Err(refusal);
         }
     };
-    begun.done(job, id).await.map_err(created_but(id))?;
+    begun.settle_done(job, id).await.map_err(created_but(id))?;
     let stored = settle(job, &given, (id, began), &body, stored, &compared).await?;
     let item = job.item_from(&stored).map_err(created_but(id))?;
     job.item_changed(&item);
@@ -60,7 +60,7 @@ async fn post(job: &InProject<'_>, given: &Given, body: &Members) -> Result<Uuid
     let resource = job.resource();
     let answer = job.post_raw(resource, body).await?;
     if !answer.is_success() {
-        let refusal = job.refused(resource, WriteKind::Create, &answer).await;
+        let refusal = job.refusal_of_write(resource, WriteKind::Create, &answer).await;
         return Err(work_items_write::refusal(given, refusal));
     }
     id_of(&members(&answer)?)

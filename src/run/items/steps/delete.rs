@@ -50,11 +50,11 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         false => Begun::nothing(),
     };
     if let Err(refusal) = job.delete(job.resource(), id, true).await {
-        begun.failed(job, &refusal).await;
+        begun.settle_failed(job, &refusal).await;
         return Err(half_done(detached)(refusal));
     }
     job.item_gone(id);
-    begun.purged(job, id).await?;
+    begun.settle_deleted(job, id).await?;
     Ok(Reply::no_content())
 }
 

@@ -73,13 +73,13 @@ async fn indexed(job: &InProject<'_>, call: &ListCall) -> Result<Reply, Refusal>
     let needs = Needs::of(call, &job.resource().columns);
     let scope = job.index_scope()?;
     let (index, lookups) =
-        job.explained(async { tokio::try_join!(job.index(&scope), lookups(job, &needs)) }.await).await?;
+        job.explain_refused_read(async { tokio::try_join!(job.index(&scope), lookups(job, &needs)) }.await).await?;
     job.call.ctx.meter.note(note(&index));
     mark_absences(job, &index);
     let mut selection = select(job, index, call.clone(), lookups).await?;
     let recorded = settle_open_writes(job, &selection.rows, Looking::Indexed).await?;
     if !needs.labels && selection.rows.iter().any(|item| !item.labels.is_empty()) {
-        let live = job.explained(job.live_labels().await).await?;
+        let live = job.explain_refused_read(job.live_labels().await).await?;
         selection.rows.iter_mut().for_each(|item| item.labels.retain(|id| live.contains(id)));
     }
     envelope(job, call, &selection, &recorded).await

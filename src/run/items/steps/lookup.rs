@@ -24,7 +24,7 @@ pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
     if job.is_short()
         && let Some((item, within)) = in_index(job, &key, Because::Short).await?
     {
-        return shown(&within.here(), &item).await;
+        return settle_and_reply(&within.here(), &item).await;
     }
     if let Some(project) = job.runner.project_with(job.slug(), &key.project) {
         // Before an answer that is kept for times when v1 is away can be used: others may have written since.
@@ -36,7 +36,7 @@ pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
         }
         outcome => outcome?,
     };
-    shown(&within.here(), &item).await
+    settle_and_reply(&within.here(), &item).await
 }
 
 /// The item as v1 shows it, or where v1 cannot tell as the index does.
@@ -67,7 +67,7 @@ async fn by_index(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> 
 }
 
 /// The item with what is recorded on it.
-async fn shown(within: &InProject<'_>, item: &Item) -> Result<Reply, Refusal> {
+async fn settle_and_reply(within: &InProject<'_>, item: &Item) -> Result<Reply, Refusal> {
     let recorded = settle_open_writes(within, std::slice::from_ref(item), Looking::Read).await?;
     expansions::reply(within, item, &recorded).await
 }

@@ -95,13 +95,13 @@ async fn patch(
     let answer = match job.patch_raw(resource, id, body).await {
         Ok(answer) if answer.is_success() => answer,
         Ok(answer) => {
-            let refusal = job.refused(resource, WriteKind::Update, &answer).await;
+            let refusal = job.refusal_of_write(resource, WriteKind::Update, &answer).await;
             let refusal = work_items_write::refusal(given, refusal);
-            begun.failed(job, &refusal).await;
+            begun.settle_failed(job, &refusal).await;
             return Err(refusal);
         }
         Err(refusal) => {
-            begun.failed(job, &refusal).await;
+            begun.settle_failed(job, &refusal).await;
             return Err(refusal);
         }
     };
@@ -115,7 +115,7 @@ async fn patch(
     {
         return Err(refusal);
     }
-    begun.done(job, id).await?;
+    begun.settle_done(job, id).await?;
     let shown = shown?;
     let item = job.item_after(id, &shown).await?;
     let confirmed = work_items_write::compare(resource, body, &shown).confirm(resource);

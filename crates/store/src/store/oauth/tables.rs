@@ -30,7 +30,7 @@ impl OAuthStore {
     ///
     /// # Errors
     /// When they cannot be told.
-    pub async fn revoked(&self) -> Result<(), StoreError> {
+    pub async fn announce_revocation(&self) -> Result<(), StoreError> {
         self.engine.tell(vec![Changed::Credentials]).await
     }
 }

@@ -34,12 +34,12 @@ impl Engine {
         let (awaited, note) = self.peers.awaited_note(changed);
         let sending = sqlx::query("SELECT pg_notify($1, $2)::text").bind(NOTES).bind(note).fetch_one(self.pool());
         self.while_there(sending).await?;
-        self.confirmed(awaited).await;
+        self.wait_until_confirmed(awaited).await;
         Ok(())
     }
 
     /// Waits until every process that answers from memory has heard this note, which is committed.
-    pub(in crate::store) async fn confirmed(&self, awaited: Awaited) {
+    pub(in crate::store) async fn wait_until_confirmed(&self, awaited: Awaited) {
         let end = Instant::now() + LEASE;
         let state = self.peers.state();
         let asked = timeout_at(end, leases(self.pool_of_any_version(), state.me)).await;
