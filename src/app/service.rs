@@ -58,6 +58,8 @@ pub(super) struct Service {
     pub(super) store: Store,
     access: Access,
     pub(super) oauth: OAuth,
+    /// The secrets as they were at the start or the last reload.
+    keyring: Option<Keyring>,
     pub(super) indexes: Indexes,
     runner: Arc<Runner>,
     limits: Arc<Limits>,
@@ -127,6 +129,7 @@ impl Service {
             client,
             memory,
             idempotency: idempotency(settings, &store)?,
+            keyring: Keyring::open(&settings.secrets)?,
             store,
             access,
             oauth,
@@ -170,7 +173,13 @@ impl Service {
         };
         let how = access_settings(settings);
         let proofs_stay = how == access_settings(before);
-        let stays = proofs_stay && (&settings.oauth, &settings.secrets) == (&before.oauth, &before.secrets);
+        // The file of the secrets may have the same name and another secret on top, which has to seal from now on.
+        let same_secrets = match (&keyring, &self.keyring) {
+            (Some(now), Some(then)) => now.is_same(then),
+            (now, then) => now.is_none() == then.is_none(),
+        };
+        let same_settings = (&settings.oauth, &settings.secrets) == (&before.oauth, &before.secrets);
+        let stays = proofs_stay && same_settings && same_secrets;
         let (oauth, access, proofs) = match stays {
             true => (self.oauth.clone(), self.access.clone(), self.proofs.clone()),
             false => {
@@ -178,7 +187,7 @@ impl Service {
                     true => self.access.clone(),
                     false => Access::new(self.client.clone(), how, self.access.changes()),
                 };
-                let (oauth, access) = authorized(settings, keyring, access, &self.store, &self.events);
+                let (oauth, access) = authorized(settings, keyring.clone(), access, &self.store, &self.events);
                 let proofs = Proofs::of(self.shared.as_ref(), &settings.secrets)?;
                 (oauth, sharing(access, proofs.as_ref()), proofs)
             }
@@ -202,6 +211,7 @@ impl Service {
             compiled,
             document,
             idempotency: idempotency(settings, &self.store)?,
+            keyring,
             client: self.client.clone(),
             memory: self.memory.clone(),
             store: self.store.clone(),

@@ -1,7 +1,8 @@
 //! Seals v1 keys and form states: XChaCha20-Poly1305 under secrets that are not in the store.
 //!
 //! Every sealed text is bound to its place (the id of its row, the cookie of its form), so that one cannot be
-//! moved to another. Nonces are 192 random bits, which never repeat. The first secret seals and names, all open.
+//! moved to another. Nonces are 192 random bits, which never repeat. The first secret seals new texts
+//! and makes names; every secret opens the texts that it has sealed.
 //!
 //! May use: `settings`, `protocol::secret`.
 
@@ -76,6 +77,14 @@ impl Keyring {
         let Some(path) = &settings.key_file else { return Ok(None) };
         let ring = Arc::new(RwLock::new(read(path)?));
         Ok(Some(Self { ring, file: Some(path.as_path().into()) }))
+    }
+
+    /// Whether both have the same secrets, in the same order.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let ids = |keyring: &Self| {
+            keyring.with_ring(|ring| ring.secrets.iter().map(|(id, _)| id.clone()).collect::<Vec<_>>())
+        };
+        ids(self) == ids(other)
     }
 
     /// A new secret as text.
@@ -198,6 +207,15 @@ mod tests {
     fn ring(text: &str) -> Keyring {
         let ring = Ring::of(text, None).unwrap();
         Keyring { ring: Arc::new(RwLock::new(ring)), file: None }
+    }
+
+    #[test]
+    fn two_are_the_same_with_the_same_secrets_in_the_same_order() {
+        let (old, new) = (Keyring::new_secret(), Keyring::new_secret());
+        let both = ring(&format!("{new}\n{old}"));
+        assert!(ring(&old).is_same(&ring(&old)) && both.is_same(&both.clone()));
+        assert!(!ring(&old).is_same(&ring(&new)) && !ring(&old).is_same(&both));
+        assert!(!both.is_same(&ring(&format!("{old}\n{new}"))), "the first one seals");
     }
 
     #[test]
