@@ -157,7 +157,7 @@ pub fn write(micros: Micros) -> String {
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// Appends what [`write`] says to `out`.
+/// Appends what [`write()`] says to `out`.
 pub fn write_to(out: &mut Vec<u8>, micros: Micros) {
     if YEARS.contains(&micros) {
         out.extend_from_slice(&usual(micros));
