@@ -59,7 +59,7 @@ impl Counts {
     /// Writes what was counted since the last time, and ends the work beside requests: the store is closed next.
     pub(super) async fn write_the_last(&self) {
         self.work.iter().for_each(AbortOnDrop::end);
-        if let Err(fault) = self.writer.write_all().await {
+        if let Err(fault) = self.writer.write().await {
             tracing::warn!(%fault, "the last counts of calls could not be written");
         }
     }

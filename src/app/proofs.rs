@@ -3,12 +3,11 @@
 //! The proofs of one key of v1 lie in one place, so that they end together. What is written says itself when its read
 //! began, so that nobody who can write to Redis makes an old proof young. A refusal is told to all processes.
 //!
-//! May use: `access`, `fresh`, `oauth` (the keyring), `settings`, `shared`, `v1`; it is composition.
+//! May use: `access`, `fresh`, `oauth` (the keyring), `shared`, `v1`; it is composition.
 
 use crate::access::{Found, SharedProofs};
 use crate::fresh::{Changed, Changes};
-use crate::oauth::{Keyring, KeyringError};
-use crate::settings::SecretSettings;
+use crate::oauth::Keyring;
 use crate::shared::{Call, Script, Shared};
 use crate::v1::KeyId;
 use futures_util::future::BoxFuture;
@@ -58,13 +57,9 @@ struct Refused {
 
 impl Proofs {
     /// The proofs of those who share both the place and the secrets; without either there are none.
-    ///
-    /// # Errors
-    /// When the secrets cannot be read.
-    pub(super) fn of(shared: Option<&Shared>, secrets: &SecretSettings) -> Result<Option<Self>, KeyringError> {
-        let Some(shared) = shared else { return Ok(None) };
-        let new = |keyring| Self { shared: shared.clone(), keyring, process: Uuid::new_v4() };
-        Ok(Keyring::open(secrets)?.map(new))
+    pub(super) fn of(shared: Option<&Shared>, keyring: Option<&Keyring>) -> Option<Self> {
+        let (shared, keyring) = (shared?.clone(), keyring?.clone());
+        Some(Self { shared, keyring, process: Uuid::new_v4() })
     }
 
     /// The key in Redis and the name of the proof there.

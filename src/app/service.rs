@@ -58,7 +58,7 @@ pub(super) struct Service {
     pub(super) store: Store,
     access: Access,
     pub(super) oauth: OAuth,
-    /// The secrets as they were at the start or the last reload.
+    /// The secrets, shared by all that seal with them.
     keyring: Option<Keyring>,
     pub(super) indexes: Indexes,
     runner: Arc<Runner>,
@@ -98,7 +98,8 @@ impl Service {
         let (calls, requests) = counted(&compiled.plan);
         client.count_in(Arc::clone(&calls));
         let events = counters();
-        let (oauth, access, store) = authorization(settings, &client, &events).await?;
+        let keyring = Keyring::open(&settings.secrets)?;
+        let (oauth, access, store) = authorization(settings, keyring.clone(), &client, &events).await?;
         if store.is_read_only() {
             tracing::warn!(
                 store = %store::in_words(&settings.store.url),
@@ -107,7 +108,7 @@ impl Service {
         }
         let joined = store.join(access.changes(), patience(settings)).await?;
         peers.know(store.clone(), &client);
-        let proofs = Proofs::of(shared.as_ref(), &settings.secrets)?;
+        let proofs = Proofs::of(shared.as_ref(), keyring.as_ref());
         let access = sharing(access, proofs.as_ref());
         let indexes = Indexes::new(client.clone(), index_settings(settings), access.changes());
         let indexes = match store.shares_snapshots() {
@@ -128,8 +129,8 @@ impl Service {
             compiled,
             client,
             memory,
-            idempotency: idempotency(settings, &store)?,
-            keyring: Keyring::open(&settings.secrets)?,
+            idempotency: idempotency(settings, &store, keyring.clone()),
+            keyring,
             store,
             access,
             oauth,
@@ -174,22 +175,19 @@ impl Service {
         let how = access_settings(settings);
         let proofs_stay = how == access_settings(before);
         // The file of the secrets may have the same name and another secret on top, which has to seal from now on.
-        let same_secrets = match (&keyring, &self.keyring) {
-            (Some(now), Some(then)) => now.is_same(then),
-            (now, then) => now.is_none() == then.is_none(),
-        };
-        let same_settings = (&settings.oauth, &settings.secrets) == (&before.oauth, &before.secrets);
-        let stays = proofs_stay && same_settings && same_secrets;
-        let (oauth, access, proofs) = match stays {
-            true => (self.oauth.clone(), self.access.clone(), self.proofs.clone()),
+        let (now, then) =
+            ((&settings.oauth, &settings.secrets, &keyring), (&before.oauth, &before.secrets, &self.keyring));
+        let stays = proofs_stay && now == then;
+        let (oauth, access, proofs, keyring) = match stays {
+            true => (self.oauth.clone(), self.access.clone(), self.proofs.clone(), self.keyring.clone()),
             false => {
                 let access = match proofs_stay {
                     true => self.access.clone(),
                     false => Access::new(self.client.clone(), how, self.access.changes()),
                 };
                 let (oauth, access) = authorized(settings, keyring.clone(), access, &self.store, &self.events);
-                let proofs = Proofs::of(self.shared.as_ref(), &settings.secrets)?;
-                (oauth, sharing(access, proofs.as_ref()), proofs)
+                let proofs = Proofs::of(self.shared.as_ref(), keyring.as_ref());
+                (oauth, sharing(access, proofs.as_ref()), proofs, keyring)
             }
         };
         let (plan, how) = (Arc::clone(&compiled.plan), runner_settings(settings));
@@ -210,7 +208,7 @@ impl Service {
             counts: self.counts.as_ref().map(|counts| counts.with_plan(&compiled.plan)),
             compiled,
             document,
-            idempotency: idempotency(settings, &self.store)?,
+            idempotency: idempotency(settings, &self.store, keyring.clone()),
             keyring,
             client: self.client.clone(),
             memory: self.memory.clone(),
@@ -337,7 +335,8 @@ impl Service {
 pub async fn open_oauth(settings: &Settings) -> Result<(OAuth, Store), StartError> {
     let upstream = settings.upstream.needed_base_url()?.clone();
     let client = Client::new(client_settings(settings, &upstream))?;
-    let (oauth, _, store) = authorization(settings, &client, &counters()).await?;
+    let keyring = Keyring::open(&settings.secrets)?;
+    let (oauth, _, store) = authorization(settings, keyring, &client, &counters()).await?;
     Ok((oauth, store))
 }
 
@@ -365,19 +364,18 @@ fn sharing(access: Access, proofs: Option<&Proofs>) -> Access {
     access.with_proofs(proofs.map(|proofs| Arc::new(proofs.clone()) as _))
 }
 
-fn idempotency(settings: &Settings, store: &Store) -> Result<Idempotency, StartError> {
-    let keyring = Keyring::open(&settings.secrets)?;
+fn idempotency(settings: &Settings, store: &Store, keyring: Option<Keyring>) -> Idempotency {
     let (longest, late) = (settings.limits.deadline, settings.store.late_write);
-    Ok(Idempotency::new(store.clone(), keyring, &settings.idempotency, longest, late))
+    Idempotency::new(store.clone(), keyring, &settings.idempotency, longest, late)
 }
 
 /// The store, the authorization server over it, and the access that knows its credentials.
 async fn authorization(
     settings: &Settings,
+    keyring: Option<Keyring>,
     client: &Client,
     events: &Arc<[Counter]>,
 ) -> Result<(OAuth, Access, Store), StartError> {
-    let keyring = Keyring::open(&settings.secrets)?;
     let how: AccessSettings = access_settings(settings);
     let access = Access::new(client.clone(), how, &Changes::default());
     let store = Store::open(&settings.store.url, settings.upstream.needed_base_url()?.as_str()).await?;

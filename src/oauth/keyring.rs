@@ -58,6 +58,14 @@ pub struct Keyring {
     file: Option<Arc<Path>>,
 }
 
+/// Whether both have the same secrets, in the same order.
+impl PartialEq for Keyring {
+    fn eq(&self, other: &Self) -> bool {
+        // One after the other: clones share a lock.
+        self.ids() == other.ids()
+    }
+}
+
 impl fmt::Debug for Keyring {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Keyring").field("current", &self.current()).finish_non_exhaustive()
@@ -79,12 +87,8 @@ impl Keyring {
         Ok(Some(Self { ring, file: Some(path.as_path().into()) }))
     }
 
-    /// Whether both have the same secrets, in the same order.
-    pub fn is_same(&self, other: &Self) -> bool {
-        let ids = |keyring: &Self| {
-            keyring.with_ring(|ring| ring.secrets.iter().map(|(id, _)| id.clone()).collect::<Vec<_>>())
-        };
-        ids(self) == ids(other)
+    fn ids(&self) -> Vec<String> {
+        self.with_ring(|ring| ring.secrets.iter().map(|(id, _)| id.clone()).collect())
     }
 
     /// A new secret as text.
@@ -213,9 +217,9 @@ mod tests {
     fn two_are_the_same_with_the_same_secrets_in_the_same_order() {
         let (old, new) = (Keyring::new_secret(), Keyring::new_secret());
         let both = ring(&format!("{new}\n{old}"));
-        assert!(ring(&old).is_same(&ring(&old)) && both.is_same(&both.clone()));
-        assert!(!ring(&old).is_same(&ring(&new)) && !ring(&old).is_same(&both));
-        assert!(!both.is_same(&ring(&format!("{old}\n{new}"))), "the first one seals");
+        assert!(ring(&old) == ring(&old) && both == both.clone());
+        assert!(ring(&old) != ring(&new) && ring(&old) != both);
+        assert!(both != ring(&format!("{old}\n{new}")), "the first one seals");
     }
 
     #[test]

@@ -189,7 +189,7 @@ impl Job {
 
     /// Translates one v1 record with the overlay kept for it, on the pool for heavy work when it is not small.
     pub(super) async fn translate_record(&self, resource: &Resource, row: &[u8]) -> Result<Held, Refusal> {
-        let text: Arc<str> = std::str::from_utf8(row).map_err(|fault| bad_data(&Fault(fault.to_string())))?.into();
+        let text: Arc<str> = incoming::text(row).map_err(|fault| bad_data(&fault))?.into();
         let index = self.index_of(resource)?;
         let workspace = if resource.keeps_values() { self.workspace_id().await? } else { Uuid::nil() };
         let read = async |overlay: Vec<OverlayValue>| {
@@ -244,6 +244,5 @@ fn translate(shape: &ReadShape, form: Rows, pages: &[Bytes]) -> Result<Vec<Held>
 
 /// The record read again with what is kept for it.
 fn overlaid(shape: &ReadShape, held: &Held, overlay: &[OverlayValue]) -> Result<Held, Fault> {
-    let row = std::str::from_utf8(&held.v1).map_err(|fault| Fault(fault.to_string()))?;
-    shape.read(row, overlay)
+    shape.read(incoming::text(&held.v1)?, overlay)
 }

@@ -67,10 +67,14 @@ impl Writer {
     /// [`StoreError`] when the store cannot be written; nothing is lost then.
     pub async fn write(&self) -> Result<(), StoreError> {
         let mut open = self.open.lock().await;
-        if open.counts.is_empty() {
-            (open.counts, open.differences) = self.tally.take();
-            open.number += 1;
-        }
+        // What an earlier write has left open is written again under its number, and nothing else with it.
+        self.send(&mut open).await?;
+        (open.counts, open.differences) = self.tally.take();
+        open.number += 1;
+        self.send(&mut open).await
+    }
+
+    async fn send(&self, open: &mut Open) -> Result<(), StoreError> {
         if open.counts.is_empty() {
             return Ok(());
         }

@@ -78,14 +78,11 @@ impl Writer {
         if lost > 0 {
             tracing::warn!(lost, "calls could not be counted: too many counts wait to be written");
         }
-        if open.rows.is_empty() {
-            open.rows = self.taken();
-            open.number += 1;
-        }
-        if !open.rows.is_empty() {
-            self.store.add_usage(self.process, open.number, &open.rows).await?;
-            open.rows.clear();
-        }
+        // What an earlier write has left open is written again under its number, and nothing else with it.
+        self.send(&mut open).await?;
+        open.rows = self.taken();
+        open.number += 1;
+        self.send(&mut open).await?;
         let callers = inner.callers.changed();
         if !callers.is_empty()
             && let Err(fault) = self.store.name_usage_callers(&callers).await
@@ -96,16 +93,12 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes everything that was counted until now, also when an earlier write did not end: that is written again first,
-    /// and nothing else with it.
-    ///
-    /// # Errors
-    /// As [`Self::write`].
-    pub async fn write_all(&self) -> Result<(), StoreError> {
-        if !self.open.lock().await.rows.is_empty() {
-            self.write().await?;
+    async fn send(&self, open: &mut Open) -> Result<(), StoreError> {
+        if !open.rows.is_empty() {
+            self.store.add_usage(self.process, open.number, &open.rows).await?;
+            open.rows.clear();
         }
-        self.write().await
+        Ok(())
     }
 
     fn taken(&self) -> Vec<UsageRow> {
