@@ -54,6 +54,18 @@ async fn many_listed_projects_are_proven_by_one_list() {
     let refused = scene.ask("POST", &path, Some(body(&all))).await.expect_problem(400, "validation_error");
     assert_eq!(refused.error_fields(), ["project_ids"], "an archived project is none");
     assert!(refused.json["errors"][0]["message"].as_str().is_some_and(|text| text.contains(&others[2])));
+    // It is back: what was remembered is asked for again before somebody is refused, and then stands.
+    let back = page["results"].as_array().expect("rows").iter();
+    let back: Vec<Value> =
+        back.map(|row| json!({"id": row["id"], "identifier": "P", "archived_at": null})).collect();
+    scene.expect(
+        Exchange::get(list).reply(200, json!({"total_count": 4, "next_page_results": false, "results": back})),
+    );
+    let made = scene.ask("POST", &path, Some(body(&all))).await.expect(201);
+    assert_eq!(made.calls(), 1);
+    let one = format!("{path}{}/", made.text("id"));
+    let again = scene.ask("PATCH", &one, Some(json!({"project_ids": all}))).await.expect(200);
+    assert_eq!(again.calls(), 0);
     scene.end();
 }
 
@@ -107,5 +119,31 @@ async fn a_context_offers_its_own_choices() {
     let faulty = json!({"is_multi": 1, "options": [{"description": "x"}], "settings": 4});
     let refused = scene.ask("PATCH", &one, Some(faulty)).await.expect_problem(400, "validation_error");
     assert_eq!(refused.error_fields(), ["is_multi", "options.0.name", "settings"]);
+    scene.end();
+}
+
+#[tokio::test]
+async fn a_property_becomes_single_when_its_seeded_context_can() {
+    let mut scene = Scene::in_workspace_mode().await;
+    let body = json!({"display_name": "Risk", "property_type": "OPTION", "is_multi": true});
+    let property = format!(
+        "{ACME}/work-item-properties/{}/",
+        scene.made(&format!("{ACME}/work-item-properties/"), body).await
+    );
+    let mut options = Vec::new();
+    for name in ["High", "Low"] {
+        options.push(scene.made(&format!("{property}options/"), json!({"name": name})).await);
+    }
+    let listed = scene.ask("GET", &format!("{property}contexts/"), None).await.expect(200);
+    let seeded = format!("{property}contexts/{}/", listed.data()[0]["id"].as_str().expect("an id"));
+    let preselected = |second: bool| json!({"options": [{"id": options[0], "is_default": true}, {"id": options[1], "is_default": second}]});
+    scene.ask("PATCH", &seeded, Some(preselected(true))).await.expect(200);
+    let refused = scene.ask("PATCH", &property, Some(json!({"is_multi": false}))).await;
+    assert_eq!(refused.expect_problem(400, "validation_error").error_fields(), ["is_multi"]);
+    let unchanged = scene.ask("GET", &seeded, None).await.expect(200);
+    assert_eq!(unchanged.json["is_multi"], json!(true));
+    scene.ask("PATCH", &seeded, Some(preselected(false))).await.expect(200);
+    scene.ask("PATCH", &property, Some(json!({"is_multi": false}))).await.expect(200);
+    assert_eq!(scene.ask("GET", &seeded, None).await.expect(200).json["is_multi"], json!(false));
     scene.end();
 }

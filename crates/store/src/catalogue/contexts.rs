@@ -2,11 +2,12 @@
 
 use super::attachments::STEP;
 use super::choices::Choices;
+use super::defaults;
 use super::edit::{Edit, Effect};
 use super::faults::{self, Entry, EntryForm, Faults, flag, nullable_text, text};
 use super::model::{Context, ContextOption, Property, PropertyType};
 use super::options::Renamed;
-use super::properties::{FIRST, SEEDED, judge_default_value};
+use super::properties::{FIRST, SEEDED};
 use super::scope;
 use crate::refusal::Refusal;
 use crate::v2::body::Given;
@@ -123,13 +124,13 @@ impl Edit {
             }
             context.options = self.link_entries(owner.id, entries, &mut faults);
         }
-        judge_defaults(&context, entries.is_some(), &mut faults);
+        defaults::judge_preselected(&context, entries.is_some(), &mut faults);
         self.judge_unique(&context, &mut faults);
         let (id, property) = (context.id, context.property);
         let offered = context.options.iter().filter_map(|link| self.after.options.get(&link.option));
         let offered = Choices::of(offered.map(Arc::as_ref));
         if given.contains_key("default_value") || given.contains_key("is_multi") {
-            judge_default_value(owner, &offered, context.is_multi, &context.default_value, &mut faults);
+            defaults::judge(owner, &offered, context.is_multi, &context.default_value, &mut faults);
         }
         scope::judge_overlap(&self.after, &context, &mut faults);
         faults.finish()?;
@@ -200,14 +201,6 @@ impl Context {
         (self.all_projects, self.all_types) == (other.all_projects, other.all_types)
             && (&self.projects, &self.types) == (&other.projects, &other.types)
             && choices(self) == choices(other)
-    }
-}
-
-/// O77: one preselected choice, unless the context takes several values.
-fn judge_defaults(context: &Context, restated: bool, faults: &mut Faults) {
-    if !context.is_multi && context.options.iter().filter(|link| link.is_default).count() > 1 {
-        let field = if restated { "options" } else { "is_multi" };
-        faults.add(field, "several options are defaults, which needs is_multi");
     }
 }
 

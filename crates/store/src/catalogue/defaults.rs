@@ -1,9 +1,30 @@
-//! Default values: strings that must be readable for the kind of the property (O69).
+//! Default values: strings that must be readable for the kind of the property (O69), and preselected options (O77).
 
 use super::choices::Choices;
-use super::model::{Property, PropertyType, RelationType};
+use super::faults::Faults;
+use super::model::{Context, Property, PropertyType, RelationType};
 use super::text_forms::{is_email, is_url};
 use crate::v2::{time, value};
+
+/// Every element must be readable for the kind; several need `is_multi`.
+pub(super) fn judge(property: &Property, options: &Choices, is_multi: bool, texts: &[String], faults: &mut Faults) {
+    if texts.len() > 1 && !is_multi {
+        faults.add("default_value", "more than one needs is_multi");
+    }
+    for (index, text) in texts.iter().enumerate() {
+        if let Some(message) = fault(property, options, text) {
+            faults.add(format!("default_value.{index}"), message);
+        }
+    }
+}
+
+/// O77: one preselected choice, unless the context takes several values.
+pub(super) fn judge_preselected(context: &Context, restated: bool, faults: &mut Faults) {
+    if !context.is_multi && context.options.iter().filter(|link| link.is_default).count() > 1 {
+        let field = if restated { "options" } else { "is_multi" };
+        faults.add(field, "several options are defaults, which needs is_multi");
+    }
+}
 
 /// Why `text` is no default of the property; `options` are those it may name.
 pub(super) fn fault(property: &Property, options: &Choices, text: &str) -> Option<&'static str> {

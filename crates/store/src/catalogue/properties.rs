@@ -76,6 +76,9 @@ impl Edit {
         if given.contains_key("default_value") || property.is_multi != before.is_multi {
             self.judge_default(&property, &mut faults);
         }
+        if before.is_multi && !property.is_multi {
+            self.judge_followers(&property, given, &mut faults);
+        }
         self.settle_defaults(id);
         faults.finish()
     }
@@ -167,28 +170,22 @@ impl Edit {
         }
     }
 
+    /// O77 over the seeded context, which takes one value from now on as its property does. Defaults of its own
+    /// may still be several: its options may be preselected apart from those of the property.
+    fn judge_followers(&self, property: &Property, given: &Given, faults: &mut Faults) {
+        let contexts = self.after.contexts_of(property.id).into_iter();
+        for context in contexts.filter(|context| context.is_default && !context.is_multi) {
+            defaults::judge_preselected(context, given.contains_key("options"), faults);
+            if context.default_value.len() > 1 && context.default_value != property.default_value {
+                faults.add("is_multi", "the seeded context has several default values, which needs is_multi");
+            }
+        }
+    }
+
     /// O69 over the property as it will be.
     fn judge_default(&self, property: &Property, faults: &mut Faults) {
         let options = Choices::of(self.after.options_of(property.id).into_iter().map(Arc::as_ref));
-        judge_default_value(property, &options, property.is_multi, &property.default_value, faults);
-    }
-}
-
-/// Every element must be readable for the kind; several need `is_multi`.
-pub(super) fn judge_default_value(
-    property: &Property,
-    options: &Choices,
-    is_multi: bool,
-    texts: &[String],
-    faults: &mut Faults,
-) {
-    if texts.len() > 1 && !is_multi {
-        faults.add("default_value", "more than one needs is_multi");
-    }
-    for (index, text) in texts.iter().enumerate() {
-        if let Some(message) = defaults::fault(property, options, text) {
-            faults.add(format!("default_value.{index}"), message);
-        }
+        defaults::judge(property, &options, property.is_multi, &property.default_value, faults);
     }
 }
 

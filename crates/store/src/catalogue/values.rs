@@ -27,8 +27,10 @@ pub enum ValueKind {
     Url,
     /// An e-mail address.
     Email,
-    /// A reference to a file or to a release, kept and echoed (O40).
+    /// A reference to a file, kept and echoed (O40).
     Reference,
+    /// The id of a release. v1 has no releases, so it is kept and echoed (O37, O40).
+    Release,
     /// A number.
     Decimal,
     /// True or false.
@@ -54,7 +56,8 @@ impl ValueKind {
             (PropertyType::Text, _) => Self::Text,
             (PropertyType::Url, _) => Self::Url,
             (PropertyType::Email, _) => Self::Email,
-            (PropertyType::File, _) | (PropertyType::Relation, Some(RelationType::Release)) => Self::Reference,
+            (PropertyType::File, _) => Self::Reference,
+            (PropertyType::Relation, Some(RelationType::Release)) => Self::Release,
             (PropertyType::Decimal, _) => Self::Decimal,
             (PropertyType::Boolean, _) => Self::Boolean,
             (PropertyType::Datetime, _) => Self::Datetime,
@@ -138,7 +141,7 @@ fn one(kind: ValueKind, choices: &Choices, value: &Value) -> Result<Wish, String
         ValueKind::Item => Ok(Wish::Item(text(value)?.trim().to_owned())),
         ValueKind::Html => Ok(Wish::Html(text(value)?.to_owned())),
         ValueKind::Formula => Err("is computed and cannot be written".into()),
-        ValueKind::Text | ValueKind::Url | ValueKind::Email | ValueKind::Reference => {
+        ValueKind::Text | ValueKind::Url | ValueKind::Email | ValueKind::Reference | ValueKind::Release => {
             text(value)?;
             plain(kind, value).map(Wish::Plain).ok_or_else(|| form(kind).into())
         }
@@ -174,6 +177,7 @@ fn form(kind: ValueKind) -> &'static str {
     match kind {
         ValueKind::Url => "must be an absolute http or https URL",
         ValueKind::Email => "must be an e-mail address",
+        ValueKind::Release => "must be the id of a release",
         ValueKind::Decimal => "must be a number",
         ValueKind::Boolean => "must be true or false",
         ValueKind::Datetime => "must be an ISO 8601 timestamp or a date",
@@ -191,6 +195,7 @@ pub fn plain(kind: ValueKind, raw: &Value) -> Option<Value> {
         ValueKind::Decimal => number(raw).map(Value::Number),
         ValueKind::Boolean => flag(raw).map(Value::Bool),
         ValueKind::Datetime => instant(raw.as_str()?).map(Value::String),
+        ValueKind::Release => record(raw).map(|id| Value::String(id.to_string())),
         ValueKind::Option | ValueKind::Person | ValueKind::Item | ValueKind::Formula => None,
     }
 }
@@ -263,6 +268,11 @@ mod tests {
             (ValueKind::Datetime, json!("2026-03-01T02:00:00+02:00"), json!("2026-03-01T00:00:00.000000Z")),
             (ValueKind::Url, json!("HTTPS://x.test/a?b"), json!("HTTPS://x.test/a?b")),
             (ValueKind::Email, json!("a@b"), json!("a@b")),
+            (
+                ValueKind::Release,
+                json!("0197C0DE-0000-7000-8000-000000000001"),
+                json!("0197c0de-0000-7000-8000-000000000001"),
+            ),
         ] {
             assert_eq!(plain(kind, &raw), Some(read), "{kind:?} {raw}");
         }
@@ -281,6 +291,8 @@ mod tests {
             (ValueKind::Url, json!("/relative")),
             (ValueKind::Url, json!("https://")),
             (ValueKind::Email, json!("nobody")),
+            (ValueKind::Release, json!("r-1")),
+            (ValueKind::Release, json!(1)),
             (ValueKind::Text, json!({})),
         ] {
             assert_eq!(plain(kind, &raw), None, "{kind:?} {raw}");
