@@ -9,6 +9,7 @@
 //! May use: `context`, `fresh`, `plan`, `refusal`, `settings`, `v1`. May not use: `v2`, `translate`, `run`, `edge`.
 
 mod acquaintances;
+mod asked_again;
 mod caller;
 pub mod credential;
 pub mod gate;

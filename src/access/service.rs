@@ -58,8 +58,8 @@ type WorkspaceKey = (KeyId, Arc<str>);
 
 /// The id of a workspace and whether it had to be derived.
 #[derive(Debug, Clone, Copy)]
-struct KnownId {
-    id: Uuid,
+pub(super) struct KnownId {
+    pub(super) id: Uuid,
     derived: bool,
 }
 
@@ -354,6 +354,17 @@ impl Access {
         slug: &str,
         ctx: &Context,
     ) -> Result<Arc<VisibleProjects>, Refusal> {
+        self.visible_within(caller, slug, self.card_ttl(), ctx).await?.value
+    }
+
+    /// The same at most `max_age` old, with when it was asked for.
+    pub(super) async fn visible_within(
+        &self,
+        caller: &Caller,
+        slug: &str,
+        max_age: Duration,
+        ctx: &Context,
+    ) -> Result<Kept<Verdict<Arc<VisibleProjects>>>, Refusal> {
         let (id, slug) = (caller.key.id(), Arc::<str>::from(slug));
         let voids =
             [Changed::KeyAccess(id.0), Changed::AnyProjectAccess, Changed::WorkspaceAccess((&*slug).into())];
@@ -361,9 +372,8 @@ impl Access {
             let inner = &self.inner;
             visible_projects::ask(inner.client.clone(), caller.key.clone(), slug.to_string(), ctx)
         };
-        let max_age = self.inner.card_ttl;
         let answer = self.inner.visible.get((id, Arc::clone(&slug)), &voids, max_age, ctx, ask).await;
-        self.noting_lost_key(id, ctx, answer)?.value
+        self.noting_lost_key(id, ctx, answer)
     }
 
     /// The id of a workspace, as learned from the caller's own cards in the last ten minutes, else asked
@@ -393,7 +403,7 @@ impl Access {
         id == workspace_id::derived(self.inner.client.base_url(), slug)
     }
 
-    async fn known_id(
+    pub(super) async fn known_id(
         &self,
         caller: &Caller,
         slug: &str,
@@ -417,6 +427,11 @@ impl Access {
     /// Where this process has seen a person lately; `None` when nowhere.
     pub fn acquaintance(&self, user: Uuid) -> Option<Arc<Acquaintance>> {
         self.inner.acquaintances.of(user)
+    }
+
+    /// Greatest age of what proves access.
+    pub(super) fn card_ttl(&self) -> Duration {
+        self.inner.card_ttl
     }
 
     /// Where what is remembered here hears of changes.

@@ -133,6 +133,9 @@ impl Job {
         let (call, access) = (&self.call, &self.runner.access);
         match call.card() {
             Some(card) => Ok(card.workspace_id),
+            None if self.operation().method.writes() => {
+                access.workspace_id_to_write(&call.caller, self.slug(), &call.ctx).await
+            }
             None => access.workspace_id(&call.caller, self.slug(), &call.ctx).await,
         }
     }

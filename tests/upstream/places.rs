@@ -153,6 +153,23 @@ async fn a_workspace_without_visible_projects_has_a_stand_in_id_until_one_is_see
 }
 
 #[tokio::test]
+async fn a_write_asks_again_where_the_id_remembered_is_a_stand_in() {
+    let v1 = ScriptedV1::start().await.in_order();
+    v1.expect(projects(json!([]))).expect(one_project()).expect(projects(json!([])).key("bob"));
+    let (access, _) = access_to(&v1);
+    let (ada, ctx) = (caller("ada", 1), context());
+    let stand_in = access.workspace_id(&ada, "acme", &ctx).await.unwrap();
+    assert_eq!(access.workspace_id(&ada, "acme", &ctx).await.unwrap(), stand_in);
+    for _ in 0..2 {
+        assert_eq!(access.workspace_id_to_write(&ada, "acme", &ctx).await.unwrap(), workspace_id());
+    }
+    // What was asked for within the call is not asked for twice.
+    let id = access.workspace_id_to_write(&caller("bob", 2), "acme", &ctx).await.unwrap();
+    assert_eq!(id, stand_in);
+    v1.finish();
+}
+
+#[tokio::test]
 async fn a_slug_that_cannot_be_a_path_segment_is_404_without_a_call() {
     let v1 = ScriptedV1::start().await;
     let (access, _) = access_to(&v1);

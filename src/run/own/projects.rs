@@ -35,6 +35,5 @@ async fn by_card(call: &OwnCall<'_>, project: Uuid) -> Result<Option<Uuid>, Refu
 
 async fn listed(call: &OwnCall<'_>, named: HashSet<Uuid>) -> Result<HashSet<Uuid>, Refusal> {
     let job = call.job;
-    let visible = job.runner.access.visible_projects(&job.call.caller, job.slug(), &job.call.ctx).await?;
-    Ok(named.into_iter().filter(|project| visible.contains(*project)).collect())
+    job.runner.access.visible_among(&job.call.caller, job.slug(), named, &job.call.ctx).await
 }

@@ -1,0 +1,53 @@
+//! What is asked again before a write is refused for want of a project: what is remembered may be older than the
+//! project. What was asked for within the call is not asked for twice.
+//!
+//! May use: `context`, `refusal`, this folder.
+
+use super::service::Access;
+use super::{Caller, VisibleProjects};
+use crate::context::Context;
+use crate::refusal::Refusal;
+use std::collections::HashSet;
+use std::time::Duration;
+use uuid::Uuid;
+
+impl Access {
+    /// Those of `named` that are not 404 for the caller. Where the list remembered lacks one, it is asked for
+    /// again: the project may be newer than the list.
+    ///
+    /// # Errors
+    /// As [`Access::workspace`].
+    pub async fn visible_among(
+        &self,
+        caller: &Caller,
+        slug: &str,
+        named: HashSet<Uuid>,
+        ctx: &Context,
+    ) -> Result<HashSet<Uuid>, Refusal> {
+        let now = self.changes().need(&[], Duration::ZERO);
+        let mut answer = self.visible_within(caller, slug, self.card_ttl(), ctx).await?;
+        let is_whole = |seen: &VisibleProjects| named.iter().all(|project| seen.contains(*project));
+        if !now.is_met(answer.began) && answer.value.as_ref().is_ok_and(|seen| !is_whole(seen)) {
+            answer = self.visible_within(caller, slug, Duration::ZERO, ctx).await?;
+        }
+        let seen = answer.value?;
+        Ok(named.into_iter().filter(|project| seen.contains(*project)).collect())
+    }
+
+    /// The id of a workspace as [`Self::workspace_id`] says, asked for again where it stands in for the real one:
+    /// a first project may have been made since.
+    ///
+    /// # Errors
+    /// As [`Access::workspace`].
+    pub async fn workspace_id_to_write(&self, caller: &Caller, slug: &str, ctx: &Context) -> Result<Uuid, Refusal> {
+        let now = self.changes().need(&[], Duration::ZERO);
+        let id = self.workspace_id(caller, slug, ctx).await?;
+        if !self.is_stand_in(slug, id) {
+            return Ok(id);
+        }
+        let known = self.known_id(caller, slug, self.card_ttl(), ctx).await?;
+        let known =
+            if now.is_met(known.began) { known } else { self.known_id(caller, slug, Duration::ZERO, ctx).await? };
+        Ok(known.value?.id)
+    }
+}
