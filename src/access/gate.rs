@@ -54,10 +54,12 @@ pub fn check_ids(resource: &Resource, variables: &mut [(String, String)]) -> Res
     Ok(())
 }
 
+/// The forms a key is shown in: besides letters and digits, identifiers hold blanks and underscores
+/// (`projects_create_identifier_with_space`).
 fn is_human_key(text: &str) -> bool {
     let Some((project, number)) = text.rsplit_once('-') else { return false };
-    let letters = project.starts_with(|c: char| c.is_ascii_alphabetic())
-        && project.bytes().all(|b| b.is_ascii_alphanumeric());
+    let letters = project.starts_with(char::is_alphabetic)
+        && project.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_'));
     letters && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
 }
 

@@ -1,6 +1,6 @@
 //! Ids and slugs in paths: malformed, unknown, foreign, invisible, and in capitals.
 
-use super::catalogue::{NOWHERE, working};
+use super::catalogue::{Contract, NOWHERE, working};
 use super::world::{FOREIGN, SEC, World};
 
 #[tokio::test]
@@ -18,6 +18,24 @@ async fn malformed_ids_are_named() {
                     false => drop(world.refused(answer, &[variable])),
                 }
             }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_key_of_any_form_is_no_id() {
+    let world = World::new().await;
+    let of_item = |operation: &&Contract| {
+        operation.resource() == "work_items" && operation.variables().iter().any(|name| name == "pk")
+    };
+    for operation in working().filter(of_item) {
+        for key in ["web-7", "A%20B-7", "A_B-7", "%C3%84-7", "A1-0"] {
+            let answer = world.ask(Some("ada"), operation, &world.path_but(operation, "pk", key)).await;
+            world.problem(answer, 404, "resource_not_found");
+        }
+        for neither in ["7-7", "A-", "A-x", "-7", "A.B-7"] {
+            let answer = world.ask(Some("ada"), operation, &world.path_but(operation, "pk", neither)).await;
+            world.refused(answer, &["pk"]);
         }
     }
 }
