@@ -96,6 +96,25 @@ async fn what_names_nothing_or_several_is_refused_before_anything_is_written() {
 }
 
 #[tokio::test]
+async fn a_parent_may_have_fifty_levels_above_it() {
+    let gateway = recorded().await;
+    let mut deepest = new_item(&gateway, json!({"name": "top"})).await.text("id");
+    for level in 0..51 {
+        let child = json!({"name": format!("level {level}"), "parent_id": deepest});
+        deepest = new_item(&gateway, child).await.text("id");
+        let item = one(&id('e', 1));
+        let moved = gateway.patch("ada", &item, json!({"parent_id": deepest})).await;
+        if level < 49 {
+            moved.expect(200);
+        } else {
+            let refused = moved.expect_problem(400, "validation_error");
+            assert_eq!(refused.error_fields(), ["parent_id"]);
+            assert_eq!(refused.json["errors"][0]["message"], json!("is more than 50 levels deep"));
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_message_names_the_offenders_and_the_way_out() {
     let gateway = recorded().await;
     let body = json!({"name": "n", "assignees": ["bob@acme.test", "mel@acme.test", "eve@other.test"]});

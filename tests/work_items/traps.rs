@@ -37,8 +37,13 @@ async fn trap_15_an_update_with_a_guest_is_refused_before_it_clears_the_set() {
     let gateway = recorded().await;
     let made = new_item(&gateway, json!({"name": "n", "assignee_ids": [id('a', 2)]})).await;
     let item = one(&made.text("id"));
-    for body in [json!({"assignee_ids": [id('a', 4)]}), json!({"assignees": ["gil@acme.test"]})] {
-        gateway.patch("ada", &item, body).await.expect_problem(400, "validation_error");
+    for (body, sent) in [
+        (json!({"assignee_ids": [id('a', 4)]}), id('a', 4)),
+        (json!({"assignees": ["bob@acme.test", "gil@acme.test"]}), "gil@acme.test".to_owned()),
+    ] {
+        let refused = gateway.patch("ada", &item, body).await.expect_problem(400, "validation_error");
+        let message = refused.json["errors"][0]["message"].as_str().unwrap();
+        assert_eq!(message, format!("guests cannot be assigned: {sent}"));
     }
     assert_eq!(gateway.get("ada", &item).await.json["assignee_ids"], json!([id('a', 2)]));
 }

@@ -95,17 +95,20 @@ async fn labels(job: &InProject<'_>, given: &Given) -> Result<LookedUp, Refusal>
 }
 
 async fn assignees(job: &InProject<'_>, given: &Given, update: bool) -> Result<LookedUp, Refusal> {
-    let (member, found, failed, advice) = if let Some(ids) = given.get("assignee_ids").map(ids) {
+    // `sent` are those of `found` as the client wrote them, where all are found.
+    let (member, sent, found, failed, advice) = if let Some(ids) = given.get("assignee_ids").map(ids) {
         let known = |people: &[Person], id: &Uuid| people.iter().any(|person| person.id == *id);
         let people = roster_for(job, &ids, |people| ids.iter().all(|id| known(people, id))).await?;
         let unknown: Vec<String> = ids.iter().filter(|id| !known(&people, id)).map(Uuid::to_string).collect();
-        ("assignee_ids", ids, unknown, "must be members of this project")
+        let sent = ids.iter().map(Uuid::to_string).collect();
+        ("assignee_ids", sent, ids, unknown, "must be members of this project")
     } else if let Some(emails) = given.get("assignees").map(texts) {
         let complete = |people: &[Person]| one_each(&emails, &by_emails(people)).1.is_empty();
         let people = roster_for(job, &emails, complete).await?;
         let (found, failed) = one_each(&emails, &by_emails(&people));
         (
             "assignees",
+            emails,
             found,
             failed,
             "must each be the address of exactly one member of this project; use assignee_ids",
@@ -115,7 +118,8 @@ async fn assignees(job: &InProject<'_>, given: &Given, update: bool) -> Result<L
     };
     if failed.is_empty() && update && !found.is_empty() {
         let guests = guests_of_workspace(job).await;
-        let guests: Vec<String> = found.iter().filter(|id| guests.contains(id)).map(Uuid::to_string).collect();
+        let of_guests = found.iter().zip(sent).filter(|(id, _)| guests.contains(id));
+        let guests: Vec<String> = of_guests.map(|(_, sent)| sent).collect();
         return Ok(all_or(found, member, "guests cannot be assigned", &guests));
     }
     Ok(all_or(found, member, advice, &failed))

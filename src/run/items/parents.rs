@@ -16,6 +16,7 @@ use uuid::Uuid;
 
 /// Levels walked upwards; v1 itself sets no limit.
 const DEEPEST: usize = 50;
+const TOO_DEEP: &str = "is more than 50 levels deep";
 const UNKNOWN: &str = "names no live work item of this project; a parent in another project cannot be stored by \
                        the service behind";
 
@@ -40,10 +41,12 @@ pub(in crate::run) async fn resolve(
         (None, None) => return Ok(LookedUp::NotSent),
     };
     let Some(parent) = found else { return Ok(LookedUp::wrong(member, UNKNOWN)) };
-    if let Some(own) = stored
-        && leads_to(job, &parent, own.id).await?
-    {
-        return Ok(LookedUp::wrong(member, "is the work item itself or one below it"));
+    if let Some(own) = stored {
+        match meets_above(job, &parent, own.id).await? {
+            Above::Apart => {}
+            Above::Meets => return Ok(LookedUp::wrong(member, "is the work item itself or one below it")),
+            Above::TooDeep => return Ok(LookedUp::wrong(member, TOO_DEEP)),
+        }
     }
     Ok(LookedUp::Found(parent.id.to_string().into()))
 }
@@ -54,20 +57,30 @@ async fn by_key(job: &InProject<'_>, key: &str) -> Result<Option<Item>, Refusal>
     if_live(job.own_item_by_key(&key).await)
 }
 
+/// What going up from a work item meets.
+enum Above {
+    /// The top, and not the work item asked about.
+    Apart,
+    /// The work item asked about.
+    Meets,
+    /// More than [`DEEPEST`] levels.
+    TooDeep,
+}
+
 /// Whether going up from `start` one meets `own`, as parents are now: the write has the rule to itself. The walk leads
 /// on over what was archived through the gateway, whose parent is noted, and ends at others that v1 hides.
-async fn leads_to(job: &InProject<'_>, start: &Item, own: Uuid) -> Result<bool, Refusal> {
+async fn meets_above(job: &InProject<'_>, start: &Item, own: Uuid) -> Result<Above, Refusal> {
     let mut seen = HashSet::from([start.id]);
     let (mut id, mut above) = (start.id, start.parent);
     for _ in 0..DEEPEST {
         if id == own || above == Some(own) {
-            return Ok(true);
+            return Ok(Above::Meets);
         }
-        let Some(next) = above.filter(|next| seen.insert(*next)) else { return Ok(false) };
+        let Some(next) = above.filter(|next| seen.insert(*next)) else { return Ok(Above::Apart) };
         match if_live(job.live_item(next).await)? {
             Some(item) => (id, above) = (item.id, item.parent),
             None => (id, above) = (next, job.runner.store.archived_parent(next).await?),
         }
     }
-    Err(Refusal::invalid(format!("The parent is more than {DEEPEST} levels deep.")))
+    Ok(Above::TooDeep)
 }
