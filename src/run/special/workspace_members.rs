@@ -11,13 +11,14 @@ use std::time::Instant;
 
 pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let (runner, call) = (&job.runner, &job.call);
-    let list = query::read_list(job.operation(), job.resource(), &call.parameters, runner.settings.strict_query)?;
     let (max_age, asked) = (job.collection_age(), Instant::now());
     let card = runner.access.workspace_within(&call.caller, job.slug(), max_age, &call.ctx).await?;
     let Some(roster) = &card.roster else {
         // v1 does not show it to guests (trap 52, `members_workspace_guest`).
         return Err(Refusal::Forbidden { detail: "Guests may not read the roster of the workspace.".into() });
     };
+    // Who may not read it is told so before the query is judged (O2).
+    let list = query::read_list(job.operation(), job.resource(), &call.parameters, runner.settings.strict_query)?;
     job.uses(card.read_at, asked, runner.settings.collection_ttl);
     let workspace = runner.access.workspace_id(&call.caller, job.slug(), &call.ctx).await?;
     let people = members::read(roster).map_err(|fault| bad_data(&fault))?;

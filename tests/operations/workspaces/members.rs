@@ -1,7 +1,9 @@
 //! `workspaces/{slug}/members/`.
 
-use crate::operations::scene::{ADA, BOB, Scene, me};
+use crate::operations::scene::{ACME, ADA, BOB, Scene, me};
+use crate::support::gateway::Gateway;
 use crate::support::scripted::Exchange;
+use causeway::sandbox::Seed;
 use serde_json::json;
 
 fn roster() -> Exchange {
@@ -27,4 +29,12 @@ async fn the_roster_is_the_card_and_ids_come_from_the_workspace() {
     let again = scene.ask("GET", "/api/v2/workspaces/acme/members/?role=member", None).await.expect(200);
     assert_eq!((again.calls(), again.column("member_id")), (0, vec![json!(BOB)]));
     scene.end();
+}
+
+#[tokio::test]
+async fn who_may_not_read_it_is_told_so_whatever_is_asked() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    for query in ["", "?per_page=x", "?role=nobody", "?expand=nothing"] {
+        gateway.get("gil", &format!("{ACME}/members/{query}")).await.expect_problem(403, "forbidden");
+    }
 }
