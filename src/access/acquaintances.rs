@@ -1,10 +1,10 @@
 //! Whom this process has seen in which workspaces, for what has to be told to a workspace about a person.
 //!
 //! v1 lists nobody's workspaces, so only those are known in which the person's own credential was let in.
-//! Nothing is granted by this. May use: this folder.
+//! Nothing is granted by this. May use: `cache`, this folder.
 
 use super::User;
-use moka::sync::Cache;
+use crate::cache::{Bounds, Cache};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub(super) struct Acquaintances(Cache<Uuid, Arc<Acquaintance>>);
 
 impl Acquaintances {
     pub(super) fn new(capacity: u64) -> Self {
-        Self(Cache::builder().max_capacity(capacity).time_to_live(REMEMBERED).build())
+        Self(Cache::new(Bounds::of(capacity).for_time(REMEMBERED)))
     }
 
     /// A person was let into a workspace.

@@ -7,9 +7,10 @@
 //!
 //! A coded form has a tag of its own, that of the plain form with the name of the coding (`v2::tag`).
 //!
-//! May use: `settings`, `v2::tag`, `edge::body`.
+//! May use: `cache`, `settings`, `v2::tag`, `edge::body`.
 
 use super::body::{self, Body};
+use crate::cache::{Bounds, Cache};
 use crate::settings::EdgeSettings;
 use crate::v2::tag;
 use bytes::Bytes;
@@ -19,7 +20,6 @@ use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, ETAG, IF_NONE_MATCH, VARY}
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use http_body::Body as _;
 use http_body_util::BodyExt;
-use moka::sync::Cache;
 use std::io::{self, Write};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -129,7 +129,7 @@ impl Codings {
     pub(super) fn new(settings: &EdgeSettings) -> Self {
         let weight =
             |(tag, _): &(String, Coding), coded: &Bytes| u32::try_from(tag.len() + coded.len()).unwrap_or(u32::MAX);
-        let kept = Cache::builder().max_capacity(KEPT).weigher(weight).build();
+        let kept = Cache::weighed(Bounds::of(KEPT), weight);
         Self { live: settings.compress, kept, long: Arc::new(Semaphore::new(1)) }
     }
 

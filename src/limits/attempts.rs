@@ -4,14 +4,14 @@
 //! credentials that were never proven are refused without asking v1, so that nobody can guess keys or have this
 //! gateway call v1 without end. Credentials that were proven before are let through all the same: one broken
 //! client must not lock out the others behind its address. Processes that share a Redis count together. May use:
-//! `refusal`, `tally`, `buckets`, `together`.
+//! `cache`, `refusal`, `tally`, `buckets`, `together`.
 
 use super::buckets::Buckets;
 use super::refused::{CredentialId, limited};
 use super::together::Together;
+use crate::cache::{Bounds, Cache};
 use crate::refusal::Refusal;
 use crate::tally::Counter;
-use moka::sync::Cache;
 use sha2::{Digest, Sha256};
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
@@ -37,8 +37,8 @@ impl Attempts {
     pub(super) fn new(limit: u32) -> Self {
         Self {
             buckets: Buckets::new(limit),
-            refused: Cache::new(REMEMBERED),
-            proven: Cache::builder().max_capacity(REMEMBERED).time_to_idle(KNOWN).build(),
+            refused: Cache::new(Bounds::of(REMEMBERED)),
+            proven: Cache::new(Bounds::of(REMEMBERED).while_used_within(KNOWN)),
             within: Counter::default(),
             beyond: Counter::default(),
             together: None,
@@ -55,7 +55,7 @@ impl Attempts {
     /// # Errors
     /// 429 when its address has failed too often and the credential is not known.
     pub fn may_try(&self, address: IpAddr, credential: Option<CredentialId>) -> Result<(), Refusal> {
-        if self.buckets.is_none() || credential.is_some_and(|credential| self.proven.contains_key(&credential)) {
+        if self.buckets.is_none() || credential.is_some_and(|credential| self.proven.contains(&credential)) {
             return Ok(());
         }
         let Some(until) = self.refused.get(&network(address)) else { return Ok(()) };
@@ -85,7 +85,7 @@ impl Attempts {
     pub async fn failed(&self, address: IpAddr, credential: Option<CredentialId>, refusal: Refusal) -> Refusal {
         let Some(buckets) = &self.buckets else { return refusal };
         if let Some(credential) = credential {
-            self.proven.invalidate(&credential);
+            self.proven.remove(&credential);
         }
         let network = network(address);
         // Too many addresses at once share one bucket, so that their number cannot fill the memory.

@@ -3,9 +3,9 @@
 //! Counted in memory, in a bounded number of windows of a minute: guessing is slowed down, and many addresses
 //! cannot fill the memory.
 //!
-//! May use: nothing.
+//! May use: `cache`.
 
-use moka::sync::Cache;
+use crate::cache::{Bounds, Cache};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,14 +26,14 @@ pub struct Attempts {
 impl Attempts {
     /// Allows `allowed` failures in a window.
     pub fn new(allowed: usize) -> Self {
-        let failures = Cache::builder().max_capacity(ADDRESSES).time_to_live(WINDOW).build();
+        let failures = Cache::new(Bounds::of(ADDRESSES).for_time(WINDOW));
         Self { allowed, failures }
     }
 
     /// Takes one attempt before it is made, so that attempts side by side do not slip through; give it back
     /// with [`Attempts::succeeded`]. False when there is none left.
     pub fn take(&self, address: IpAddr) -> bool {
-        let count = self.failures.get_with(network(address), Arc::default);
+        let count = self.failures.get_or_insert(network(address), Arc::default);
         count.fetch_add(1, Ordering::Relaxed) < self.allowed
     }
 

@@ -32,7 +32,7 @@ impl InProject<'_> {
     pub(super) fn begin_index(&self, scope: &Scope, items: usize) {
         let runner = &self.runner;
         let wanted = runner.settings.index_ahead && items > ONE_CALL && runner.indexes.has_room_for(items);
-        if !wanted || !runner.begun_ahead.entry(scope.clone()).or_insert(()).is_fresh() {
+        if !wanted || !runner.begun_ahead.insert_new(scope.clone(), ()) {
             return;
         }
         let (runner, scope, key) = (Arc::clone(runner), scope.clone(), self.key().clone());

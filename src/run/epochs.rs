@@ -1,8 +1,8 @@
 //! The last epoch of each project that this process has acted on; `catch_up` says what an epoch is.
 //!
-//! May use: nothing of this crate.
+//! May use: `cache`.
 
-use moka::sync::Cache;
+use crate::cache::{Bounds, Cache};
 use uuid::Uuid;
 
 /// The last epoch of each project that this process has acted on; clones are the same.
@@ -11,6 +11,6 @@ pub(super) struct Epochs(pub(super) Cache<Uuid, i64>);
 
 impl Default for Epochs {
     fn default() -> Self {
-        Self(Cache::new(100_000))
+        Self(Cache::new(Bounds::of(100_000)))
     }
 }

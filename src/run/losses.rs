@@ -3,9 +3,9 @@
 //! v1 saves whole rows, so a client that writes to v1 directly beside the gateway can put an older value back over
 //! one that was acknowledged here. Nobody can prevent that, but it shows: the answer to the next write of the record
 //! through the gateway has another value in a field that the write before had set and this one did not send. It may
-//! also be somebody's intent, so it is said in the log and counted, and never written again. May use: nothing else.
+//! also be somebody's intent, so it is said in the log and counted, and never written again. May use: `cache`.
 
-use moka::sync::Cache;
+use crate::cache::{Bounds, Cache};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +26,7 @@ pub(super) struct Losses {
 
 impl Default for Losses {
     fn default() -> Self {
-        let written = Cache::builder().time_to_live(REMEMBERED).max_capacity(RECORDS).build();
+        let written = Cache::new(Bounds::of(RECORDS).for_time(REMEMBERED));
         Self { written, suspected: Arc::default() }
     }
 }
@@ -56,7 +56,7 @@ impl Losses {
 
     /// The record is gone, or was made anew.
     pub(super) fn forget(&self, id: Uuid) {
-        self.written.invalidate(&id);
+        self.written.remove(&id);
     }
 
     /// Writes after which a loss was suspected, since the start.

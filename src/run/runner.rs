@@ -8,6 +8,7 @@ use super::losses::Losses;
 use super::own::KeptLists;
 use super::shelf::{Audience, Shelf};
 use crate::access::{Access, ProjectCard};
+use crate::cache::{Bounds, Cache};
 use crate::fresh::{Changes, Figures};
 use crate::heavy::Heavy;
 use crate::index::{Indexes, Scope};
@@ -18,7 +19,6 @@ use crate::store::Store;
 use crate::translate::ReadShape;
 use crate::translate::members::Person;
 use crate::v1::{Client, V1Key};
-use moka::sync::Cache;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -105,7 +105,7 @@ pub struct Runner {
 
 /// Lists that kept changing, remembered for so long.
 fn restless(time: Duration) -> Cache<(Arc<str>, Audience), Refusal> {
-    Cache::builder().time_to_live(time).max_capacity(RESTLESS).build()
+    Cache::new(Bounds::of(RESTLESS).for_time(time))
 }
 
 impl Runner {
@@ -127,9 +127,9 @@ impl Runner {
             answers: Answers::new(settings.stale_if_error, &changes),
             own_lists: KeptLists::default(),
             deleted_labels: DeletedLabels::default(),
-            made: Cache::builder().time_to_live(settings.late_write * 2 + REMEMBERED).max_capacity(MADE).build(),
-            compared: Cache::builder().time_to_live(indexes.sweep()).max_capacity(COMPARED).build(),
-            begun_ahead: Cache::builder().time_to_live(BEGUN).max_capacity(COMPARED).build(),
+            made: Cache::new(Bounds::of(MADE).for_time(settings.late_write * 2 + REMEMBERED)),
+            compared: Cache::new(Bounds::of(COMPARED).for_time(indexes.sweep())),
+            begun_ahead: Cache::new(Bounds::of(COMPARED).for_time(BEGUN)),
             restless: restless(settings.collection_ttl),
             plan,
             client,
@@ -142,7 +142,7 @@ impl Runner {
             losses: Losses::default(),
             writes: TaskTracker::new(),
             settings,
-            identifiers: Cache::new(IDENTIFIERS),
+            identifiers: Cache::new(Bounds::of(IDENTIFIERS)),
         }
     }
 
@@ -195,7 +195,7 @@ impl Runner {
 
     /// Takes a new record for the one that a create has made; false when another create was told of it.
     pub(super) fn claim_new(&self, id: Uuid) -> bool {
-        self.made.entry(id).or_insert(()).is_fresh()
+        self.made.insert_new(id, ())
     }
 
     /// Remembers which project an identifier belongs to.

@@ -7,11 +7,11 @@
 //! What v1 holds is guarded by `turns`, which every write has before it comes here, among all processes. What a write
 //! changes is carried into the kept thing when nothing else happened meanwhile; otherwise the thing is dropped.
 //!
-//! May use: `fresh`, `refusal`.
+//! May use: `cache`, `fresh`, `refusal`.
 
+use crate::cache::{Bounds, Cache};
 use crate::fresh::{Changed, Changes, Figures, Fresh, Kept, Moment, Reading};
 use crate::refusal::Refusal;
-use moka::sync::Cache;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,7 +78,7 @@ impl<T: Send + Sync + 'static> Shelf<T> {
         Self {
             things: Fresh::new(changes, CAPACITY),
             changes: changes.clone(),
-            writers: Cache::builder().max_capacity(PLACES).time_to_idle(IDLE).build(),
+            writers: Cache::new(Bounds::of(PLACES).while_used_within(IDLE)),
             time_to_live,
         }
     }
@@ -125,7 +125,7 @@ impl<T: Send + Sync + 'static> Shelf<T> {
     /// Begins a write at `place`: waits for other writes there, and from now on nothing read before counts.
     /// `touched` tells, when the write is given up, whether v1 may have carried out any of it.
     pub async fn begin_write(&self, place: &Place, audience: Audience, touched: Arc<AtomicBool>) -> Write<'_, T> {
-        let guard = self.writers.get_with(Arc::clone(&place.path), Arc::default).lock_owned().await;
+        let guard = self.writers.get_or_insert(Arc::clone(&place.path), Arc::default).lock_owned().await;
         let kept = |age| self.kept_within(place, audience, age);
         let (before, older) = (kept(self.time_to_live), kept(Duration::MAX));
         let begun = self.changes.tell(place.itself());

@@ -1,8 +1,8 @@
 //! Labels deleted through the gateway a moment ago: v1 shows them on work items until it has cleaned up (trap 39).
 //!
-//! May use: nothing of this crate.
+//! May use: `cache`.
 
-use moka::sync::Cache;
+use crate::cache::{Bounds, Cache};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub(in crate::run) struct DeletedLabels {
 
 impl Default for DeletedLabels {
     fn default() -> Self {
-        Self { ids: Cache::builder().time_to_live(CLEANED_UP).max_capacity(MOST).build(), any: Arc::default() }
+        Self { ids: Cache::new(Bounds::of(MOST).for_time(CLEANED_UP)), any: Arc::default() }
     }
 }
 
@@ -37,6 +37,6 @@ impl DeletedLabels {
 
     /// Whether this one was.
     pub(in crate::run) fn contains(&self, id: Uuid) -> bool {
-        self.any.load(Ordering::Acquire) && self.ids.contains_key(&id)
+        self.any.load(Ordering::Acquire) && self.ids.contains(&id)
     }
 }

@@ -1,7 +1,7 @@
 //! Lists of own records that are ready to be answered from.
 
+use crate::cache::{Bounds, Cache};
 use crate::v2::record::Record;
-use moka::sync::Cache;
 use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
@@ -38,6 +38,6 @@ pub struct KeptLists(pub(super) Cache<Key, Kept>);
 impl Default for KeptLists {
     fn default() -> Self {
         let weight = |_: &Key, kept: &Kept| u32::try_from(kept.rows.len() + 1).unwrap_or(u32::MAX);
-        Self(Cache::builder().max_capacity(CAPACITY).time_to_idle(IDLE).weigher(weight).build())
+        Self(Cache::weighed(Bounds::of(CAPACITY).while_used_within(IDLE), weight))
     }
 }

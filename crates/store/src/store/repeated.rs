@@ -1,10 +1,9 @@
 //! Which events were written a moment ago, so that their repetitions are not.
 //!
 //! In memory and bounded: with more keys than it holds, the least recently used are forgotten, and an event
-//! may then be written again within the minute. May use: nothing of this crate.
+//! may then be written again within the minute. May use: `cache`.
 
-use moka::policy::EvictionPolicy;
-use moka::sync::Cache;
+use crate::cache::{Bounds, Cache};
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -27,18 +26,17 @@ impl Default for Repeated {
 
 impl Repeated {
     fn within(window: Duration, keys: u64) -> Self {
-        let seen = Cache::builder().time_to_live(window).max_capacity(keys).eviction_policy(EvictionPolicy::lru());
-        Self { seen: seen.build() }
+        Self { seen: Cache::new(Bounds::of(keys).for_time(window).keeping_recent()) }
     }
 
     /// Whether this is the first of its key within the window; of several at once exactly one is.
     pub(super) fn is_first(&self, workspace: Uuid, key: &str) -> bool {
-        self.seen.entry((workspace, key.to_owned())).or_insert(()).is_fresh()
+        self.seen.insert_new((workspace, key.to_owned()), ())
     }
 
     /// The key counts as never seen.
     pub(super) fn forget(&self, workspace: Uuid, key: &str) {
-        self.seen.invalidate(&(workspace, key.to_owned()));
+        self.seen.remove(&(workspace, key.to_owned()));
     }
 }
 
@@ -64,7 +62,6 @@ mod tests {
         for key in 0..5000 {
             assert!(repeated.is_first(Uuid::nil(), &key.to_string()));
         }
-        repeated.seen.run_pending_tasks();
-        assert!(repeated.seen.entry_count() <= 100);
+        assert!(repeated.seen.entries() <= 100);
     }
 }

@@ -1,7 +1,7 @@
 //! Copies of the definitions of workspaces in memory.
 
+use crate::cache::{Bounds, Cache};
 use crate::catalogue::Catalogue;
-use moka::sync::Cache;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -23,7 +23,7 @@ impl Memory {
                 + catalogue.imports.len();
             u32::try_from(records + 1).unwrap_or(u32::MAX)
         };
-        Self(Cache::builder().max_capacity(KEPT).weigher(weight).build())
+        Self(Cache::weighed(Bounds::of(KEPT), weight))
     }
 
     pub(super) fn get(&self, workspace: Uuid, version: i64) -> Option<Arc<Catalogue>> {

@@ -1,0 +1,312 @@
+//! What is kept for a time, or until there is too much: a `moka` cache for keys and values of any type.
+//!
+//! moka is generic code, and each pair of types would be compiled, and lie in the program, once more. Thirteen of them
+//! were a seventh of what the gateway's crate had to compile. So keys and values are kept behind pointers, and moka is
+//! compiled once, here. Looking something up allocates nothing.
+//!
+//! May use: nothing of this crate. What is read from elsewhere and shared is kept by `fresh`, which has stricter rules.
+
+use foldhash::quality::RandomState;
+use moka::policy::EvictionPolicy;
+use std::any::Any;
+use std::borrow::Borrow;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What can be a key of a [`Cache`].
+pub trait Key: Hash + Eq + Send + Sync + 'static {}
+impl<T: Hash + Eq + Send + Sync + 'static> Key for T {}
+
+/// What a [`Cache`] can keep.
+pub trait Value: Clone + Send + Sync + 'static {}
+impl<T: Clone + Send + Sync + 'static> Value for T {}
+
+/// How much is kept, and for how long.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    most: u64,
+    life: Option<Duration>,
+    idle: Option<Duration>,
+    recent: bool,
+}
+
+impl Bounds {
+    /// At most so many entries, or so much weight.
+    pub fn of(most: u64) -> Self {
+        Self { most, life: None, idle: None, recent: false }
+    }
+
+    /// An entry is kept for so long after it was put in.
+    #[must_use]
+    pub fn for_time(self, life: Duration) -> Self {
+        Self { life: Some(life), ..self }
+    }
+
+    /// An entry is kept for so long after its last use.
+    #[must_use]
+    pub fn while_used_within(self, idle: Duration) -> Self {
+        Self { idle: Some(idle), ..self }
+    }
+
+    /// When there is too much, what was used longest ago goes. Otherwise what is used seldom goes, and that may be the
+    /// new entry.
+    #[must_use]
+    pub fn keeping_recent(self) -> Self {
+        Self { recent: true, ..self }
+    }
+}
+
+/// Entries by key; cheap to clone, all clones keep the same.
+pub struct Cache<K, V> {
+    kept: Kept,
+    types: PhantomData<fn(K) -> V>,
+}
+
+impl<K: Key, V: Value> Cache<K, V> {
+    /// Keeps entries within `bounds`, of which each counts one.
+    pub fn new(bounds: Bounds) -> Self {
+        Self { kept: Kept::new(bounds, None), types: PhantomData }
+    }
+
+    /// Keeps entries within `bounds`, of which each counts what `weight` says.
+    pub fn weighed(bounds: Bounds, weight: impl Fn(&K, &V) -> u32 + Send + Sync + 'static) -> Self {
+        let weigh = move |key: &dyn Any, value: &dyn Any| match (key.downcast_ref(), value.downcast_ref()) {
+            (Some(key), Some(value)) => weight(key, value),
+            _ => 1,
+        };
+        Self { kept: Kept::new(bounds, Some(Box::new(weigh))), types: PhantomData }
+    }
+
+    /// What is kept under `key`. That counts as a use.
+    pub fn get(&self, key: &K) -> Option<V> {
+        self.kept.get(key).as_ref().and_then(value)
+    }
+
+    /// Whether something is kept under `key`. That does not count as a use.
+    pub fn contains(&self, key: &K) -> bool {
+        self.kept.contains(key)
+    }
+
+    /// Keeps `value` in the place of what was kept.
+    pub fn insert(&self, key: K, value: V) {
+        self.kept.insert(AnyKey::of(key), Arc::new(value));
+    }
+
+    /// Keeps `value` unless something is kept; tells whether it did. Of several at once exactly one is told so.
+    pub fn insert_new(&self, key: K, value: V) -> bool {
+        self.kept.insert_new(AnyKey::of(key), Arc::new(value))
+    }
+
+    /// What is kept under `key`, else what `make` makes, which is kept then. Of several at once all get the same.
+    pub fn get_or_insert(&self, key: K, make: impl FnOnce() -> V) -> V {
+        if let Some(kept) = self.get(&key) {
+            return kept;
+        }
+        let made = make();
+        value(&self.kept.get_or_insert(AnyKey::of(key), Arc::new(made.clone()))).unwrap_or(made)
+    }
+
+    /// Keeps nothing under `key` any more.
+    pub fn remove(&self, key: &K) {
+        self.kept.remove(key);
+    }
+
+    /// Entries, when those that have to go are gone.
+    pub fn entries(&self) -> u64 {
+        self.kept.entries()
+    }
+}
+
+impl<K, V> Clone for Cache<K, V> {
+    fn clone(&self) -> Self {
+        Self { kept: self.kept.clone(), types: PhantomData }
+    }
+}
+
+impl<K, V> fmt::Debug for Cache<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cache").finish_non_exhaustive()
+    }
+}
+
+/// A cache has values of one type only.
+fn value<V: Value>(kept: &Arc<dyn Any + Send + Sync>) -> Option<V> {
+    kept.downcast_ref().cloned()
+}
+
+/// What a value weighs.
+type Weigh = Box<dyn Fn(&dyn Any, &dyn Any) -> u32 + Send + Sync>;
+
+/// The cache behind all types. Nothing here is generic, so that it is compiled in this crate.
+#[derive(Clone)]
+struct Kept(moka::sync::Cache<AnyKey, Arc<dyn Any + Send + Sync>, RandomState>);
+
+impl Kept {
+    fn new(bounds: Bounds, weigh: Option<Weigh>) -> Self {
+        let policy = if bounds.recent { EvictionPolicy::lru() } else { EvictionPolicy::tiny_lfu() };
+        let mut builder = moka::sync::Cache::builder().max_capacity(bounds.most).eviction_policy(policy);
+        if let Some(life) = bounds.life {
+            builder = builder.time_to_live(life);
+        }
+        if let Some(idle) = bounds.idle {
+            builder = builder.time_to_idle(idle);
+        }
+        if let Some(weigh) = weigh {
+            let of = move |key: &AnyKey, value: &Arc<dyn Any + Send + Sync>| weigh(key.inner().as_any(), &**value);
+            builder = builder.weigher(of);
+        }
+        Self(builder.build_with_hasher(RandomState::default()))
+    }
+
+    fn get(&self, key: &(dyn Comparable + 'static)) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.0.get(key)
+    }
+
+    fn contains(&self, key: &(dyn Comparable + 'static)) -> bool {
+        self.0.contains_key(key)
+    }
+
+    fn insert(&self, key: AnyKey, value: Arc<dyn Any + Send + Sync>) {
+        self.0.insert(key, value);
+    }
+
+    fn insert_new(&self, key: AnyKey, value: Arc<dyn Any + Send + Sync>) -> bool {
+        self.0.entry(key).or_insert(value).is_fresh()
+    }
+
+    fn get_or_insert(&self, key: AnyKey, value: Arc<dyn Any + Send + Sync>) -> Arc<dyn Any + Send + Sync> {
+        self.0.entry(key).or_insert(value).into_value()
+    }
+
+    fn remove(&self, key: &(dyn Comparable + 'static)) {
+        self.0.invalidate(key);
+    }
+
+    fn entries(&self) -> u64 {
+        self.0.run_pending_tasks();
+        self.0.entry_count()
+    }
+}
+
+/// A key of any type.
+struct AnyKey(Arc<dyn Comparable>);
+
+impl AnyKey {
+    fn of(key: impl Key) -> Self {
+        Self(Arc::new(key))
+    }
+
+    /// The key itself. The pointer to it could be a key too, so it must not be asked by mistake.
+    fn inner(&self) -> &(dyn Comparable + 'static) {
+        &*self.0
+    }
+}
+
+/// What a cache asks of a key.
+trait Comparable: Send + Sync {
+    fn hash_into(&self, hasher: &mut dyn Hasher);
+    fn is_same(&self, other: &dyn Comparable) -> bool;
+    fn as_any(&self) -> &dyn Any;
+}
+
+impl<K: Key> Comparable for K {
+    fn hash_into(&self, mut hasher: &mut dyn Hasher) {
+        self.hash(&mut hasher);
+    }
+
+    fn is_same(&self, other: &dyn Comparable) -> bool {
+        other.as_any().downcast_ref::<K>().is_some_and(|other| self == other)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Hash for dyn Comparable {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.hash_into(hasher);
+    }
+}
+
+impl PartialEq for dyn Comparable {
+    fn eq(&self, other: &Self) -> bool {
+        self.is_same(other)
+    }
+}
+
+impl Eq for dyn Comparable {}
+
+impl Hash for AnyKey {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.inner().hash_into(hasher);
+    }
+}
+
+impl PartialEq for AnyKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.inner().is_same(other.inner())
+    }
+}
+
+impl Eq for AnyKey {}
+
+impl Borrow<dyn Comparable> for AnyKey {
+    fn borrow(&self) -> &(dyn Comparable + 'static) {
+        self.inner()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_in_is_found_by_an_equal_key_and_by_no_other() {
+        let cache = Cache::<(String, u8), Arc<str>>::new(Bounds::of(10));
+        let key = |text: &str, number| (text.to_owned(), number);
+        cache.insert(key("a", 1), "one".into());
+        cache.insert(key("a", 2), "two".into());
+        assert_eq!(cache.get(&key("a", 1)).as_deref(), Some("one"));
+        assert_eq!(cache.clone().get(&key("a", 2)).as_deref(), Some("two"));
+        assert_eq!(cache.get(&key("b", 1)), None);
+        assert!(cache.contains(&key("a", 1)) && !cache.contains(&key("a", 3)));
+        cache.insert(key("a", 1), "other".into());
+        assert_eq!(cache.get(&key("a", 1)).as_deref(), Some("other"));
+        cache.remove(&key("a", 1));
+        assert_eq!(cache.get(&key("a", 1)), None);
+        assert_eq!(cache.entries(), 1);
+    }
+
+    #[test]
+    fn of_several_the_first_is_kept() {
+        let cache = Cache::<u8, u8>::new(Bounds::of(10));
+        assert!(cache.insert_new(1, 10) && !cache.insert_new(1, 11));
+        assert_eq!(cache.get_or_insert(1, || unreachable!("it is kept")), 10);
+        assert_eq!(cache.get_or_insert(2, || 20), 20);
+        assert_eq!(cache.get(&2), Some(20));
+    }
+
+    #[test]
+    fn it_keeps_no_more_and_no_longer_than_it_may() {
+        let heavy = Cache::<u8, u32>::weighed(Bounds::of(100).keeping_recent(), |_, weight| *weight);
+        for key in 0..50 {
+            heavy.insert(key, 10);
+        }
+        assert_eq!(heavy.entries(), 10);
+        assert!(heavy.contains(&49) && !heavy.contains(&0));
+        let life = Duration::from_millis(50);
+        let short = Cache::<u8, ()>::new(Bounds::of(10).for_time(life));
+        let used = Cache::<u8, ()>::new(Bounds::of(10).while_used_within(life * 4));
+        short.insert(1, ());
+        used.insert(1, ());
+        for _ in 0..4 {
+            std::thread::sleep(life);
+            let _ = used.get(&1);
+        }
+        assert_eq!((short.get(&1), used.get(&1)), (None, Some(())));
+    }
+}
