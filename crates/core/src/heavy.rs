@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::refusal::Refusal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 /// Inputs up to this size in bytes are worked on where they are: the worst take a few milliseconds.
 pub const SMALL: usize = 16 * 1024;
@@ -80,6 +80,23 @@ impl Heavy {
         if size <= input.small() {
             return Ok(work());
         }
+        let (tell, told) = oneshot::channel();
+        let work = Box::new(move || {
+            // Whoever waited may have left.
+            let _ = tell.send(work());
+        });
+        self.run_on_a_thread(input, size, ctx, work).await?;
+        told.await.map_err(|_| Refusal::internal("heavy work ended without a result"))
+    }
+
+    /// Carries out `work`, boxed, so that this is compiled once and not for each kind of work.
+    async fn run_on_a_thread(
+        &self,
+        input: Input,
+        size: usize,
+        ctx: &Context,
+        work: Box<dyn FnOnce() + Send>,
+    ) -> Result<(), Refusal> {
         let bytes = match input {
             Input::Body | Input::Html => Some(self.take_bytes(size)?),
             Input::Own => None,
@@ -91,7 +108,7 @@ impl Heavy {
         // The permits go with the work: whoever stops waiting for it does not end it.
         let carried_out = tokio::task::spawn_blocking(move || {
             let _held = (thread, bytes);
-            work()
+            work();
         });
         carried_out.await.map_err(|fault| Refusal::internal(format!("heavy work ended: {fault}")))
     }
