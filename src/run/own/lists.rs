@@ -2,7 +2,7 @@
 //! every other list. Building takes time that grows with all that is defined in the workspace and with what its
 //! records hold, so it is heavy work.
 
-use super::call::OwnCall;
+use super::call::{OwnCall, Surface};
 use super::kept_lists::{Kept, Key};
 use crate::catalogue::Catalogue;
 use crate::heavy::{Input, SMALL};
@@ -25,14 +25,13 @@ pub(super) struct Row {
     pub(super) hidden: Vec<(&'static str, Cell)>,
 }
 
+/// All records of a list, as a surface shows them, below the record above.
+type Rows = fn(Surface, &Catalogue, Option<Uuid>) -> Vec<Row>;
+
 impl OwnCall<'_> {
     /// Answers the list of what `rows` makes of the definitions; `within` is the record above, where there is
     /// one.
-    pub(super) async fn page(
-        &self,
-        within: Option<Uuid>,
-        rows: impl FnOnce(&Catalogue) -> Vec<Row> + Send + 'static,
-    ) -> Result<Reply, Refusal> {
+    pub(super) async fn page(&self, within: Option<Uuid>, rows: Rows) -> Result<Reply, Refusal> {
         let job = self.job;
         let strict = job.runner.settings.strict_query;
         let list = query::read_list(job.operation(), job.resource(), &job.call.parameters, strict)?;
@@ -43,11 +42,7 @@ impl OwnCall<'_> {
     }
 
     /// The list as it is kept for these definitions, or as it is built now.
-    async fn kept(
-        &self,
-        within: Option<Uuid>,
-        rows: impl FnOnce(&Catalogue) -> Vec<Row> + Send + 'static,
-    ) -> Result<Kept, Refusal> {
+    async fn kept(&self, within: Option<Uuid>, rows: Rows) -> Result<Kept, Refusal> {
         let job = self.job;
         let resource = job.operation().resource;
         let key = Key { resource, workspace: self.workspace, project: self.project, within };
@@ -55,10 +50,11 @@ impl OwnCall<'_> {
         if let Some(kept) = lists.get(&key).filter(|kept| kept.version == self.catalogue().version) {
             return Ok(kept);
         }
-        let (runner, of) = (Arc::clone(&job.runner), Arc::clone(self.catalogue()));
+        let (runner, of, surface) = (Arc::clone(&job.runner), Arc::clone(self.catalogue()), self.surface());
         let build = move || {
             let resource = &runner.plan().resources[resource];
-            let rows: Arc<[Record]> = rows(&of).into_iter().map(|row| record(resource, row)).collect();
+            let rows: Arc<[Record]> =
+                rows(surface, &of, within).into_iter().map(|row| record(resource, row)).collect();
             let size = rows.iter().map(|row| row.json.len()).sum();
             Kept { version: of.version, rows, size }
         };

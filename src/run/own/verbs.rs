@@ -83,8 +83,7 @@ pub(super) async fn run<R: Records>(step: Step, call: &OwnCall<'_>) -> Result<Re
 }
 
 async fn list<R: Records>(call: &OwnCall<'_>) -> Result<Reply, Refusal> {
-    let (above, surface) = (R::above(call)?, call.surface());
-    call.page(above, move |catalogue| R::rows(surface, catalogue, above)).await
+    call.page(R::above(call)?, R::rows).await
 }
 
 /// Shows the addressed record; also what a precondition compares.

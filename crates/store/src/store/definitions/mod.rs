@@ -30,6 +30,9 @@ use uuid::Uuid;
 /// How often an edit is tried when other writers are in its way.
 const ATTEMPTS: usize = 3;
 
+/// A change of definitions, and what is to be told of it; it may be made again.
+type Change<'a> = dyn FnMut(&mut Edit) -> Result<Vec<AuditEntry>, Refusal> + Send + 'a;
+
 impl Store {
     /// Everything defined in the workspace as of now; empty when nothing was written for it yet.
     ///
@@ -83,10 +86,23 @@ impl Store {
         T: Send,
         F: FnMut(&mut Edit) -> Result<(T, Vec<AuditEntry>), Refusal> + Send,
     {
+        let mut result = None;
+        let mut noting = |edit: &mut Edit| {
+            let (done, entries) = change(edit)?;
+            result = Some(done);
+            Ok(entries)
+        };
+        let after = self.edit_with(workspace, &mut noting).await?;
+        let result = result.ok_or_else(|| Refusal::internal("an edit that was not carried out"))?;
+        Ok((result, after))
+    }
+
+    /// The same without a result of its own, so that this is compiled once and not for each kind of change.
+    async fn edit_with(&self, workspace: Uuid, change: &mut Change<'_>) -> Result<Arc<Catalogue>, Refusal> {
         let mut attempt = 1;
         loop {
-            match self.try_edit(workspace, &mut change).await {
-                Ok(done) => return Ok(done),
+            match self.try_edit(workspace, change).await {
+                Ok(after) => return Ok(after),
                 Err(Failure::Refused(refusal)) => return Err(refusal),
                 Err(Failure::Store(StoreError::Contended(_))) if attempt < ATTEMPTS => attempt += 1,
                 Err(Failure::Store(error)) => return Err(error.into()),
@@ -94,21 +110,17 @@ impl Store {
         }
     }
 
-    async fn try_edit<T, F>(&self, workspace: Uuid, change: &mut F) -> Result<(T, Arc<Catalogue>), Failure>
-    where
-        T: Send,
-        F: FnMut(&mut Edit) -> Result<(T, Vec<AuditEntry>), Refusal> + Send,
-    {
+    async fn try_edit(&self, workspace: Uuid, change: &mut Change<'_>) -> Result<Arc<Catalogue>, Failure> {
         let mut writing = self.engine.writing().await?;
         let version = self.lock(&mut writing, workspace).await?;
         let before = self.as_of(&mut writing, workspace, version - 1).await?;
         // Later than all there is, also when the clock was set back or another machine's is ahead.
         let mut edit = Edit::begin(&before, now().max(newest(&before) + 1));
-        let (result, entries) = change(&mut edit)?;
+        let entries = change(&mut edit)?;
         let Edit { mut after, effects, .. } = edit;
         if after == *before && effects.is_empty() && entries.is_empty() {
             writing.rollback().await?;
-            return Ok((result, before));
+            return Ok(before);
         }
         let kind = self.engine.kind();
         effects::carry_out(&mut writing, kind, &effects, &after).await?;
@@ -118,7 +130,7 @@ impl Store {
         after.version = version;
         let after = Arc::new(after);
         self.memory.put(&after);
-        Ok((result, after))
+        Ok(after)
     }
 
     /// Raises the version of the workspace, which from here on is this transaction's own.
