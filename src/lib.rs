@@ -14,7 +14,6 @@
 //! operations exist is said in `mappings/` alone: `mapping` reads those files, `plan` is what they
 //! mean. `sandbox` is a separate world: an embedded v1 for trying things out and for tests.
 
-pub mod access;
 pub mod admin;
 pub mod app;
 pub mod board;
@@ -28,7 +27,6 @@ pub mod hints;
 pub mod html;
 pub mod idempotency;
 pub mod leave;
-pub mod limits;
 pub mod metrics;
 pub mod migration;
 pub mod native;
@@ -43,6 +41,7 @@ pub mod traces;
 pub mod usage;
 pub mod verify;
 
+pub use causeway_access::{access, limits};
 pub use causeway_core::{context, fresh, heavy, load, refusal, settings, tally, trace, worker};
 pub use causeway_index::{index, translate};
 pub use causeway_plan::{describe, mapping, plan, v2};
