@@ -32,7 +32,6 @@ pub mod oauth;
 pub mod outgoing;
 pub mod request;
 pub mod retirement;
-pub mod run;
 pub mod shadow;
 pub mod traces;
 pub mod usage;
@@ -43,6 +42,7 @@ pub use causeway_core::{context, fresh, heavy, load, refusal, settings, tally, t
 pub use causeway_edge::{edge, html, telemetry};
 pub use causeway_index::{index, translate};
 pub use causeway_plan::{describe, mapping, plan, v2};
+pub use causeway_run::run;
 pub use causeway_sandbox as sandbox;
 pub use causeway_shared::shared;
 pub use causeway_store::{catalogue, store};

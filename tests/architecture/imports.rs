@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The crate that stands alone: an embedded v1.
 const SANDBOX: &str = "crates/sandbox/src";
 /// Where the sources of each crate are.
-pub const CRATES: [&str; 10] = [
+pub const CRATES: [&str; 11] = [
     "src",
     "crates/core/src",
     "crates/plan/src",
@@ -16,6 +16,7 @@ pub const CRATES: [&str; 10] = [
     "crates/index/src",
     "crates/access/src",
     "crates/edge/src",
+    "crates/run/src",
     SANDBOX,
 ];
 
