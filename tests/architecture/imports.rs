@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The crate that stands alone: an embedded v1.
 const SANDBOX: &str = "crates/sandbox/src";
 /// Where the sources of each crate are.
-pub const CRATES: [&str; 11] = [
+pub const CRATES: [&str; 12] = [
     "src",
     "crates/core/src",
     "crates/plan/src",
@@ -17,6 +17,7 @@ pub const CRATES: [&str; 11] = [
     "crates/access/src",
     "crates/edge/src",
     "crates/run/src",
+    "crates/oauth/src",
     SANDBOX,
 ];
 
