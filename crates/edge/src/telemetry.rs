@@ -7,10 +7,11 @@ mod batch;
 use crate::settings::{LogFormat, LogSettings};
 use batch::{Batch, Flush};
 use std::any::Any;
-use std::fmt;
 use std::panic::PanicHookInfo;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::{fmt, reload};
 
 /// Names of log fields.
 ///
@@ -64,17 +65,17 @@ pub struct Log {
 }
 
 /// Changes what is logged.
-type Refilter = Box<dyn Fn(EnvFilter) + Send + Sync>;
+type Refilter = Box<dyn Fn(&str) + Send + Sync>;
 
 impl Log {
     /// From now on what `filter` says is logged.
     pub fn filter(&self, filter: &str) {
-        (self.refilter)(EnvFilter::builder().parse_lossy(filter));
+        (self.refilter)(filter);
     }
 }
 
-impl fmt::Debug for Log {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl std::fmt::Debug for Log {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Log").finish_non_exhaustive()
     }
 }
@@ -104,23 +105,20 @@ fn refiltered<W>(settings: &LogSettings, writer: W) -> (Box<dyn tracing::Subscri
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::builder().parse_lossy(&settings.filter))
-        .with_writer(writer)
-        .with_ansi(false);
+    let (filter, handle) = reload::Layer::new(targets(&settings.filter));
+    let (filtered, lines) =
+        (tracing_subscriber::registry().with(filter), fmt::layer().with_writer(writer).with_ansi(false));
+    let subscriber: Box<dyn tracing::Subscriber + Send + Sync> = match settings.format {
+        LogFormat::Text => Box::new(filtered.with(lines)),
+        LogFormat::Json => Box::new(filtered.with(lines.json().flatten_event(true))),
+    };
     // The log can only be away when the process ends.
-    match settings.format {
-        LogFormat::Text => {
-            let builder = builder.with_filter_reloading();
-            let handle = builder.reload_handle();
-            (Box::new(builder.finish()), Box::new(move |filter| drop(handle.reload(filter))))
-        }
-        LogFormat::Json => {
-            let builder = builder.json().flatten_event(true).with_filter_reloading();
-            let handle = builder.reload_handle();
-            (Box::new(builder.finish()), Box::new(move |filter| drop(handle.reload(filter))))
-        }
-    }
+    (subscriber, Box::new(move |filter| drop(handle.reload(targets(filter)))))
+}
+
+/// What a valid `log.filter` lets through.
+fn targets(filter: &str) -> Targets {
+    filter.parse().unwrap_or_else(|_| Targets::new().with_default(tracing::Level::INFO))
 }
 
 /// The message a panic was raised with.
@@ -180,7 +178,7 @@ mod tests {
         let (subscriber, refilter) = refiltered(&settings, move || writer.clone());
         tracing::subscriber::with_default(subscriber, || {
             tracing::info!("before");
-            refilter(EnvFilter::builder().parse_lossy("info"));
+            refilter("info");
             tracing::info!("after");
         });
         let lines = String::from_utf8(captured.0.lock().unwrap().clone()).unwrap();

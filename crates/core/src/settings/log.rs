@@ -4,7 +4,7 @@ use super::reader::Reader;
 use super::source::Raw;
 use super::value::Setting;
 use std::time::Duration;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
 
 /// Form of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,7 +33,7 @@ impl Setting for LogFormat {
 pub struct LogSettings {
     /// Form of the lines.
     pub format: LogFormat,
-    /// What is logged, as a tracing filter; valid.
+    /// What is logged: a level, and levels for parts of the program; valid.
     pub filter: String,
     /// Waiting for an answer from which a request is told as a warning; zero for none.
     pub slow: Duration,
@@ -43,8 +43,8 @@ pub struct LogSettings {
 
 impl LogSettings {
     pub(super) fn read(from: &mut Reader) -> Self {
-        let form = "a tracing filter such as \"info\" or \"info,causeway=debug\"";
-        let valid = |filter: &String| EnvFilter::builder().parse(filter).is_ok();
+        let form = "levels such as \"info\" or \"info,causeway=debug\"";
+        let valid = |filter: &String| !filter.is_empty() && filter.parse::<Targets>().is_ok();
         Self {
             format: from.get("log.format"),
             filter: from.get_where("log.filter", form, valid),
