@@ -1,8 +1,10 @@
 //! `workspaces/{slug}/work-item-properties/{property_id}/contexts/`.
 
 use crate::operations::scene::{ACME, ONE, P, Scene, TWO, card};
+use crate::support::gateway::Gateway;
 use crate::support::proofs::CARD;
 use crate::support::scripted::Exchange;
+use causeway::sandbox::Seed;
 use serde_json::{Value, json};
 
 fn web() -> &'static str {
@@ -67,6 +69,30 @@ async fn many_listed_projects_are_proven_by_one_list() {
     let again = scene.ask("PATCH", &one, Some(json!({"project_ids": all}))).await.expect(200);
     assert_eq!(again.calls(), 0);
     scene.end();
+}
+
+#[tokio::test]
+async fn what_was_read_can_be_written_back_after_a_project_was_archived() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let on = json!({"is_work_item_types_enabled": true});
+    gateway.patch("ada", &format!("{ACME}/features/"), on).await.expect(200);
+    let projects = "/api/v1/workspaces/acme/projects/";
+    let short = gateway.post("ada", projects, json!({"name": "Short", "identifier": "SHORT"})).await;
+    let short = short.expect(201).text("id");
+    let property = json!({"display_name": "Risk", "property_type": "TEXT"});
+    let property = gateway.post("ada", &format!("{ACME}/work-item-properties/"), property).await.expect(201);
+    let path = format!("{ACME}/work-item-properties/{}/contexts/", property.text("id"));
+    let body = json!({"name": "Both", "project_ids": [short, web()], "applies_to_all_work_item_types": true});
+    let one = format!("{path}{}/", gateway.post("ada", &path, body).await.expect(201).text("id"));
+    gateway.post("ada", &format!("{projects}{short}/archive/"), json!({})).await.expect(204);
+    let read = gateway.get("ada", &one).await.expect(200).json["project_ids"].clone();
+    assert_eq!(read, json!([short, web()]));
+    let kept = gateway.patch("ada", &one, json!({"name": "Kept", "project_ids": read})).await.expect(200);
+    assert_eq!((&kept.json["project_ids"], kept.text("name")), (&read, "Kept".into()));
+    // Nobody can put it there who does not see it.
+    gateway.patch("ada", &one, json!({"project_ids": [web()]})).await.expect(200);
+    let refused = gateway.patch("ada", &one, json!({"project_ids": read})).await;
+    assert_eq!(refused.expect_problem(400, "validation_error").error_fields(), ["project_ids"]);
 }
 
 #[tokio::test]
