@@ -12,7 +12,7 @@ mod schema;
 use crate::access::{Access, Caller, Named, PrincipalKind, gate, presented_id};
 use crate::context::{Context, Priority, Spender};
 use crate::describe::openapi::Document;
-use crate::edge::{ClientAddress, V2Answer};
+use crate::edge::{ClientAddress, V2Answer, client_agent};
 use crate::idempotency::{Idempotency, Key};
 use crate::limits::{Class, CredentialId, Limits};
 use crate::native::Native;
@@ -28,15 +28,12 @@ use crate::v2::tag::{self, IfMatch};
 use crate::v2::{Parameters, Reply};
 use beside::{Beside, Route};
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, USER_AGENT};
+use http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
 use http::request::Parts;
 use http::{HeaderName, HeaderValue};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Longest client agent kept, in characters; headers may be far longer, and audit entries are forever.
-const LONGEST_AGENT: usize = 512;
 
 /// Most parameters of a query string: each is compared with all that an operation knows.
 const MOST_PARAMETERS: usize = 500;
@@ -331,11 +328,8 @@ fn takes_body(operation: &Operation) -> bool {
 }
 
 fn origin(head: &Parts) -> Origin {
-    let agent = text_of(head, &USER_AGENT).unwrap_or_default();
-    Origin {
-        ip: head.extensions.get::<ClientAddress>().map(|client| client.0),
-        user_agent: agent.chars().take(LONGEST_AGENT).collect(),
-    }
+    let ip = head.extensions.get::<ClientAddress>().map(|client| client.0);
+    Origin { ip, user_agent: client_agent(&head.headers) }
 }
 
 fn text_of(head: &Parts, name: &HeaderName) -> Option<String> {

@@ -15,6 +15,8 @@ const SETTINGS: &str = "settings";
 const INSUFFICIENT: &str = "insufficient_permissions";
 /// Why a credential was refused.
 const INVALID_CREDENTIALS: &str = "invalid_credentials";
+/// Actor and source of what nobody asked for.
+pub const SYSTEM: &str = "system";
 /// Event of changed or refused features.
 const FEATURES_UPDATED: &str = "settings.features_updated";
 /// Event of a credential that was refused.
@@ -157,6 +159,7 @@ fn done(actor: AuditActor, event_name: &'static str, category: &'static str) -> 
         event_name,
         category,
         success: true,
+        source: if actor.kind == SYSTEM { SYSTEM } else { "api" },
         actor,
         target_type: "",
         target_id: String::new(),

@@ -6,6 +6,7 @@
 use super::audit;
 use crate::refusal::Refusal;
 use crate::run::Runner;
+use crate::run::audit::SYSTEM;
 use crate::store::AuditActor;
 use uuid::Uuid;
 
@@ -31,7 +32,7 @@ impl Runner {
 /// Nobody asked for it: it follows from what somebody did at v1.
 fn consequence() -> AuditActor {
     AuditActor {
-        kind: "system",
+        kind: SYSTEM,
         id: None,
         display_name: String::new(),
         email: String::new(),

@@ -45,6 +45,8 @@ async fn contexts_forget_it_and_what_its_items_had_can_be_swept() {
     let events = log.column("event_name");
     assert!(events.contains(&json!("work_item_property_context.deleted")), "{events:?}");
     assert!(events.contains(&json!("work_item_property_context.updated")), "{events:?}");
-    assert!(log.data().iter().all(|entry| entry["actor_type"] == "system" && entry["actor_id"].is_null()));
+    assert!(log.data().iter().all(|entry| entry["actor_type"] == "system"
+        && entry["source"] == "system"
+        && entry["actor_id"].is_null()));
     assert_eq!(place.store.missing_items().await.expect("a count"), 1);
 }
