@@ -149,6 +149,31 @@ async fn a_context_offers_its_own_choices() {
 }
 
 #[tokio::test]
+async fn a_default_value_goes_and_is_renamed_with_its_option() {
+    let mut scene = Scene::in_workspace_mode().await;
+    let risk = property(&mut scene, "OPTION").await;
+    let options = format!("{ACME}/work-item-properties/{risk}/options/");
+    let high = scene.made(&options, json!({"name": "High"})).await;
+    let mid = scene.made(&options, json!({"name": "Mid"})).await;
+    let path = format!("{ACME}/work-item-properties/{risk}/contexts/");
+    scene.expect(card());
+    let body = json!({"name": "Web", "project_ids": [web()], "applies_to_all_work_item_types": true,
+        "options": [{"id": high}, {"id": mid}], "default_value": ["Mid"]});
+    let one = format!("{path}{}/", scene.made(&path, body).await);
+    let renamed = json!({"options": [{"id": high}, {"id": mid, "name": "Medium"}]});
+    let renamed = scene.ask("PATCH", &one, Some(renamed)).await.expect(200);
+    assert_eq!(renamed.json["default_value"], json!(["Medium"]));
+    // The option lives on in the seeded context, but is no choice here.
+    let narrowed = scene.ask("PATCH", &one, Some(json!({"options": [{"id": high}]}))).await.expect(200);
+    assert_eq!(narrowed.json["default_value"], json!([]));
+    scene.ask("PATCH", &one, Some(json!({"is_multi": false}))).await.expect(200);
+    let unfit = json!({"options": [{"id": high}], "default_value": ["Medium"]});
+    let refused = scene.ask("PATCH", &one, Some(unfit)).await.expect_problem(400, "validation_error");
+    assert_eq!(refused.error_fields(), ["default_value.0"]);
+    scene.end();
+}
+
+#[tokio::test]
 async fn a_property_becomes_single_when_its_seeded_context_can() {
     let mut scene = Scene::in_workspace_mode().await;
     let body = json!({"display_name": "Risk", "property_type": "OPTION", "is_multi": true});
