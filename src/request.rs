@@ -17,7 +17,7 @@ use crate::idempotency::{Idempotency, Key};
 use crate::limits::{Class, CredentialId, Limits};
 use crate::native::Native;
 use crate::plan::routes::{Found, Routes};
-use crate::plan::{BodyRule, Extent, Method, Operation, Plan, Surface, V1Found, V1Operation};
+use crate::plan::{BodyRule, Extent, Method, Operation, OwnRecords, Plan, Surface, V1Found, V1Operation};
 use crate::refusal::Refusal;
 use crate::run::{Call, Job, Origin, Runner};
 use crate::settings::Mode;
@@ -129,7 +129,10 @@ impl V2 {
         }
         let route = route?;
         let operation = &self.runner.plan().operations[route.0];
-        gate::check_scope(operation, &caller)?;
+        if let Err(refusal) = gate::check_scope(operation, &caller) {
+            Box::pin(self.note_out_of_scope(&route, &caller, &head)).await;
+            return Err(refusal);
+        }
         if !operation.works() {
             return Err(Refusal::NotImplemented { operation: operation.id.clone() });
         }
@@ -253,6 +256,19 @@ impl V2 {
         let Ok((_, variables)) = self.route(head) else { return };
         if let Some((_, slug)) = variables.iter().find(|(name, _)| name == "slug") {
             self.runner.credential_refused(ended, slug, &origin(head)).await;
+        }
+    }
+
+    /// Tells the workspace that a path names of a change of its features that a scope did not allow (O81).
+    async fn note_out_of_scope(&self, (index, variables): &Route, caller: &Caller, head: &Parts) {
+        let plan = self.runner.plan();
+        let operation = &plan.operations[*index];
+        let records = plan.resource_of(operation).records;
+        if records != Some(OwnRecords::Features) || !operation.method.writes() {
+            return;
+        }
+        if let Some((_, slug)) = variables.iter().find(|(name, _)| name == "slug") {
+            self.runner.features_out_of_scope(caller, slug, &origin(head)).await;
         }
     }
 
