@@ -12,12 +12,12 @@ mod schema;
 use crate::access::{Access, Caller, Named, PrincipalKind, gate, presented_id};
 use crate::context::{Context, Priority, Spender};
 use crate::describe::openapi::Document;
-use crate::edge::{ClientAddress, V2Answer};
+use crate::edge::{ClientAddress, V2Answer, client_agent};
 use crate::idempotency::{Idempotency, Key};
 use crate::limits::{Class, CredentialId, Limits};
 use crate::native::Native;
 use crate::plan::routes::{Found, Routes};
-use crate::plan::{BodyRule, Extent, Method, Operation, Plan, Surface, V1Found, V1Operation};
+use crate::plan::{BodyRule, Extent, Method, Operation, OwnRecords, Plan, Surface, V1Found, V1Operation};
 use crate::refusal::Refusal;
 use crate::run::{Call, Job, Origin, Runner};
 use crate::settings::Mode;
@@ -28,15 +28,12 @@ use crate::v2::tag::{self, IfMatch};
 use crate::v2::{Parameters, Reply};
 use beside::{Beside, Route};
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, USER_AGENT};
+use http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
 use http::request::Parts;
 use http::{HeaderName, HeaderValue};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Longest client agent kept, in characters; headers may be far longer, and audit entries are forever.
-const LONGEST_AGENT: usize = 512;
 
 /// Most parameters of a query string: each is compared with all that an operation knows.
 const MOST_PARAMETERS: usize = 500;
@@ -132,7 +129,10 @@ impl V2 {
         }
         let route = route?;
         let operation = &self.runner.plan().operations[route.0];
-        gate::check_scope(operation, &caller)?;
+        if let Err(refusal) = gate::check_scope(operation, &caller) {
+            Box::pin(self.note_out_of_scope(&route, &caller, &head)).await;
+            return Err(refusal);
+        }
         if !operation.works() {
             return Err(Refusal::NotImplemented { operation: operation.id.clone() });
         }
@@ -259,6 +259,19 @@ impl V2 {
         }
     }
 
+    /// Tells the workspace that a path names of a change of its features that a scope did not allow (O81).
+    async fn note_out_of_scope(&self, (index, variables): &Route, caller: &Caller, head: &Parts) {
+        let plan = self.runner.plan();
+        let operation = &plan.operations[*index];
+        let records = plan.resource_of(operation).records;
+        if records != Some(OwnRecords::Features) || !operation.method.writes() {
+            return;
+        }
+        if let Some((_, slug)) = variables.iter().find(|(name, _)| name == "slug") {
+            self.runner.features_out_of_scope(caller, slug, &origin(head)).await;
+        }
+    }
+
     /// What is said of a path that there is not; of one that only v1 has, where it is.
     fn nothing(&self, head: &Parts) -> String {
         let nothing = self.routes.no_such_path(head.uri.path());
@@ -331,11 +344,8 @@ fn takes_body(operation: &Operation) -> bool {
 }
 
 fn origin(head: &Parts) -> Origin {
-    let agent = text_of(head, &USER_AGENT).unwrap_or_default();
-    Origin {
-        ip: head.extensions.get::<ClientAddress>().map(|client| client.0),
-        user_agent: agent.chars().take(LONGEST_AGENT).collect(),
-    }
+    let ip = head.extensions.get::<ClientAddress>().map(|client| client.0);
+    Origin { ip, user_agent: client_agent(&head.headers) }
 }
 
 fn text_of(head: &Parts, name: &HeaderName) -> Option<String> {

@@ -2,7 +2,7 @@
 //!
 //! May use: `oauth`, `tally`; it is composition.
 
-use crate::oauth::{Event, Events};
+use crate::oauth::{Event, Events, Origin};
 use crate::tally::Counter;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ pub(super) struct Counted<E> {
 }
 
 impl<E: Events> Events for Counted<E> {
-    fn happened<'e>(&'e self, event: &'e Event) -> BoxFuture<'e, ()> {
+    fn happened<'e>(&'e self, event: &'e Event, from: Option<&'e Origin>) -> BoxFuture<'e, ()> {
         if let Some(counter) = self.counters.get(event.number()) {
             counter.add(1);
         }
-        self.on.happened(event)
+        self.on.happened(event, from)
     }
 }

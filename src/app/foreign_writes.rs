@@ -51,13 +51,18 @@ impl WriteObserver for ForeignWrites {
     }
 
     fn deleted(&self, path: &str) -> BoxFuture<'static, ()> {
-        let project = Touched::by(path).filter(|touched| touched.is_project).and_then(|touched| touched.project);
+        let about = Touched::by(path).and_then(|touched| Some((touched.project?, touched.about)));
         let runner = Arc::clone(&self.runner);
         // A task of its own: v1 will not say it again to a client that comes back.
-        let noted = project.map(|project| {
+        let noted = about.map(|(project, about)| {
             tokio::spawn(async move {
-                if let Err(refusal) = runner.project_deleted(project).await {
-                    tracing::error!(%project, code = refusal.code(), "the end of a project could not be noted");
+                let noted = match about {
+                    About::Project => runner.project_deleted(project).await,
+                    About::Record(id) => runner.record_deleted(project, id).await,
+                    About::Other => Ok(()),
+                };
+                if let Err(refusal) = noted {
+                    tracing::error!(%project, ?about, code = refusal.code(), "the end of something could not be noted");
                 }
             })
         });
@@ -93,8 +98,18 @@ struct Touched {
     /// Whether the write can be seen outside of the project: it is about the project itself or its members,
     /// or about the workspace.
     beyond_project: bool,
-    /// Whether it is about the project itself and nothing in it.
-    is_project: bool,
+    about: About,
+}
+
+/// What in a project a path names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum About {
+    /// The project itself and nothing in it.
+    Project,
+    /// One record, of whatever kind, that hangs on the project.
+    Record(Uuid),
+    /// Anything else.
+    Other,
 }
 
 impl Touched {
@@ -108,8 +123,12 @@ impl Touched {
         let inner = parts.next();
         let beyond_project =
             project.is_none() || matches!(inner, None | Some("archive" | "members" | "project-members"));
-        let is_project = project.is_some() && inner.is_none();
-        Some(Self { workspace, project, beyond_project, is_project })
+        let about = match (project, inner, parts.next().map(Uuid::try_parse), parts.next()) {
+            (Some(_), None, ..) => About::Project,
+            (Some(_), Some(_), Some(Ok(record)), None) => About::Record(record),
+            _ => About::Other,
+        };
+        Some(Self { workspace, project, beyond_project, about })
     }
 
     fn changes(&self) -> Vec<Changed> {
@@ -136,5 +155,17 @@ mod tests {
         assert_eq!(touched("/api/v1/workspaces/acme/projects/"), Some(("acme".into(), None, true)));
         assert_eq!(touched("/api/v1/%77orkspaces/acme/x/"), Some(("acme".into(), None, true)));
         assert_eq!(touched("/api/v1/users/me/"), None);
+    }
+
+    #[test]
+    fn what_was_deleted_is_known_by_its_path() {
+        let (project, record) = (Uuid::from_u128(7), Uuid::from_u128(8));
+        let base = format!("/api/v1/workspaces/acme/projects/{project}/");
+        let about = |path: &str| Touched::by(&format!("{base}{path}")).map(|touched| touched.about);
+        assert_eq!(about(""), Some(About::Project));
+        assert_eq!(about(&format!("labels/{record}/")), Some(About::Record(record)));
+        for other in ["archive/", "labels/", "labels/x/", &format!("labels/{record}/more/")] {
+            assert_eq!(about(other), Some(About::Other), "{other}");
+        }
     }
 }

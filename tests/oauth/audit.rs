@@ -1,6 +1,6 @@
 //! What a workspace's audit log is told of grants, keys and credentials that are no longer good.
 
-use crate::oauth::stage::{ME, Stage, expect_dead};
+use crate::oauth::stage::{ME, Stage, changed, expect_dead, form};
 use crate::support::gateway::WEB;
 use causeway::context::Context;
 use causeway::oauth::Minting;
@@ -53,6 +53,46 @@ async fn a_grant_is_told_where_its_person_was_seen() {
         assert_eq!(row["target_id"], grant.to_string());
         let text = row.to_string();
         assert!(!text.contains(&tokens.access) && text.contains("Planner"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn an_entry_tells_whose_act_it_was_and_where_it_came_from() {
+    let stage = seen(&[("oauth.refresh_retry", "0s")]).await;
+    let tokens = stage.tokens("read").await;
+    stage.token(&stage.refreshing(&tokens.refresh)).await.expect(200);
+    stage.token(&stage.refreshing(&tokens.refresh)).await.expect(400);
+    let page = stage.page(&stage.request()).await;
+    let allowed = form(&[("request", &page.request), ("decision", "allow"), ("api_key", "ada")]);
+    let headers = [
+        ("content-type", "application/x-www-form-urlencoded"),
+        ("cookie", &*page.cookie),
+        ("user-agent", "Browser/1"),
+    ];
+    stage.send("POST", "/auth/o/authorize/", &headers, allowed).await.expect(303);
+    let tokens = stage.tokens("read").await;
+    stage.about("/auth/o/revoke/", &tokens.access).await.expect(200);
+    let code = stage.code(&stage.request(), "ada").await;
+    stage.token(&changed(stage.exchange(&code), "code_verifier", Some(&"x".repeat(43)))).await.expect(400);
+    minted(&stage, Some("acme"), None).await;
+    let rows = logged(&stage).await;
+    for row in &rows {
+        let name = row["event_name"].as_str().expect("a name");
+        let by_nobody = ["oauth_grant.refresh_token_reused", "oauth_grant.code_misused"].contains(&name);
+        let (id, person, email) =
+            if by_nobody { (Value::Null, "", "") } else { (ADA.into(), "ada", "ada@acme.test") };
+        assert_eq!((&row["actor_id"], row["actor_type"] == "anonymous"), (&id, by_nobody), "{row}");
+        assert_eq!((&row["actor_display_name"], &row["actor_email"]), (&person.into(), &email.into()), "{row}");
+        assert_eq!(row["metadata"]["user_id"], ADA, "{row}");
+        // At the command line there is no request.
+        let by_request = name != "gateway_key.created";
+        let (source, address) = if by_request { ("auth", "127.0.0.1".into()) } else { ("system", Value::Null) };
+        assert_eq!((&row["source"], &row["ip_address"]), (&source.into(), &address), "{row}");
+    }
+    assert_eq!(rows.iter().filter(|row| row["user_agent"] == "Browser/1").count(), 1, "{rows:#?}");
+    for filter in [&*format!("actor_id={ADA}"), "search=ada"] {
+        let found = stage.gateway.get("ada", &format!("{LOG}&{filter}")).await.expect(200);
+        assert_eq!(found.data().len(), rows.len() - 2, "{filter}");
     }
 }
 

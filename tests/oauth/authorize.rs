@@ -1,7 +1,7 @@
 //! The authorization request: what is answered with a page, what with a redirect, and nothing to strangers.
 
 use crate::oauth::stage::{
-    CHALLENGE, NATIVE_REDIRECT, REDIRECT, Stage, changed, expect_page, form, led_to, register, text,
+    CHALLENGE, NATIVE_REDIRECT, REDIRECT, Stage, changed, expect_page, form, led_to, register, sent_back, text,
 };
 
 /// Requests whose way back is not proven: a page, and no redirect.
@@ -71,7 +71,7 @@ macro_rules! go_back_with {
             let stage = Stage::new().await;
             let value: Option<&str> = $value;
             let answer = stage.ask(&changed(stage.native_request(), $parameter, value)).await;
-            let back = led_to(&answer, NATIVE_REDIRECT);
+            let back = sent_back(&answer, NATIVE_REDIRECT);
             assert_eq!((back["error"].as_str(), back["state"].as_str()), ($error, "xyz"));
             assert_eq!(back["iss"], stage.gateway.base());
             assert!(!back["error_description"].is_empty() && !back.contains_key("code"));
@@ -100,7 +100,7 @@ go_back_with! {
 async fn a_public_client_without_pkce_at_all_is_refused() {
     let stage = Stage::new().await;
     let request = changed(stage.native_request(), "code_challenge", None);
-    let back = led_to(&stage.ask(&changed(request, "code_challenge_method", None)).await, NATIVE_REDIRECT);
+    let back = sent_back(&stage.ask(&changed(request, "code_challenge_method", None)).await, NATIVE_REDIRECT);
     assert_eq!(back["error"], "invalid_request");
 }
 
@@ -109,7 +109,7 @@ async fn a_repeated_parameter_is_invalid_request() {
     let stage = Stage::new().await;
     let mut request = stage.request();
     request.push(("scope", "write"));
-    assert_eq!(led_to(&stage.ask(&request).await, REDIRECT)["error"], "invalid_request");
+    assert_eq!(sent_back(&stage.ask(&request).await, REDIRECT)["error"], "invalid_request");
 }
 
 #[tokio::test]
@@ -117,7 +117,7 @@ async fn a_repeated_state_is_not_sent_back() {
     let stage = Stage::new().await;
     let mut request = stage.request();
     request.push(("state", "two"));
-    let back = led_to(&stage.ask(&request).await, REDIRECT);
+    let back = sent_back(&stage.ask(&request).await, REDIRECT);
     assert!(back["error"] == "invalid_request" && !back.contains_key("state"));
 }
 
@@ -125,7 +125,7 @@ async fn a_repeated_state_is_not_sent_back() {
 async fn a_state_without_end_is_refused() {
     let stage = Stage::new().await;
     let long = "s".repeat(5000);
-    let back = led_to(&stage.ask(&changed(stage.request(), "state", Some(&long))).await, REDIRECT);
+    let back = sent_back(&stage.ask(&changed(stage.request(), "state", Some(&long))).await, REDIRECT);
     assert_eq!(back["error"], "invalid_request");
 }
 
@@ -134,7 +134,7 @@ async fn a_scope_the_client_may_not_have_is_invalid_scope() {
     let stage = Stage::new().await;
     let narrow = register(&stage.gateway, "Narrow", REDIRECT, false, "projects.states:read").await;
     let request = changed(stage.request(), "client_id", Some(&narrow.id));
-    assert_eq!(led_to(&stage.ask(&request).await, REDIRECT)["error"], "invalid_scope");
+    assert_eq!(sent_back(&stage.ask(&request).await, REDIRECT)["error"], "invalid_scope");
     stage.ask(&changed(request, "scope", Some("projects.states:read"))).await.expect(200);
 }
 
@@ -200,7 +200,7 @@ async fn a_confidential_client_may_leave_pkce_out() {
 #[tokio::test]
 async fn a_method_without_a_challenge_is_refused() {
     let stage = Stage::new().await;
-    let back = led_to(&stage.ask(&changed(stage.request(), "code_challenge", None)).await, REDIRECT);
+    let back = sent_back(&stage.ask(&changed(stage.request(), "code_challenge", None)).await, REDIRECT);
     assert_eq!(back["error"], "invalid_request");
     assert_eq!(CHALLENGE.len(), 43);
 }

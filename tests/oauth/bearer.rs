@@ -44,6 +44,36 @@ async fn reading_does_not_open_writing() {
 }
 
 #[tokio::test]
+async fn a_change_of_features_out_of_scope_is_in_the_log() {
+    let stage = Stage::new().await;
+    let features = "/api/v2/workspaces/acme/features/";
+    let send = async |token: &str| {
+        let headers = [("authorization", &*format!("Bearer {token}")), ("content-type", "application/json")];
+        let body = json!({"is_wiki_enabled": true}).to_string();
+        stage.send("PATCH", features, &headers, body).await.expect_problem(403, "forbidden");
+    };
+    let tokens = stage.tokens("workspaces.features:read").await;
+    // Its id is known from the read on, and without a call of v1.
+    send(&tokens.access).await;
+    stage.call(&tokens.access, features).await.expect(200);
+    send(&tokens.access).await;
+    let log = "/api/v2/workspaces/acme/audit-logs/?event_name=settings.features_updated";
+    let log = stage.gateway.get("ada", log).await.expect(200);
+    assert_eq!(log.column("outcome"), [json!("failure")]);
+    let entry = &log.data()[0];
+    assert_eq!(
+        (&entry["reason"], &entry["target_display_name"]),
+        (&json!("insufficient_permissions"), &json!("acme"))
+    );
+    assert_eq!((&entry["actor_display_name"], &entry["actor_type"]), (&json!("ada"), &json!("api_token")));
+    // A scope for something else that is lacking tells nothing.
+    let types = "/api/v2/workspaces/acme/work-item-types/";
+    stage.call(&tokens.access, types).await.expect_problem(403, "forbidden");
+    let log = "/api/v2/workspaces/acme/audit-logs/?outcome=failure";
+    assert_eq!(stage.gateway.get("ada", log).await.expect(200).data().len(), 1);
+}
+
+#[tokio::test]
 async fn writing_does_not_open_the_current_user() {
     let stage = Stage::new().await;
     let tokens = stage.tokens("write projects.states:read").await;

@@ -92,5 +92,5 @@ async fn every_answer_of_an_app_names_its_issuer() {
         assert_eq!(back["iss"], "https://gw.example");
     }
     let wrong = changed(stage.request(), "response_type", Some("token"));
-    assert_eq!(crate::oauth::stage::led_to(&stage.ask(&wrong).await, REDIRECT)["iss"], "https://gw.example");
+    assert_eq!(crate::oauth::stage::sent_back(&stage.ask(&wrong).await, REDIRECT)["iss"], "https://gw.example");
 }

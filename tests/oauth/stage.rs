@@ -67,10 +67,21 @@ pub fn changed<'a>(mut pairs: Pairs<'a>, name: &'a str, value: Option<&'a str>) 
     pairs
 }
 
-/// Parameters of the address an answer leads to.
+/// Parameters of the address that the answer to a form leads to.
 #[track_caller]
 pub fn led_to(answer: &Answer, start: &str) -> BTreeMap<String, String> {
-    assert_eq!(answer.status, 303, "{}", String::from_utf8_lossy(&answer.bytes));
+    led(answer, 303, start)
+}
+
+/// Parameters of the address that the answer to an authorization request leads to, without a page between.
+#[track_caller]
+pub fn sent_back(answer: &Answer, start: &str) -> BTreeMap<String, String> {
+    led(answer, 302, start)
+}
+
+#[track_caller]
+fn led(answer: &Answer, status: u16, start: &str) -> BTreeMap<String, String> {
+    assert_eq!(answer.status, status, "{}", String::from_utf8_lossy(&answer.bytes));
     let location = answer.headers["location"].strip_prefix(start).expect("the app's own address");
     form_urlencoded::parse(location.trim_start_matches(['?', '&']).as_bytes()).into_owned().collect()
 }

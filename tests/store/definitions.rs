@@ -143,6 +143,7 @@ fn entry(event_name: &'static str) -> AuditEntry {
         event_name,
         category: "settings",
         success: true,
+        source: "api",
         actor: AuditActor {
             kind: "user",
             id: Some(Uuid::nil()),

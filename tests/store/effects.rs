@@ -219,8 +219,22 @@ async fn a_context_that_covers_what_it_did_takes_nothing(place: Place) {
     change(json!({"name": "renamed", "is_required": true, "sort_order": 1})).await.unwrap();
     change(json!({"options": [{"id": o[1]}, {"id": o[0], "is_default": true}]})).await.unwrap();
     assert_eq!(values(&store, 1, property).await, placed(&[o[0]]));
+    // Nor do they go for what happens elsewhere.
+    put_item(&store, 2, PROJECT, Some(type_id)).await;
+    put_values(&store, 2, property, &[o[0]]).await;
     change(json!({"project_ids": [PROJECT, ELSEWHERE]})).await.unwrap();
-    assert_eq!(values(&store, 1, property).await, []);
+    let another = json!({"name": "there", "project_ids": [ELSEWHERE], "applies_to_all_work_item_types": true});
+    let another = edit(&store, move |edit| {
+        edit.create_context(property, &given(another.clone()), &HashSet::from([ELSEWHERE]))
+    });
+    let another = another.await.unwrap();
+    edit(&store, |edit| edit.delete_context(another)).await.unwrap();
+    assert_eq!(values(&store, 1, property).await, placed(&[o[0]]));
+    assert_eq!(values(&store, 2, property).await, placed(&[o[0]]));
+    // What was covered here and is not any more goes, and what was hidden before still waits.
+    change(json!({"project_ids": [ELSEWHERE]})).await.unwrap();
+    assert_eq!(values(&store, 1, property).await, placed(&[o[0]]));
+    assert_eq!(values(&store, 2, property).await, []);
 }
 
 async fn a_refusal_keeps_the_values(place: Place) {

@@ -204,6 +204,7 @@ async fn sequence_numbers_have_no_gaps(place: Place) {
             event_name: "settings.features_updated",
             category: "settings",
             success: true,
+            source: "api",
             actor: causeway::store::AuditActor {
                 kind: "system",
                 id: None,

@@ -22,6 +22,7 @@ pub fn entry(n: usize) -> AuditEntry {
         event_name: ["settings.features_updated", "member.role_updated", "auth.sign_in"][n % 3],
         category: CATEGORIES[n % 8],
         success: !n.is_multiple_of(5),
+        source: "api",
         actor: AuditActor {
             kind: if person == 3 { "anonymous" } else { "api_token" },
             id: (person != 3).then(|| Uuid::from_u128(0x00000000_0000_4000_a000_000000000001 + person as u128)),

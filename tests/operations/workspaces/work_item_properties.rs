@@ -1,6 +1,8 @@
 //! `workspaces/{slug}/work-item-properties/`.
 
-use crate::operations::scene::{ACME, Scene};
+use crate::operations::scene::{ACME, Scene, WEB};
+use crate::support::gateway::Gateway;
+use causeway::sandbox::Seed;
 use serde_json::json;
 
 #[tokio::test]
@@ -20,4 +22,34 @@ async fn a_property_is_born_with_a_context_that_covers_everything() {
     scene.ask("DELETE", &format!("{path}{}/", made.text("id")), None).await.expect(204);
     scene.ask("GET", &contexts, None).await.expect_problem(404, "resource_not_found");
     scene.end();
+}
+
+#[tokio::test]
+async fn options_given_with_a_property_have_an_external_pair_on_a_project_alone() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let option = |pair: serde_json::Value| {
+        let option = json!({"name": "High", "external_id": pair, "external_source": pair});
+        json!({"display_name": "Risk", "property_type": "OPTION", "options": [option]})
+    };
+    let of_project = format!("{WEB}/work-item-properties/");
+    let made = gateway.post("ada", &of_project, option(json!("e"))).await.expect(201);
+    assert_eq!(made.json["options"][0]["external_id"], "e");
+    let refused = gateway.post("ada", &of_project, option(json!(5))).await;
+    let refused = refused.expect_problem(400, "validation_error");
+    assert_eq!(refused.error_fields(), ["options.0.external_id", "options.0.external_source"]);
+    let on = json!({"is_work_item_types_enabled": true});
+    gateway.patch("ada", &format!("{ACME}/features/"), on).await.expect(200);
+    let path = format!("{ACME}/work-item-properties/");
+    for pair in [json!("e"), json!(5)] {
+        let made = gateway.post("ada", &path, option(pair.clone())).await.expect(201);
+        assert!(made.headers["causeway-ignored"].contains("options.0.external_id"));
+        assert_eq!(made.json["options"][0]["external_id"], json!(null));
+        let one = format!("{path}{}/", made.text("id"));
+        // What the option has from its own route stays.
+        let options = format!("{one}options/{}/", made.json["options"][0]["id"].as_str().expect("an id"));
+        let of_its_own = json!({"external_id": "own", "external_source": "own"});
+        gateway.patch("ada", &options, of_its_own).await.expect(200);
+        let again = gateway.patch("ada", &one, option(pair)).await.expect(200);
+        assert_eq!(again.json["options"][0]["external_id"], "own");
+    }
 }

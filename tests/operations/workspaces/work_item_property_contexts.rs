@@ -1,8 +1,10 @@
 //! `workspaces/{slug}/work-item-properties/{property_id}/contexts/`.
 
 use crate::operations::scene::{ACME, ONE, P, Scene, TWO, card};
+use crate::support::gateway::Gateway;
 use crate::support::proofs::CARD;
 use crate::support::scripted::Exchange;
+use causeway::sandbox::Seed;
 use serde_json::{Value, json};
 
 fn web() -> &'static str {
@@ -70,6 +72,30 @@ async fn many_listed_projects_are_proven_by_one_list() {
 }
 
 #[tokio::test]
+async fn what_was_read_can_be_written_back_after_a_project_was_archived() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let on = json!({"is_work_item_types_enabled": true});
+    gateway.patch("ada", &format!("{ACME}/features/"), on).await.expect(200);
+    let projects = "/api/v1/workspaces/acme/projects/";
+    let short = gateway.post("ada", projects, json!({"name": "Short", "identifier": "SHORT"})).await;
+    let short = short.expect(201).text("id");
+    let property = json!({"display_name": "Risk", "property_type": "TEXT"});
+    let property = gateway.post("ada", &format!("{ACME}/work-item-properties/"), property).await.expect(201);
+    let path = format!("{ACME}/work-item-properties/{}/contexts/", property.text("id"));
+    let body = json!({"name": "Both", "project_ids": [short, web()], "applies_to_all_work_item_types": true});
+    let one = format!("{path}{}/", gateway.post("ada", &path, body).await.expect(201).text("id"));
+    gateway.post("ada", &format!("{projects}{short}/archive/"), json!({})).await.expect(204);
+    let read = gateway.get("ada", &one).await.expect(200).json["project_ids"].clone();
+    assert_eq!(read, json!([short, web()]));
+    let kept = gateway.patch("ada", &one, json!({"name": "Kept", "project_ids": read})).await.expect(200);
+    assert_eq!((&kept.json["project_ids"], kept.text("name")), (&read, "Kept".into()));
+    // Nobody can put it there who does not see it.
+    gateway.patch("ada", &one, json!({"project_ids": [web()]})).await.expect(200);
+    let refused = gateway.patch("ada", &one, json!({"project_ids": read})).await;
+    assert_eq!(refused.expect_problem(400, "validation_error").error_fields(), ["project_ids"]);
+}
+
+#[tokio::test]
 async fn scopes_are_pinned_and_do_not_overlap() {
     let mut scene = Scene::in_workspace_mode().await;
     let path = format!("{ACME}/work-item-properties/{}/contexts/", property(&mut scene, "TEXT").await);
@@ -119,6 +145,31 @@ async fn a_context_offers_its_own_choices() {
     let faulty = json!({"is_multi": 1, "options": [{"description": "x"}], "settings": 4});
     let refused = scene.ask("PATCH", &one, Some(faulty)).await.expect_problem(400, "validation_error");
     assert_eq!(refused.error_fields(), ["is_multi", "options.0.name", "settings"]);
+    scene.end();
+}
+
+#[tokio::test]
+async fn a_default_value_goes_and_is_renamed_with_its_option() {
+    let mut scene = Scene::in_workspace_mode().await;
+    let risk = property(&mut scene, "OPTION").await;
+    let options = format!("{ACME}/work-item-properties/{risk}/options/");
+    let high = scene.made(&options, json!({"name": "High"})).await;
+    let mid = scene.made(&options, json!({"name": "Mid"})).await;
+    let path = format!("{ACME}/work-item-properties/{risk}/contexts/");
+    scene.expect(card());
+    let body = json!({"name": "Web", "project_ids": [web()], "applies_to_all_work_item_types": true,
+        "options": [{"id": high}, {"id": mid}], "default_value": ["Mid"]});
+    let one = format!("{path}{}/", scene.made(&path, body).await);
+    let renamed = json!({"options": [{"id": high}, {"id": mid, "name": "Medium"}]});
+    let renamed = scene.ask("PATCH", &one, Some(renamed)).await.expect(200);
+    assert_eq!(renamed.json["default_value"], json!(["Medium"]));
+    // The option lives on in the seeded context, but is no choice here.
+    let narrowed = scene.ask("PATCH", &one, Some(json!({"options": [{"id": high}]}))).await.expect(200);
+    assert_eq!(narrowed.json["default_value"], json!([]));
+    scene.ask("PATCH", &one, Some(json!({"is_multi": false}))).await.expect(200);
+    let unfit = json!({"options": [{"id": high}], "default_value": ["Medium"]});
+    let refused = scene.ask("PATCH", &one, Some(unfit)).await.expect_problem(400, "validation_error");
+    assert_eq!(refused.error_fields(), ["default_value.0"]);
     scene.end();
 }
 

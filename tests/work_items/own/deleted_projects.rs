@@ -1,7 +1,9 @@
-//! What is left of a project that was deleted at v1 through the pass-through.
+//! What is left of a project, or of a work item, that was deleted at v1 through the pass-through.
 
 use super::Place;
+use crate::work_items::world::ITEMS;
 use serde_json::json;
+use std::time::Duration;
 
 const ACME: &str = "/api/v2/workspaces/acme";
 const PROJECTS: &str = "/api/v1/workspaces/acme/projects/";
@@ -45,6 +47,24 @@ async fn contexts_forget_it_and_what_its_items_had_can_be_swept() {
     let events = log.column("event_name");
     assert!(events.contains(&json!("work_item_property_context.deleted")), "{events:?}");
     assert!(events.contains(&json!("work_item_property_context.updated")), "{events:?}");
-    assert!(log.data().iter().all(|entry| entry["actor_type"] == "system" && entry["actor_id"].is_null()));
+    assert!(log.data().iter().all(|entry| entry["actor_type"] == "system"
+        && entry["source"] == "system"
+        && entry["actor_id"].is_null()));
     assert_eq!(place.store.missing_items().await.expect("a count"), 1);
+}
+
+#[tokio::test]
+async fn a_type_stays_in_use_until_what_is_kept_of_a_deleted_work_item_is_swept() {
+    let place = Place::new().await;
+    let gateway = &place.gateway;
+    place.enabled().await;
+    let bug = place.new_type("Bug").await;
+    let item = gateway.post("ada", ITEMS, json!({"name": "n", "type_id": bug})).await.expect(201).text("id");
+    gateway.delete("ada", &format!("{PROJECTS}{}/work-items/{item}/", super::web())).await.expect(204);
+    let kind = format!("{ACME}/projects/{}/work-item-types/{bug}/", super::web());
+    let refused = gateway.delete("ada", &kind).await.expect_problem(409, "conflict");
+    assert!(refused.text("detail").starts_with("0 work items have this type, and 1 more"), "{}", refused.json);
+    assert_eq!(place.store.missing_items().await.expect("a count"), 1);
+    place.store.sweep(Duration::ZERO).await.expect("swept");
+    gateway.delete("ada", &kind).await.expect(204);
 }

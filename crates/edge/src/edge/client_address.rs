@@ -1,13 +1,16 @@
-//! From which address the client of a request came.
+//! Where a request came from: the address of the client, and what the client calls itself.
 //!
 //! May use: `settings`, `edge::connection`.
 
 use super::connection::Peer;
 use crate::settings::PublicSettings;
-use http::HeaderName;
+use http::header::USER_AGENT;
 use http::request::Parts;
+use http::{HeaderMap, HeaderName};
 use std::net::{IpAddr, SocketAddr};
 
+/// Longest client agent kept, in characters; headers may be far longer, and audit entries are forever.
+const LONGEST_AGENT: usize = 512;
 /// Header to which each proxy adds whom it received the request from.
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
@@ -35,6 +38,12 @@ impl ClientAddress {
         }
         Some(Self(nearest))
     }
+}
+
+/// What sent a request, as much of it as is kept; empty when it does not say.
+pub fn client_agent(headers: &HeaderMap) -> String {
+    let agent = headers.get(USER_AGENT).map(|value| String::from_utf8_lossy(value.as_bytes())).unwrap_or_default();
+    agent.chars().take(LONGEST_AGENT).collect()
 }
 
 /// An address with or without a port, an IPv6 one with or without brackets.

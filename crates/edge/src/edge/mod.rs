@@ -36,7 +36,7 @@ mod turnover;
 mod workers;
 
 pub use body::{Body, BodyError, empty, full, read_body};
-pub use client_address::ClientAddress;
+pub use client_address::{ClientAddress, client_agent};
 pub use connection::Peer;
 pub use dispatch::{
     AlwaysReady, Arrived, Condition, Counting, Pages, Readiness, Sender, Surface, V2Answer, V2Service,

@@ -173,7 +173,7 @@ impl OAuth {
         };
         self.inner.store.add_key(&row).await?;
         let (title, workspace) = (row.title.clone(), row.workspace.as_ref().map(|(id, _)| *id));
-        self.inner.events.happened(&Event::KeyMinted { key: id, title, user: user.id, workspace }).await;
+        self.tell(Event::KeyMinted { key: id, title, user: user.id, workspace }).await;
         Ok((row, secret))
     }
 
@@ -196,7 +196,7 @@ impl OAuth {
         if let (true, Some(row)) = (done, known) {
             let workspace = row.workspace.map(|(id, _)| id);
             let revoked = Event::KeyRevoked { key, title: row.title, user: row.user, workspace };
-            self.inner.events.happened(&revoked).await;
+            self.tell(revoked).await;
         }
         Ok(done)
     }
@@ -218,7 +218,7 @@ impl OAuth {
         let done = self.inner.store.revoke_grant_of(user, grant).await?;
         self.inner.resolver.forget().await;
         if let (true, Some(known)) = (done, known) {
-            self.inner.events.happened(&Event::GrantRevoked { grant, name: known.client_name, user }).await;
+            self.tell(Event::GrantRevoked { grant, name: known.client_name, user }).await;
         }
         Ok(done)
     }

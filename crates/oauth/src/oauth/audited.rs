@@ -5,7 +5,7 @@
 //!
 //! May use: `access`, `store`, `events`.
 
-use super::events::{Event, Events, Logged};
+use super::events::{Event, Events, Logged, Origin};
 use crate::access::Access;
 use crate::store::{AuditActor, AuditEntry, Store};
 use futures_util::future::BoxFuture;
@@ -15,6 +15,8 @@ use uuid::Uuid;
 
 const GRANT: &str = "oauth_grant";
 const KEY: &str = "gateway_key";
+/// The actor of what nobody has proven to have done.
+const ANONYMOUS: &str = "anonymous";
 
 /// Writes events to audit logs, and to the log of the process.
 pub struct Audited {
@@ -28,10 +30,12 @@ impl Audited {
         Self { store, access }
     }
 
-    async fn record(&self, event: &Event) {
+    async fn record(&self, event: &Event, from: Option<&Origin>) {
         let Some(told) = told(event) else { return };
         let known = self.access.acquaintance(told.user);
-        let person = known.as_ref().map(|known| &known.user);
+        // Whose grant was misused has not misused it; the person is named in `metadata`.
+        let proven = told.by != ANONYMOUS;
+        let person = known.as_ref().map(|known| &known.user).filter(|_| proven);
         let workspaces: BTreeSet<Uuid> = match told.workspace {
             Some(only) => BTreeSet::from([only]),
             None => known.iter().flat_map(|known| known.workspaces.keys().copied()).collect(),
@@ -40,13 +44,14 @@ impl Audited {
             event_name: told.name,
             category: told.category,
             success: told.reason.is_empty(),
+            source: if from.is_some() { "auth" } else { "system" },
             actor: AuditActor {
                 kind: told.by,
-                id: (told.by == "user").then_some(told.user),
+                id: proven.then_some(told.user),
                 display_name: person.map(|person| person.display_name.clone()).unwrap_or_default(),
                 email: person.map(|person| person.email.clone()).unwrap_or_default(),
-                ip_address: None,
-                user_agent: String::new(),
+                ip_address: from.and_then(|from| from.address).map(|address| address.to_string()),
+                user_agent: from.map(|from| from.user_agent.clone()).unwrap_or_default(),
             },
             target_type: told.target,
             target_id: told.id.to_string(),
@@ -66,10 +71,10 @@ impl Audited {
 }
 
 impl Events for Audited {
-    fn happened<'e>(&'e self, event: &'e Event) -> BoxFuture<'e, ()> {
+    fn happened<'e>(&'e self, event: &'e Event, from: Option<&'e Origin>) -> BoxFuture<'e, ()> {
         Box::pin(async move {
-            Logged.happened(event).await;
-            self.record(event).await;
+            Logged.happened(event, from).await;
+            self.record(event, from).await;
         })
     }
 }
@@ -121,11 +126,11 @@ fn told(event: &Event) -> Option<Told> {
             Some(grant("oauth_grant.token_revoked", "auth", "api_token", (user, id), name, ""))
         }
         Event::CodeMisused { grant: id, name, user, .. } => {
-            Some(grant("oauth_grant.code_misused", "security", "anonymous", (user, id), name, "code_misused"))
+            Some(grant("oauth_grant.code_misused", "security", ANONYMOUS, (user, id), name, "code_misused"))
         }
         Event::RefreshReused { grant: id, name, user, .. } => {
             let reused = "refresh_token_reused";
-            Some(grant("oauth_grant.refresh_token_reused", "security", "anonymous", (user, id), name, reused))
+            Some(grant("oauth_grant.refresh_token_reused", "security", ANONYMOUS, (user, id), name, reused))
         }
         Event::KeyMinted { key: id, title, user, workspace } => {
             Some(key("gateway_key.created", user, id, title, workspace))

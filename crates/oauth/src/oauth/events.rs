@@ -4,6 +4,7 @@
 //! into a workspace's audit log is decided by the one who listens, `audited`. May use: nothing.
 
 use futures_util::future::BoxFuture;
+use std::net::IpAddr;
 use uuid::Uuid;
 
 /// Why a credential that is known was refused.
@@ -104,6 +105,15 @@ pub enum Event {
     },
 }
 
+/// The request by which something happened.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// Address of the client.
+    pub address: Option<IpAddr>,
+    /// What sent it, empty when it does not say.
+    pub user_agent: String,
+}
+
 impl Event {
     /// What events are called in figures.
     pub const NAMES: [&'static str; 8] = [
@@ -134,8 +144,8 @@ impl Event {
 
 /// Is told of events, on the way of a request, which waits for it; what goes wrong is its own matter.
 pub trait Events: Send + Sync + 'static {
-    /// Something happened.
-    fn happened<'e>(&'e self, event: &'e Event) -> BoxFuture<'e, ()>;
+    /// Something happened, by a request `from` somewhere; by none when an operator did it at the command line.
+    fn happened<'e>(&'e self, event: &'e Event, from: Option<&'e Origin>) -> BoxFuture<'e, ()>;
 }
 
 /// Writes events to the log.
@@ -143,7 +153,7 @@ pub trait Events: Send + Sync + 'static {
 pub struct Logged;
 
 impl Events for Logged {
-    fn happened<'e>(&'e self, event: &'e Event) -> BoxFuture<'e, ()> {
+    fn happened<'e>(&'e self, event: &'e Event, _: Option<&'e Origin>) -> BoxFuture<'e, ()> {
         match event {
             Event::CodeMisused { .. } | Event::RefreshReused { .. } => tracing::warn!(?event, "access"),
             Event::CredentialRefused { .. } => tracing::debug!(?event, "access"),

@@ -20,7 +20,7 @@ mod service;
 
 pub use admin::{AdminError, Minting, Rotation};
 pub use audited::Audited;
-pub use events::{Event, Events};
+pub use events::{Event, Events, Origin};
 pub use http::OAuthPages;
 pub use keyring::{Keyring, KeyringError};
 pub use service::OAuth;

@@ -124,7 +124,8 @@ impl Resolver {
             return Ok(());
         }
         let why = if ended { Dead::Revoked } else { Dead::Expired };
-        self.events.happened(&Event::CredentialRefused { id: known.id, user: known.user, why }).await;
+        let refused = Event::CredentialRefused { id: known.id, user: known.user, why };
+        self.events.happened(&refused, None).await;
         Err(Refusal::ended_credential(known))
     }
 

@@ -5,7 +5,7 @@
 //! May use: `fresh`, `plan`, `v1`, this folder, `access`, `settings`, `store`.
 
 use super::attempts::Attempts;
-use super::events::{Event, Events};
+use super::events::{Event, Events, Origin};
 use super::keyring::Keyring;
 use super::protocol::authorize::Authorization;
 use super::protocol::client_auth::ClientClaim;
@@ -43,6 +43,8 @@ pub const NOT_SET_UP: &str = "OAuth is not set up on this gateway: it has no sec
 #[derive(Clone)]
 pub struct OAuth {
     pub(super) inner: Arc<Inner>,
+    /// The request it acts for; none at the command line.
+    origin: Option<Arc<Origin>>,
 }
 
 pub(super) struct Inner {
@@ -73,7 +75,17 @@ impl OAuth {
         let attempts = Attempts::new(settings.attempts);
         let swept_at = AtomicI64::new(0);
         let inner = Inner { store, access, keyring, settings, attempts, resolver, events, swept_at };
-        (Self { inner: Arc::new(inner) }, knowing)
+        (Self { inner: Arc::new(inner), origin: None }, knowing)
+    }
+
+    /// The same server, acting for a request: what happens is told with where it came from.
+    #[must_use]
+    pub fn asked_from(&self, origin: Origin) -> Self {
+        Self { origin: Some(Arc::new(origin)), ..self.clone() }
+    }
+
+    pub(super) async fn tell(&self, event: Event) {
+        self.inner.events.happened(&event, self.origin.as_deref()).await;
     }
 
     /// Whether tokens and keys can be given at all.
@@ -133,7 +145,7 @@ impl OAuth {
         };
         self.inner.store.add_grant(&grant, &new_code).await.map_err(|fault| store_fault(&fault))?;
         let (client, name) = (client.id.clone(), client.name.clone());
-        self.inner.events.happened(&Event::Granted { grant: id, client, name, user }).await;
+        self.tell(Event::Granted { grant: id, client, name, user }).await;
         self.sweep().await;
         Ok(code)
     }
@@ -177,7 +189,7 @@ impl OAuth {
                 self.inner.resolver.forget().await;
                 let (id, name) = (client.id.clone(), client.name.clone());
                 let misused = Event::CodeMisused { grant: found.grant, client: id, name, user: found.user };
-                self.inner.events.happened(&misused).await;
+                self.tell(misused).await;
                 Err(OAuthError::invalid_grant())
             }
         }
@@ -208,7 +220,7 @@ impl OAuth {
                 self.inner.resolver.forget().await;
                 let (id, name) = (client.id.clone(), client.name.clone());
                 let reused = Event::RefreshReused { grant: found.grant, client: id, name, user: found.user };
-                self.inner.events.happened(&reused).await;
+                self.tell(reused).await;
                 Err(OAuthError::invalid_grant())
             }
         }
@@ -226,7 +238,7 @@ impl OAuth {
         self.inner.resolver.forget().await;
         let (id, name) = (client.id.clone(), client.name.clone());
         let revoked = Event::TokenRevoked { grant: found.grant, client: id, name, user: found.user };
-        self.inner.events.happened(&revoked).await;
+        self.tell(revoked).await;
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 //! May use: `refusal`, `store` (the entry), `access` (where people were seen), the parts.
 
 use super::{Origin, Runner};
+use crate::access::Caller;
 use crate::refusal::EndedCredential;
 use crate::store::{AuditActor, AuditEntry};
 use serde_json::{Value, json};
@@ -15,6 +16,8 @@ const SETTINGS: &str = "settings";
 const INSUFFICIENT: &str = "insufficient_permissions";
 /// Why a credential was refused.
 const INVALID_CREDENTIALS: &str = "invalid_credentials";
+/// Actor and source of what nobody asked for.
+pub const SYSTEM: &str = "system";
 /// Event of changed or refused features.
 const FEATURES_UPDATED: &str = "settings.features_updated";
 /// Event of a credential that was refused.
@@ -114,6 +117,21 @@ pub fn authentication_failed(actor: AuditActor, workspace: Uuid, slug: &str, cre
 }
 
 impl Runner {
+    /// The scopes of a credential do not let `caller` change the features of the workspace `slug`. Told to that
+    /// workspace when its id is known without asking v1, because the caller was seen in it; the answer is 403
+    /// either way, so a fault of the store is logged.
+    pub async fn features_out_of_scope(&self, caller: &Caller, slug: &str, origin: &Origin) {
+        let Some(known) = self.access.acquaintance(caller.user.id) else { return };
+        let Some((workspace, _)) = known.workspaces.iter().find(|(_, name)| ***name == *slug) else { return };
+        if caller.workspace.is_some_and(|only| only != *workspace) {
+            return;
+        }
+        let entry = features_refused(origin.actor(&caller.user), *workspace, slug);
+        if let Err(fault) = self.store.record(*workspace, &[entry]).await {
+            tracing::error!(cause = %fault, "a refused change of features is missing in an audit log");
+        }
+    }
+
     /// A credential that was good once was presented for the workspace `slug`. Told to that workspace when its id
     /// is known without asking v1 (the key behind the credential is gone): the key's own workspace, or one that
     /// the person was seen in. A fault of the store is logged, for the answer is 401 either way.
@@ -157,6 +175,7 @@ fn done(actor: AuditActor, event_name: &'static str, category: &'static str) -> 
         event_name,
         category,
         success: true,
+        source: if actor.kind == SYSTEM { SYSTEM } else { "api" },
         actor,
         target_type: "",
         target_id: String::new(),

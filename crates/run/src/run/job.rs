@@ -5,7 +5,7 @@
 use super::collection::Collection;
 use super::runner::Runner;
 use super::shelf::{Audience, Place, Write};
-use crate::access::{Caller, ProjectCard, Standing, WorkspaceRole};
+use crate::access::{Caller, ProjectCard, Standing, User, WorkspaceRole};
 use crate::catalogue::Catalogue;
 use crate::context::Context;
 use crate::heavy::{self, Input};
@@ -64,6 +64,20 @@ pub struct Origin {
     pub user_agent: String,
 }
 
+impl Origin {
+    /// Who asks from here, as the audit log names them. Keys and tokens act, so the person is never there themselves.
+    pub(super) fn actor(&self, user: &User) -> AuditActor {
+        AuditActor {
+            kind: "api_token",
+            id: Some(user.id),
+            display_name: user.display_name.clone(),
+            email: user.email.clone(),
+            ip_address: self.ip.map(|ip| ip.to_string()),
+            user_agent: self.user_agent.clone(),
+        }
+    }
+}
+
 /// One call being carried out.
 pub struct Job {
     pub(super) runner: Arc<Runner>,
@@ -84,17 +98,9 @@ impl Job {
         Self { runner, call, touched: Arc::default(), turn: Arc::default(), parsed: None, condition: None }
     }
 
-    /// The caller as the audit log names it. Keys and tokens act, so the person is never there themselves.
+    /// The caller as the audit log names it.
     pub fn actor(&self) -> AuditActor {
-        let (user, origin) = (&self.call.caller.user, &self.call.origin);
-        AuditActor {
-            kind: "api_token",
-            id: Some(user.id),
-            display_name: user.display_name.clone(),
-            email: user.email.clone(),
-            ip_address: origin.ip.map(|ip| ip.to_string()),
-            user_agent: origin.user_agent.clone(),
-        }
+        self.call.origin.actor(&self.call.caller.user)
     }
 
     pub(super) fn operation(&self) -> &Operation {

@@ -123,12 +123,14 @@ impl Edit {
                 faults.add("options", "only a property of type OPTION has options");
             }
             context.options = self.link_entries(owner.id, entries, &mut faults);
+            if !given.contains_key("default_value") {
+                self.keep_offered_defaults(owner, &mut context);
+            }
         }
         defaults::judge_preselected(&context, entries.is_some(), &mut faults);
         self.judge_unique(&context, &mut faults);
         let (id, property) = (context.id, context.property);
-        let offered = context.options.iter().filter_map(|link| self.after.options.get(&link.option));
-        let offered = Choices::of(offered.map(Arc::as_ref));
+        let offered = self.offered_by(&context);
         if given.contains_key("default_value") || given.contains_key("is_multi") {
             defaults::judge(owner, &offered, context.is_multi, &context.default_value, &mut faults);
         }
@@ -165,6 +167,23 @@ impl Edit {
         }
         self.rename_defaults(property, &renamed);
         links
+    }
+
+    /// The stored default follows the options that were sent: renamed as they were, and without those that are no
+    /// choice any more.
+    fn keep_offered_defaults(&self, owner: &Property, context: &mut Context) {
+        if let Some(renamed) = self.after.contexts.get(&context.id) {
+            context.default_value.clone_from(&renamed.default_value);
+        }
+        if owner.property_type == PropertyType::Option {
+            let offered = self.offered_by(context);
+            context.default_value.retain(|text| offered.first(text).is_some());
+        }
+    }
+
+    fn offered_by(&self, context: &Context) -> Choices {
+        let options = context.options.iter().filter_map(|link| self.after.options.get(&link.option));
+        Choices::of(options.map(Arc::as_ref))
     }
 
     /// Deletes options of the property that no context offers any more (O73).

@@ -30,8 +30,8 @@ pub enum Effect {
         /// The property.
         property: Uuid,
     },
-    /// Each (project, type) that holds values of the property resolves anew in `after`; values without a
-    /// context, and option values the resolved context does not offer, go (15.14).
+    /// Each (project, type) that holds values of the property resolves anew; where that changes what is offered,
+    /// values without a context, and option values the resolved context does not offer, go (15.14).
     Rescoped(Uuid),
 }
 

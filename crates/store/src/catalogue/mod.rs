@@ -31,7 +31,7 @@ mod types;
 pub mod values;
 
 pub use edit::{Edit, Effect};
-pub use faults::{EntryForm, faults_inside, ignored_inside};
+pub use faults::{EntryForm, PropertyOf, faults_inside, ignored_inside};
 pub use model::{
     Attachment, Catalogue, Context, ContextOption, FLAGS, Features, Import, Property, PropertyOption, PropertyType,
     RelationType, WorkItemType,

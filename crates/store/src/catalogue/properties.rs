@@ -4,7 +4,7 @@ use super::attachments::STEP;
 use super::choices::Choices;
 use super::defaults;
 use super::edit::{Edit, Effect};
-use super::faults::{self, Entry, EntryForm, Faults, flag, nullable_text, text};
+use super::faults::{self, Entry, EntryForm, Faults, PropertyOf, flag, nullable_text, text};
 use super::model::{Context, Property, PropertyType};
 use super::slug::slug;
 use crate::refusal::Refusal;
@@ -30,7 +30,8 @@ impl Edit {
         let mut faults = Faults::default();
         let mut property = self.blank_property(owner, &text(given, "display_name").unwrap_or_default());
         assign(&mut property, given, &mut faults);
-        let entries = faults::entries(given, EntryForm::New, &mut faults).unwrap_or_default();
+        let form = EntryForm::New(PropertyOf::owner(owner));
+        let entries = faults::entries(given, form, &mut faults).unwrap_or_default();
         judge_entries(&property, &entries, &mut faults);
         let id = property.id;
         self.after.properties.insert(id, Arc::new(property.clone()));
@@ -62,7 +63,7 @@ impl Edit {
             property.display_name = display_name;
         }
         assign(&mut property, given, &mut faults);
-        let entries = faults::entries(given, EntryForm::Restated, &mut faults);
+        let entries = faults::entries(given, EntryForm::Restated(PropertyOf::owner(property.project)), &mut faults);
         self.after.properties.insert(id, Arc::new(property.clone()));
         self.follow(&before, &property);
         if let Some(entries) = entries {

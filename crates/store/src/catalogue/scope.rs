@@ -56,7 +56,9 @@ impl Axis {
         if let Some(sent) = sent {
             let mut seen = HashSet::new();
             let repeated: Vec<Uuid> = sent.iter().copied().filter(|id| !seen.insert(*id)).collect();
-            let unknown: Vec<Uuid> = sent.iter().copied().filter(|id| !known(id)).collect();
+            // What is stored was known once: the caller may not see it any more, and may keep it all the same.
+            let unknown = sent.iter().copied().filter(|id| !known(id) && !stored.contains(id));
+            let unknown: Vec<Uuid> = unknown.collect();
             if !repeated.is_empty() {
                 faults.add(self.list, format!("given more than once: {}", listed(&repeated)));
             }

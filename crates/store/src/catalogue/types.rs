@@ -3,6 +3,7 @@
 use super::edit::{Edit, Effect};
 use super::faults::{flag, listed, nullable_text, text};
 use super::model::{Import, WorkItemType};
+use crate::plan::TypeMode;
 use crate::refusal::Refusal;
 use crate::v2::body::Given;
 use serde_json::{Value, json};
@@ -74,12 +75,16 @@ impl Edit {
         Ok(())
     }
 
-    /// Turns types on in a project and returns its default type; repeating changes nothing.
+    /// Turns types on in a project and returns its default type, which may be an imported one (O62); repeating
+    /// changes nothing.
     ///
     /// # Errors
     /// None of its own.
     pub fn enable(&mut self, project: Uuid) -> Result<Uuid, Refusal> {
-        self.provide_default(Some(project))
+        match self.after.default_type(project, TypeMode::Project) {
+            Some(default) => Ok(default.id),
+            None => self.provide_default(Some(project)),
+        }
     }
 
     /// Makes types of the workspace available in a project, those it has already included.

@@ -24,6 +24,8 @@ pub struct AuditEntry {
     pub category: &'static str,
     /// Whether it was done; a refusal is a failure.
     pub success: bool,
+    /// What it came through: `api`, `auth` or `system`.
+    pub source: &'static str,
     /// Who did it.
     pub actor: AuditActor,
     /// Kind of thing it was done to, such as `workspace`.
@@ -140,8 +142,8 @@ async fn insert(
         "INSERT INTO audit_log (id, event_id, workspace_id, sequence_number, event_name, category, outcome, \
          source, actor_type, actor_id, actor_display_name, actor_email, target_type, target_id, \
          target_display_name, old_value, new_value, reason, metadata, ip_address, user_agent, project_id, \
-         search_text, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, 'api', $8, $9, $10, $11, $12, $13, $14, \
-         $15, $16, $17, $18, $19, $20, $21, $22, $23)",
+         search_text, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
+         $16, $17, $18, $19, $20, $21, $22, $23, $24)",
     )
     .bind(Uuid::new_v4().to_string())
     .bind(Uuid::new_v4().to_string())
@@ -150,6 +152,7 @@ async fn insert(
     .bind(entry.event_name)
     .bind(entry.category)
     .bind(if entry.success { "success" } else { "failure" })
+    .bind(entry.source)
     .bind(entry.actor.kind)
     .bind(entry.actor.id.map(|id| id.to_string()))
     .bind(entry.actor.display_name.clone())

@@ -78,6 +78,24 @@ async fn imported_types_are_listed_and_change_on_the_workspace_only() {
     scene.end();
 }
 
+#[tokio::test]
+async fn enable_returns_an_imported_default() {
+    let mut scene = Scene::in_workspace_mode().await;
+    scene.expect(crate::operations::scene::card());
+    let task = scene.ask("GET", &format!("{ACME}/work-item-types/"), None).await.expect(200);
+    let task = task.data()[0]["id"].clone();
+    let path = format!("{WEB}/work-item-types/");
+    let body = json!({"work_item_types": [task]});
+    scene.ask("POST", &format!("{path}import/"), Some(body)).await.expect(200);
+    let off = json!({"is_work_item_types_enabled": false});
+    scene.ask("PATCH", &format!("{ACME}/features/"), Some(off)).await.expect(200);
+    let enabled = scene.ask("POST", &format!("{path}enable/"), None).await.expect(200);
+    assert_eq!((&enabled.json["id"], &enabled.json["is_default"]), (&task, &json!(true)));
+    let listed = scene.ask("GET", &path, None).await.expect(200);
+    assert_eq!((listed.column("id"), listed.column("is_default")), (vec![task], vec![json!(true)]));
+    scene.end();
+}
+
 fn state() -> Value {
     json!({"id": ONE, "name": "Todo", "description": "", "color": "#112233", "sequence": 15000.0,
         "group": "unstarted", "default": true, "is_triage": false, "external_id": null, "external_source": null,

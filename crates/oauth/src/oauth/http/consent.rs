@@ -6,7 +6,7 @@
 //!
 //! May use: `edge`, `settings`, `store`, this folder, `protocol`, `service`.
 
-use super::page::{STYLE, ScopeLine, as_answer, failure, lines, redirect};
+use super::page::{STYLE, ScopeLine, as_answer, failure, lines, redirect, redirect_after_form};
 use super::proof::{FormCookie, Unproven, is_foreign};
 use super::{Asked, OAuthPages};
 use crate::edge::Body;
@@ -99,16 +99,19 @@ impl OAuthPages {
         match form.get("decision") {
             Some("deny") => {
                 let denied = OAuthError::new("access_denied", "The person did not allow it.");
-                redirect(&authorize::error_redirect(&shown.redirect_uri, &denied, state, &asked.base))
+                redirect_after_form(&authorize::error_redirect(&shown.redirect_uri, &denied, state, &asked.base))
             }
             Some("allow") => match self.person(asked, form.get("api_key").unwrap_or_default()).await {
                 Err(unproven) => self.show(asked, &client, shown, Some(&unproven)),
                 Ok((key, user)) => {
                     let wanted = Authorization { scopes: shown.scopes.clone(), challenge: shown.challenge.clone() };
                     match self.oauth.grant(&client, &wanted, &shown.redirect_uri, user.id, &key).await {
-                        Ok(code) => {
-                            redirect(&authorize::code_redirect(&shown.redirect_uri, &code, state, &asked.base))
-                        }
+                        Ok(code) => redirect_after_form(&authorize::code_redirect(
+                            &shown.redirect_uri,
+                            &code,
+                            state,
+                            &asked.base,
+                        )),
                         Err(error) => failure(error.status, TITLE, &error.description),
                     }
                 }

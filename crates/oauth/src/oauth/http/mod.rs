@@ -13,11 +13,11 @@ mod proof;
 mod registration;
 mod well_known;
 
-use super::OAuth;
 use super::protocol::error::OAuthError;
 use super::protocol::metadata::{AUTHORIZATION_SERVER, PROTECTED_RESOURCE, is_document};
+use super::{OAuth, Origin};
 use crate::context::Context;
-use crate::edge::{Body, ClientAddress, Kind, Pages, PublicBase, full, read_body};
+use crate::edge::{Body, ClientAddress, Kind, Pages, PublicBase, client_agent, full, read_body};
 use crate::refusal::Refusal;
 use ::http::header::{CACHE_CONTROL, CONTENT_TYPE, PRAGMA, WWW_AUTHENTICATE};
 use ::http::request::Parts;
@@ -95,17 +95,18 @@ impl Pages for OAuthPages {
         request: Request<Body>,
         context: Context,
     ) -> BoxFuture<'static, Result<Response<Body>, Refusal>> {
-        let pages = self.clone();
+        let (parts, body) = request.into_parts();
+        let client = parts.extensions.get::<ClientAddress>().map(|client| client.0);
+        let origin = Origin { address: client, user_agent: client_agent(&parts.headers) };
+        let pages = Self { oauth: self.oauth.asked_from(origin) };
         Box::pin(async move {
-            let (parts, body) = request.into_parts();
             let body = read_body(body, LARGEST).await;
             // No room is no fault of the request, so it is not told in OAuth's words for one.
             if let Err(refusal @ Refusal::Overloaded) = body {
                 return Err(refusal);
             }
             let base = parts.extensions.get::<PublicBase>().map(ToString::to_string).unwrap_or_default();
-            let unknown = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-            let address = parts.extensions.get::<ClientAddress>().map_or(unknown, |client| client.0);
+            let address = client.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
             pages.route(Asked { parts, body, context, base, address }).await
         })
     }

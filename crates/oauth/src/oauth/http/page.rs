@@ -60,12 +60,21 @@ pub(super) fn as_answer(status: u16, page: &impl Template, destination: &str) ->
     response
 }
 
-/// The way back to the app. 303, so that no form is ever sent on (RFC 9700, 4.12).
+/// The way back to the app from a `GET`: 302, as the contract declares it.
 pub(super) fn redirect(to: &str) -> Response<Body> {
+    lead(302, to)
+}
+
+/// The way back to the app after a form. 303, so that no form is ever sent on (RFC 9700, 4.12).
+pub(super) fn redirect_after_form(to: &str) -> Response<Body> {
+    lead(303, to)
+}
+
+fn lead(status: u16, to: &str) -> Response<Body> {
     let Ok(location) = HeaderValue::from_str(to) else {
         return failure(400, "This cannot be done", "The address of the app cannot be used.");
     };
-    let mut response = status_only(303);
+    let mut response = status_only(status);
     response.headers_mut().insert(LOCATION, location);
     response
 }

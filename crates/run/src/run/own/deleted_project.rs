@@ -1,4 +1,4 @@
-//! What the end of a project at v1 means for what is kept here.
+//! What the end of a project, or of a record in it, at v1 means for what is kept here.
 //!
 //! v1 tells nobody that a project was deleted: its card looks like that of a project one may not see. Only the
 //! answer to the delete itself, which comes by on the pass-through, is proof.
@@ -6,7 +6,9 @@
 use super::audit;
 use crate::refusal::Refusal;
 use crate::run::Runner;
+use crate::run::audit::SYSTEM;
 use crate::store::AuditActor;
+use crate::v2::time::Micros;
 use uuid::Uuid;
 
 impl Runner {
@@ -26,12 +28,24 @@ impl Runner {
         }
         Ok(self.store.miss_project(project).await?)
     }
+
+    /// v1 has deleted a record of the project. What is kept of it, when it is a work item, counts as missing from now
+    /// on, so that a sweep can take it.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn record_deleted(&self, project: Uuid, record: Uuid) -> Result<(), Refusal> {
+        if self.store.project_items(project).await?.known.contains(&record) {
+            self.store.mark_missing(project, &[record], &[], Micros::MAX).await?;
+        }
+        Ok(())
+    }
 }
 
 /// Nobody asked for it: it follows from what somebody did at v1.
 fn consequence() -> AuditActor {
     AuditActor {
-        kind: "system",
+        kind: SYSTEM,
         id: None,
         display_name: String::new(),
         email: String::new(),

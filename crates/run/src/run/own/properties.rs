@@ -3,7 +3,7 @@
 use super::call::{OwnCall, Surface, found};
 use super::lists::Row;
 use super::verbs::{Records, Sent};
-use crate::catalogue::{Catalogue, Edit, EntryForm, Property, shapes};
+use crate::catalogue::{Catalogue, Edit, EntryForm, Property, PropertyOf, shapes};
 use crate::plan::Step;
 use crate::refusal::Refusal;
 use crate::v2::record::Cell;
@@ -48,9 +48,10 @@ impl Records for Properties {
     }
 
     async fn sent(call: &OwnCall<'_>) -> Result<Sent, Refusal> {
+        let owner = PropertyOf::owner(call.project);
         let form = match call.job.operation().step {
-            Step::Create => EntryForm::New,
-            _ => EntryForm::Restated,
+            Step::Create => EntryForm::New(owner),
+            _ => EntryForm::Restated(owner),
         };
         Ok(Sent { given: call.given_definition(form)?, projects: HashSet::new() })
     }

@@ -14,11 +14,13 @@ use sqlx::Row;
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
-/// Carries the effects out in their order and tells every project whose items lost values.
+/// Carries the effects of an edit, which made `after` of `before`, out in their order and tells every project whose
+/// items lost values.
 pub(super) async fn carry_out(
     connection: &mut Session,
     kind: Kind,
     effects: &[Effect],
+    before: &Catalogue,
     after: &Catalogue,
 ) -> Result<(), Failure> {
     let mut values = Values { connection, kind, touched: BTreeSet::new() };
@@ -36,7 +38,7 @@ pub(super) async fn carry_out(
                 let these = "work_item_id IN (SELECT id FROM work_item WHERE type_id = $2)";
                 values.remove(*property, these, &[type_id.to_string()]).await?;
             }
-            Effect::Rescoped(property) => values.rescope(*property, after).await?,
+            Effect::Rescoped(property) => values.rescope(*property, before, after).await?,
         }
     }
     // In one order, so that two workspaces' writers never wait for each other.
@@ -115,7 +117,9 @@ impl Values<'_> {
         Ok(())
     }
 
-    async fn rescope(&mut self, property: Uuid, after: &Catalogue) -> Result<(), StoreError> {
+    /// Takes the values that are not offered any more. Where the edit changed nothing they stay, also those that
+    /// rest on an item of another type just now (O38).
+    async fn rescope(&mut self, property: Uuid, before: &Catalogue, after: &Catalogue) -> Result<(), StoreError> {
         let rows = sqlx::query(
             "SELECT DISTINCT project_id, type_id FROM work_item WHERE id IN \
              (SELECT work_item_id FROM custom_value WHERE property_id = $1)",
@@ -133,7 +137,12 @@ impl Values<'_> {
             let of_type = type_id.map(|id| id.to_string()).unwrap_or_default();
             let place = [project.to_string(), of_type];
             // An item without a type is reached by contexts of all types alone.
-            match after.offers(property, project, type_id.unwrap_or_default()) {
+            let offered = |by: &Catalogue| by.offers(property, project, type_id.unwrap_or_default());
+            let now = offered(after);
+            if now == offered(before) {
+                continue;
+            }
+            match now {
                 None => self.remove(property, items, &place).await?,
                 Some(options) if has_options => {
                     let [project, of_type] = place;

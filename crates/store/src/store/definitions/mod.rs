@@ -123,7 +123,7 @@ impl Store {
             return Ok(before);
         }
         let kind = self.engine.kind();
-        effects::carry_out(&mut writing, kind, &effects, &after).await?;
+        effects::carry_out(&mut writing, kind, &effects, &before, &after).await?;
         save::difference(&mut writing, kind, &before, &after, now()).await?;
         audit::append(&mut writing, workspace, &entries).await?;
         writing.commit().await?;
