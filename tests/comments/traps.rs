@@ -67,8 +67,11 @@ async fn trap_34_external_pairs_may_repeat() {
     let change = json!({"external_id": "k1", "external_source": "zd", "access": "EXTERNAL"});
     let changed = gateway.patch("ada", &comment(&third), change).await.expect(200);
     assert_eq!((changed.text("external_id"), changed.text("access")), ("k1".into(), "EXTERNAL".into()));
+    let padded = json!({"comment_html": "d", "external_id": " k1 ", "external_source": "zd\t"});
+    let padded = post(&gateway, "ada", padded).await;
+    assert_eq!((padded.text("external_id"), padded.text("external_source")), ("k1".into(), "zd".into()));
     let found = gateway.get("ada", &format!("{}?external_id=k1&external_source=zd", comments())).await.expect(200);
-    assert_eq!(found.data().len(), 3);
+    assert_eq!(found.data().len(), 4);
     let cleared = json!({"external_id": null, "external_source": null});
     let cleared = gateway.patch("ada", &comment(&third), cleared).await.expect(200);
     assert_eq!(cleared.json["external_id"], Value::Null);

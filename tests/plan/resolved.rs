@@ -67,6 +67,21 @@ fn an_operation_changes_what_a_member_is_declared_as() {
 }
 
 #[test]
+fn the_external_pair_is_trimmed_wherever_v1_keeps_it() {
+    let plan = plan();
+    let pair = ["external_id", "external_source"];
+    let mut seen = Vec::new();
+    for operation in plan.operations.iter().filter(|operation| plan.resource_of(operation).v1.is_some()) {
+        let BodyRule::Members(inputs) = &operation.body else { continue };
+        for half in inputs.iter().filter(|input| pair.contains(&input.name.as_str())) {
+            assert!(half.trim_ends && !half.trim, "{} of {}: blank is no fault", half.name, operation.id);
+            seen.push(&operation.id);
+        }
+    }
+    assert_eq!(seen.len(), 24, "{seen:?}");
+}
+
+#[test]
 fn lists_ask_v1_for_what_the_fields_need() {
     let plan = plan();
     let v1 = |name: &str| plan.resource(name).expect("the resource").v1.as_ref().expect("behind v1");

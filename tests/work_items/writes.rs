@@ -106,6 +106,32 @@ async fn a_taken_external_pair_is_a_conflict() {
     gateway.patch("ada", &item, json!({"external_source": "gh"})).await.expect(200);
 }
 
+/// v1 stores both halves without the blanks around them and looks for a taken pair with them.
+#[tokio::test]
+async fn a_taken_external_pair_is_a_conflict_with_blanks_around_it_too() {
+    let gateway = recorded().await;
+    new_item(&gateway, json!({"name": "n", "external_id": "k1", "external_source": "gh"})).await;
+    for (id, source) in [(" k1", "gh"), ("k1", "gh "), ("\u{a0}k1\t", "\u{1f}gh")] {
+        let pair = json!({"name": "n", "external_id": id, "external_source": source});
+        gateway.post("ada", ITEMS, pair).await.expect_problem(409, "conflict");
+    }
+    let other_id = new_item(&gateway, json!({"name": "n", "external_id": "k2", "external_source": "gh"})).await;
+    let other_source = new_item(&gateway, json!({"name": "n", "external_id": "k1", "external_source": "zd"})).await;
+    for (item, body) in [
+        (&other_id, json!({"external_id": " k1 "})),
+        (&other_source, json!({"external_id": " k1", "external_source": "gh"})),
+        (&other_source, json!({"external_source": "gh "})),
+    ] {
+        gateway.patch("ada", &one(&item.text("id")), body).await.expect_problem(409, "conflict");
+    }
+    let longest = format!(" {} ", "x".repeat(255));
+    new_item(&gateway, json!({"name": "n", "external_id": longest, "external_source": longest})).await;
+    for _ in 0..2 {
+        let blank = new_item(&gateway, json!({"name": "n", "external_id": "  ", "external_source": "gh"})).await;
+        assert_eq!(at_v1(&gateway, &blank.text("id")).await["external_id"], "");
+    }
+}
+
 #[tokio::test]
 async fn deleted_is_gone_everywhere() {
     let gateway = recorded().await;

@@ -203,6 +203,8 @@ pub struct InputSpec {
     pub write_only: Option<bool>,
     /// Trimmed, blank refused; unless said, as the field of the same name.
     pub trim: Option<bool>,
+    /// Trimmed, blank taken as the empty text.
+    pub trim_ends: Option<bool>,
     /// Resource whose record it must name.
     pub references: Option<String>,
     /// Must not lead back to the record itself.

@@ -184,6 +184,8 @@ pub struct Input {
     pub write_only: bool,
     /// Trimmed, and blank refused (O9).
     pub trim: bool,
+    /// Trimmed; a blank text becomes the empty one.
+    pub trim_ends: bool,
     /// Name of the resource whose record of the same project it must name.
     pub references: Option<String>,
     /// The reference must not lead back to the record itself.

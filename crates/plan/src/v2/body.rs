@@ -133,7 +133,7 @@ fn check_array(input: &Input, kind: Option<crate::plan::Kind>, value: &Value) ->
 
 fn check_text(input: &Input, value: Value) -> Result<Value, String> {
     let Value::String(text) = value else { return Ok(value) };
-    let text = if input.trim { value::trimmed(&text).to_owned() } else { text };
+    let text = if input.trim || input.trim_ends { value::trimmed(&text).to_owned() } else { text };
     if input.trim && text.is_empty() {
         return Err("must not be blank".into());
     }

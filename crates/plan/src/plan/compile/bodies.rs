@@ -43,6 +43,7 @@ fn input(
         default: changes.default.clone().or_else(|| declared.default.clone()),
         write_only: changes.write_only.or(declared.write_only).unwrap_or(false),
         trim: changes.trim.or(declared.trim).unwrap_or(trimmed),
+        trim_ends: changes.trim_ends.or(declared.trim_ends).unwrap_or(false),
         references: changes.references.clone().or_else(|| declared.references.clone()),
         acyclic: changes.acyclic.or(declared.acyclic).unwrap_or(false),
         max_slug: changes.max_slug.or(declared.max_slug),
