@@ -1,6 +1,7 @@
 //! Create, update and delete: bodies, roles, refusals.
 
-use crate::work_items::world::{ARCHIVED, ITEMS, at_v1, id, new_item, new_label, one, recorded, steps};
+use crate::support::gateway::Gateway;
+use crate::work_items::world::{ARCHIVED, ITEMS, V1_WEB, at_v1, id, new_item, new_label, one, recorded, steps};
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -89,6 +90,45 @@ async fn nothing_to_change_writes_nothing() {
         assert_eq!(gateway.patch("ada", &item, body).await.expect(200).json, made.json);
     }
     assert_eq!(steps(&gateway), ["GET work-items"; 3]);
+}
+
+/// A list that is filtered, after which the index vouches for the items.
+async fn index(gateway: &Gateway) {
+    gateway.get("ada", &format!("{ITEMS}?priority=none")).await.expect(200);
+}
+
+/// v1 refuses a parent that is archived, also to an item that has it (`items_create_parent_other_project` shows the words).
+#[tokio::test]
+async fn the_parent_an_item_has_may_be_sent_when_it_is_archived() {
+    let gateway = recorded().await;
+    let parent = new_item(&gateway, json!({"name": "p"})).await.text("id");
+    let item = one(&new_item(&gateway, json!({"name": "c", "parent_id": parent})).await.text("id"));
+    gateway.post("ada", &format!("{}archive/", one(&parent)), json!({})).await.expect(200);
+    index(&gateway).await;
+    gateway.sandbox().clear_journal();
+    let changed = gateway.patch("ada", &item, json!({"parent_id": parent, "name": "m"})).await.expect(200);
+    assert_eq!((changed.text("name"), changed.text("parent_id")), ("m".into(), parent.clone()));
+    assert_eq!(steps(&gateway), ["GET work-items", "PATCH work-items"]);
+    gateway.sandbox().clear_journal();
+    gateway.patch("ada", &item, json!({"parent_id": parent})).await.expect(200);
+    assert_eq!(steps(&gateway), ["GET work-items"]);
+}
+
+/// v1 drops whoever has left (trap 15) and shows them until then; sent again, they must not be lost.
+#[tokio::test]
+async fn assignees_that_stay_are_kept_when_one_of_them_has_left() {
+    let gateway = recorded().await;
+    let both = json!([id('a', 2), id('a', 5)]);
+    let item = one(&new_item(&gateway, json!({"name": "n", "assignee_ids": both})).await.text("id"));
+    gateway.delete("ada", &format!("{V1_WEB}members/{}/", id('9', 104))).await.expect(204);
+    index(&gateway).await;
+    let body = json!({"assignee_ids": [id('a', 5), id('a', 2)], "name": "m"});
+    let changed = gateway.patch("ada", &item, body).await.expect(200);
+    assert_eq!(changed.text("name"), "m");
+    let mut assigned: Vec<&str> =
+        changed.json["assignee_ids"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assigned.sort_unstable();
+    assert_eq!(json!(assigned), both);
 }
 
 #[tokio::test]

@@ -93,6 +93,16 @@ pub fn keep_changes(body: &mut Map<String, Value>, item: &Item) {
     });
 }
 
+/// Whether `body` holds a parent or a set that `item` has already. v1 judges these anew: it refuses a parent that was
+/// archived since (with the words of `items_create_parent_other_project`) and drops people who have left (trap 15).
+pub fn repeats(resource: &Resource, body: &Map<String, Value>, item: &Item) -> bool {
+    let present = item.members();
+    let judged = sets(resource).map(|(_, key)| key).chain(["parent"]);
+    let empty = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+    let mut sent = judged.filter_map(|key| Some((body.get(key)?, present.get(key)?)));
+    sent.any(|(wanted, actual)| !empty(wanted) && same(wanted, actual))
+}
+
 fn same(wanted: &Value, actual: &Value) -> bool {
     match (wanted, actual) {
         (Value::Array(a), Value::Array(b)) => intent::is_same_set(a, b),

@@ -2,8 +2,8 @@
 //!
 //! v1's PATCH reaches items that no read shows (trap 53, `archived_patch_name`), so the item must be live
 //! first: a fresh row of the index says so, else it is read. Where the stored value decides (one date alone,
-//! the state under workflow rules, one half of an external pair), it is read from v1 even then. The answer to
-//! the PATCH is the stored record and is compared with the intent; where v1 dropped part of a set, the update is
+//! the state under workflow rules, one half of an external pair, a parent or a set that stays as it is), it is read
+//! from v1 even then. The answer to the PATCH is the stored record and is compared with the intent; where v1 dropped part of a set, the update is
 //! undone. Type and values alone need no write to v1;
 //! beside one they are noted before it and stored after it.
 
@@ -41,7 +41,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let recorded = settle_open_writes(job, std::slice::from_ref(&stored), looking).await?;
     let type_id = recorded.types.get(&id).copied();
     let (mut body, own) = names::resolve(job, &given, Some((&stored, type_id))).await?;
-    if !read_now && needs_truth(job, &given, &body)? {
+    if !read_now && needs_truth(job, &given, &body, &stored)? {
         stored = job.read_item(id).await?;
         read_now = true;
     }
@@ -77,11 +77,13 @@ fn decides(given: &Given) -> bool {
     ["type", "type_id", "custom_fields"].iter().any(|name| given.contains_key(*name))
 }
 
-/// Whether a stored value decides about what was sent.
-fn needs_truth(job: &InProject<'_>, given: &Given, body: &Members) -> Result<bool, Refusal> {
+/// Whether a stored value decides about what was sent. So it does for a parent or a set that the item seems to have
+/// already: v1 refuses it, or loses part of it, when the parent was archived or somebody has left since.
+fn needs_truth(job: &InProject<'_>, given: &Given, body: &Members, stored: &Item) -> Result<bool, Refusal> {
     let one_date = checks::needs_stored_dates(job.resource(), given);
     let guarded = body.contains_key("state") && workflow::guards_moves(job)?;
-    Ok(one_date || guarded || given.contains_key("external_source"))
+    let repeated = work_items_write::repeats(job.resource(), body, stored);
+    Ok(one_date || guarded || repeated || given.contains_key("external_source"))
 }
 
 async fn patch(
