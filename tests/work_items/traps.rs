@@ -182,7 +182,7 @@ async fn trap_32_html_is_cleaned_and_empty_html_is_taken() {
     assert!(made.json.get("description_html").is_none());
     let stored = at_v1(&gateway, &made.text("id")).await["description_html"].to_string();
     assert!(stored.contains("ok") && !stored.contains("script") && !stored.contains("onclick"), "{stored}");
-    for empty in ["", "   ", "<!-- only -->"] {
+    for empty in ["", "   ", "<!-- only -->", "&nbsp;", "\u{a0}", "<!-- only --> &#160;\n"] {
         let body = json!({"description_html": empty});
         gateway.patch("ada", &one(&made.text("id")), body).await.expect(200);
         assert_eq!(at_v1(&gateway, &made.text("id")).await["description_html"], "<p></p>", "{empty:?}");

@@ -9,6 +9,7 @@ use super::{html, intent};
 use crate::plan::{Field, Resource, ValueType};
 use crate::refusal::{FieldError, Refusal};
 use crate::v2::body::Given;
+use crate::v2::value;
 use serde_json::{Map, Value};
 
 /// Members that can be given by name or by id, never both.
@@ -80,7 +81,9 @@ fn names_that_are_no_texts(given: &Given) -> Vec<FieldError> {
 
 fn description(text: &str) -> Result<String, String> {
     let kept = html::sanitise(text)?;
-    Ok(if kept.trim().is_empty() { NO_TEXT.to_owned() } else { kept })
+    // Blanks may be left as entities.
+    let is_blank = !kept.contains('<') && value::trimmed(&html::strip(&kept)).is_empty();
+    Ok(if is_blank { NO_TEXT.to_owned() } else { kept })
 }
 
 /// Takes out what the item has already; `description_html` and the estimate point are not part of an [`Item`]
