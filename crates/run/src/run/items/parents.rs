@@ -42,7 +42,10 @@ pub(in crate::run) async fn resolve(
         (None, Some(key)) => ("parent", by_key(job, key).await?),
         (None, None) => return Ok(LookedUp::NotSent),
     };
-    let Some(parent) = found else { return Ok(LookedUp::wrong(member, UNKNOWN)) };
+    let Some(parent) = found else {
+        let advice = if member == "parent" { "; use parent_id" } else { "" };
+        return Ok(LookedUp::wrong(member, format!("{UNKNOWN}{advice}")));
+    };
     if let Some(own) = stored
         && meets_above(job, &parent, own.id).await?
     {
