@@ -329,10 +329,10 @@ fn known(head: &Parts) -> Vec<String> {
     values.map(str::to_owned).collect()
 }
 
-/// The reply, or that the client has it already.
+/// The reply, or that the client has it already. The version does not tell when the body shows other records too.
 fn unless_known(reply: Reply, known: &[String]) -> Reply {
     match &reply.version {
-        Some(version) if known.iter().any(|known| tag::is_among(version, known)) => {
+        Some(version) if !reply.shows_others && known.iter().any(|known| tag::is_among(version, known)) => {
             Reply { status: 304, body: None, ..reply }
         }
         _ => reply,

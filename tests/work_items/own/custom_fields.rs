@@ -1,6 +1,7 @@
 //! Custom values: forms per type, required and default, contexts, and what hides or removes them.
 
 use super::{Place, members, web};
+use crate::support::gateway::Answer;
 use crate::work_items::world::{ITEMS, id, one};
 use serde_json::{Value, json};
 
@@ -10,6 +11,36 @@ fn property(name: &str, kind: &str) -> Value {
 
 fn relation(name: &str, kind: &str) -> Value {
     json!({"display_name": name, "property_type": "RELATION", "relation_type": kind})
+}
+
+/// The version of an item stays when only the name of an option changes, so what it shows is sent anew.
+#[tokio::test]
+async fn a_read_with_values_is_never_answered_as_known() {
+    let place = Place::new().await;
+    let gateway = &place.gateway;
+    let task = place.enabled().await;
+    let mut severity = property("severity", "OPTION");
+    severity["options"] = json!([{"name": "Low"}]);
+    place.new_property(task, severity).await;
+    let option = place.option("Low").await;
+    let made = gateway.post("ada", ITEMS, json!({"name": "n"})).await.expect(201);
+    let item = one(&made.text("id"));
+    let read_unless =
+        async |path: &str, tag: &str| gateway.send_with("ada", "GET", path, None, &[("if-none-match", tag)]).await;
+    let tag_of = |answer: &Answer| answer.headers["etag"].clone();
+    let without = tag_of(&gateway.get("ada", &item).await.expect(200));
+    read_unless(&item, &without).await.expect(304);
+    let expanded = format!("{item}?expand=state");
+    assert!(read_unless(&expanded, &without).await.expect(200).json["state"].is_object());
+    gateway.patch("ada", &item, json!({"custom_fields": {"severity": "Low"}})).await.expect(200);
+    let with = tag_of(&gateway.get("ada", &item).await.expect(200));
+    assert_ne!(with, without);
+    let renamed = members(json!({"name": "Minor"}));
+    place.edit(|edit| edit.update_option(option, &renamed)).await.expect("renamed");
+    let read = read_unless(&item, &with).await.expect(200);
+    assert_eq!(read.json["custom_fields"]["severity"]["value"], "Minor");
+    assert_eq!(tag_of(&read), with);
+    gateway.send_with("ada", "PATCH", &item, Some(&json!({"name": "m"})), &[("if-match", &with)]).await.expect(200);
 }
 
 #[tokio::test]

@@ -19,6 +19,8 @@ pub struct Reply {
     /// Version of the record that is shown, as a strong entity tag; `None` when there is no single record, or its
     /// version is not known. The answer must not be kept for all that.
     pub version: Option<String>,
+    /// Whether the body shows what other records say too, so that it may change while the version stays.
+    pub shows_others: bool,
     /// Whether these bytes are for everybody until the tag changes.
     pub fixed: bool,
 }
@@ -26,27 +28,57 @@ pub struct Reply {
 impl Reply {
     /// A JSON body with `status`.
     pub fn json(status: u16, body: impl Into<Bytes>) -> Self {
-        Self { status, body: Some(body.into()), media: JSON, tag: None, version: None, fixed: false }
+        Self {
+            status,
+            body: Some(body.into()),
+            media: JSON,
+            tag: None,
+            version: None,
+            shows_others: false,
+            fixed: false,
+        }
     }
 
     /// 204 without a body.
     pub fn no_content() -> Self {
-        Self { status: 204, body: None, media: JSON, tag: None, version: None, fixed: false }
+        Self { status: 204, body: None, media: JSON, tag: None, version: None, shows_others: false, fixed: false }
     }
 
     /// A document the client may keep, as long as it asks whether `tag` is still right.
     pub fn document(body: impl Into<Bytes>, media: &'static str, tag: String) -> Self {
-        Self { status: 200, body: Some(body.into()), media, tag: Some(tag), version: None, fixed: true }
+        Self {
+            status: 200,
+            body: Some(body.into()),
+            media,
+            tag: Some(tag),
+            version: None,
+            shows_others: false,
+            fixed: true,
+        }
     }
 
     /// The client has the document already.
     pub fn not_modified(tag: String) -> Self {
-        Self { status: 304, body: None, media: JSON, tag: Some(tag), version: None, fixed: false }
+        Self {
+            status: 304,
+            body: None,
+            media: JSON,
+            tag: Some(tag),
+            version: None,
+            shows_others: false,
+            fixed: false,
+        }
     }
 
     /// The same, showing a record of this version.
     #[must_use]
     pub fn of_version(self, version: Option<String>) -> Self {
         Self { version, ..self }
+    }
+
+    /// The same, saying whether the body shows what other records say too.
+    #[must_use]
+    pub fn showing_others(self, shows_others: bool) -> Self {
+        Self { shows_others, ..self }
     }
 }

@@ -61,7 +61,9 @@ async fn written(
     let added = added.into_iter().next().unwrap_or_default();
     work_items_text::write(&mut json, item, &job.card.identifier, type_id, custom_fields, &added);
     let version = job.item_version(item, recorded, values)?;
-    Ok(Reply::json(job.operation().status, json).of_version(version))
+    // Beside a value stands what its property, option, person or work item is called.
+    let shows_others = !wanted.is_empty() || !values.is_empty();
+    Ok(Reply::json(job.operation().status, json).of_version(version).showing_others(shows_others))
 }
 
 /// What the query asks to be expanded.
