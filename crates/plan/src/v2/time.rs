@@ -4,8 +4,9 @@
 
 use jiff::civil::{Date, DateTime, date};
 use jiff::fmt::temporal::Pieces;
-use jiff::tz::TimeZone;
+use jiff::tz::TimeZoneDatabase;
 use jiff::{SignedDuration, Timestamp};
+use std::sync::LazyLock;
 
 /// Microseconds since the Unix epoch; what instants are compared by.
 pub type Micros = i64;
@@ -13,6 +14,9 @@ pub type Micros = i64;
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 /// 0001-01-01T00:00:00Z and the last microsecond of the year 9999: the years v1 has.
 const YEARS: std::ops::RangeInclusive<Micros> = -62_135_596_800_000_000..=253_402_300_799_999_999;
+
+/// The zones that are compiled in. Those of the machine may be older, and have names beside the list, such as `localtime`.
+static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 
 /// What a client wrote where an instant is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,7 +141,7 @@ pub fn read_date(text: &str) -> Option<Date> {
 /// The instant at which `day` begins in `zone`; `None` for an unknown zone name, and where that is in no year v1
 /// has.
 pub fn day_begins(day: Date, zone: &str) -> Option<Micros> {
-    let zone = TimeZone::get(zone).ok()?;
+    let zone = ZONES.get(zone).ok()?;
     let micros = match day.to_zoned(zone.clone()) {
         Ok(zoned) => zoned.timestamp().as_microsecond(),
         Err(_) => since_epoch(day.into(), i64::from(zone.to_offset(Timestamp::MAX).seconds()))?,
@@ -147,7 +151,7 @@ pub fn day_begins(day: Date, zone: &str) -> Option<Micros> {
 
 /// Whether `zone` is a name of the IANA time zone database, spelt as there.
 pub fn is_zone(zone: &str) -> bool {
-    jiff::tz::db().available().any(|name| name.as_str() == zone)
+    ZONES.available().any(|name| name.as_str() == zone)
 }
 
 /// `2026-11-21T10:36:12.630235Z`: UTC, always six fraction digits.
@@ -284,6 +288,9 @@ mod tests {
     fn zones_are_iana_names() {
         assert!(is_zone("Europe/Berlin") && is_zone("UTC") && is_zone("EST"));
         assert!(!is_zone("Mars/Base") && !is_zone("europe/berlin") && !is_zone(""));
+        for of_the_machine in ["localtime", "posixrules", "posix/UTC", "right/UTC"] {
+            assert!(!is_zone(of_the_machine), "{of_the_machine}");
+        }
     }
 
     #[test]
