@@ -9,14 +9,17 @@ use serde_json::{Map, Value};
 
 /// The zone of a cycle when none is given (O58).
 const DEFAULT_ZONE: &str = "UTC";
+/// From the second day of the year 1 to the last but one of the year 9999. v1 shows an instant in the zone of whoever
+/// reads it (trap 42, `tz_list_kim`), and every zone can show these within the years that v1 has.
+const SHOWN_EVERYWHERE: std::ops::Range<time::Micros> = -62_135_510_400_000_000..253_402_214_400_000_000;
 
 /// Turns the dates of a body into instants in UTC: a bare date is midnight in the cycle's `timezone`, the one
 /// sent or else the one stored (O58). v1 would read both in the caller's zone (trap 25,
 /// `cycles_patch_naive_date_by_kim`).
 ///
 /// # Errors
-/// `validation_error` on `timezone` for a name outside the IANA list, and on a date before the first or after the last
-/// instant v1 can hold: found only after the create, it would leave half a cycle behind.
+/// `validation_error` on `timezone` for a name outside the IANA list, and on a date that v1 cannot show in every zone:
+/// one reader would make the whole list fail.
 pub fn settle_dates(given: &mut Given, stored_zone: Option<&str>) -> Result<(), Refusal> {
     let sent = given.get("timezone").and_then(Value::as_str).map(str::to_owned);
     if sent.as_deref().is_some_and(|zone| !time::is_zone(zone)) {
@@ -33,10 +36,11 @@ pub fn settle_dates(given: &mut Given, stored_zone: Option<&str>) -> Result<(), 
 }
 
 fn settle(text: &str, zone: &str) -> Option<time::Micros> {
-    match time::read(text)? {
-        Written::Instant(micros) => Some(micros),
-        Written::Day(day) => time::day_begins(day, zone),
-    }
+    let micros = match time::read(text)? {
+        Written::Instant(micros) => micros,
+        Written::Day(day) => time::day_begins(day, zone)?,
+    };
+    SHOWN_EVERYWHERE.contains(&micros).then_some(micros)
 }
 
 /// Takes the dates out of a v1 body: together they lose their time of day, so each goes in a write of its own
@@ -79,10 +83,25 @@ mod tests {
     }
 
     #[test]
-    fn a_day_that_begins_before_all_time_is_refused() {
-        let mut given = json!({"start_date": "0001-01-01"}).as_object().unwrap().clone();
-        let refusal = settle_dates(&mut given, Some("Asia/Kolkata")).unwrap_err();
-        assert!(matches!(refusal, Refusal::Validation { errors, .. } if errors[0].field == "start_date"));
+    fn a_day_that_some_zone_cannot_show_is_refused() {
+        for (day, zone) in [
+            ("0001-01-01", "Asia/Kolkata"),
+            ("0001-01-01", "UTC"),
+            ("9999-12-31", "UTC"),
+            ("9999-12-31", "Etc/GMT+12"),
+        ] {
+            let mut given = json!({"start_date": day}).as_object().unwrap().clone();
+            let refusal = settle_dates(&mut given, Some(zone)).unwrap_err();
+            assert!(matches!(refusal, Refusal::Validation { errors, .. } if errors[0].field == "start_date"));
+        }
+        for (text, settled) in [
+            ("0001-01-02", "0001-01-02T00:00:00.000000Z"),
+            ("9999-12-30T23:59:59.999999Z", "9999-12-30T23:59:59.999999Z"),
+        ] {
+            let mut given = json!({"end_date": text}).as_object().unwrap().clone();
+            settle_dates(&mut given, None).unwrap();
+            assert_eq!(given["end_date"], settled);
+        }
     }
 
     #[test]

@@ -40,11 +40,11 @@ async fn a_create_whose_date_v1_refuses_leaves_nothing_behind() {
         )
         .then(
             Exchange::patch(&record)
-                .body(json!({"end_date": "9999-12-31T00:00:00.000000Z", "owned_by": ADA, "sort_order": 55535.0}))
+                .body(json!({"end_date": "9998-12-31T00:00:00.000000Z", "owned_by": ADA, "sort_order": 55535.0}))
                 .reply(400, json!({"end_date": ["Datetime value out of range."]})),
         )
         .then(Exchange::delete(&record));
-    let body = json!({"name": "Last", "end_date": "9999-12-31"});
+    let body = json!({"name": "Last", "end_date": "9998-12-31"});
     let refused = scene.ask("POST", &format!("{WEB}/cycles/"), Some(body)).await;
     let refused = refused.expect_problem(400, "validation_error");
     assert_eq!((refused.error_fields(), refused.calls()), (vec!["end_date"], 6));
