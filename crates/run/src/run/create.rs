@@ -23,9 +23,10 @@ pub(super) async fn begin(job: &Job) -> Result<(Write<'_, Collection>, Given), R
     job.hold_required().await?;
     let mut given = job.given()?;
     checks::limits_of_v1(job.operation(), &given)?;
-    checks::order_of_dates(job.resource(), &given, None)?;
-    rules::feature_is_on(job)?;
     checks::references(job, &given, None).await?;
+    checks::order_of_dates(job.resource(), &given, None)?;
+    // The body is judged before what the project allows (O2).
+    rules::feature_is_on(job)?;
     let mut write = job.begin_write().await?;
     rules::against_others(job, &mut write, &mut given).await?;
     Ok((write, given))

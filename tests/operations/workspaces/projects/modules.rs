@@ -1,7 +1,9 @@
 //! `projects/{project_id}/modules/`.
 
 use crate::operations::scene::{ADA, BOB, ONE, P, Scene, THEN, WEB, but, list};
+use crate::support::gateway::Gateway;
 use crate::support::scripted::Exchange;
+use causeway::sandbox::Seed;
 use serde_json::{Value, json};
 
 const FIELDS: &str = "id,name,description,status,start_date,target_date,lead,members,sort_order,logo_props,external_id,external_source,archived_at,created_at,created_by";
@@ -48,6 +50,18 @@ async fn create_looks_the_lead_up_first() {
         "somebody missing is looked for afresh"
     );
     scene.end();
+}
+
+#[tokio::test]
+async fn the_body_is_judged_before_the_switch_of_the_project() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let project = json!({"name": "Off", "identifier": "OFF", "module_view": false});
+    let project = gateway.post("ada", "/api/v1/workspaces/acme/projects/", project).await.expect(201).text("id");
+    let modules = format!("/api/v2/workspaces/acme/projects/{project}/modules/");
+    let stranger = json!({"name": "x", "lead_id": "00000000-0000-4000-a000-00000000dead"});
+    let refused = gateway.post("ada", &modules, stranger).await.expect_problem(400, "validation_error");
+    assert_eq!(refused.error_fields(), ["lead_id"]);
+    gateway.post("ada", &modules, json!({"name": "x"})).await.expect_problem(409, "conflict");
 }
 
 #[tokio::test]
