@@ -24,8 +24,9 @@ enum Rule {
 use Rule::{AllBut, Only};
 
 /// What each folder or file below `src/` may import from the others.
-const RULES: [(&str, Rule); 50] = [
+const RULES: [(&str, Rule); 51] = [
     // Words everybody shares.
+    ("cache", Only(&[])),
     ("refusal", Only(&[])),
     ("trace", Only(&[])),
     ("context", Only(&["trace"])),
@@ -38,7 +39,7 @@ const RULES: [(&str, Rule); 50] = [
     ("html", Only(&[])),
     ("telemetry", Only(&["settings"])),
     ("shared", Only(&[])),
-    ("limits", Only(&["context", "refusal", "settings", "shared", "tally"])),
+    ("limits", Only(&["cache", "context", "refusal", "settings", "shared", "tally"])),
     ("load", Only(&["refusal"])),
     // What exists.
     ("mapping", Only(&[])),
@@ -48,16 +49,21 @@ const RULES: [(&str, Rule); 50] = [
     // The two sides, which never know each other, and what lies between.
     ("v1", Only(&["context", "hop", "load", "refusal", "settings", "shared", "tally", "trace"])),
     ("v2", Only(&["plan", "refusal"])),
-    ("store", Only(&["catalogue", "fresh", "refusal", "tally", "trace", "v1", "v2"])),
+    ("store", Only(&["cache", "catalogue", "fresh", "refusal", "tally", "trace", "v1", "v2"])),
     ("translate", Only(&["plan", "refusal", "store", "v1", "v2"])),
     ("index", Only(&["context", "fresh", "plan", "refusal", "tally", "translate", "v1", "v2"])),
     // What serves requests.
-    ("access", Only(&["context", "fresh", "plan", "refusal", "settings", "v1"])),
+    ("access", Only(&["cache", "context", "fresh", "plan", "refusal", "settings", "v1"])),
     ("run", AllBut(&["app", "cli", "edge", "limits", "mapping", "oauth", "request", "sandbox"])),
     ("edge", AllBut(&["access", "app", "cli", "mapping", "oauth", "run", "sandbox", "store", "translate", "v1"])),
     ("admin", Only(&["html", "settings", "telemetry"])),
     ("docs", Only(&["context", "describe", "edge", "oauth", "refusal", "v2"])),
-    ("oauth", Only(&["access", "context", "edge", "fresh", "html", "plan", "refusal", "settings", "store", "v1"])),
+    (
+        "oauth",
+        Only(&[
+            "access", "cache", "context", "edge", "fresh", "html", "plan", "refusal", "settings", "store", "v1",
+        ]),
+    ),
     ("hints", Only(&["context", "edge", "refusal"])),
     ("outgoing", Only(&[])),
     ("traces", Only(&["edge", "outgoing", "settings", "trace"])),

@@ -7,12 +7,16 @@ use super::collection::Collection;
 use super::job::Job;
 use super::shelf::Write;
 use crate::access::Role;
-use crate::plan::{Feature, May, OnCreate, OneOfAll, Required, Resource};
+use crate::plan::{Feature, Field, May, OnCreate, OneOfAll, Required, Resource};
 use crate::refusal::Refusal;
+use crate::store::OverlayValue;
 use crate::translate::Held;
 use crate::v2::body::Given;
 use serde_json::Value;
 use uuid::Uuid;
+
+/// How far in front of the first one a new record is put, as v1 does it (`modules_create_second`).
+const BEFORE: f64 = 10_000.0;
 
 impl Job {
     /// Looks whether the record is there that the resource requires. v1 does not: it lists, shows and takes comments of
@@ -80,19 +84,45 @@ pub(super) async fn against_others(
     given: &mut Given,
 ) -> Result<(), Refusal> {
     let resource = job.resource();
-    let counts_first =
-        |name: &String| resource.field(name).is_some_and(|field| field.on_create == OnCreate::IfFirst);
-    let first: Vec<String> = given.keys().filter(|name| counts_first(name)).cloned().collect();
-    if first.is_empty() && !names_unique(resource, given) {
+    let counts_first = |field: &&Field| field.on_create == OnCreate::IfFirst;
+    let firsts: Vec<&Field> = resource.fields.iter().filter(counts_first).collect();
+    let sent = firsts.iter().any(|field| given.contains_key(&field.name));
+    if !sent && !names_unique(resource, given) && !any_was_moved(job, &firsts).await? {
         return Ok(());
     }
     let all = job.load(resource).await?;
     write.found(&all);
     is_unique(resource, &all.value, given, None)?;
     if !all.value.rows().is_empty() {
-        given.retain(|name, _| !first.contains(name));
+        for field in firsts {
+            given.shift_remove(&field.name);
+            given.extend(in_front(field, &all.value).map(|place| (field.name.clone(), place.into())));
+        }
     }
     Ok(())
+}
+
+/// Whether a record of this kind in the workspace has a place of its own, which v1 does not know.
+async fn any_was_moved(job: &Job, firsts: &[&Field]) -> Result<bool, Refusal> {
+    if firsts.is_empty() {
+        return Ok(false);
+    }
+    let kept = job.runner.store.overlay_of(job.workspace_id().await?, &job.resource().name).await?;
+    let is_place = |value: &OverlayValue| firsts.iter().any(|field| field.name == value.field);
+    Ok(kept.values().flatten().any(is_place))
+}
+
+/// The place in front of all records, where v1 would not put a new one there by itself: it counts from the first of the
+/// places that it knows.
+fn in_front(field: &Field, all: &Collection) -> Option<f64> {
+    let name = field.v1.as_deref()?;
+    let places = all.rows().iter().filter_map(|held| {
+        let (shown, v1) = (held.v2_members(), held.v1_members());
+        shown.get(&field.name)?.as_f64().zip(v1.get(name)?.as_f64())
+    });
+    let least = |(shown, v1): (f64, f64), (other, known)| (shown.min(other), v1.min(known));
+    let (shown, v1) = places.fold((f64::INFINITY, f64::INFINITY), least);
+    (v1 - BEFORE >= shown).then_some(shown - BEFORE)
 }
 
 /// What v1 shows of a field.

@@ -108,6 +108,27 @@ async fn what_v1_cannot_hold_costs_no_call_and_is_shown_until_v1_changes() {
 }
 
 #[tokio::test]
+async fn a_new_one_goes_in_front_also_of_those_that_v1_does_not_know_to_be_there() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let path = format!("{WEB}/modules/");
+    let made = async |name: &str| {
+        let body = json!({"name": name, "sort_order": 70_000});
+        gateway.post("ada", &path, body).await.expect(201).text("id")
+    };
+    let first = async |many| {
+        let mut names = gateway.get("ada", &path).await.expect(200).column("name");
+        names.truncate(many);
+        names
+    };
+    let moved = made("moved").await;
+    assert_eq!(first(1).await, ["moved"], "v1 puts it there");
+    gateway.patch("ada", &format!("{path}{moved}/"), json!({"sort_order": -90_000.5})).await.expect(200);
+    made("new").await;
+    made("newer").await;
+    assert_eq!(first(3).await, ["newer", "new", "moved"]);
+}
+
+#[tokio::test]
 async fn delete_is_one_call() {
     let mut scene = Scene::in_project().await.then(Exchange::delete(&format!("{P}/modules/{ONE}/")));
     assert_eq!(scene.ask("DELETE", &format!("{WEB}/modules/{ONE}/"), None).await.expect(204).calls(), 3);
