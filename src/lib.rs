@@ -14,32 +14,39 @@
 //! operations exist is said in `mappings/` alone: `mapping` reads those files, `plan` is what they
 //! mean. `sandbox` is a separate world: an embedded v1 for trying things out and for tests.
 
+pub mod access;
 pub mod admin;
 pub mod app;
 pub mod board;
 pub mod cli;
 pub mod docs;
 pub mod doctor;
+pub mod edge;
+pub mod explain;
 pub mod front;
 pub mod hints;
+pub mod html;
 pub mod idempotency;
+pub mod leave;
+pub mod limits;
 pub mod metrics;
+pub mod migration;
 pub mod native;
+pub mod oauth;
+pub mod outgoing;
 pub mod request;
 pub mod retirement;
+pub mod run;
 pub mod shadow;
+pub mod telemetry;
 pub mod traces;
 pub mod usage;
+pub mod verify;
 
-pub use causeway_access::{access, limits};
-pub use causeway_core::{context, fresh, heavy, load, refusal, settings, tally, trace, worker};
-pub use causeway_edge::{edge, html, telemetry};
+pub use causeway_core::{cache, context, fresh, heavy, load, refusal, settings, tally, trace, worker};
 pub use causeway_index::{index, translate};
-pub use causeway_oauth::oauth;
 pub use causeway_plan::{describe, mapping, plan, v2};
-pub use causeway_run::run;
 pub use causeway_sandbox as sandbox;
 pub use causeway_shared::shared;
 pub use causeway_store::{catalogue, store};
-pub use causeway_tools::{explain, leave, migration, outgoing, verify};
 pub use causeway_v1::{hop, v1};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The crate that stands alone: an embedded v1.
 const SANDBOX: &str = "crates/sandbox/src";
 /// Where the sources of each crate are.
-pub const CRATES: [&str; 13] = [
+pub const CRATES: [&str; 8] = [
     "src",
     "crates/core/src",
     "crates/plan/src",
@@ -14,11 +14,6 @@ pub const CRATES: [&str; 13] = [
     "crates/v1/src",
     "crates/store/src",
     "crates/index/src",
-    "crates/access/src",
-    "crates/edge/src",
-    "crates/run/src",
-    "crates/oauth/src",
-    "crates/tools/src",
     SANDBOX,
 ];
 

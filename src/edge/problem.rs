@@ -296,7 +296,7 @@ mod tests {
     }
 
     fn schema() -> Value {
-        let contract = include_str!("../../../../fixtures/contract/resources.json");
+        let contract = include_str!("../../fixtures/contract/resources.json");
         serde_json::from_str::<Value>(contract).unwrap()["$defs"]["Problem"].take()
     }
 
@@ -395,8 +395,7 @@ mod tests {
 
     #[test]
     fn the_documented_texts_are_those_that_are_sent() {
-        let examples: Value =
-            serde_json::from_str(include_str!("../../../../fixtures/examples/problems.json")).unwrap();
+        let examples: Value = serde_json::from_str(include_str!("../../fixtures/examples/problems.json")).unwrap();
         for refusal in [
             Refusal::OrderingNotCursorEligible { ordering: "sort_order".into() },
             Refusal::MethodNotAllowed { allow: vec!["GET"] },
