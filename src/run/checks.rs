@@ -6,10 +6,9 @@
 use super::collection::Collection;
 use super::job::Job;
 use super::list;
-use crate::plan::{BodyRule, Input, Known, Operation, Resource};
+use crate::plan::{BodyRule, Input, Known, Resource};
 use crate::refusal::{FieldErrors, Refusal};
 use crate::translate::Held;
-use crate::translate::v1_slug::slug_length;
 use crate::v2::body::Given;
 use crate::v2::time;
 use serde_json::{Map, Value};
@@ -106,28 +105,6 @@ pub(super) fn needs_stored_dates(resource: &Resource, given: &Given) -> bool {
         let earlier = field.not_before.map(|index| &resource.fields[index]);
         earlier.is_some_and(|earlier| given.contains_key(&field.name) != given.contains_key(&earlier.name))
     })
-}
-
-/// Refuses what v1 can never hold, before anything is sent: it answers a name whose slug is too long with a 500 (trap 7,
-/// `states_create_name_101_letters`), and keeps some values for itself (trap 37, `states_patch_group_triage`).
-///
-/// # Errors
-/// `validation_error` naming the field.
-pub(super) fn limits_of_v1(operation: &Operation, given: &Given) -> Result<(), Refusal> {
-    let BodyRule::Members(inputs) = &operation.body else { return Ok(()) };
-    for input in inputs {
-        let Some(text) = given.get(&input.name).and_then(Value::as_str) else { continue };
-        if let Some(most) = input.max_slug.filter(|most| slug_length(text) > *most) {
-            let name = &input.name;
-            let message =
-                format!("is too long for the backend: it stores at most {most} letters and digits of a {name}");
-            return Err(Refusal::field(name, message));
-        }
-        if let Some((_, message)) = input.refused.iter().find(|(value, _)| value == text) {
-            return Err(Refusal::field(&input.name, message.as_str()));
-        }
-    }
-    Ok(())
 }
 
 fn is_before(end: &str, start: &str) -> bool {

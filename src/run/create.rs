@@ -22,7 +22,6 @@ pub(super) async fn create(job: &Job) -> Result<Reply, Refusal> {
 pub(super) async fn begin(job: &Job) -> Result<(Write<'_, Collection>, Given), Refusal> {
     job.hold_required().await?;
     let mut given = job.given()?;
-    checks::limits_of_v1(job.operation(), &given)?;
     checks::references(job, &given, None).await?;
     checks::order_of_dates(job.resource(), &given, None)?;
     // The body is judged before what the project allows (O2).

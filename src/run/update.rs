@@ -27,7 +27,6 @@ pub(super) async fn begin_valid(job: &Job) -> Result<(Write<'_, Collection>, Arc
     let (resource, (mut write, mut stored)) = (job.resource(), begin(job).await?);
     rules::may_write(job, &stored)?;
     let given = job.given()?;
-    checks::limits_of_v1(job.operation(), &given)?;
     checks::references(job, &given, Some(stored.record.id)).await?;
     let unique = rules::names_unique(resource, &given);
     let flagged =
@@ -72,11 +71,16 @@ pub(super) async fn begin(job: &Job) -> Result<(Write<'_, Collection>, Arc<Held>
     Ok((write, stored))
 }
 
-/// Reads the collection anew during a write; the record `id` of it.
+/// Reads the collection anew during a write; the record `id` of it. One that only a further list has is there too, and
+/// v1 says itself that it takes no change of it (`modules_archived_patch`).
 pub(super) async fn refresh(job: &Job, write: &mut Write<'_, Collection>, id: Uuid) -> Result<Arc<Held>, Refusal> {
-    let loaded = job.load(job.resource()).await?;
+    let resource = job.resource();
+    let loaded = job.load(resource).await?;
     write.found(&loaded);
-    loaded.value.get(id).cloned().ok_or_else(Refusal::not_found)
+    if let Some(held) = loaded.value.get(id) {
+        return Ok(Arc::clone(held));
+    }
+    Box::pin(job.find_further(resource, id)).await?.map(Arc::new).ok_or_else(Refusal::not_found)
 }
 
 /// The PATCH; as with a create, a value that v1 alone refuses goes to the overlay.

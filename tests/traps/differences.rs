@@ -73,7 +73,6 @@ pub const TABLE: &[(&str, u16, &str, &str)] = &[
     ("modules_patch_target_before_stored_start_accepted", 400, INVALID, "the stored start counts (trap 28)"),
     ("modules_patch_lead_outsider_accepted", 400, INVALID, "a lead is a member of the project (trap 29)"),
     ("modules_archived_get", 200, "", "archived modules are found by id (O59)"),
-    ("modules_archived_patch", 404, NOT_FOUND, "archived modules are only read"),
     ("modules_archived_name_still_taken", 409, CONFLICT, "archived modules keep their names in v1 (trap 5)"),
     // Other files
     ("auth_bearer_ignored_beside_valid_key", 401, UNAUTHORIZED, "a wrong token beside a key is a wrong credential"),

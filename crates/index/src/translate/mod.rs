@@ -19,7 +19,6 @@ pub mod outgoing;
 mod pages;
 pub mod refusal;
 pub mod users;
-pub mod v1_slug;
 pub mod work_items;
 pub mod work_items_key;
 pub mod work_items_text;

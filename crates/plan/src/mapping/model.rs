@@ -213,6 +213,8 @@ pub struct InputSpec {
     pub max_slug: Option<usize>,
     /// Values that v1 cannot be given, each with what is told.
     pub refused: Option<IndexMap<String, String>>,
+    /// Must be a name of the IANA time zone database.
+    pub zone: Option<bool>,
     /// For documentation.
     pub notes: Option<String>,
 }

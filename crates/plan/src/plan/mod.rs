@@ -23,6 +23,7 @@ mod service;
 mod shape;
 mod step;
 mod turn;
+mod v1_slug;
 mod words;
 
 /// Words that mean just what a mapping file says.

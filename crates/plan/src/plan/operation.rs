@@ -5,6 +5,7 @@ use super::path::PathTemplate;
 use super::rules::May;
 use super::step::Step;
 use super::turn::Turn;
+use super::v1_slug::slug_length;
 use crate::mapping::{Answer, Feature, Method, Surface, TypeMode};
 use strum::{EnumString, IntoStaticStr};
 
@@ -194,10 +195,26 @@ pub struct Input {
     pub max_slug: Option<usize>,
     /// Values that v1 cannot be given, each with what is told.
     pub refused: Vec<(String, String)>,
+    /// Must be a name of the IANA time zone database.
+    pub zone: bool,
     /// Index of the field of the same name in the resource.
     pub field: Option<usize>,
     /// For documentation.
     pub notes: String,
+}
+
+impl Input {
+    /// Why v1 can never hold `text` here; none when it can. v1 answers a name whose slug is too long with a 500 (trap 7,
+    /// `states_create_name_101_letters`), and keeps some values for itself (trap 37, `states_patch_group_triage`).
+    pub fn fault_of_v1(&self, text: &str) -> Option<String> {
+        if let Some(most) = self.max_slug.filter(|most| slug_length(text) > *most) {
+            let name = &self.name;
+            return Some(format!(
+                "is too long for the backend: it stores at most {most} letters and digits of a {name}"
+            ));
+        }
+        self.refused.iter().find(|(value, _)| value == text).map(|(_, told)| told.clone())
+    }
 }
 
 /// One of the operations of v2.

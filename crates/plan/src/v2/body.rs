@@ -5,7 +5,7 @@
 //!
 //! May use: `plan`, `refusal`.
 
-use super::value;
+use super::{time, value};
 use crate::plan::{BodyRule, Input, Operation, ValueType};
 use crate::refusal::{FieldError, FieldErrors, Refusal};
 use serde_json::{Map, Value};
@@ -142,6 +142,12 @@ fn check_text(input: &Input, value: Value) -> Result<Value, String> {
     }
     if !input.allowed.is_empty() && !input.allowed.contains(&text) {
         return Err(value::not_one_of(&text, &input.allowed));
+    }
+    if input.zone && !time::is_zone(&text) {
+        return Err("is not a name of the IANA time zone database".into());
+    }
+    if let Some(fault) = input.fault_of_v1(&text) {
+        return Err(fault);
     }
     Ok(Value::String(text))
 }

@@ -134,3 +134,18 @@ async fn delete_is_one_call() {
     assert_eq!(scene.ask("DELETE", &format!("{WEB}/modules/{ONE}/"), None).await.expect(204).calls(), 3);
     scene.end();
 }
+
+#[tokio::test]
+async fn an_archived_one_is_shown_and_v1_says_that_it_takes_no_change() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let made = gateway.post("ada", &format!("{WEB}/modules/"), json!({"name": "Old", "status": "completed"})).await;
+    let path = format!("{WEB}/modules/{}/", made.expect(201).text("id"));
+    let v1 = path.replace("/v2/", "/v1/");
+    gateway.send(Some("ada"), "POST", &format!("{v1}archive/"), None).await.expect(204);
+    gateway.get("ada", &path).await.expect(200);
+    let refused = gateway.patch("ada", &path, json!({"name": "New"})).await;
+    let problem = refused.expect_problem(400, "validation_error");
+    assert!(problem.text("detail").contains("Archived module cannot be edited"), "{}", problem.json);
+    let absent = format!("{WEB}/modules/00000000-0000-4000-a000-00000000dead/");
+    gateway.patch("ada", &absent, json!({"name": "New"})).await.expect_problem(404, "resource_not_found");
+}

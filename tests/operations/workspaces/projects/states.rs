@@ -128,3 +128,12 @@ async fn delete_is_one_call_and_v1s_word_is_final() {
     assert_eq!((left.calls(), left.column("id")), (0, vec![json!(ONE)]));
     scene.end();
 }
+
+#[tokio::test]
+async fn one_answer_tells_all_faults_of_a_body_those_that_only_v1_has_among_them() {
+    let mut scene = Scene::in_project().await;
+    let body = json!({"name": "c".repeat(101), "color": 7, "group": "triage"});
+    let answer = scene.ask("POST", &format!("{WEB}/states/"), Some(body)).await;
+    assert_eq!(answer.expect_problem(400, "validation_error").error_fields(), ["name", "color", "group"]);
+    scene.end();
+}

@@ -48,6 +48,7 @@ fn input(
         acyclic: changes.acyclic.or(declared.acyclic).unwrap_or(false),
         max_slug: changes.max_slug.or(declared.max_slug),
         refused: changes.refused.as_ref().or(declared.refused.as_ref()).cloned().into_iter().flatten().collect(),
+        zone: changes.zone.or(declared.zone).unwrap_or(false),
         field,
         notes: changes.notes.clone().or_else(|| declared.notes.clone()).unwrap_or_default(),
     }

@@ -6,7 +6,7 @@ use unicode_normalization::UnicodeNormalization;
 
 /// Length of the slug v1 derives: compatibility-decomposed, ASCII letters, digits, `_` and `-` kept, runs of
 /// blanks and hyphens one hyphen, hyphens and underscores trimmed (`states_create_name_255_cyrillic`).
-pub fn slug_length(name: &str) -> usize {
+pub(super) fn slug_length(name: &str) -> usize {
     let mut slug = String::with_capacity(name.len());
     for c in name.nfkd().filter(char::is_ascii).map(|c| c.to_ascii_lowercase()) {
         let gap = c.is_ascii_whitespace() || c == '-';
