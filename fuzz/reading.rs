@@ -51,7 +51,7 @@ fn is_small(refusal: &Refusal) {
 /// The query string of an operation: what is read of it is within the bounds the contract names.
 pub fn query_string(data: &[u8]) {
     let Some((operation, rest)) = chosen(&PLAN.operations, data) else { return };
-    let Some(parameters) = std::str::from_utf8(rest).ok().and_then(Parameters::parse) else { return };
+    let Some(parameters) = std::str::from_utf8(rest).ok().map(Parameters::parse) else { return };
     if operation.order.is_none() {
         let read = read_single(operation, &parameters);
         return read

@@ -15,7 +15,7 @@ use std::hint::black_box;
 /// A query string.
 pub fn query_string(data: &[u8]) {
     let Some((operation, rest)) = chosen(&PLAN.operations, data) else { return };
-    let Some(parameters) = std::str::from_utf8(rest).ok().and_then(Parameters::parse) else { return };
+    let Some(parameters) = std::str::from_utf8(rest).ok().map(Parameters::parse) else { return };
     if operation.order.is_none() {
         let _ = black_box(read_single(operation, &parameters));
     } else {

@@ -24,6 +24,12 @@ pub enum Standing {
 /// Path variables that are ids.
 const IDS: &[&str] = &["project_id", "pk", "work_item_id", "property_id", "type_id"];
 
+/// Whether all ids of a path are such.
+pub fn are_ids(variables: &[(String, String)]) -> bool {
+    let mut ids = variables.iter().filter(|(name, _)| IDS.contains(&name.as_str()));
+    ids.all(|(_, value)| Uuid::try_parse(value).is_ok())
+}
+
 /// Whether the credential's scopes open the operation; API keys carry none and are not limited.
 ///
 /// # Errors

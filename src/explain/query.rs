@@ -51,10 +51,7 @@ const ITSELF: &str = "by the operation itself";
 pub(super) fn read(plan: &Plan, operation: &Operation, text: &str, strict: bool) -> Reading {
     let mut reading =
         Reading { parts: Vec::new(), refusal: None, list: None, expand: Vec::new(), options: Vec::new() };
-    let Some(parameters) = Parameters::parse(text) else {
-        reading.refusal = Some(Refusal::invalid("The query is not UTF-8."));
-        return reading;
-    };
+    let parameters = Parameters::parse(text);
     let declaring = outlook::expanding(plan, operation);
     let resource = plan.resource_of(operation);
     let expands = if operation.is_list() {

@@ -84,6 +84,8 @@ impl Idempotency {
     /// 422 for another request, 409 while it runs, 429 when too much is kept for the person; 502 when nobody knows what
     /// became of it; else what the request is, or was, refused with.
     pub async fn answer(&self, job: Job, key: Key, path: &str, query: &str) -> Result<Reply, Refusal> {
+        // Whoever may not do it any more learns nothing of what became of it.
+        job.hold_role().await?;
         let body = match job.body() {
             Ok(body) => body,
             Err(_) if job.takes_body() => return job.run().await,

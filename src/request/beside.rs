@@ -82,7 +82,7 @@ impl Beside {
             return None;
         }
         let shadow = shadow.clone();
-        let parameters = Parameters::parse(head.uri.query().unwrap_or_default()).unwrap_or_default();
+        let parameters = Parameters::parse(head.uri.query().unwrap_or_default());
         // A cursor means something to the side alone that gave it, and so does the version of a record.
         if parameters.given("cursor").is_some() || head.headers.contains_key(IF_NONE_MATCH) {
             return Some((shadow, None));

@@ -24,7 +24,7 @@ pub(super) async fn delete(job: &Job) -> Result<Reply, Refusal> {
     }
     if job.operation().may.is_some() || job.resource().requires.is_some() {
         let stored = list::read_addressed_record(job).await?;
-        rules::may_write(job, &stored)?;
+        rules::may_write(job, &stored).await?;
         return delete_now(job, write, true).await;
     }
     let was_there = write.before().is_some_and(|kept| job.pk().is_ok_and(|id| kept.value.get(id).is_some()));
@@ -37,7 +37,7 @@ pub(super) async fn delete(job: &Job) -> Result<Reply, Refusal> {
 async fn delete_alone(job: &Job, mut write: Write<'_, Collection>, field: usize) -> Result<Reply, Refusal> {
     let (resource, id) = (job.resource(), job.pk()?);
     let record = update::refresh(job, &mut write, id).await?;
-    rules::may_write(job, &record)?;
+    rules::may_write(job, &record).await?;
     let all = write.before().ok_or_else(|| Refusal::internal("no list in hand"))?;
     let above = |held: &Held| Uuid::try_parse(rules::value_of(resource, field, held)?.as_str()?).ok();
     let children: Vec<&Arc<Held>> = all.value.rows().iter().filter(|held| above(held) == Some(id)).collect();

@@ -127,7 +127,7 @@ impl Job {
         let mut found = Vec::new();
         for page in 0..PAGES {
             let query = format!("per_page={PAGE}&offset={}", page * PAGE);
-            let reading = self.reading_as(list, Parameters::parse(&query).unwrap_or_default());
+            let reading = self.reading_as(list, Parameters::parse(&query));
             let body = Box::pin(reading.run_operation()).await?.body.unwrap_or_default();
             let body: Value = serde_json::from_slice(&body).map_err(Refusal::internal)?;
             let rows = body.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();

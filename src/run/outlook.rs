@@ -68,7 +68,6 @@ pub fn judged_body(resource: &Resource, operation: &Operation, bytes: &[u8]) -> 
         Ok(members) => members,
         Err(refusal) => return JudgedBody { refusal: Some(refusal), ..JudgedBody::default() },
     };
-    let judged =
-        body::check(operation, &members).and_then(|given| checks::order_of_dates(resource, &given, None));
+    let judged = body::check(operation, &members).and_then(|given| checks::order_of_dates(resource, &given, None));
     JudgedBody { refusal: judged.err(), ignored: body::ignored(operation, &members) }
 }

@@ -11,6 +11,7 @@
 use super::in_project::InProject;
 use super::items::fields::{Looking, settle_open_writes};
 use super::job::{Call, Job};
+use super::{list, rules};
 use crate::plan::{Known, Source, Special, Step};
 use crate::refusal::Refusal;
 use crate::store::{ItemValues, ProjectItems};
@@ -48,7 +49,13 @@ impl Job {
             Err(Refusal::NotFound { .. }) if self.brings_back() => None,
             outcome => outcome?,
         };
-        if condition.holds(version.as_deref()) { Ok(()) } else { Err(failed()) }
+        if condition.holds(version.as_deref()) {
+            return Ok(());
+        }
+        if self.operation().may.is_some() {
+            rules::may_write(self, &*list::read_addressed_record(self).await?).await?;
+        }
+        Err(failed())
     }
 
     fn brings_back(&self) -> bool {

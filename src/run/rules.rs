@@ -6,8 +6,8 @@
 use super::collection::Collection;
 use super::job::Job;
 use super::shelf::Write;
-use crate::access::Role;
-use crate::plan::{Feature, Field, May, OnCreate, OneOfAll, Required, Resource};
+use crate::access::{Role, WorkspaceRole};
+use crate::plan::{Feature, Field, May, OnCreate, OneOfAll, Required, Resource, Source};
 use crate::refusal::Refusal;
 use crate::store::OverlayValue;
 use crate::translate::Held;
@@ -28,6 +28,30 @@ impl Job {
         let within = self.in_project().ok_or_else(Refusal::not_found)?;
         Box::pin(within.live_item(id)).await.map(drop)
     }
+
+    /// Whether the caller is an admin of the project or of the workspace (O13).
+    pub(super) async fn is_by_admin(&self) -> Result<bool, Refusal> {
+        if let Some(card) = self.call.card()
+            && card.require_member()? >= Role::ADMIN
+        {
+            return Ok(true);
+        }
+        let card = self.runner.access.workspace(&self.call.caller, self.slug(), &self.call.ctx).await?;
+        Ok(card.role == WorkspaceRole::Admin)
+    }
+
+    /// Refuses a write of definitions by anybody who is no admin: reads are anybody's who sees the place (O13).
+    ///
+    /// # Errors
+    /// 403; faults of the proof.
+    pub async fn hold_role(&self) -> Result<(), Refusal> {
+        let judged = self.resource().source == Source::Own && self.operation().method.writes();
+        if !judged || self.is_by_admin().await? {
+            return Ok(());
+        }
+        let who = if self.call.card().is_some() { "the project or the workspace" } else { "the workspace" };
+        Err(Refusal::Forbidden { detail: format!("Only admins of {who} may do this.") })
+    }
 }
 
 /// Looks whether the feature is switched on that the operation needs.
@@ -43,12 +67,11 @@ pub(super) fn feature_is_on(job: &Job) -> Result<(), Refusal> {
 
 /// Refuses a write to a record that only others may write to. v1 lets anyone in the project edit and delete a comment
 /// (trap 35, `comments_patch_of_others_by_guest_accepted`, `comments_delete_of_others_by_guest_accepted`; O43).
-pub(super) fn may_write(job: &Job, stored: &Held) -> Result<(), Refusal> {
+pub(super) async fn may_write(job: &Job, stored: &Held) -> Result<(), Refusal> {
     let Some(May::AuthorOrAdmin { author, detail }) = &job.operation().may else { return Ok(()) };
-    let admin = job.call.card().and_then(|card| card.role).is_some_and(|role| role >= Role::ADMIN);
     let wrote = value_of(job.resource(), *author, stored);
     let wrote = wrote.as_ref().and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok());
-    if admin || wrote == Some(job.call.caller.user.id) {
+    if wrote == Some(job.call.caller.user.id) || Box::pin(job.is_by_admin()).await? {
         return Ok(());
     }
     Err(Refusal::Forbidden { detail: detail.clone() })

@@ -25,7 +25,7 @@ pub(super) async fn update(job: &Job) -> Result<Reply, Refusal> {
 pub(super) async fn begin_valid(job: &Job) -> Result<(Write<'_, Collection>, Arc<Held>, Given), Refusal> {
     job.hold_required().await?;
     let (resource, (mut write, mut stored)) = (job.resource(), begin(job).await?);
-    rules::may_write(job, &stored)?;
+    rules::may_write(job, &stored).await?;
     let given = job.given()?;
     checks::references(job, &given, Some(stored.record.id)).await?;
     let unique = rules::names_unique(resource, &given);

@@ -128,6 +128,10 @@ async fn somebody_elses_comment_is_read_and_never_written() {
     let (v1, gateway) = v1().await;
     v1.expect(item().times(2));
     v1.expect(Exchange::get(&one()).reply(200, record(BOB, json!({}))).times(2));
+    // An admin of the workspace could; ada is none in this one.
+    let member = json!({"id": ADA, "first_name": "Ada", "last_name": "X", "email": "ada@acme.test", "avatar": "",
+        "avatar_url": "", "display_name": "ada", "role": 15});
+    v1.expect(Exchange::get("workspaces/acme/members/").reply(200, json!([member])));
     gateway.patch("ada", &comment(ID), json!({"access": "x"})).await.expect_problem(403, "forbidden");
     gateway.delete("ada", &comment(ID)).await.expect_problem(403, "forbidden");
     v1.finish();

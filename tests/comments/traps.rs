@@ -2,7 +2,9 @@
 
 use super::*;
 
+const ADA: &str = "00000000-0000-4000-a000-000000000001";
 const BOB: &str = "00000000-0000-4000-a000-000000000002";
+const KIM: &str = "00000000-0000-4000-a000-000000000005";
 
 #[tokio::test]
 async fn trap_17_nobody_posts_for_someone_else_or_back_in_time() {
@@ -92,6 +94,31 @@ async fn trap_35_trap_40_only_authors_and_admins_change_a_comment() {
     assert_eq!(gateway.get("kim", &one).await.expect(200).text("comment_stripped"), "mine");
     let by_admin = gateway.patch("ada", &one, json!({"comment_html": "<p>moderated</p>"})).await.expect(200);
     assert_eq!(by_admin.text("actor_id"), BOB, "the author stays");
+    gateway.delete("ada", &one).await.expect(204);
+}
+
+/// An admin of the workspace may what an admin of the project may, also as a plain member of it (O13, O43).
+#[tokio::test]
+async fn trap_35_trap_40_an_admin_of_the_workspace_moderates_as_well() {
+    let gateway = gateway().await;
+    let send = async |who: &str, path: &str, body: Value| {
+        gateway.post(who, &format!("/api/{path}"), body).await.expect(201).text("id")
+    };
+    let project = send("bob", "v1/workspaces/acme/projects/", json!({"name": "Bob", "identifier": "BOB"})).await;
+    let place = format!("workspaces/acme/projects/{project}");
+    send("bob", &format!("v1/{place}/members/"), json!({"member": ADA, "role": 15})).await;
+    send("bob", &format!("v1/{place}/members/"), json!({"member": KIM, "role": 15})).await;
+    let item = send("bob", &format!("v2/{place}/work-items/"), json!({"name": "talk"})).await;
+    let comments = format!("v2/{place}/work-items/{item}/comments/");
+    let id = send("bob", &comments, json!({"comment_html": "<p>mine</p>"})).await;
+    let (one, edit) = (format!("/api/{comments}{id}/"), json!({"comment_html": "<p>moderated</p>"}));
+    gateway.patch("kim", &one, edit.clone()).await.expect_problem(403, "forbidden");
+    // Who may not write at all is not told that it is another version.
+    let demanding = gateway.send_with("kim", "PATCH", &one, Some(&edit), &[("if-match", "\"other\"")]).await;
+    demanding.expect_problem(403, "forbidden");
+    gateway.patch("ada", &one, edit.clone()).await.expect(200);
+    let other = gateway.send_with("ada", "PATCH", &one, Some(&edit), &[("if-match", "\"other\"")]).await;
+    other.expect_problem(412, "precondition_failed");
     gateway.delete("ada", &one).await.expect(204);
 }
 

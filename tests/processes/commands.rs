@@ -180,7 +180,7 @@ async fn explain_judges_a_body_as_the_gateway_would() {
     let (_, out, _) = run(&["explain", "POST", items, "--body", dates]).await;
     assert!(out.contains("target_date: must not be before start_date"), "{out}");
     let (_, out, _) = run(&["explain", "POST", items, "--body", "{"]).await;
-    assert!(out.contains("not valid JSON"), "{out}");
+    assert!(out.contains("cannot be read as JSON"), "{out}");
     let (_, out, _) = run(&["explain", "POST", items, "--body", r#"{"name": "x"}"#]).await;
     assert!(!out.contains("refused"), "{out}");
 }

@@ -327,3 +327,21 @@ async fn who_sees_the_project_no_more_gets_no_kept_answer() {
     let statuses: BTreeSet<u16> = [post(&gateway, "ada", &labels(), &body, "k").await.status].into_iter().collect();
     assert_eq!(statuses, [201].into());
 }
+
+#[tokio::test]
+async fn whoever_may_not_do_it_any_more_gets_no_kept_answer() {
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &[("cache.card", "1s")]).await;
+    let made = json!({"name": "Kim", "identifier": "KIM"});
+    let project = gateway.post("bob", "/api/v1/workspaces/acme/projects/", made).await.expect(201).text("id");
+    let members = format!("/api/v1/workspaces/acme/projects/{project}/members/");
+    let kim = json!({"member": "00000000-0000-4000-a000-000000000005", "role": 20});
+    let membership = gateway.post("bob", &members, kim).await.expect(201).text("id");
+    let types = format!("/api/v2/workspaces/acme/projects/{project}/work-item-types/");
+    let body = json!({"name": "Task of Kim"});
+    let first = post(&gateway, "kim", &types, &body, "k1").await.expect(201);
+    assert!(replayed(&post(&gateway, "kim", &types, &body, "k1").await.expect(201)), "{}", first.json);
+    gateway.patch("bob", &format!("{members}{membership}/"), json!({"role": 15})).await.expect(200);
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    post(&gateway, "kim", &types, &body, "k1").await.expect_problem(403, "forbidden");
+    post(&gateway, "kim", &types, &json!({"name": "Other"}), "k1").await.expect_problem(403, "forbidden");
+}

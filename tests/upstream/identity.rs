@@ -155,6 +155,26 @@ async fn what_somebody_is_called_is_asked_for_where_it_is_told_or_kept() {
     assert_eq!(asked(), 3, "a write, which the audit log tells of");
 }
 
+/// What no card is asked for proves no key, whatever it is answered with.
+#[tokio::test]
+async fn reads_without_a_card_ask_for_the_owner_as_often_as_writes() {
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+    let base = serve_sandbox(&sandbox).await;
+    let gateway = Gateway::with(&base, &[("cache.identity", "1s")]).await;
+    let asked = || {
+        let journal = sandbox.journal().into_iter();
+        journal.filter(|call| call.path == "/api/v1/users/me/").count()
+    };
+    let malformed = format!("{WEB}/states/zz/");
+    let paths = [("/api/v2/schema/", 200), ("/api/v2/zzz/", 404), (malformed.as_str(), 400)];
+    gateway.get("ada", paths[0].0).await.expect(200);
+    for (number, (path, status)) in paths.into_iter().enumerate() {
+        tokio::time::sleep(Duration::from_millis(1_100)).await;
+        gateway.get("ada", path).await.expect(status);
+        assert_eq!(asked(), number + 2, "{path}");
+    }
+}
+
 #[tokio::test]
 async fn a_card_that_is_refused_ends_what_is_known_of_the_key() {
     let v1 = ScriptedV1::start().await;

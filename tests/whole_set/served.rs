@@ -65,7 +65,10 @@ async fn whatever_is_answered_is_described() {
             }
             is_described(&shapes, operation, &world.ask(Some("ada"), operation, &other).await);
         }
-        is_described(&shapes, operation, &world.ask(Some("ada"), operation, &format!("{path}?x=%FF")).await);
+        // A delete reads no query, so that it would be carried out.
+        if operation.method() != "DELETE" {
+            is_described(&shapes, operation, &world.ask(Some("ada"), operation, &format!("{path}?x=%FF")).await);
+        }
         if operation.0["envelope"] == true {
             let more = operation.expands().join(",");
             for query in ["per_page=1", "paginate=cursor&order_by=id", "order_by=zebra", "count=false", "offset=x"]

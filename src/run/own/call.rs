@@ -1,7 +1,6 @@
 //! One call to the own store: which workspace, which surface, who may, and in which mode.
 
 use super::audit;
-use crate::access::{Role, WorkspaceRole};
 use crate::catalogue::{Catalogue, Edit, EntryForm, faults_inside, ignored_inside};
 use crate::plan::{OwnRecords, TypeMode};
 use crate::refusal::Refusal;
@@ -69,27 +68,6 @@ impl<'j> OwnCall<'j> {
     /// The mode in effect under these definitions.
     pub(super) fn mode(&self, catalogue: &Catalogue) -> TypeMode {
         self.job.mode(catalogue)
-    }
-
-    /// Reads are anybody's who sees the place; writes are for admins of the project or of the workspace (O13).
-    pub(super) async fn check_role(&self) -> Result<(), Refusal> {
-        let job = self.job;
-        if !job.operation().method.writes() || self.is_project_admin()? {
-            return Ok(());
-        }
-        let card = job.runner.access.workspace(&job.call.caller, job.slug(), &job.call.ctx).await?;
-        if card.role == WorkspaceRole::Admin {
-            return Ok(());
-        }
-        let who = if self.project.is_some() { "the project or the workspace" } else { "the workspace" };
-        Err(Refusal::Forbidden { detail: format!("Only admins of {who} may do this.") })
-    }
-
-    fn is_project_admin(&self) -> Result<bool, Refusal> {
-        match self.job.call.card() {
-            Some(card) => Ok(card.require_member()? >= Role::ADMIN),
-            None => Ok(false),
-        }
     }
 
     /// Writes belong to the surface that the workspace's mode names (chapter 11).

@@ -72,7 +72,7 @@ pub(super) async fn type_schema(job: &InProject<'_>) -> Result<Reply, Refusal> {
 /// The call, after its role, mode and precondition were found right.
 async fn begun(job: &Job) -> Result<OwnCall<'_>, Refusal> {
     let call = OwnCall::begin(job, shown).await?;
-    if let Err(refusal) = call.check_role().await {
+    if let Err(refusal) = call.job.hold_role().await {
         if job.resource().records == Some(OwnRecords::Features) {
             features::record_refusal(&call, &refusal).await?;
         }

@@ -117,6 +117,17 @@ async fn scopes_are_pinned_and_do_not_overlap() {
     assert_eq!(empty.expect_problem(400, "validation_error").error_fields(), ["project_ids"]);
     let half = scene.ask("PATCH", &one, Some(json!({"external_id": "1"}))).await;
     assert_eq!(half.expect_problem(400, "validation_error").error_fields(), ["external_source"]);
+    for (id, missing) in
+        [(json!(" "), "external_id"), (json!(null), "external_id"), (json!("1"), "external_source")]
+    {
+        let source = if missing == "external_id" { json!("q") } else { json!("") };
+        let blank = json!({"external_id": id, "external_source": source});
+        let refused = scene.ask("PATCH", &one, Some(blank)).await.expect_problem(400, "validation_error");
+        assert_eq!(refused.error_fields(), [missing], "a blank half is as good as none");
+    }
+    let pair = json!({"external_id": " 1 ", "external_source": "q"});
+    let trimmed = scene.ask("PATCH", &one, Some(pair)).await.expect(200);
+    assert_eq!(trimmed.text("external_id"), "1");
     scene.end();
 }
 
@@ -145,6 +156,52 @@ async fn a_context_offers_its_own_choices() {
     let faulty = json!({"is_multi": 1, "options": [{"description": "x"}], "settings": 4});
     let refused = scene.ask("PATCH", &one, Some(faulty)).await.expect_problem(400, "validation_error");
     assert_eq!(refused.error_fields(), ["is_multi", "options.0.name", "settings"]);
+    scene.end();
+}
+
+#[tokio::test]
+async fn a_property_is_written_back_as_read_when_several_contexts_have_a_default() {
+    let mut scene = Scene::in_workspace_mode().await;
+    let one = format!("{ACME}/work-item-properties/{}/", property(&mut scene, "OPTION").await);
+    let everywhere = json!({"options": [{"name": "a", "is_default": true}, {"name": "b"}]});
+    scene.ask("PATCH", &one, Some(everywhere)).await.expect(200);
+    scene.expect(card());
+    let body = json!({"name": "Web", "project_ids": [web()], "applies_to_all_work_item_types": true,
+        "options": [{"name": "x", "is_default": true}]});
+    scene.ask("POST", &format!("{one}contexts/"), Some(body)).await.expect(201);
+    let read = scene.ask("GET", &one, None).await.expect(200).json;
+    let flags = |read: &Value| {
+        let options = read["options"].as_array().expect("options").iter();
+        options.map(|option| (option["name"].clone(), option["is_default"].clone())).collect::<Vec<_>>()
+    };
+    let (yes, no) = (json!(true), json!(false));
+    assert_eq!(flags(&read), [(json!("a"), yes.clone()), (json!("b"), no), (json!("x"), yes)]);
+    let again = scene.ask("PATCH", &one, Some(json!({"options": read["options"]}))).await.expect(200);
+    assert_eq!(flags(&again.json), flags(&read));
+    let mut two = read["options"].clone();
+    two[1]["is_default"] = json!(true);
+    let refused = scene.ask("PATCH", &one, Some(json!({ "options": two }))).await;
+    assert_eq!(refused.expect_problem(400, "validation_error").error_fields(), ["options.1.is_default"]);
+    scene.end();
+}
+
+#[tokio::test]
+async fn an_option_is_named_once_by_id_or_by_name() {
+    let mut scene = Scene::in_workspace_mode().await;
+    let one = format!("{ACME}/work-item-properties/{}/", property(&mut scene, "OPTION").await);
+    let made = json!({"options": [{"name": "Red"}, {"name": "Blue"}]});
+    let made = scene.ask("PATCH", &one, Some(made)).await.expect(200).json;
+    let red = made["options"][0]["id"].clone();
+    for options in [json!([{"id": red}, {"name": "red"}]), json!([{"name": "RED"}, {"id": red}])] {
+        let at = usize::from(options[0]["id"].is_string());
+        let refused = scene.ask("PATCH", &one, Some(json!({ "options": options }))).await;
+        let refused = refused.expect_problem(400, "validation_error");
+        assert_eq!(refused.error_fields(), [format!("options.{at}.name")]);
+    }
+    // A name that becomes free may be given anew.
+    let options = json!([{"id": red, "name": "Crimson"}, {"name": "red"}]);
+    let renamed = scene.ask("PATCH", &one, Some(json!({ "options": options }))).await.expect(200).json;
+    assert_eq!((&renamed["options"][0]["id"], &renamed["options"][1]["name"]), (&red, &json!("red")));
     scene.end();
 }
 

@@ -97,9 +97,9 @@ fn whole(number: i64) -> u64 {
     number as u64 ^ 1 << 63
 }
 
-/// A number as one that compares as `f64::total_cmp` does.
+/// A number as one that compares as `f64::total_cmp` does, but a zero is no less for its sign.
 fn float(number: f64) -> u64 {
-    let bits = number.to_bits();
+    let bits = (number + 0.0).to_bits();
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }
 
@@ -109,7 +109,8 @@ mod tests {
 
     #[test]
     fn keys_compare_as_their_numbers_do() {
-        let numbers = [f64::NEG_INFINITY, -2.5, -0.0, 0.0, 1e-9, 65_535.0, f64::INFINITY, f64::NAN];
+        let numbers = [f64::NEG_INFINITY, -2.5, 0.0, 1e-9, 65_535.0, f64::INFINITY, f64::NAN];
+        assert_eq!(float(-0.0), float(0.0));
         assert!(numbers.windows(2).all(|pair| float(pair[0]) < float(pair[1])));
         let wholes = [i64::MIN, -1, 0, 1, i64::MAX];
         assert!(wholes.windows(2).all(|pair| whole(pair[0]) < whole(pair[1])));

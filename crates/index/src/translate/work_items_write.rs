@@ -39,8 +39,7 @@ const SENTENCES: [(&str, &str); 5] = [
 /// # Errors
 /// `validation_error` with every fault.
 pub fn plain(resource: &Resource, given: &Given) -> Result<Map<String, Value>, Refusal> {
-    let mut errors = both_of_a_pair(given);
-    errors.extend(names_that_are_no_texts(given));
+    let mut errors = faults_between(given);
     // Where both sides have one name, they have one meaning.
     let plain = written(resource).filter(|(field, v1)| field.name == *v1);
     let mut body: Map<String, Value> =
@@ -63,6 +62,13 @@ fn written(resource: &Resource) -> impl Iterator<Item = (&Field, &str)> {
 fn sets(resource: &Resource) -> impl Iterator<Item = (&str, &str)> {
     let sets = written(resource).filter(|(field, _)| matches!(field.value, ValueType::Array(_)));
     sets.map(|(field, v1)| (field.name.as_str(), v1))
+}
+
+/// Faults of members that pass by themselves: two that exclude each other, and names that are no texts.
+pub fn faults_between(given: &Given) -> Vec<FieldError> {
+    let mut errors = both_of_a_pair(given);
+    errors.extend(names_that_are_no_texts(given));
+    errors
 }
 
 fn both_of_a_pair(given: &Given) -> Vec<FieldError> {

@@ -35,7 +35,7 @@ pub fn parse(content_type: Option<&str>, bytes: &[u8]) -> Result<Map<String, Val
             None => Ok(members),
         },
         Ok(_) => Err(Refusal::invalid("The body must be a JSON object.")),
-        Err(fault) => Err(Refusal::invalid(format!("The body is not valid JSON: {fault}."))),
+        Err(fault) => Err(Refusal::invalid(format!("The body cannot be read as JSON: {fault}."))),
     }
 }
 

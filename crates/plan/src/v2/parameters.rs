@@ -1,23 +1,58 @@
 //! The query string of a request, decoded once.
 //!
-//! May use: nothing of this crate.
+//! May use: `refusal`.
 
+use crate::refusal::Refusal;
 use percent_encoding::percent_decode_str;
+
+/// Most parameters of a query string.
+const MOST: usize = 500;
 
 /// Decoded parameters in the order sent.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Hash)]
-pub struct Parameters(Vec<(String, String)>);
+pub struct Parameters {
+    pairs: Vec<(String, String)>,
+    fault: Option<Fault>,
+}
+
+/// What is wrong with a query string as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Fault {
+    NotUtf8,
+    TooMany,
+}
 
 impl Parameters {
-    /// Decodes `query` (without `?`); `None` when it is not UTF-8 after decoding.
-    pub fn parse(query: &str) -> Option<Self> {
-        let pairs = query.split('&').filter(|part| !part.is_empty());
-        pairs.map(decode_pair).collect::<Option<Vec<_>>>().map(Self)
+    /// Decodes `query` (without `?`). Of one that cannot be used nothing is kept but what is wrong with it: whoever reads
+    /// the parameters judges it, because the addressed record comes first (O2).
+    pub fn parse(query: &str) -> Self {
+        let parts = || query.split('&').filter(|part| !part.is_empty());
+        if parts().nth(MOST).is_some() {
+            return Self { fault: Some(Fault::TooMany), ..Self::default() };
+        }
+        match parts().map(decode_pair).collect() {
+            Some(pairs) => Self { pairs, fault: None },
+            None => Self { fault: Some(Fault::NotUtf8), ..Self::default() },
+        }
+    }
+
+    /// Refuses a query string that cannot be used as a whole.
+    ///
+    /// # Errors
+    /// `validation_error` when it is not UTF-8 after decoding, or has too many parameters.
+    pub fn judge(&self) -> Result<(), Refusal> {
+        match self.fault {
+            None => Ok(()),
+            Some(Fault::NotUtf8) => Err(Refusal::invalid("The query string is not valid UTF-8.")),
+            Some(Fault::TooMany) => {
+                Err(Refusal::invalid(format!("The query string has more than {MOST} parameters.")))
+            }
+        }
     }
 
     /// Value of `name`; of a repeated parameter the last counts, they are not merged.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+        self.pairs.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
     /// Value of `name`, an empty one counting as absent (O22).
@@ -27,12 +62,12 @@ impl Parameters {
 
     /// Bytes of all names and values.
     pub fn size(&self) -> usize {
-        self.0.iter().map(|(name, value)| name.len() + value.len()).sum()
+        self.pairs.iter().map(|(name, value)| name.len() + value.len()).sum()
     }
 
     /// Names sent, repeated ones repeatedly.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(name, _)| name.as_str())
+        self.pairs.iter().map(|(name, _)| name.as_str())
     }
 }
 
@@ -52,11 +87,22 @@ mod tests {
 
     #[test]
     fn decodes_and_lets_the_last_one_count() {
-        let parameters = Parameters::parse("a=1&search=two+w%C3%B6rter&a=2&empty=&flag").unwrap();
+        let parameters = Parameters::parse("a=1&search=two+w%C3%B6rter&a=2&empty=&flag");
         assert_eq!(parameters.get("a"), Some("2"));
         assert_eq!(parameters.get("search"), Some("two wörter"));
         assert_eq!(parameters.given("empty"), None);
         assert_eq!(parameters.get("flag"), Some(""));
-        assert_eq!(Parameters::parse("a=%FF"), None);
+        assert!(parameters.judge().is_ok());
+    }
+
+    #[test]
+    fn what_cannot_be_used_as_a_whole_is_judged_by_whoever_reads_it() {
+        let many = |count: usize| vec!["a=1"; count].join("&");
+        for query in ["a=%FF", "%FF", &many(MOST + 1)] {
+            let parameters = Parameters::parse(query);
+            assert_eq!(parameters.judge().unwrap_err().status(), 400, "{query}");
+            assert_eq!(parameters.get("a"), None);
+        }
+        assert!(Parameters::parse(&many(MOST)).judge().is_ok());
     }
 }

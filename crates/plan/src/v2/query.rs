@@ -119,6 +119,7 @@ pub fn read_list(
     parameters: &Parameters,
     strict: bool,
 ) -> Result<ListCall, Refusal> {
+    parameters.judge()?;
     let mut reader = Reader { operation, resource, parameters, errors: FieldErrors::default() };
     if strict {
         reader.refuse_unknown();
@@ -141,6 +142,7 @@ pub fn read_list(
 /// # Errors
 /// `validation_error` on `expand` for any value the operation does not declare (O25).
 pub fn read_single(operation: &Operation, parameters: &Parameters) -> Result<Vec<usize>, Refusal> {
+    parameters.judge()?;
     let mut errors = FieldErrors::default();
     let expand = read_expand(operation, parameters, &mut errors);
     errors.or(expand)

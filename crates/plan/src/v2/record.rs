@@ -34,7 +34,8 @@ impl Cell {
             (Self::Null, _) => Ordering::Greater,
             (_, Self::Null) => Ordering::Less,
             (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
-            (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
+            // A zero is no less for its sign.
+            (Self::Number(a), Self::Number(b)) => (a + 0.0).total_cmp(&(b + 0.0)),
             (Self::Instant(a), Self::Instant(b)) => a.cmp(b),
             (Self::Id(a), Self::Id(b)) => a.cmp(b),
             (Self::Text(a), Self::Text(b)) => a.cmp(b),
@@ -87,5 +88,17 @@ impl Record {
             out.extend_from_slice(json);
             out.push(b'}');
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_zero_is_no_less_for_its_sign() {
+        let number = Cell::Number;
+        assert_eq!(number(-0.0).order(&number(0.0)), Ordering::Equal);
+        assert_eq!(number(-1.5).order(&number(-0.0)), Ordering::Less);
     }
 }

@@ -15,6 +15,9 @@ const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 /// 0001-01-01T00:00:00Z and the last microsecond of the year 9999: the years v1 has.
 const YEARS: std::ops::RangeInclusive<Micros> = -62_135_596_800_000_000..=253_402_300_799_999_999;
 
+/// Seconds of a day.
+const DAY: i32 = 24 * 60 * 60;
+
 /// The zones that are compiled in. Those of the machine may be older, and have names beside the list, such as `localtime`.
 static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 
@@ -37,7 +40,9 @@ pub fn read(text: &str) -> Option<Written> {
         return None;
     }
     let micros = read_instant(text).or_else(|| in_pieces(text, Some(0)))?;
-    Some(Written::Instant(micros))
+    // jiff takes offsets of a day and more, which no clock shows.
+    let offset = Pieces::parse(text).ok()?.to_numeric_offset();
+    offset.is_none_or(|offset| offset.seconds().abs() < DAY).then_some(Written::Instant(micros))
 }
 
 /// Reads an instant of v1, which always carries an offset (trap 42, `tz_list_kim`).
@@ -259,6 +264,8 @@ mod tests {
             "0000-12-31",
             "0001-01-01T00:00:00+01:00",
             "9999-12-31T23:59:59-01:00",
+            "2026-01-05T08:00:00+24:00",
+            "2026-01-05T08:00:00-25:59",
             "2026-01-05T08:00:00[Europe/Berlin]",
             "2026-01-05T08:00:00+01:00[Europe/Berlin]",
         ] {

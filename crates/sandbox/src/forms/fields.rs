@@ -71,8 +71,10 @@ impl View<'_> {
             "Z".to_owned()
         } else {
             let sign = if offset < 0 { '-' } else { '+' };
-            let minutes = offset.abs() / 60;
-            format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+            let (minutes, seconds) = (offset.abs() / 60, offset.abs() % 60);
+            // Zones had seconds before they had laws, and Python writes them then.
+            let seconds = if seconds == 0 { String::new() } else { format!(":{seconds:02}") };
+            format!("{sign}{:02}:{:02}{seconds}", minutes / 60, minutes % 60)
         };
         Value::String(format!(
             "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}{fraction}{zone}",
@@ -274,4 +276,19 @@ pub(crate) fn person(user: &User) -> Value {
         "avatar_url": null,
         "display_name": user.display_name,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Zones had offsets with seconds once, and v1 writes them as Python does.
+    #[test]
+    fn an_instant_before_there_were_zones_keeps_its_seconds() {
+        let (zone, unwritable) = (TimeZone::get("Asia/Kolkata").expect("a zone"), Cell::new(false));
+        let view = View { zone: &zone, unwritable: &unwritable };
+        let at = |text: &str| view.instant(text.parse().expect("an instant"));
+        assert_eq!(at("1850-01-01T00:00:00Z"), "1850-01-01T05:53:28+05:53:28");
+        assert_eq!(at("2026-01-01T00:00:00Z"), "2026-01-01T05:30:00+05:30");
+    }
 }

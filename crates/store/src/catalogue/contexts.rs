@@ -238,15 +238,18 @@ fn assign(context: &mut Context, given: &Given, faults: &mut Faults) {
     if let Some(place) = given.get("sort_order").and_then(Value::as_f64) {
         context.sort_order = place;
     }
-    match (nullable_text(given, "external_id"), nullable_text(given, "external_source")) {
+    let (id, source) = (nullable_text(given, "external_id"), nullable_text(given, "external_source"));
+    // Not sent, sent as good as none, or filled.
+    let filled = |half: &Option<Option<String>>| {
+        half.as_ref().map(|text| text.as_ref().is_some_and(|text| !text.is_empty()))
+    };
+    match (filled(&id), filled(&source)) {
         (None, None) => {}
-        (Some(id), Some(source)) if id.is_some() == source.is_some() => {
-            context.external_id = id;
-            context.external_source = source;
+        (one, other) if one == other => {
+            let pair = id.flatten().zip(source.flatten());
+            (context.external_id, context.external_source) = pair.unzip();
         }
-        (None, Some(_)) | (Some(None), Some(Some(_))) => {
-            faults.add("external_id", "is sent together with external_source");
-        }
-        (Some(_), _) => faults.add("external_source", "is sent together with external_id"),
+        (one, other) if one < other => faults.add("external_id", "is sent together with external_source"),
+        _ => faults.add("external_source", "is sent together with external_id"),
     }
 }

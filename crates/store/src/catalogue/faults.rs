@@ -236,7 +236,7 @@ fn entry(index: usize, members: &Map<String, Value>, form: EntryForm, faults: &m
 fn external(members: &Map<String, Value>, name: &str, field: &str, faults: &mut Faults) -> Option<Option<String>> {
     match members.get(name)? {
         Value::Null => Some(None),
-        value => Some(read_string(field, value, LONGEST, faults)),
+        value => Some(read_string(field, value, LONGEST, faults).map(|text| trimmed(&text).to_owned())),
     }
 }
 

@@ -161,15 +161,23 @@ impl Edit {
     }
 
     /// The set of an existing property's options, restated (O66): entries match by id, else by name ignoring
-    /// case; new names are added, missing options go.
+    /// case; new names are added, missing options go. One of each context is preselected at most (O73).
     pub(super) fn restate_options(&mut self, owner: &Property, entries: &[Entry], faults: &mut Faults) {
         let present: Vec<Arc<PropertyOption>> = self.after.options_of(owner.id).into_iter().cloned().collect();
         let mut kept: HashSet<Uuid> = entries.iter().filter_map(|entry| entry.id).collect();
-        let mut claimed = None;
+        let mut claimed: Vec<(usize, Uuid)> = Vec::new();
         let known: HashSet<Uuid> = present.iter().map(|option| option.id).collect();
         let mut names: HashMap<String, VecDeque<Uuid>> = HashMap::new();
+        // Named by id, and keep the name that they have.
+        let keeping = entries.iter().filter(|entry| entry.name.is_none()).filter_map(|entry| entry.id);
+        let keeping: HashSet<Uuid> = keeping.collect();
+        let mut named_by_id: HashSet<String> = HashSet::new();
         for option in &present {
-            names.entry(option.name.to_lowercase()).or_default().push_back(option.id);
+            let name = option.name.to_lowercase();
+            if keeping.contains(&option.id) {
+                named_by_id.insert(name.clone());
+            }
+            names.entry(name).or_default().push_back(option.id);
         }
         let (mut places, mut renamed) = (self.option_places(owner.id), Renamed::default());
         let no_home = owner.project.is_none() && places.home.is_none();
@@ -192,6 +200,11 @@ impl Edit {
                     self.amend_option(id, entry, &mut renamed);
                     id
                 }
+                None if entry.name.as_ref().is_some_and(|name| named_by_id.contains(&name.to_lowercase())) => {
+                    let field = format!("options.{}.name", entry.index);
+                    faults.add(field, "is the name of an option that is given by id");
+                    continue;
+                }
                 None if no_home => {
                     faults.add(format!("options.{}.name", entry.index), NO_CATCH_ALL);
                     continue;
@@ -200,7 +213,7 @@ impl Edit {
             };
             kept.insert(id);
             match entry.is_default {
-                Some(true) => claimed = Some(id),
+                Some(true) => claimed.push((entry.index, id)),
                 Some(false) => self.set_default(id, false),
                 None => {}
             }
@@ -208,9 +221,15 @@ impl Edit {
         self.rename_defaults(owner.id, &renamed);
         let gone = present.iter().map(|option| option.id).filter(|id| !kept.contains(id)).collect();
         self.drop_options(owner.id, gone);
-        if let Some(id) = claimed {
-            self.clear_defaults_beside(owner, id);
-            self.set_default(id, true);
+        let mut homes = HashSet::new();
+        for (index, id) in claimed {
+            let home = self.after.options.get(&id).and_then(|option| self.after.home_of(option));
+            if homes.insert(home.map(|context| context.id)) {
+                self.clear_defaults_beside(owner, id);
+                self.set_default(id, true);
+            } else {
+                faults.add(format!("options.{index}.is_default"), "another option is the default already");
+            }
         }
     }
 

@@ -67,7 +67,7 @@ impl Edit {
         self.after.properties.insert(id, Arc::new(property.clone()));
         self.follow(&before, &property);
         if let Some(entries) = entries {
-            judge_entries(&property, &entries, &mut faults);
+            judge_kind(&property, &entries, &mut faults);
             self.restate_options(&property, &entries, &mut faults);
         }
         if property.property_type != PropertyType::Option {
@@ -190,11 +190,16 @@ impl Edit {
     }
 }
 
-/// O70: options only where they belong, and one of them preselected at most.
-fn judge_entries(property: &Property, entries: &[Entry], faults: &mut Faults) {
+/// O70: options only where they belong.
+fn judge_kind(property: &Property, entries: &[Entry], faults: &mut Faults) {
     if property.property_type != PropertyType::Option && !entries.is_empty() {
         faults.add("options", "only a property of type OPTION has options");
     }
+}
+
+/// The same for new options, of which one is preselected at most.
+fn judge_entries(property: &Property, entries: &[Entry], faults: &mut Faults) {
+    judge_kind(property, entries, faults);
     for second in entries.iter().filter(|entry| entry.is_default == Some(true)).skip(1) {
         faults.add(format!("options.{}.is_default", second.index), "another option is the default already");
     }

@@ -31,7 +31,7 @@ use uuid::Uuid;
 const CLOCKS: Micros = 3_600_000_000;
 
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
-    let given = job.given()?;
+    let given = job.given_with(|given| work_items_write::faults_between(given).into())?;
     let (body, own) = names::resolve(job, &given, None).await?;
     checks::order_of_dates(job.resource(), &given, None)?;
     let state = body.get("state").and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok());

@@ -32,7 +32,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         Some(item) => item,
         None => job.read_item(id).await?,
     };
-    let given = job.given()?;
+    let given = job.given_with(|given| work_items_write::faults_between(given).into())?;
     let looking = match (decides(&given), read_now) {
         (true, _) => Looking::Deciding,
         (false, true) => Looking::Read,

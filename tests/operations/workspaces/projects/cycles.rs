@@ -117,9 +117,6 @@ async fn one_answer_tells_all_faults_of_a_body_the_zone_among_them() {
     let mut scene = Scene::in_project().await;
     let body = json!({"name": "", "start_date": "soon", "timezone": "Mars/Base"});
     let answer = scene.ask("POST", &format!("{WEB}/cycles/"), Some(body)).await;
-    assert_eq!(
-        answer.expect_problem(400, "validation_error").error_fields(),
-        ["name", "start_date", "timezone"]
-    );
+    assert_eq!(answer.expect_problem(400, "validation_error").error_fields(), ["name", "start_date", "timezone"]);
     scene.end();
 }

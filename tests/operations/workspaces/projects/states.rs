@@ -137,3 +137,18 @@ async fn one_answer_tells_all_faults_of_a_body_those_that_only_v1_has_among_them
     assert_eq!(answer.expect_problem(400, "validation_error").error_fields(), ["name", "color", "group"]);
     scene.end();
 }
+
+#[tokio::test]
+async fn a_query_that_cannot_be_read_is_told_after_what_is_not_there() {
+    let mut scene = Scene::in_project().await.then(list("states", FIELDS, &[&todo()]).times(2));
+    let many = vec!["a=1"; 501].join("&");
+    for query in ["x=%FF", many.as_str()] {
+        let absent = scene.ask("GET", &format!("{WEB}/states/{TWO}/?{query}"), None).await;
+        absent.expect_problem(404, "resource_not_found");
+        let there = scene.ask("GET", &format!("{WEB}/states/{ONE}/?{query}"), None).await;
+        there.expect_problem(400, "validation_error");
+        let listed = scene.ask("GET", &format!("{WEB}/states/?{query}"), None).await;
+        listed.expect_problem(400, "validation_error");
+    }
+    scene.end();
+}
