@@ -185,7 +185,7 @@ impl V2 {
         gate::check_ids(plan.resource_of(operation), &mut variables)?;
         let standing = gate::check_visible(&self.access, operation, &caller, &variables, &ctx).await?;
         let parameters = Parameters::parse(head.uri.query().unwrap_or_default());
-        let condition = condition(plan, operation, &head)?;
+        let condition = condition(plan, operation, &head);
         let key = if operation.method == Method::Post { Key::read(&head.headers)? } else { None };
         let body = if takes_body(operation) || key.is_some() { body.await } else { Ok(Bytes::new()) };
         if let Err(full @ Refusal::Overloaded) = body {
@@ -315,11 +315,9 @@ fn spender(route: &Result<Route, Refusal>, plan: &Plan, credential: Option<Crede
 }
 
 /// What `If-Match` demands, where the operation writes to one record; elsewhere there is nothing to compare.
-fn condition(plan: &Plan, operation: &Operation, head: &Parts) -> Result<Option<IfMatch>, Refusal> {
-    match plan.showing(operation) {
-        Some(_) => IfMatch::read(head.headers.get_all(IF_MATCH).iter().map(HeaderValue::as_bytes)),
-        None => Ok(None),
-    }
+fn condition(plan: &Plan, operation: &Operation, head: &Parts) -> Option<Result<IfMatch, Refusal>> {
+    plan.showing(operation)?;
+    IfMatch::read(head.headers.get_all(IF_MATCH).iter().map(HeaderValue::as_bytes)).transpose()
 }
 
 /// What the client says it has already (RFC 9110, 13.1.2).

@@ -89,7 +89,7 @@ pub struct Job {
     /// A large body as JSON, read on the pool for heavy work.
     parsed: Option<Result<Given, Refusal>>,
     /// What `If-Match` demands of the addressed record.
-    pub(super) condition: Option<IfMatch>,
+    pub(super) condition: Option<Result<IfMatch, Refusal>>,
 }
 
 impl Job {

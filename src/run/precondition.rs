@@ -25,9 +25,10 @@ use std::time::Instant;
 use uuid::Uuid;
 
 impl Job {
-    /// The same on a condition; operations that address no single record know none.
+    /// The same on a condition; operations that address no single record know none. One that cannot be read is refused
+    /// when it would be held against the record: what is not there is 404 whatever the header says.
     #[must_use]
-    pub fn on_condition(mut self, condition: Option<IfMatch>) -> Self {
+    pub fn on_condition(mut self, condition: Option<Result<IfMatch, Refusal>>) -> Self {
         self.condition = condition;
         self
     }
@@ -49,7 +50,7 @@ impl Job {
             Err(Refusal::NotFound { .. }) if self.brings_back() => None,
             outcome => outcome?,
         };
-        if condition.holds(version.as_deref()) {
+        if condition.as_ref().map_err(Clone::clone)?.holds(version.as_deref()) {
             return Ok(());
         }
         if self.operation().may.is_some() {

@@ -136,6 +136,9 @@ async fn every_write_to_one_record_holds_what_is_demanded() {
                 _ => (404, "resource_not_found"),
             };
             world.problem(absent, status, code);
+            let unread = demand(&nowhere, "not a tag").await;
+            let (status, code) = if status == 412 { (400, "validation_error") } else { (status, code) };
+            world.problem(unread, status, code);
         }
     }
     assert_eq!(held, 33);

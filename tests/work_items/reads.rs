@@ -104,6 +104,11 @@ async fn every_failed_look_up_is_the_same_404() {
     }
     bodies.dedup();
     assert_eq!(bodies.len(), 1, "{bodies:?}");
+    // A credential is asked for first, whatever stands in the place of the key.
+    for form in ["WEB-1%0A", "WEB-1%7F", "WEB%C2%85-1"] {
+        gateway.get("ada", &key(form)).await.expect_problem(404, "resource_not_found");
+        gateway.send(None, "GET", &key(form), None).await.expect_problem(401, "unauthorized");
+    }
     let put = gateway.send(Some("ada"), "PATCH", &key("WEB-1"), Some(&json!({}))).await;
     put.expect_problem(405, "method_not_allowed");
     let unknown = gateway.get("ada", &format!("{}?expand=cycle", key("WEB-1"))).await.expect(400);

@@ -43,7 +43,8 @@ fn path(path: &str) -> Result<(), &'static str> {
     }
     // Overlong forms of dots and slashes are no UTF-8.
     let decoded = percent_decode_str(path).decode_utf8().map_err(|_| "The path is not UTF-8.")?;
-    if decoded.chars().any(char::is_control) {
+    // Below v2 they are judged where a name or id is read: a malformed key is as unknown as any other.
+    if decoded.contains('\0') || !is_v2(path) && decoded.chars().any(char::is_control) {
         return Err("The path has a control character.");
     }
     if decoded.contains('\\') {

@@ -94,7 +94,8 @@ impl<'j> OwnCall<'j> {
             show: self.show,
         };
         let version = (self.show)(records, &call)?.version;
-        if condition.holds(version.as_deref()) { Ok(()) } else { Err(precondition::failed()) }
+        let holds = condition.as_ref().map_err(Clone::clone)?.holds(version.as_deref());
+        if holds { Ok(()) } else { Err(precondition::failed()) }
     }
 
     /// Id of a record above the addressed one in the path.

@@ -28,46 +28,26 @@ pub struct Reply {
 impl Reply {
     /// A JSON body with `status`.
     pub fn json(status: u16, body: impl Into<Bytes>) -> Self {
-        Self {
-            status,
-            body: Some(body.into()),
-            media: JSON,
-            tag: None,
-            version: None,
-            shows_others: false,
-            fixed: false,
-        }
+        Self { body: Some(body.into()), ..Self::bare(status) }
     }
 
     /// 204 without a body.
     pub fn no_content() -> Self {
-        Self { status: 204, body: None, media: JSON, tag: None, version: None, shows_others: false, fixed: false }
+        Self::bare(204)
     }
 
     /// A document the client may keep, as long as it asks whether `tag` is still right.
     pub fn document(body: impl Into<Bytes>, media: &'static str, tag: String) -> Self {
-        Self {
-            status: 200,
-            body: Some(body.into()),
-            media,
-            tag: Some(tag),
-            version: None,
-            shows_others: false,
-            fixed: true,
-        }
+        Self { body: Some(body.into()), media, tag: Some(tag), fixed: true, ..Self::bare(200) }
     }
 
     /// The client has the document already.
     pub fn not_modified(tag: String) -> Self {
-        Self {
-            status: 304,
-            body: None,
-            media: JSON,
-            tag: Some(tag),
-            version: None,
-            shows_others: false,
-            fixed: false,
-        }
+        Self { tag: Some(tag), ..Self::bare(304) }
+    }
+
+    fn bare(status: u16) -> Self {
+        Self { status, body: None, media: JSON, tag: None, version: None, shows_others: false, fixed: false }
     }
 
     /// The same, showing a record of this version.
