@@ -202,7 +202,13 @@ impl V2 {
         let job = Job::new(Arc::clone(&self.runner), call).on_condition(condition);
         match key {
             None if operation.method == Method::Get => Ok(unless_known(job.run().await?, &known)),
-            None => job.run().await,
+            None => {
+                let answer = job.run().await;
+                if operation.method == Method::Post {
+                    self.idempotency.made_without_key(&answer);
+                }
+                answer
+            }
             Some(key) => {
                 let query = head.uri.query().unwrap_or_default();
                 Box::pin(self.idempotency.answer(job, key, head.uri.path(), query)).await

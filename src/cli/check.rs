@@ -1,6 +1,7 @@
 //! `causeway check`: settings, mappings, the store, and on request the backend, before anything is served.
 
 use super::arguments::{Outcome, SettingArgs, block_on};
+use super::out::say;
 use crate::access::paths;
 use crate::app;
 use crate::context::Context;
@@ -26,23 +27,23 @@ pub struct CheckArgs {
 
 pub(super) fn run(args: &CheckArgs) -> Outcome {
     let settings = args.settings.load()?;
-    println!("settings  fine");
+    say!("settings  fine");
     for warning in settings.warnings() {
-        println!("warning   {warning}");
+        say!("warning   {warning}");
     }
     let plan = app::compile_plan(settings.mappings.as_deref()).map_err(|fault| fault.to_string())?;
     let working = plan.operations.iter().filter(|operation| operation.works()).count();
     drop(Retirement::new(&settings.retirement, &plan)?);
-    println!("mappings  fine: {} operations, {working} of them work in this version", plan.operations.len());
+    say!("mappings  fine: {} operations, {working} of them work in this version", plan.operations.len());
     if let Some(files) = &settings.listen.tls {
         Tls::open(files).map_err(|fault| fault.to_string())?;
-        println!("tls       fine: the certificate and its key can be used");
+        say!("tls       fine: the certificate and its key can be used");
     }
     block_on(check_store(&settings))?;
     block_on(check_native(&settings, &plan))?;
     match &settings.upstream.base_url {
         None => {
-            println!("backend   not checked: no --upstream given");
+            say!("backend   not checked: no --upstream given");
             Ok(())
         }
         Some(base) => {
@@ -59,8 +60,8 @@ async fn check_store(settings: &Settings) -> Outcome {
     for check in &report.checks {
         let remedy = check.remedy.as_deref().unwrap_or_default();
         match check.state {
-            State::Fine => println!("store     fine: {}", check.found),
-            State::Warning => println!("warning   {}; {remedy}", check.found),
+            State::Fine => say!("store     fine: {}", check.found),
+            State::Warning => say!("warning   {}; {remedy}", check.found),
             State::Fault => return Err(format!("{}; {remedy}", check.found)),
         }
     }
@@ -74,8 +75,8 @@ async fn check_native(settings: &Settings, plan: &Arc<Plan>) -> Outcome {
     for check in &report.checks {
         let remedy = check.remedy.as_deref().unwrap_or_default();
         match check.state {
-            State::Fine => println!("native    fine: {}", check.found),
-            State::Warning => println!("warning   {}; {remedy}", check.found),
+            State::Fine => say!("native    fine: {}", check.found),
+            State::Warning => say!("warning   {}; {remedy}", check.found),
             State::Fault => return Err(check.found.clone()),
         }
     }
@@ -93,11 +94,11 @@ async fn check_backend(settings: &Settings, base: String, key: Option<&str>) -> 
     })
     .map_err(|fault| format!("upstream.base_url: {fault}"))?;
     expect_refusal(&client, &base, settings.limits.deadline).await?;
-    println!("backend   answers at {base} and refuses unknown keys as v1 does");
+    say!("backend   answers at {base} and refuses unknown keys as v1 does");
     match key {
-        None => println!("key       not checked: give one with --key or CAUSEWAY_CHECK_KEY"),
+        None => say!("key       not checked: give one with --key or CAUSEWAY_CHECK_KEY"),
         Some(key) => {
-            println!("key       accepted: it belongs to {}", owner(&client, key, settings.limits.deadline).await?)
+            say!("key       accepted: it belongs to {}", owner(&client, key, settings.limits.deadline).await?)
         }
     }
     Ok(())

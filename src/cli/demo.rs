@@ -3,6 +3,7 @@
 use super::arguments::{Outcome, block_on, stop_signal};
 use super::demo_app::{DemoApp, STATE, redirect};
 use super::old_client;
+use super::out::print_out;
 use super::sandbox::CostsArg;
 use crate::app::App;
 use crate::docs;
@@ -59,7 +60,7 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
         register(&app, "Documentation", pages.to_vec(), true).await?;
         let operators = app.admin_address().map(|address| format!("http://operator:{token}@{address}/"));
         let operators = operators.unwrap_or_default();
-        print!("{}", welcome(listen, behind, &operators, &sandbox.demo_facts(), &client, &redirect));
+        print_out!("{}", welcome(listen, behind, &operators, &sandbox.demo_facts(), &client, &redirect));
         let facts = sandbox.demo_facts();
         let (client, secret) = client;
         tokio::spawn(DemoApp { gateway: listen, redirect, client, secret }.serve(callback));

@@ -1,6 +1,7 @@
 //! `causeway doctor`: everything an installation stands on.
 
 use super::arguments::{Outcome, SettingArgs, block_on, failed, server};
+use super::out::say;
 use crate::doctor::{self, Report, State, Wanted};
 use crate::settings::HttpAddress;
 use clap::Args;
@@ -29,9 +30,9 @@ pub(super) fn run(args: &DoctorArgs) -> ExitCode {
         Err(sentences) => return failed(&sentences),
     };
     if args.json {
-        println!("{:#}", json!(report));
+        say!("{:#}", json!(report));
     } else {
-        println!("{report}");
+        say!("{report}");
     }
     if report.count(State::Fault) == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -1,6 +1,7 @@
 //! `causeway explain`: what would happen to a request, and with `--run` what did.
 
 use super::arguments::{Outcome, SettingArgs, block_on, server};
+use super::out::{print_out, say};
 use crate::app;
 use crate::explain;
 use crate::settings::HttpAddress;
@@ -98,12 +99,12 @@ fn print(args: &ExplainArgs, mut document: Value, text: &str, answer: Option<&cr
                 "body": answer.json,
             });
         }
-        println!("{document:#}");
+        say!("{document:#}");
         return;
     }
-    print!("{text}");
+    print_out!("{text}");
     if let Some(answer) = answer {
         let problem = (answer.status >= 400).then(|| answer.json.to_string());
-        print!("{}", explain::run_text(answer.status, &headers(answer), answer.took, problem.as_deref()));
+        print_out!("{}", explain::run_text(answer.status, &headers(answer), answer.took, problem.as_deref()));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::arguments::{Outcome, SettingArgs, block_on, id};
 use super::oauth::told;
+use super::out::say;
 use crate::app;
 use crate::context::Context;
 use crate::oauth::Minting;
@@ -92,8 +93,8 @@ async fn mint(settings: &SettingArgs, v1_key: &str, wanted: Minting) -> Outcome 
     let (oauth, _store) = app::open_oauth(&settings).await.map_err(|fault| fault.to_string())?;
     let ctx = Context::new("mint", settings.limits.deadline);
     let (key, secret) = oauth.mint(v1_key, wanted, &ctx).await.map_err(told)?;
-    println!("id      {}\nkey     {secret}\nperson  {}\nscopes  {}", key.id, key.user_name, key.scopes.join(" "));
-    println!("\nThe key is not shown again. Send it as X-Api-Key.");
+    say!("id      {}\nkey     {secret}\nperson  {}\nscopes  {}", key.id, key.user_name, key.scopes.join(" "));
+    say!("\nThe key is not shown again. Send it as X-Api-Key.");
     Ok(())
 }
 
@@ -103,7 +104,7 @@ async fn list(settings: &SettingArgs) -> Outcome {
         let place = key.workspace.map_or("all workspaces".to_owned(), |(_, slug)| format!("workspace {slug}"));
         let until = key.expires_at.and_then(|at| Timestamp::from_microsecond(at).ok());
         let until = until.map_or("for ever".to_owned(), |at| format!("until {at:.0}"));
-        println!("{}  {}  ({}; {place}; {until}; {})", key.id, key.title, key.user_name, key.scopes.join(" "));
+        say!("{}  {}  ({}; {place}; {until}; {})", key.id, key.title, key.user_name, key.scopes.join(" "));
     }
     Ok(())
 }
@@ -112,7 +113,7 @@ async fn revoke(settings: &SettingArgs, id: Uuid) -> Outcome {
     let settings = settings.load()?;
     let (oauth, _store) = app::open_oauth(&settings).await.map_err(|fault| fault.to_string())?;
     if oauth.revoke_key(id, None).await.map_err(|fault| fault.to_string())? {
-        println!("revoked; running gateways notice within {:?}", settings.oauth.revocation_delay);
+        say!("revoked; running gateways notice within {:?}", settings.oauth.revocation_delay);
         return Ok(());
     }
     Err(format!("there is no key {id} that is good; see `causeway key list`"))

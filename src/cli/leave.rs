@@ -1,6 +1,7 @@
 //! `causeway leave`: carries what only the store holds to a v2 of the deployment's own.
 
 use super::arguments::{Outcome, SettingArgs, block_on, failed, server};
+use super::out::{print_out, say};
 use super::store::expect_there;
 use crate::app;
 use crate::leave::{self, Place, Wanted, Wish};
@@ -149,8 +150,8 @@ async fn with(
     let tell = |words: &str| eprintln!("{words}");
     let report = leave::leave(plan, store, v1, target, wanted, &tell).await?;
     match json {
-        true => println!("{:#}", report.json()),
-        false => print!("{}", leave::text(&report)),
+        true => say!("{:#}", report.json()),
+        false => print_out!("{}", leave::text(&report)),
     }
     Ok(report.is_clean())
 }

@@ -1,6 +1,7 @@
 //! `causeway migration`: who still calls v1, and what replaces it.
 
 use super::arguments::{Outcome, SettingArgs, block_on};
+use super::out::{print_out, say};
 use super::store::expect_there;
 use crate::app;
 use crate::migration::{self, Counts, Report, Wanted};
@@ -87,6 +88,10 @@ pub(super) fn run(args: &MigrationArgs) -> Outcome {
         let counts = Counts::read(&store, &plan, &wanted, today).await.map_err(|fault| fault.to_string());
         store.close().await;
         let counts = counts?;
+        let chosen = args.client.is_some() || args.caller.is_some() || args.operation.is_some();
+        if chosen && counts.rows.is_empty() && args.command.is_none() {
+            return Err("no call that fits was counted; `causeway migration` lists all".to_owned());
+        }
         match &args.command {
             Some(MigrationCommand::Client { name, .. }) => {
                 let left = migration::left(&plan, &counts);
@@ -94,16 +99,16 @@ pub(super) fn run(args: &MigrationArgs) -> Outcome {
                     return Err(format!("no call of a client {name} was counted; `causeway migration` lists all"));
                 }
                 match args.shape.json {
-                    true => println!("{:#}", json!(left)),
-                    false => print!("{}", migration::client_text(name, &left)),
+                    true => say!("{:#}", json!(left)),
+                    false => print_out!("{}", migration::client_text(name, &left)),
                 }
             }
-            None if args.shape.csv => print!("{}", migration::csv(&counts)),
+            None if args.shape.csv => print_out!("{}", migration::csv(&counts)),
             None => {
                 let report = Report::of(&plan, &counts, today, args.quiet);
                 match args.shape.json {
-                    true => println!("{:#}", json!(report)),
-                    false => print!("{}", migration::text(&report)),
+                    true => say!("{:#}", json!(report)),
+                    false => print_out!("{}", migration::text(&report)),
                 }
             }
         }

@@ -17,6 +17,7 @@ mod oauth;
 mod old_client;
 mod openapi;
 mod operations;
+mod out;
 mod sandbox;
 mod secrets;
 mod serve;

@@ -1,6 +1,7 @@
 //! `causeway oauth`: the apps that people may allow to act for them.
 
 use super::arguments::{Outcome, SettingArgs, block_on};
+use super::out::say;
 use crate::app;
 use crate::oauth::protocol::registration::{Metadata, judge};
 use crate::oauth::scope_words;
@@ -105,7 +106,7 @@ pub(super) fn told(fault: impl ToString) -> String {
 
 fn list_scopes(all: bool) -> Outcome {
     for scope in scopes::all().filter(|scope| all || !scopes::DORMANT.contains(scope)) {
-        println!("{scope:<45} {}", scope_words::of(scope));
+        say!("{scope:<45} {}", scope_words::of(scope));
     }
     Ok(())
 }
@@ -116,13 +117,13 @@ async fn create(settings: &SettingArgs, metadata: Metadata, json: bool) -> Outco
     let (oauth, _store) = app::open_oauth(&settings.load()?).await.map_err(|fault| fault.to_string())?;
     let (client, secret) = oauth.register(wanted, false).await.map_err(|fault| fault.to_string())?;
     if json {
-        println!("{}", serde_json::json!({"client_id": client.id, "client_secret": secret}));
+        say!("{}", serde_json::json!({"client_id": client.id, "client_secret": secret}));
         return Ok(());
     }
-    println!("client id      {}", client.id);
+    say!("client id      {}", client.id);
     match secret {
-        Some(secret) => println!("client secret  {secret}\n\nThe secret is not shown again."),
-        None => println!("\nThe client is public: it has no secret and must use PKCE."),
+        Some(secret) => say!("client secret  {secret}\n\nThe secret is not shown again."),
+        None => say!("\nThe client is public: it has no secret and must use PKCE."),
     }
     Ok(())
 }
@@ -133,9 +134,9 @@ async fn list(settings: &SettingArgs) -> Outcome {
         let kind = if client.secret_hash.is_some() { "confidential" } else { "public" };
         let origin = if client.self_registered { ", registered itself" } else { "" };
         let scopes = if client.scopes.is_empty() { "all scopes".to_owned() } else { client.scopes.join(" ") };
-        println!("{}  {}  ({kind}{origin}; {scopes})", client.id, client.name);
+        say!("{}  {}  ({kind}{origin}; {scopes})", client.id, client.name);
         for uri in &client.redirect_uris {
-            println!("    {uri}");
+            say!("    {uri}");
         }
     }
     Ok(())
@@ -144,7 +145,7 @@ async fn list(settings: &SettingArgs) -> Outcome {
 async fn rotate(settings: &SettingArgs, id: &str) -> Outcome {
     let (oauth, _store) = app::open_oauth(&settings.load()?).await.map_err(|fault| fault.to_string())?;
     match oauth.rotate_client(id).await.map_err(|fault| fault.to_string())? {
-        Some(secret) => println!("client secret  {secret}\n\nThe secret is not shown again."),
+        Some(secret) => say!("client secret  {secret}\n\nThe secret is not shown again."),
         None => return Err(format!("there is no client {id} with a secret; see `causeway oauth client list`")),
     }
     Ok(())
@@ -153,7 +154,7 @@ async fn rotate(settings: &SettingArgs, id: &str) -> Outcome {
 async fn delete(settings: &SettingArgs, id: &str) -> Outcome {
     let (oauth, _store) = app::open_oauth(&settings.load()?).await.map_err(|fault| fault.to_string())?;
     if oauth.delete_client(id).await.map_err(|fault| fault.to_string())? {
-        println!("deleted; what it was allowed has ended");
+        say!("deleted; what it was allowed has ended");
         return Ok(());
     }
     Err(format!("there is no client {id}; see `causeway oauth client list`"))

@@ -1,6 +1,7 @@
 //! `causeway openapi`: the OpenAPI document, without a running gateway.
 
 use super::arguments::{Outcome, server};
+use super::out::print_out;
 use crate::app;
 use crate::describe::openapi::{Document, Format};
 use crate::settings::HttpAddress;
@@ -36,6 +37,6 @@ pub(super) fn run(args: &OpenapiArgs) -> Outcome {
         OpenapiForm::Json => Format::Json,
         OpenapiForm::Yaml => Format::Yaml,
     };
-    print!("{}", Document::new(plan).text(format, args.server.as_str()));
+    print_out!("{}", Document::new(plan).text(format, args.server.as_str()));
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! `causeway operations`: what the gateway serves, read off the plan.
 
 use super::arguments::Outcome;
+use super::out::print_out;
 use crate::app;
 use crate::describe::operations;
 use clap::Args;
@@ -20,6 +21,6 @@ pub struct OperationsArgs {
 pub(super) fn run(args: &OperationsArgs) -> Outcome {
     let plan = app::compile_plan(args.mappings.as_deref()).map_err(|fault| fault.to_string())?;
     let text = if args.json { operations::json(&plan) } else { operations::table(&plan) };
-    print!("{text}");
+    print_out!("{text}");
     Ok(())
 }

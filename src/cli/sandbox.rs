@@ -1,6 +1,7 @@
 //! `causeway sandbox`: the embedded v1 alone.
 
 use super::arguments::{Outcome, block_on, stop_signal};
+use super::out::say;
 use crate::sandbox::{Config, Costs, Sandbox, Seed};
 use clap::Args;
 use std::net::SocketAddr;
@@ -57,7 +58,7 @@ pub(super) fn run(args: &SandboxArgs) -> Outcome {
         let listener = TcpListener::bind(args.listen)
             .await
             .map_err(|fault| format!("cannot listen on {}: {fault}; choose another with --listen", args.listen))?;
-        println!("v1 sandbox on http://{}/api/v1/", args.listen);
+        say!("v1 sandbox on http://{}/api/v1/", args.listen);
         sandbox.serve(listener, stop_signal()).await.map_err(|fault| format!("serving ended: {fault}"))
     })
 }

@@ -1,6 +1,7 @@
 //! `causeway secrets`: the secrets under which v1 keys are kept.
 
 use super::arguments::{Outcome, SettingArgs, block_on};
+use super::out::say;
 use crate::app;
 use crate::oauth::Keyring;
 use clap::{Args, Subcommand};
@@ -33,12 +34,12 @@ enum SecretsCommand {
 pub(super) fn run(args: SecretsArgs) -> Outcome {
     match args.command {
         SecretsCommand::New { file: None } => {
-            println!("{}", Keyring::new_secret());
+            say!("{}", Keyring::new_secret());
             Ok(())
         }
         SecretsCommand::New { file: Some(path) } => {
             put(&path, &Keyring::new_secret()).map_err(|fault| format!("{}: {fault}", path.display()))?;
-            println!("{} has a new secret on top; name it in secrets.key_file", path.display());
+            say!("{} has a new secret on top; name it in secrets.key_file", path.display());
             Ok(())
         }
         SecretsCommand::Rotate { settings } => block_on(async move { rotate(&settings).await }),
@@ -62,7 +63,7 @@ fn put(path: &Path, secret: &str) -> std::io::Result<()> {
 async fn rotate(settings: &SettingArgs) -> Outcome {
     let (oauth, _store) = app::open_oauth(&settings.load()?).await.map_err(|fault| fault.to_string())?;
     let rotation = oauth.rotate_secrets().await.map_err(|fault| fault.to_string())?;
-    println!("{} keys sealed anew", rotation.sealed_anew);
+    say!("{} keys sealed anew", rotation.sealed_anew);
     match rotation.lost {
         0 => Ok(()),
         lost => Err(format!(

@@ -1,6 +1,7 @@
 //! `causeway shadow`: what has come of comparing answers with those of the deployment's own v2.
 
 use super::arguments::{Outcome, SettingArgs, block_on};
+use super::out::{print_out, say};
 use super::store::expect_there;
 use crate::shadow::{Report, text};
 use crate::store::Store;
@@ -39,11 +40,11 @@ pub(super) fn run(args: &ShadowArgs) -> Outcome {
         let store = Store::open_for_upkeep(&settings.store.url).await.map_err(|fault| fault.to_string())?;
         let outcome = match args.command {
             ShadowCommand::Report { json, .. } => Report::read(&store).await.map(|report| match json {
-                true => println!("{:#}", json!(report)),
-                false => print!("{}", text(&report)),
+                true => say!("{:#}", json!(report)),
+                false => print_out!("{}", text(&report)),
             }),
             ShadowCommand::Clear { .. } => {
-                store.clear_shadow().await.map(|()| println!("All counts and differences are forgotten."))
+                store.clear_shadow().await.map(|()| say!("All counts and differences are forgotten."))
             }
         };
         store.close().await;

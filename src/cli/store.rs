@@ -1,6 +1,7 @@
 //! `causeway store`: what an operator does with the gateway's own data.
 
 use super::arguments::{Outcome, SettingArgs, block_on};
+use super::out::say;
 use crate::store::{Kind, Store, StoreError, file_of, in_words};
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -99,6 +100,10 @@ pub(super) fn run(args: &StoreArgs) -> Outcome {
         if !makes_one {
             expect_there(&url)?;
         }
+        // Before a store is made for it.
+        if let StoreCommand::Restore { from, .. } = &args.command {
+            is_copy(from)?;
+        }
         let store = Store::open_for_upkeep(&url).await.map_err(|fault| fault.to_string())?;
         let outcome = carry_out(&args.command, &store, &url).await;
         store.close().await;
@@ -121,7 +126,7 @@ async fn carry_out(command: &StoreCommand, store: &Store, url: &str) -> Outcome 
         StoreCommand::Stats { json, .. } => stats(store, url, *json).await,
         StoreCommand::Sweep { purge_older_than, .. } => {
             let swept = store.sweep(*purge_older_than).await.map_err(|fault| fault.to_string())?;
-            println!("purged {} work items with {} values", swept.work_items, swept.values);
+            say!("purged {} work items with {} values", swept.work_items, swept.values);
             Ok(())
         }
     }
@@ -129,10 +134,8 @@ async fn carry_out(command: &StoreCommand, store: &Store, url: &str) -> Outcome 
 
 async fn rebase(store: &Store, to: &str) -> Outcome {
     let (before, now) = store.rebase(to).await.map_err(|fault| fault.to_string())?;
-    println!("the store belonged to the deployment at {before} and belongs to {now} now");
-    println!(
-        "Set upstream.base_url to {now}. This is right only when the same deployment has moved, with its data."
-    );
+    say!("the store belonged to the deployment at {before} and belongs to {now} now");
+    say!("Set upstream.base_url to {now}. This is right only when the same deployment has moved, with its data.");
     Ok(())
 }
 
@@ -147,18 +150,18 @@ async fn stats(store: &Store, url: &str, as_json: bool) -> Outcome {
             "tables_version": stats.tables_version, "steps_to_take": stats.steps_to_take,
             "bytes": stats.bytes, "rows": rows,
         });
-        println!("{told:#}");
+        say!("{told:#}");
         return Ok(());
     }
-    println!("place       {}\nengine      {engine}", in_words(url));
-    println!("deployment  {}", stats.deployment.as_deref().unwrap_or("none yet"));
+    say!("place       {}\nengine      {engine}", in_words(url));
+    say!("deployment  {}", stats.deployment.as_deref().unwrap_or("none yet"));
     let steps = match stats.steps_to_take {
         0 => "up to date".to_owned(),
         steps => format!("{steps} steps to take: `causeway store migrate`"),
     };
-    println!("tables      version {}, {steps}\nbytes       {}\n", stats.tables_version, stats.bytes);
+    say!("tables      version {}, {steps}\nbytes       {}\n", stats.tables_version, stats.bytes);
     for (name, rows) in &stats.rows {
-        println!("{rows:>10}  {name}");
+        say!("{rows:>10}  {name}");
     }
     Ok(())
 }
@@ -166,10 +169,10 @@ async fn stats(store: &Store, url: &str, as_json: bool) -> Outcome {
 async fn migrate(store: &Store) -> Outcome {
     let steps = store.migrate().await.map_err(|fault| fault.to_string())?;
     if steps.is_empty() {
-        println!("the tables are up to date");
+        say!("the tables are up to date");
     }
     for step in steps {
-        println!("migrated  {step}");
+        say!("migrated  {step}");
     }
     Ok(())
 }
@@ -177,10 +180,10 @@ async fn migrate(store: &Store) -> Outcome {
 async fn plan(store: &Store) -> Outcome {
     let steps = store.steps_to_take().await.map_err(|fault| fault.to_string())?;
     if steps.is_empty() {
-        println!("the tables are up to date");
+        say!("the tables are up to date");
     }
     for step in steps {
-        println!("would migrate  {step}");
+        say!("would migrate  {step}");
     }
     Ok(())
 }
@@ -190,7 +193,7 @@ async fn backup(store: &Store, to: &Path) -> Outcome {
         Kind::Sqlite => store.copy_to(to).await.map_err(|fault| fault.to_string())?,
         Kind::Postgres => return export(store, to).await,
     }
-    println!("copied to {}", to.display());
+    say!("copied to {}", to.display());
     Ok(())
 }
 
@@ -205,7 +208,7 @@ async fn export(store: &Store, to: &Path) -> Outcome {
         written.and_then(|rows| writer.get_ref().sync_all().map(|()| rows).map_err(|fault| fault.to_string()));
     match lasting {
         Ok(rows) => {
-            println!("{rows} rows written to {}", to.display());
+            say!("{rows} rows written to {}", to.display());
             Ok(())
         }
         Err(fault) => {
@@ -217,18 +220,26 @@ async fn export(store: &Store, to: &Path) -> Outcome {
 }
 
 async fn restore(store: &Store, from: &Path, force: bool) -> Outcome {
-    let fault = |cause: std::io::Error| format!("{}: {cause}", from.display());
-    let mut start = Vec::new();
-    File::open(from).map_err(fault)?.take(16).read_to_end(&mut start).map_err(fault)?;
-    let dump: Box<dyn Read + Send> = if start.starts_with(b"SQLite format 3\0") {
-        Box::new(lines_of_copy(from).await?)
-    } else {
-        Box::new(File::open(from).map_err(fault)?)
+    let dump: Box<dyn Read + Send> = match is_copy(from)? {
+        true => Box::new(lines_of_copy(from).await?),
+        false => Box::new(File::open(from).map_err(|cause| format!("{}: {cause}", from.display()))?),
     };
     store.migrate().await.map_err(|fault| fault.to_string())?;
     let rows = store.import(&mut BufReader::new(dump), force).await.map_err(|fault| fault.to_string())?;
-    println!("{rows} rows restored from {}", from.display());
+    say!("{rows} rows restored from {}", from.display());
     Ok(())
+}
+
+/// Whether a file to restore from is a copy of a SQLite store, or an export; it is neither when it begins as none of them.
+fn is_copy(from: &Path) -> Result<bool, String> {
+    let fault = |cause: std::io::Error| format!("{}: {cause}", from.display());
+    let mut start = Vec::new();
+    File::open(from).map_err(fault)?.take(16).read_to_end(&mut start).map_err(fault)?;
+    match start.as_slice() {
+        b"SQLite format 3\0" => Ok(true),
+        [b'{', ..] => Ok(false),
+        _ => Err(format!("{} is neither a backup of a SQLite store nor an export of one", from.display())),
+    }
 }
 
 /// A copy of a SQLite store as the lines of an export, in a file that is gone when it is closed; the copy is
@@ -248,15 +259,19 @@ async fn lines_of_copy(from: &Path) -> Result<File, String> {
 }
 
 async fn check(store: &Store) -> Outcome {
+    let steps = store.steps_to_take().await.map_err(|fault| fault.to_string())?;
+    if !steps.is_empty() {
+        return Err("the tables are not those of this version; run `causeway store migrate` first".to_owned());
+    }
     let findings = store.findings().await.map_err(|fault| fault.to_string())?;
     let missing = store.missing_items().await.map_err(|fault| fault.to_string())?;
-    println!("work items that v1 does not show at present: {missing}");
+    say!("work items that v1 does not show at present: {missing}");
     for finding in &findings {
-        println!("found: {finding}");
+        say!("found: {finding}");
     }
     match findings.len() {
         0 => {
-            println!("the store is sound");
+            say!("the store is sound");
             Ok(())
         }
         found => Err(format!("the store has {found} findings")),

@@ -1,6 +1,7 @@
 //! `causeway verify`: acceptance of a running gateway.
 
 use super::arguments::{block_on, failed, id, server};
+use super::out::say;
 use crate::app;
 use crate::settings::HttpAddress;
 use crate::verify::{self, Gateway, Proof, Report, Verdict, Wanted};
@@ -64,9 +65,9 @@ fn verified(args: VerifyArgs) -> Result<ExitCode, String> {
         let summary = json!({
             "verdict": proof.word(), "passed": passed, "failed": failed, "skipped": skipped, "lines": report.lines,
         });
-        println!("{summary:#}");
+        say!("{summary:#}");
     } else {
-        println!("{report}\n{proof}");
+        say!("{report}\n{proof}");
     }
     match proof {
         Proof::Broken => Err(format!("{} checks failed", report.count(&Verdict::Fail))),

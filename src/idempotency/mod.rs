@@ -6,13 +6,14 @@
 //! nobody knows what v1 did (a lost answer, a process that was killed), the repetition looks first: what is found is
 //! the answer, what is certainly not there is carried out, and where looking proves nothing, nothing is done.
 //!
-//! May use: `access`, `context`, `oauth` (the keyring), `refusal`, `run`, `settings`, `store`, `trace`, `v2`.
+//! May use: `access`, `cache`, `context`, `oauth` (the keyring), `refusal`, `run`, `settings`, `store`, `trace`, `v2`.
 
 pub mod answer;
 mod key;
 
 pub use key::Key;
 
+use crate::cache::{Bounds, Cache};
 use crate::oauth::Keyring;
 use crate::refusal::Refusal;
 use crate::run::{Job, Looked};
@@ -23,11 +24,14 @@ use crate::v2::Reply;
 use answer::Sealer;
 use std::sync::Arc;
 use std::time::Duration;
+use uuid::Uuid;
 
 /// Time from one sweep to the next.
 const SWEEP: Duration = Duration::from_secs(10 * 60);
 /// What an attempt may take beyond the deadline of a write.
 const MARGIN: Duration = Duration::from_secs(5);
+/// Records of requests without a key that are remembered.
+const MADE: u64 = 100_000;
 
 /// Keeps what became of requests; cheap to clone.
 #[derive(Debug, Clone)]
@@ -38,6 +42,8 @@ struct Inner {
     store: Store,
     sealer: Sealer,
     bounds: RepeatableBounds,
+    /// Records that requests without a key have made in this process.
+    made: Cache<Uuid, ()>,
 }
 
 /// A request on its way, and what it is kept under.
@@ -64,7 +70,15 @@ impl Idempotency {
             per_person: i64::try_from(settings.per_person).unwrap_or(i64::MAX),
             per_person_size: i64::try_from(settings.per_person_size).unwrap_or(i64::MAX),
         };
-        Self(Arc::new(Inner { store, sealer: Sealer::new(keyring), bounds }))
+        let made = Cache::new(Bounds::of(MADE).for_time(settings.keep));
+        Self(Arc::new(Inner { store, sealer: Sealer::new(keyring), bounds, made }))
+    }
+
+    /// Notes what a request without a key has made, so that it is never taken for what one with a key would have made.
+    pub fn made_without_key(&self, answer: &Result<Reply, Refusal>) {
+        if let Some(id) = answer::record_of(answer) {
+            self.0.made.insert(id, ());
+        }
     }
 
     /// Removes what is kept no longer, again and again.
@@ -152,7 +166,8 @@ impl Repeated {
         let until = self.attempt.earlier_until;
         let looked = async {
             let (others, ambiguous) = inner.store.records_of_others(&self.attempt).await?;
-            job.look_up(self.attempt.began_at, until, &others, ambiguous).await
+            let is_anothers = |id: &Uuid| others.contains(id) || inner.made.contains(id);
+            job.look_up(self.attempt.began_at, until, &is_anothers, ambiguous).await
         };
         match looked.await {
             Ok(Looked::Found(reply)) => {

@@ -54,11 +54,11 @@ async fn delete_alone(job: &Job, mut write: Write<'_, Collection>, field: usize)
     delete_now(job, write, true).await.map_err(half_done(detached.len()))
 }
 
-/// What v1 refuses by its own rules stays what it is; anything else says how far the delete came.
+/// Says how far the delete came, whatever v1 refuses: a plain refusal would say that nothing was changed.
 fn half_done(detached: usize) -> impl Fn(Refusal) -> Refusal {
     let told =
         partly_done(format!("{detached} records below it were made top-level, but the record was not deleted:"));
-    move |refusal| if detached == 0 || refusal.status() < 429 { refusal } else { told(refusal) }
+    move |refusal| if detached == 0 { refusal } else { told(refusal) }
 }
 
 /// The DELETE and what follows from it: the record leaves what is kept, its overlay goes. `was_there` tells whether

@@ -1,7 +1,7 @@
 //! What became of a write whose answer nobody has: looked for by what it would have made.
 //!
 //! A create is looked for among the records its person made in the time it can have run: by name, title, text and
-//! external pair, whichever it sent. Exactly one is the record; none, once v1 cannot carry the create out any more,
+//! external pair, whichever it sent. Exactly one that shows everything that was sent is the record; none, once v1 cannot carry the create out any more,
 //! proves that there is none; anything else proves nothing. Verbs on one record may be repeated, because the second
 //! time changes nothing, with one exception: an item that v1 shows no more may be archived, or gone.
 //!
@@ -10,15 +10,14 @@
 use super::in_project::InProject;
 use super::items::fields::{Newest, newest};
 use super::job::Job;
-use crate::plan::{Answer, Known, Method, OwnRecords, Source, Special, Step};
+use crate::plan::{Answer, BodyRule, Input, Known, Method, OnCreate, OwnRecords, Source, Special, Step};
 use crate::refusal::Refusal;
 use crate::translate::comments;
 use crate::v2::body::Given;
-use crate::v2::time::{self, Micros};
+use crate::v2::time::{self, Micros, Written};
 use crate::v2::{Parameters, Reply};
 use jiff::Timestamp;
 use serde_json::Value;
-use std::collections::HashSet;
 use std::time::Instant;
 use uuid::Uuid;
 
@@ -43,7 +42,7 @@ pub enum Looked {
 
 impl Job {
     /// Looks what became of an attempt at this write that began at `began`, and that v1 may carry out until `until`.
-    /// Records in `others` are of other requests; with `ambiguous` what is found could be one of those too.
+    /// Records of which `is_anothers` is true are of other requests; with `ambiguous` what is found could be one of those too.
     ///
     /// # Errors
     /// When v1 or the store cannot be asked; nothing was done then.
@@ -51,7 +50,7 @@ impl Job {
         &mut self,
         began: Micros,
         until: Micros,
-        others: &HashSet<Uuid>,
+        is_anothers: &(dyn Fn(&Uuid) -> bool + Sync),
         ambiguous: bool,
     ) -> Result<Looked, Refusal> {
         let now = Timestamp::now().as_microsecond();
@@ -69,17 +68,20 @@ impl Job {
         };
         let candidates: Vec<Candidate> = found
             .into_iter()
-            .filter(|one| !others.contains(&one.id))
+            .filter(|one| !is_anothers(&one.id))
             .filter(|one| one.created_at.is_none_or(|at| made.contains(&at)))
             .collect();
         match candidates.as_slice() {
             // The own store has carried out all it ever will.
             [] if self.resource().source == Source::Own || now > until => Ok(Looked::Absent),
             [Candidate { id, created_at: Some(_) }] if !ambiguous => {
-                Ok(match self.read_created_record(*id).await? {
-                    Some(reply) => Looked::Found(reply),
-                    None => Looked::NotKnown,
-                })
+                let reply = self.read_created_record(*id).await?;
+                let whole = match &reply {
+                    Some(reply) => self.has_sent_pair(*id, &given).await? && self.shows_all(reply, &given)?,
+                    None => false,
+                };
+                // Another one's of the same name, or only a part of what was sent.
+                Ok(reply.filter(|_| whole).map_or(Looked::NotKnown, Looked::Found))
             }
             _ => Ok(Looked::NotKnown),
         }
@@ -153,6 +155,32 @@ impl Job {
         maker.is_none_or(|maker| maker == me) && !told.any(differs)
     }
 
+    /// Whether the record of an answer shows everything that was sent and can be compared: members that are shown as they
+    /// are written, and that nobody but the writer decides.
+    fn shows_all(&self, reply: &Reply, given: &Given) -> Result<bool, Refusal> {
+        let BodyRule::Members(inputs) = &self.operation().body else { return Ok(true) };
+        let body = reply.body.as_deref().unwrap_or_default();
+        let shown: Given = serde_json::from_slice(body).map_err(Refusal::internal)?;
+        let fields = &self.resource().fields;
+        let decided = |input: &Input| input.field.is_some_and(|field| fields[field].on_create == OnCreate::IfFirst);
+        let compared = inputs.iter().filter(|input| !input.write_only && !decided(input));
+        let mut both = compared.filter_map(|input| Some((given.get(&input.name)?, shown.get(&input.name)?)));
+        Ok(both.all(|(sent, shown)| is_shown_as(sent, shown)))
+    }
+
+    /// Whether the work item has the external pair that was sent, which v2 never shows.
+    async fn has_sent_pair(&self, id: Uuid, given: &Given) -> Result<bool, Refusal> {
+        let sent = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (external_id, source) = (sent("external_id"), sent("external_source"));
+        let within = self.in_project().filter(|_| self.resource().is(Known::WorkItems));
+        let Some(within) = within.filter(|_| !external_id.is_empty() || !source.is_empty()) else {
+            return Ok(true);
+        };
+        let item = Box::pin(within.read_item(id)).await?;
+        Ok(item.external_id.unwrap_or_default() == external_id
+            && item.external_source.unwrap_or_default() == source)
+    }
+
     /// The answer of this write, had it just made the record `id`.
     async fn read_created_record(&self, id: Uuid) -> Result<Option<Reply>, Refusal> {
         let retrieve = self.retrieve().ok_or_else(|| Refusal::internal("nothing shows the record"))?;
@@ -174,6 +202,30 @@ impl InProject<'_> {
         let items = newest(self, began - SKEW).await?;
         let candidate = |item: Newest| Candidate { id: item.id, created_at: Some(item.created_at) };
         Ok(items.into_iter().filter(mine).map(candidate).collect())
+    }
+}
+
+/// Whether a member that was sent is shown so. Objects, and arrays of them, are shown in forms of their own.
+fn is_shown_as(sent: &Value, shown: &Value) -> bool {
+    let unset = |value: &Value| value.is_null() || value.as_str().is_some_and(str::is_empty);
+    match (sent, shown) {
+        (Value::String(sent), Value::String(shown)) => {
+            let (sent, shown) = (sent.trim(), shown.trim());
+            match (time::read(sent), time::read(shown)) {
+                // A day is shown as the instant it begins at somewhere.
+                (Some(Written::Day(_)), Some(Written::Instant(_))) => true,
+                (Some(sent), Some(shown)) => sent == shown,
+                _ => sent == shown,
+            }
+        }
+        (Value::Number(sent), Value::Number(shown)) => sent.as_f64() == shown.as_f64(),
+        (Value::Array(sent), Value::Array(shown)) => {
+            let objects = sent.iter().chain(shown).any(|element| element.is_object());
+            let within = |some: &[Value], others: &[Value]| some.iter().all(|one| others.contains(one));
+            objects || within(sent, shown) && within(shown, sent)
+        }
+        (Value::Object(sent), Value::Object(shown)) => sent.is_empty() || !shown.is_empty(),
+        (sent, shown) => sent == shown || unset(sent) && unset(shown),
     }
 }
 

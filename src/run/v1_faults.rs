@@ -4,12 +4,19 @@ use crate::refusal::Refusal;
 use crate::translate::Fault;
 use crate::v1::{ReadFailure, V1Response};
 
-/// A page of a list that v1 refused: the card said the project is visible, so it no longer is.
+/// A page of a list that v1 refused: the card said the project is visible, so it no longer is, or v1 keeps the list from
+/// members. A new card tells (trap 2).
 pub(super) fn refused_read(failure: ReadFailure) -> Refusal {
     match failure {
-        ReadFailure::Answered(V1Response { status: 403 | 404, .. }) => Refusal::not_found(),
+        ReadFailure::Answered(V1Response { status: 403, .. }) => refused_list(),
+        ReadFailure::Answered(V1Response { status: 404, .. }) => Refusal::not_found(),
         other => other.into(),
     }
+}
+
+/// v1 does not show a list to somebody who is in the project.
+pub(super) fn refused_list() -> Refusal {
+    Refusal::Forbidden { detail: "The service behind does not show this list to you.".into() }
 }
 
 /// v1 data that cannot be translated.

@@ -67,7 +67,10 @@ const RULES: [(&str, Rule); 51] = [
     ("hints", Only(&["context", "edge", "refusal"])),
     ("outgoing", Only(&[])),
     ("traces", Only(&["edge", "outgoing", "settings", "trace"])),
-    ("idempotency", Only(&["access", "context", "oauth", "refusal", "run", "settings", "store", "trace", "v2"])),
+    (
+        "idempotency",
+        Only(&["access", "cache", "context", "oauth", "refusal", "run", "settings", "store", "trace", "v2"]),
+    ),
     // What tells about it and what proves it.
     (
         "metrics",

@@ -221,7 +221,8 @@ async fn where_looking_proves_nothing_nothing_is_repeated() {
     stage.losing.lose("POST");
     let lost = post(gateway, "ada", &path, &body, "k").await;
     assert!([502, 504].contains(&lost.status));
-    gateway.post("ada", &path, body.clone()).await.expect(201);
+    // Of one that this gateway made without a key it would know that it is another.
+    gateway.post("ada", &path.replacen("/v2/", "/v1/", 1), body.clone()).await.expect(201);
     for _ in 0..2 {
         post(gateway, "ada", &path, &body, "k").await.expect_problem(502, "upstream_error");
     }
@@ -344,4 +345,48 @@ async fn whoever_may_not_do_it_any_more_gets_no_kept_answer() {
     tokio::time::sleep(Duration::from_millis(1_100)).await;
     post(&gateway, "kim", &types, &body, "k1").await.expect_problem(403, "forbidden");
     post(&gateway, "kim", &types, &json!({"name": "Other"}), "k1").await.expect_problem(403, "forbidden");
+}
+
+/// A record of the same name is not taken for the lost one when it shows something else, and not when another request
+/// has made it.
+#[tokio::test]
+async fn a_record_of_somebody_elses_request_is_no_answer() {
+    let stage = Stage::new(&[("store.late_write", "1h")]).await;
+    let (gateway, path) = (&stage.gateway, format!("{WEB}/work-items/"));
+    let v1 = path.replacen("/v2/", "/v1/", 1);
+    let pair = |id: &str| json!({"name": "pair", "external_id": id, "external_source": "s"});
+    for (sent, other, place) in [
+        (json!({"name": "plain"}), json!({"name": "plain"}), &path),
+        (json!({"name": "shown", "priority": "urgent"}), json!({"name": "shown", "priority": "low"}), &v1),
+        (pair("1"), pair("2"), &v1),
+    ] {
+        let key = sent.to_string().replace('"', "'");
+        stage.losing.swallow("POST");
+        let lost = post(gateway, "ada", &path, &sent, &key).await;
+        assert!([502, 504].contains(&lost.status), "{}", lost.json);
+        gateway.post("ada", place, other.clone()).await.expect(201);
+        let again = post(gateway, "ada", &path, &sent, &key).await;
+        again.expect_problem(502, "upstream_error");
+        assert_eq!(rows(gateway, &path, sent["name"].as_str().expect("a name")).await, 1);
+    }
+}
+
+/// A create of several calls that failed on the way, and told so, is no success when it is sent again.
+#[tokio::test]
+async fn half_of_what_was_sent_is_no_answer() {
+    let stage = Stage::new(&[]).await;
+    let gateway = &stage.gateway;
+    let dates = json!({"name": "half", "start_date": "2030-01-01T08:00:00Z", "end_date": "2030-01-09T08:00:00Z"});
+    for (path, body) in [
+        (format!("{WEB}/cycles/"), dates),
+        (labels(), json!({"name": "half", "color": "#112233", "sort_order": 123})),
+        (format!("{WEB}/states/"), json!({"name": "half", "color": "#112233", "sequence": 7})),
+    ] {
+        stage.losing.swallow("PATCH");
+        let half = post(gateway, "ada", &path, &body, "k").await;
+        assert!([502, 504].contains(&half.status), "{path}: {}", half.json);
+        let again = post(gateway, "ada", &path, &body, "k").await;
+        again.expect_problem(502, "upstream_error");
+        assert_eq!(rows(gateway, &path, "half").await, 1, "{path}");
+    }
 }

@@ -9,7 +9,7 @@ use crate::index::{Index, Selection};
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::outage::Answered;
-use crate::run::v1_faults::bad_data;
+use crate::run::v1_faults::{bad_data, refused_list};
 use crate::translate::incoming;
 use crate::translate::work_items::{self, Item, Page};
 use crate::v1::{V1Request, V1Response, refusal_of_status};
@@ -47,7 +47,8 @@ pub(in crate::run) async fn read(job: &InProject<'_>, call: &ListCall) -> Result
     match job.explain_refused_read(answered).await? {
         Answered::Read(page) => Ok(cut(job, page, window, (size, size * number), call)),
         Answered::Otherwise(answer) => match answer.status {
-            403 | 404 => Err(job.after_refused_read(Refusal::not_found()).await),
+            403 => Err(job.after_refused_read(refused_list()).await),
+            404 => Err(job.after_refused_read(Refusal::not_found()).await),
             status => Err(Refusal::upstream("The work items could not be listed.", format!("status {status}"))),
         },
     }

@@ -4,7 +4,7 @@ use super::reader::Reader;
 use super::source::Raw;
 use super::value::Setting;
 use std::time::Duration;
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 
 /// Form of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -44,7 +44,9 @@ pub struct LogSettings {
 impl LogSettings {
     pub(super) fn read(from: &mut Reader) -> Self {
         let form = "levels such as \"info\" or \"info,causeway=debug\"";
-        let valid = |filter: &String| !filter.is_empty() && filter.parse::<Targets>().is_ok();
+        // A word alone would be taken for a part of the program, and switch all others off.
+        let is_level = |part: &str| part.contains('=') || part.trim().parse::<LevelFilter>().is_ok();
+        let valid = |filter: &String| filter.split(',').all(is_level) && filter.parse::<Targets>().is_ok();
         Self {
             format: from.get("log.format"),
             filter: from.get_where("log.filter", form, valid),

@@ -132,10 +132,13 @@ fn is_unset(entry: &Entry) -> bool {
 fn unusable(key: &str, entry: &Entry, form: &str) -> SettingFault {
     let may_hold_a_secret =
         ["store.url", "shared.url", "admin.token"].contains(&key) || key.starts_with("secrets.");
-    let problem = if may_hold_a_secret {
+    // An address with somebody's name in it.
+    let text = entry.raw.to_string();
+    let names_somebody = text.split_once("://").is_some_and(|(_, rest)| rest.contains('@'));
+    let problem = if may_hold_a_secret || names_somebody {
         "the value (not shown, it may hold a password) cannot be used".to_owned()
     } else {
-        format!("{} cannot be used", entry.raw)
+        format!("{text} cannot be used")
     };
     let remedy = format!("write {form}");
     SettingFault { setting: key.to_owned(), origin: Some(entry.origin.clone()), problem, remedy }

@@ -38,13 +38,15 @@ pub struct UpstreamSettings {
 
 impl UpstreamSettings {
     pub(super) fn read(from: &mut Reader) -> Self {
+        let concurrency_max = at_once(from, "upstream.concurrency_max", 100_000);
+        let concurrency_min = at_once(from, "upstream.concurrency_min", concurrency_max).min(concurrency_max);
         Self {
             base_url: base_url(from),
             connect_timeout: positive(from, "upstream.connect_timeout"),
             max_response_size: from.get_where("upstream.max_response_size", "a size above zero", not_nothing).0,
             pool_size: from.get("upstream.pool_size"),
-            concurrency_min: at_once(from, "upstream.concurrency_min"),
-            concurrency_max: at_once(from, "upstream.concurrency_max"),
+            concurrency_min,
+            concurrency_max,
             pass_through_timeout: positive(from, "upstream.pass_through_timeout"),
             service_key: from.optional("upstream.service_key"),
             quota: a_minute(from, "upstream.quota"),
@@ -76,8 +78,9 @@ fn a_minute(from: &mut Reader, key: &str) -> Option<usize> {
     })
 }
 
-fn at_once(from: &mut Reader, key: &str) -> usize {
-    from.get_where(key, "a whole number of calls from 1 to 100000", |calls| (1..=100_000_usize).contains(calls))
+fn at_once(from: &mut Reader, key: &str, most: usize) -> usize {
+    let form = format!("a whole number of calls from 1 to {most}");
+    from.get_where(key, &form, |calls| (1..=most).contains(calls))
 }
 
 fn not_nothing(size: &Size) -> bool {
@@ -89,7 +92,7 @@ fn missing_base_url() -> SettingFault {
     SettingFault {
         setting: key.into(),
         origin: None,
-        problem: "not set, so there is nothing to serve".into(),
+        problem: "not set, so it is not known where v1 is".into(),
         remedy: format!("set it in the settings file, as {} or with a flag", variable(key)),
     }
 }

@@ -1,6 +1,6 @@
 //! `projects/{project_id}/labels/`.
 
-use crate::operations::scene::{ADA, ONE, P, Scene, THEN, TWO, WEB, but, list};
+use crate::operations::scene::{ADA, ONE, P, Scene, THEN, TWO, WEB, but, card, list};
 use crate::support::scripted::Exchange;
 use serde_json::{Value, json};
 
@@ -85,4 +85,32 @@ async fn delete_detaches_the_labels_below_first() {
     let left = scene.ask("GET", &format!("{WEB}/labels/"), None).await.expect(200);
     assert_eq!((left.calls(), left.column("parent_id")), (0, vec![Value::Null]));
     scene.end();
+}
+
+/// A refusal by v1 after that is no plain one, which would say that nothing was changed.
+#[tokio::test]
+async fn a_delete_that_v1_refuses_tells_what_it_detached() {
+    let path = format!("{P}/labels/");
+    for (status, body) in [
+        (403, json!({"detail": "You do not have permission to perform this action."})),
+        (404, json!({"error": "The requested resource does not exist."})),
+    ] {
+        let mut scene = Scene::in_project()
+            .await
+            .then(list("labels", FIELDS, &[&bug(), &crash()]))
+            .then(
+                Exchange::patch(&format!("{path}{TWO}/"))
+                    .body(json!({"parent": null}))
+                    .reply(200, but(&crash(), json!({"parent": null}))),
+            )
+            .then(Exchange::delete(&format!("{path}{ONE}/")).reply(status, body));
+        if status == 403 {
+            // Whether the project is still seen.
+            scene.expect(card());
+        }
+        let answer = scene.ask("DELETE", &format!("{WEB}/labels/{ONE}/"), None).await;
+        let told = answer.expect_problem(502, "upstream_error").text("detail");
+        assert!(told.starts_with("1 records below it were made top-level"), "{told}");
+        scene.end();
+    }
 }
