@@ -185,6 +185,34 @@ async fn explain_judges_a_body_as_the_gateway_would() {
     assert!(!out.contains("refused"), "{out}");
 }
 
+#[test]
+fn output_that_nobody_reads_to_its_end_is_no_fault() {
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_causeway"))
+        .arg("openapi")
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program");
+    // Longer than what a pipe holds.
+    let mut beginning = [0; 100];
+    let mut out = child.stdout.take().expect("its output");
+    std::io::Read::read_exact(&mut out, &mut beginning).expect("the beginning");
+    drop(out);
+    let ended = child.wait_with_output().expect("its end");
+    assert_eq!((ended.status.code(), String::from_utf8_lossy(&ended.stderr).as_ref()), (Some(1), ""));
+}
+
+#[tokio::test]
+async fn restore_makes_no_store_for_a_file_that_is_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (junk, store) = (folder.path().join("junk"), folder.path().join("store.db"));
+    std::fs::write(&junk, "no dump").expect("a file");
+    let url = format!("sqlite:{}", store.display());
+    let (code, _, err) = run(&["store", "restore", "--from", &junk.display().to_string(), "--store", &url]).await;
+    assert!(code == 1 && err.contains("neither a backup of a SQLite store nor an export"), "{err}");
+    assert!(!store.exists());
+}
+
 #[tokio::test]
 async fn check_opens_the_store_and_makes_none() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -96,6 +96,20 @@ fn all_faults_are_reported_at_once_with_their_origin() {
 }
 
 #[test]
+fn what_would_silence_the_log_or_show_a_password_or_contradicts_another_is_refused() {
+    for misspelt in ["inof", "info,loud", "causeway=loud"] {
+        assert!(faults("", &[], &[("log.filter", misspelt)])[0].contains(misspelt), "{misspelt}");
+    }
+    assert!(load("", &[], &[("log.filter", "off,causeway=debug,hyper=WARN")]).is_ok());
+    let found = faults("", &[], &[("upstream.base_url", "https://me:hidden@v1.example.com")]);
+    assert!(found[0].contains("not shown") && !found[0].contains("hidden"), "{found:?}");
+    let found = faults("", &[], &[("upstream.concurrency_min", "300")]);
+    assert!(found[0].contains("from 1 to 256"), "{found:?}");
+    let few = load("", &[], &[("upstream.concurrency_max", "2")]).unwrap().upstream;
+    assert_eq!((few.concurrency_min, few.concurrency_max), (2, 2));
+}
+
+#[test]
 fn unknown_names_are_refused_with_the_nearest_known_one() {
     let found = faults("base_url = \"x\"\n[listen]\nadress = 1\n", &[("CAUSEWAY_STORE__URI", "x")], &[]);
     assert!(found[0].contains("did you mean `upstream.base_url`?"), "{}", found[0]);
