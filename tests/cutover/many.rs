@@ -39,6 +39,9 @@ async fn all_planted_differences_are_found_and_no_other() {
         ("native.shadow.rate", "10000"),
         // Unknown parameters mark the reads.
         ("strict_query", "false"),
+        // An answer that is older than usual, as on a machine so busy that v1 seems slow, is not compared.
+        ("cache.stretch", "0s"),
+        ("cache.stale_if_error", "0s"),
     ];
     let stage = Stage::with(Seed::Demo, &settings, move |asked, _, _, json| {
         if !known.lock().expect("no panic").contains(&asked.path) {
@@ -80,10 +83,7 @@ async fn all_planted_differences_are_found_and_no_other() {
     println!("{}", causeway::shadow::text(&report));
     assert_eq!(hits.load(Ordering::Relaxed), 2 * PLANTED, "each was asked for twice");
     assert_eq!(sum(|line| line.different), i64::try_from(PLANTED).expect("few"), "{report:?}");
-    assert_eq!((sum(|line| line.dropped), sum(|line| line.failed)), (0, 0));
-    // On a busy machine v1 may be so slow that an answer is older than usual, and such a one is not compared.
-    let passed_over = usize::try_from(sum(|line| line.not_comparable)).expect("few");
-    assert!(passed_over <= reads / 100, "{report:?}");
+    assert_eq!((sum(|line| line.not_comparable), sum(|line| line.dropped), sum(|line| line.failed)), (0, 0, 0));
     let places: BTreeSet<&str> = report.differences.iter().map(|told| told.place.as_str()).collect();
     assert!(places.iter().all(|place| place.ends_with("/name") || place.ends_with("/email")), "{places:?}");
     let told: i64 = report.differences.iter().map(|told| told.requests).sum();
