@@ -27,7 +27,12 @@ const IDS: &[&str] = &["project_id", "pk", "work_item_id", "property_id", "type_
 /// Whether all ids of a path are such.
 pub fn are_ids(variables: &[(String, String)]) -> bool {
     let mut ids = variables.iter().filter(|(name, _)| IDS.contains(&name.as_str()));
-    ids.all(|(_, value)| Uuid::try_parse(value).is_ok())
+    ids.all(|(_, value)| id_of(value).is_some())
+}
+
+/// The id that a variable of a path is, in the one form there is.
+fn id_of(value: &str) -> Option<Uuid> {
+    Uuid::try_parse(value).ok().filter(|_| value.len() == 36)
 }
 
 /// Whether the credential's scopes open the operation; API keys carry none and are not limited.
@@ -49,7 +54,7 @@ pub fn check_scope(operation: &Operation, caller: &Caller) -> Result<(), Refusal
 /// `validation_error` on the variable; 404 for a human key where a work item's id belongs (O3).
 pub fn check_ids(resource: &Resource, variables: &mut [(String, String)]) -> Result<(), Refusal> {
     for (name, value) in variables.iter_mut().filter(|(name, _)| IDS.contains(&name.as_str())) {
-        match Uuid::try_parse(value).ok().filter(|_| value.len() == 36) {
+        match id_of(value) {
             Some(id) => *value = id.to_string(),
             None if name == "pk" && resource.is(Known::WorkItems) && is_human_key(value) => {
                 return Err(Refusal::not_found());

@@ -23,11 +23,7 @@ macro_rules! print_out {
 
 /// The same with the end of a line.
 macro_rules! say {
-    () => { $crate::cli::out::write(format_args!("\n")) };
-    ($($text:tt)*) => {{
-        $crate::cli::out::write(format_args!($($text)*));
-        $crate::cli::out::write(format_args!("\n"));
-    }};
+    ($($text:tt)*) => { $crate::cli::out::write(format_args!("{}\n", format_args!($($text)*))) };
 }
 
 pub(super) use {print_out, say};

@@ -5,7 +5,7 @@
 use super::Collection;
 use super::job::Job;
 use super::shelf::Write;
-use super::write::partly_done;
+use super::write::half_deleted;
 use super::{list, rules, update};
 use crate::plan::Extra;
 use crate::refusal::Refusal;
@@ -46,19 +46,12 @@ async fn delete_alone(job: &Job, mut write: Write<'_, Collection>, field: usize)
     let body: Map<String, Value> = key.into_iter().map(|key| (key, Value::Null)).collect();
     let mut detached = Vec::new();
     for child in children {
-        let failed = half_done(detached.len());
+        let failed = half_deleted("record", detached.len());
         let answer = job.patch(resource, child.record.id, &body).await.map_err(&failed)?;
         detached.push(job.translate_written(resource, &answer).await.map_err(&failed)?);
     }
     write.carry(|before| before.with(&detached));
-    delete_now(job, write, true).await.map_err(half_done(detached.len()))
-}
-
-/// Says how far the delete came, whatever v1 refuses: a plain refusal would say that nothing was changed.
-fn half_done(detached: usize) -> impl Fn(Refusal) -> Refusal {
-    let told =
-        partly_done(format!("{detached} records below it were made top-level, but the record was not deleted:"));
-    move |refusal| if detached == 0 { refusal } else { told(refusal) }
+    delete_now(job, write, true).await.map_err(half_deleted("record", detached.len()))
 }
 
 /// The DELETE and what follows from it: the record leaves what is kept, its overlay goes. `was_there` tells whether

@@ -1,9 +1,10 @@
 //! What became of a write whose answer nobody has: looked for by what it would have made.
 //!
 //! A create is looked for among the records its person made in the time it can have run: by name, title, text and
-//! external pair, whichever it sent. Exactly one that shows everything that was sent is the record; none, once v1 cannot carry the create out any more,
-//! proves that there is none; anything else proves nothing. Verbs on one record may be repeated, because the second
-//! time changes nothing, with one exception: an item that v1 shows no more may be archived, or gone.
+//! external pair, whichever it sent. Exactly one that shows everything that was sent is the record; none, once v1 cannot
+//! carry the create out any more, proves that there is none; anything else proves nothing. Verbs on one record may be
+//! repeated, because the second time changes nothing, with one exception: an item that v1 shows no more may be archived,
+//! or gone.
 //!
 //! May use: what `run` may use.
 
@@ -42,7 +43,8 @@ pub enum Looked {
 
 impl Job {
     /// Looks what became of an attempt at this write that began at `began`, and that v1 may carry out until `until`.
-    /// Records of which `is_anothers` is true are of other requests; with `ambiguous` what is found could be one of those too.
+    /// Records of which `is_anothers` is true are of other requests; with `ambiguous` what is found could be one of those
+    /// too.
     ///
     /// # Errors
     /// When v1 or the store cannot be asked; nothing was done then.
@@ -75,13 +77,10 @@ impl Job {
             // The own store has carried out all it ever will.
             [] if self.resource().source == Source::Own || now > until => Ok(Looked::Absent),
             [Candidate { id, created_at: Some(_) }] if !ambiguous => {
-                let reply = self.read_created_record(*id).await?;
-                let whole = match &reply {
-                    Some(reply) => self.has_sent_pair(*id, &given).await? && self.shows_all(reply, &given)?,
-                    None => false,
-                };
-                // Another one's of the same name, or only a part of what was sent.
-                Ok(reply.filter(|_| whole).map_or(Looked::NotKnown, Looked::Found))
+                let Some(reply) = self.read_created_record(*id).await? else { return Ok(Looked::NotKnown) };
+                // Else another one's of the same name, or only a part of what was sent.
+                let whole = self.shows_all(&reply, &given)? && self.has_sent_pair(*id, &given).await?;
+                Ok(if whole { Looked::Found(reply) } else { Looked::NotKnown })
             }
             _ => Ok(Looked::NotKnown),
         }

@@ -256,6 +256,14 @@ pub(super) fn partly_done(done: String) -> impl Fn(Refusal) -> Refusal {
     }
 }
 
+/// Says how far a delete came that made so many `kind`s below its record top-level first, whatever v1 refuses then: a plain
+/// refusal would say that nothing was changed.
+pub(super) fn half_deleted(kind: &str, detached: usize) -> impl Fn(Refusal) -> Refusal {
+    let told =
+        partly_done(format!("{detached} {kind}s below it were made top-level, but the {kind} was not deleted:"));
+    move |refusal| if detached == 0 { refusal } else { told(refusal) }
+}
+
 /// Whether v1's answer to an update is about the record `id`.
 fn is_of(resource: &Resource, shown: &Members, id: Uuid) -> bool {
     // v1 answers the update of a module without its id (trap 20, `modules_patch_name`).

@@ -5,7 +5,7 @@
 use crate::refusal::Refusal;
 use percent_encoding::percent_decode_str;
 
-/// Most parameters of a query string.
+/// Most parameters of a query string: each is compared with all that an operation knows.
 const MOST: usize = 500;
 
 /// Decoded parameters in the order sent.

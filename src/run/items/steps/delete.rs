@@ -12,7 +12,7 @@ use crate::plan::Extra;
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::items::fields::{Begun, Looking, settle_open_writes};
-use crate::run::write::partly_done;
+use crate::run::write::half_deleted;
 use crate::translate::work_items::Item;
 use crate::v2::Reply;
 use serde_json::{Map, Value};
@@ -35,13 +35,13 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let _room = job.room_for(&below, 0).await?;
     let mut detached = 0;
     for child in children.into_iter().filter(|child| *child != id) {
-        detach(job, child).await.map_err(half_done(detached))?;
+        detach(job, child).await.map_err(half_deleted("item", detached))?;
         detached += 1;
     }
     for child in archived {
         // One that v1's own users brought back was listed above, or has moved since.
         if matches!(job.live_item(child).await, Err(Refusal::NotFound { .. })) {
-            detach(job, child).await.map_err(half_done(detached))?;
+            detach(job, child).await.map_err(half_deleted("item", detached))?;
             detached += 1;
         }
     }
@@ -51,7 +51,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     };
     if let Err(refusal) = job.delete(job.resource(), id, true).await {
         begun.settle_failed(job, &refusal).await;
-        return Err(half_done(detached)(refusal));
+        return Err(half_deleted("item", detached)(refusal));
     }
     job.item_gone(id);
     begun.settle_deleted(job, id).await?;
@@ -62,12 +62,6 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
 fn may_delete(job: &InProject<'_>, item: &Item) -> Result<bool, Refusal> {
     let role = job.card.require_member()?;
     Ok(role >= Role::ADMIN || item.created_by == Some(job.call.caller.user.id))
-}
-
-/// Says how far the delete came, whatever v1 refuses: a plain refusal would say that nothing was changed.
-fn half_done(detached: usize) -> impl Fn(Refusal) -> Refusal {
-    let told = partly_done(format!("{detached} items below it were made top-level, but the item was not deleted:"));
-    move |refusal| if detached == 0 { refusal } else { told(refusal) }
 }
 
 async fn detach(job: &InProject<'_>, child: Uuid) -> Result<(), Refusal> {

@@ -68,18 +68,19 @@ async fn update_refuses_loops_before_anything_is_written() {
     scene.end();
 }
 
+/// A delete of the label that has another below it, which is detached first; `answer` is v1's to the DELETE.
+async fn deleting(answer: impl FnOnce(Exchange) -> Exchange) -> Scene {
+    let path = format!("{P}/labels/");
+    let detached = but(&crash(), json!({"parent": null}));
+    let detach = Exchange::patch(&format!("{path}{TWO}/")).body(json!({"parent": null})).reply(200, detached);
+    let all = list("labels", FIELDS, &[&bug(), &crash()]);
+    let deleted = answer(Exchange::delete(&format!("{path}{ONE}/")));
+    Scene::in_project().await.then(all).then(detach).then(deleted)
+}
+
 #[tokio::test]
 async fn delete_detaches_the_labels_below_first() {
-    let path = format!("{P}/labels/");
-    let mut scene = Scene::in_project()
-        .await
-        .then(list("labels", FIELDS, &[&bug(), &crash()]))
-        .then(
-            Exchange::patch(&format!("{path}{TWO}/"))
-                .body(json!({"parent": null}))
-                .reply(200, but(&crash(), json!({"parent": null}))),
-        )
-        .then(Exchange::delete(&format!("{path}{ONE}/")));
+    let mut scene = deleting(|delete| delete).await;
     let answer = scene.ask("DELETE", &format!("{WEB}/labels/{ONE}/"), None).await.expect(204);
     assert_eq!((answer.calls(), answer.bytes.len()), (5, 0));
     let left = scene.ask("GET", &format!("{WEB}/labels/"), None).await.expect(200);
@@ -90,20 +91,11 @@ async fn delete_detaches_the_labels_below_first() {
 /// A refusal by v1 after that is no plain one, which would say that nothing was changed.
 #[tokio::test]
 async fn a_delete_that_v1_refuses_tells_what_it_detached() {
-    let path = format!("{P}/labels/");
     for (status, body) in [
         (403, json!({"detail": "You do not have permission to perform this action."})),
         (404, json!({"error": "The requested resource does not exist."})),
     ] {
-        let mut scene = Scene::in_project()
-            .await
-            .then(list("labels", FIELDS, &[&bug(), &crash()]))
-            .then(
-                Exchange::patch(&format!("{path}{TWO}/"))
-                    .body(json!({"parent": null}))
-                    .reply(200, but(&crash(), json!({"parent": null}))),
-            )
-            .then(Exchange::delete(&format!("{path}{ONE}/")).reply(status, body));
+        let mut scene = deleting(|delete| delete.reply(status, body)).await;
         if status == 403 {
             // Whether the project is still seen.
             scene.expect(card());
