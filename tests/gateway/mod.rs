@@ -9,6 +9,7 @@ mod more;
 mod new_resource;
 mod teaching;
 mod tls;
+mod unrouted;
 
 use crate::support::gateway::{Gateway, WEB};
 use causeway::sandbox::Seed;

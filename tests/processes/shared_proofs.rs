@@ -243,7 +243,7 @@ async fn a_workspace_is_proven_once_and_a_refusal_counts_everywhere() {
     assert!(!redis.contents().contains("acme.test"), "what is shared is sealed");
     // From now on v1 shows the roster to nobody, and no proof is old enough to outlast that.
     tokio::time::sleep(Duration::from_millis(8_100)).await;
-    v1.expect(Exchange::get(ROSTER).reply(403, json!({})).repeated());
+    v1.expect(Exchange::get(ROSTER).recorded("members", "members_workspace_guest").repeated());
     for which in 0..3 {
         assert_eq!(three.get_at(MEMBERS, which, "key-1").await, 403, "a guest may not read the roster");
     }

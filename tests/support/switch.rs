@@ -24,6 +24,8 @@ pub enum Line {
     Failing(u16),
     /// Only paths that contain this word fail, with 500.
     Poisoned(&'static str),
+    /// A proxy knows no route for paths that contain this word, and says so with this status in JSON of its own.
+    Unrouted(u16, &'static str),
 }
 
 /// The wire. It lives as long as the test's runtime.
@@ -112,7 +114,10 @@ async fn connection(
             }
             Line::Failing(status) => fail(&mut client, status).await?,
             Line::Poisoned(word) if path.contains(word) => fail(&mut client, 500).await?,
-            Line::Up | Line::Poisoned(_) => {
+            Line::Unrouted(status, word) if path.contains(word) => {
+                say(&mut client, status, "application/json", r#"{"message": "no route"}"#).await?;
+            }
+            Line::Up | Line::Poisoned(_) | Line::Unrouted(..) => {
                 let answer = ask(&behind, &head, &request).await?;
                 client.write_all(&answer).await.ok()?;
             }
@@ -121,10 +126,12 @@ async fn connection(
 }
 
 async fn fail(client: &mut TcpStream, status: u16) -> Option<()> {
-    let page = "<html><body><h1>Service Unavailable</h1></body></html>";
-    let head =
-        format!("HTTP/1.1 {status} Away\r\ncontent-type: text/html\r\ncontent-length: {}\r\n\r\n", page.len());
-    client.write_all(format!("{head}{page}").as_bytes()).await.ok()
+    say(client, status, "text/html", "<html><body><h1>Service Unavailable</h1></body></html>").await
+}
+
+async fn say(client: &mut TcpStream, status: u16, kind: &str, body: &str) -> Option<()> {
+    let head = format!("HTTP/1.1 {status} Away\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n", body.len());
+    client.write_all(format!("{head}{body}").as_bytes()).await.ok()
 }
 
 async fn ask(behind: &str, head: &str, request: &[u8]) -> Option<Vec<u8>> {

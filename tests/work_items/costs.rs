@@ -137,7 +137,7 @@ async fn an_update_that_cannot_be_undone_is_said() {
     let (v1, gateway) = v1(vec![
         read(item(bob.clone())),
         Exchange::get(&format!("{V1}members/")).reply(200, json!(people)),
-        Exchange::get("workspaces/acme/members/").reply(403, json!({})),
+        Exchange::get("workspaces/acme/members/").recorded("members", "members_workspace_guest"),
         Exchange::get("workspaces/acme/projects/?per_page=1&fields=workspace").reply(200, json!({"results": []})),
         patch().body(json!({"assignees": [id('a', 5)]})).reply(200, item(json!({}))),
         patch().body(bob).reply(200, item(json!({}))),

@@ -94,7 +94,7 @@ fn of_answer(method: Method, answer: V1Response) -> Outcome {
     if refusals::is_own_throttle(&answer) {
         return Outcome::NotDone(NotDone::Refused(refusals::rate_limited(&answer)));
     }
-    if (400..500).contains(&answer.status) && speaks_as_v1(&answer) {
+    if (400..500).contains(&answer.status) && refusals::speaks_as_v1(&answer) {
         return match refusals::refusal_of_failure(&answer) {
             Some(refusal) => Outcome::NotDone(NotDone::Refused(refusal)),
             None => Outcome::NotDone(NotDone::Answered(answer)),
@@ -121,19 +121,6 @@ fn success(method: Method, answer: &V1Response) -> Result<(), String> {
 
 fn object(answer: &V1Response) -> serde_json::Result<Map<String, Value>> {
     serde_json::from_slice(&answer.body)
-}
-
-/// Whether a 4xx is v1's own, which it gives before it stores anything: the statuses and the words that the
-/// recordings show. The 400s that leave something behind (trap 17) are answers to members that are never sent.
-fn speaks_as_v1(answer: &V1Response) -> bool {
-    let Some(said) = answer.is_json.then(|| object(answer).ok()).flatten() else { return false };
-    let sentence = |key: &str| said.get(key).is_some_and(Value::is_string);
-    match answer.status {
-        // About fields: `{"name": ["…"]}` (`states_create_empty_object`).
-        400 => !said.is_empty(),
-        401 | 403 | 404 | 405 | 409 | 413 | 415 => sentence("error") || sentence("detail"),
-        _ => false,
-    }
 }
 
 #[cfg(test)]

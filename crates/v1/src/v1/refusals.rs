@@ -8,6 +8,7 @@ use super::object::Object;
 use crate::refusal::Refusal;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
 
 const NOT_DONE: &str = "The service behind did not answer in time. Nothing was changed.";
 
@@ -31,7 +32,7 @@ impl V1Error {
 
 /// The refusal for an answer that means the same whatever was asked: an invalid key, the quota, a fault
 /// of v1, an answer that is not v1's. `None` leaves the answer to the caller: a success with
-/// well-formed JSON (or 204), 400, a permission 403, 404, 405, 409.
+/// well-formed JSON (or 204), 400, a permission 403 or a 404 in v1's words, 405, 409.
 pub fn refusal_of_status(answer: &V1Response) -> Option<Refusal> {
     refusal_of_failure(answer).or_else(|| refusal_of_body(answer))
 }
@@ -60,6 +61,11 @@ pub(super) fn refusal_of_failure(answer: &V1Response) -> Option<Refusal> {
             cause: format!("v1 answered {status}: {}", excerpt(answer)),
         }),
         status if !answer.is_json => Some(not_v1(status, "an answer that is not JSON")),
+        // A proxy's word about a path says nothing of what v1 has there.
+        status @ (403 | 404) if !speaks_as_v1(answer) => Some(not_v1(
+            status,
+            "words that are not its own; see whether what stands before v1 passes this path on",
+        )),
         _ => None,
     }
 }
@@ -73,6 +79,21 @@ fn refusal_of_body(answer: &V1Response) -> Option<Refusal> {
         Ok(text) => serde_json::from_str::<IgnoredAny>(text).err()?.to_string(),
     };
     Some(malformed(cause))
+}
+
+/// Whether a 4xx is v1's own, which it gives before it stores anything: the statuses and the words that the
+/// recordings show. The 400s that leave something behind (trap 17) are answers to members that are never sent. Only
+/// below `activities/`, where nothing here asks, does v1 say "not found" in other words (`errors_404_message_code`).
+pub(super) fn speaks_as_v1(answer: &V1Response) -> bool {
+    let said = answer.is_json.then(|| serde_json::from_slice::<Map<String, Value>>(&answer.body).ok()).flatten();
+    let Some(said) = said else { return false };
+    let sentence = |key: &str| said.get(key).is_some_and(Value::is_string);
+    match answer.status {
+        // About fields: `{"name": ["…"]}` (`states_create_empty_object`).
+        400 => !said.is_empty(),
+        401 | 403 | 404 | 405 | 409 | 413 | 415 => sentence("error") || sentence("detail"),
+        _ => false,
+    }
 }
 
 /// A success whose body is not the JSON it should be.
@@ -145,6 +166,8 @@ mod tests {
         V1Response { status, body: Bytes::from_static(body.as_bytes()), is_json: true, retry_after: None }
     }
 
+    const GONE: &str = r#"{"error":"The requested resource does not exist."}"#;
+
     fn code(answer: &V1Response) -> Option<&'static str> {
         refusal_of_status(answer).map(|refusal| refusal.code())
     }
@@ -180,9 +203,23 @@ mod tests {
     }
 
     #[test]
+    fn a_403_or_404_in_other_words_than_v1s_is_not_believed() {
+        for status in [403, 404] {
+            for body in
+                [r#"{"message":"no route"}"#, "{}", "[]", r#"{"error":{"code":5}}"#, r#"{"detail":null}"#, ""]
+            {
+                assert_eq!(code(&answer(status, body)), Some("upstream_error"), "{status} {body}");
+            }
+            for body in [GONE, r#"{"detail":"Not found."}"#, r#"{"error":"x","id":"y"}"#] {
+                assert_eq!(code(&answer(status, body)), None, "{status} {body}");
+            }
+        }
+    }
+
+    #[test]
     fn what_depends_on_the_operation_is_left_to_the_caller() {
         for (status, body) in
-            [(200, "{}"), (200, "[]"), (204, ""), (400, "{}"), (404, "{}"), (405, "{}"), (409, "{}")]
+            [(200, "{}"), (200, "[]"), (204, ""), (400, "{}"), (404, GONE), (405, "{}"), (409, "{}")]
         {
             assert_eq!(code(&answer(status, body)), None, "{status}");
         }
