@@ -1,8 +1,9 @@
-//! Days as numbers since 1970 and as dates.
+//! Days as numbers since 1970, as the program keeps them, and as dates, as people and programs are told.
 //!
 //! May use: nothing of this crate.
 
 use jiff::civil::Date;
+use serde::{Serialize, Serializer};
 
 fn first() -> Date {
     jiff::civil::date(1970, 1, 1)
@@ -12,6 +13,16 @@ fn first() -> Date {
 pub fn date(day: i64) -> String {
     let date = jiff::Span::new().try_days(day).ok().and_then(|span| first().checked_add(span).ok());
     date.map_or_else(|| day.to_string(), |date| date.to_string())
+}
+
+/// A day in JSON: its date.
+pub(super) fn as_date<S: Serializer>(day: &i64, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&date(*day))
+}
+
+/// The same; null for none.
+pub(super) fn as_date_or_null<S: Serializer>(day: &Option<i64>, to: S) -> Result<S::Ok, S::Error> {
+    day.map(date).serialize(to)
 }
 
 /// The day of a date; none when it is no date.

@@ -3,6 +3,7 @@
 //! May use: `plan`, this folder.
 
 use super::counts::Counts;
+use super::days::as_date;
 use crate::plan::{Extent, Fill, Plan, V1Operation};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ pub struct Left {
     /// Calls.
     pub calls: i64,
     /// Day of the last one.
+    #[serde(serialize_with = "as_date")]
     pub last: i64,
     /// The v2 requests that replace it, the usual one first.
     pub v2: Vec<String>,

@@ -3,6 +3,7 @@
 //! May use: `plan`, this folder.
 
 use super::counts::Counts;
+use super::days::{as_date, as_date_or_null};
 use super::left::{Left, left};
 use crate::plan::Plan;
 use serde::Serialize;
@@ -18,6 +19,7 @@ pub struct ClientLine {
     /// Calls of v2.
     pub v2: i64,
     /// Day of the last call of v1.
+    #[serde(serialize_with = "as_date_or_null")]
     pub last_v1: Option<i64>,
     /// Calls of v1 and v2 by day, the first day first.
     pub days: Vec<(i64, i64)>,
@@ -39,6 +41,7 @@ pub struct CallerLine {
     /// Calls of v2.
     pub v2: i64,
     /// Day of the last call of v1.
+    #[serde(serialize_with = "as_date_or_null")]
     pub last_v1: Option<i64>,
 }
 
@@ -54,9 +57,11 @@ pub struct OperationLine {
 /// The report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
-    /// First day with counts, as a number since 1970; none when there are none.
+    /// First day with counts; none when there are none.
+    #[serde(serialize_with = "as_date_or_null")]
     pub since: Option<i64>,
     /// Today.
+    #[serde(serialize_with = "as_date")]
     pub today: i64,
     /// Calls of v1.
     pub v1: i64,

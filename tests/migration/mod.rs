@@ -5,3 +5,4 @@ mod counted;
 mod front;
 mod replaced;
 mod retired;
+mod shown;
