@@ -1,7 +1,8 @@
 //! Calls over the days as a small picture.
 //!
-//! May use: nothing of this crate.
+//! May use: `amount`.
 
+use crate::amount::amount;
 use std::fmt::Write;
 
 /// Width and height of a picture, in its own units.
@@ -16,9 +17,12 @@ pub(super) fn chart(days: &[(i64, i64)]) -> String {
     let count = i64::try_from(days.len()).unwrap_or(1).max(1);
     let (v1, v2) = days.iter().fold((0, 0), |(a, b), (c, d)| (a + c, b + d));
     let mut svg = format!(
-        "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{v1} calls of v1 and {v2} of v2 in {count} days\" \
+        "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{} of v1 and {v2} of v2 in {}\" \
          preserveAspectRatio=\"none\">",
-        SIZE.0, SIZE.1
+        SIZE.0,
+        SIZE.1,
+        amount(v1, "call"),
+        amount(count, "day")
     );
     for (index, (v1, v2)) in days.iter().enumerate() {
         let index = i64::try_from(index).unwrap_or(0);

@@ -2,7 +2,7 @@
 //!
 //! Everything is rendered here and works without a script; templates escape what clients call themselves.
 //!
-//! May use: `admin` (what a page is), `migration`, `plan`, `shadow`, `store`, `usage` (which day it is).
+//! May use: `admin` (what a page is), `amount`, `migration`, `plan`, `shadow`, `store`, `usage` (which day it is).
 
 mod chart;
 mod page;

@@ -2,6 +2,7 @@
 
 use super::arguments::{Outcome, SettingArgs, block_on};
 use super::out::say;
+use crate::amount::amount;
 use crate::store::{Kind, Store, StoreError, file_of, in_words};
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -126,7 +127,7 @@ async fn carry_out(command: &StoreCommand, store: &Store, url: &str) -> Outcome 
         StoreCommand::Stats { json, .. } => stats(store, url, *json).await,
         StoreCommand::Sweep { purge_older_than, .. } => {
             let swept = store.sweep(*purge_older_than).await.map_err(|fault| fault.to_string())?;
-            say!("purged {} work items with {} values", swept.work_items, swept.values);
+            say!("purged {} with {}", amount(swept.work_items, "work item"), amount(swept.values, "value"));
             Ok(())
         }
     }
@@ -157,7 +158,7 @@ async fn stats(store: &Store, url: &str, as_json: bool) -> Outcome {
     say!("deployment  {}", stats.deployment.as_deref().unwrap_or("none yet"));
     let steps = match stats.steps_to_take {
         0 => "up to date".to_owned(),
-        steps => format!("{steps} steps to take: `causeway store migrate`"),
+        steps => format!("{} to take: `causeway store migrate`", amount(steps, "step")),
     };
     say!("tables      version {}, {steps}\nbytes       {}\n", stats.tables_version, stats.bytes);
     for (name, rows) in &stats.rows {
@@ -208,7 +209,7 @@ async fn export(store: &Store, to: &Path) -> Outcome {
         written.and_then(|rows| writer.get_ref().sync_all().map(|()| rows).map_err(|fault| fault.to_string()));
     match lasting {
         Ok(rows) => {
-            say!("{rows} rows written to {}", to.display());
+            say!("{} written to {}", amount(rows, "row"), to.display());
             Ok(())
         }
         Err(fault) => {
@@ -226,7 +227,7 @@ async fn restore(store: &Store, from: &Path, force: bool) -> Outcome {
     };
     store.migrate().await.map_err(|fault| fault.to_string())?;
     let rows = store.import(&mut BufReader::new(dump), force).await.map_err(|fault| fault.to_string())?;
-    say!("{rows} rows restored from {}", from.display());
+    say!("{} restored from {}", amount(rows, "row"), from.display());
     Ok(())
 }
 
@@ -274,7 +275,7 @@ async fn check(store: &Store) -> Outcome {
             say!("the store is sound");
             Ok(())
         }
-        found => Err(format!("the store has {found} findings")),
+        found => Err(format!("the store has {}", amount(found, "finding"))),
     }
 }
 

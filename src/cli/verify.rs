@@ -2,6 +2,7 @@
 
 use super::arguments::{block_on, failed, id, server};
 use super::out::say;
+use crate::amount::amount;
 use crate::app;
 use crate::settings::HttpAddress;
 use crate::verify::{self, Gateway, Proof, Report, Verdict, Wanted};
@@ -70,7 +71,7 @@ fn verified(args: VerifyArgs) -> Result<ExitCode, String> {
         say!("{report}\n{proof}");
     }
     match proof {
-        Proof::Broken => Err(format!("{} checks failed", report.count(&Verdict::Fail))),
+        Proof::Broken => Err(format!("{} failed", amount(report.count(&Verdict::Fail), "check"))),
         Proof::Missing(_) => Ok(NOT_PROVEN.into()),
         Proof::Reads | Proof::All => Ok(ExitCode::SUCCESS),
     }

@@ -1,7 +1,8 @@
 //! What was found, one line for each thing, with the remedy below what is not as it should be.
 //!
-//! May use: nothing of this crate.
+//! May use: `amount`.
 
+use crate::amount::amount;
 use serde::Serialize;
 use std::fmt;
 
@@ -84,6 +85,6 @@ impl fmt::Display for Report {
             }
         }
         let counts = [State::Fine, State::Warning, State::Fault].map(|state| self.count(state));
-        write!(f, "\n{} fine, {} warnings, {} faults", counts[0], counts[1], counts[2])
+        write!(f, "\n{} fine, {}, {}", counts[0], amount(counts[1], "warning"), amount(counts[2], "fault"))
     }
 }

@@ -1,9 +1,10 @@
 //! The store: whether it is there, can be used and belongs to this v1.
 //!
-//! A store that is not there is not made. May use: `settings`, `store`, `report`, `secrets` (who may read a file).
+//! A store that is not there is not made. May use: `amount`, `settings`, `store`, `report`, `secrets` (who may read a file).
 
 use super::report::Report;
 use super::secrets::is_open_to_others;
+use crate::amount::amount;
 use crate::settings::Settings;
 use crate::store::{Store, StoreError, file_of, in_words};
 use rustix::fs::statvfs;
@@ -105,7 +106,7 @@ async fn opened(store: &Store, settings: &Settings, report: &mut Report) -> Resu
     if stats.steps_to_take > 0 {
         report.fine(
             PART,
-            format!("{place}: {} steps behind; the next start brings it up to date", stats.steps_to_take),
+            format!("{place}: {} behind; the next start brings it up to date", amount(stats.steps_to_take, "step")),
         );
         return Ok(());
     }
@@ -113,7 +114,7 @@ async fn opened(store: &Store, settings: &Settings, report: &mut Report) -> Resu
     match findings.first() {
         None => report.fine(PART, format!("{place}: {} bytes, sound", stats.bytes)),
         Some(first) => {
-            let found = format!("{place}: {} findings, the first: {first}", findings.len());
+            let found = format!("{place}: {}, the first: {first}", amount(findings.len(), "finding"));
             report.warn(PART, found, "`causeway store check` tells all; docs/store.md says what each means");
         }
     }

@@ -1,10 +1,11 @@
 //! v1: reached, of the habits that are known of it, with calls to spare, and neither this gateway nor another.
 //!
-//! May use: `access` (paths), `settings`, `asking`, `report`.
+//! May use: `access` (paths), `amount`, `settings`, `asking`, `report`.
 
 use super::asking::{Answer, ask, client};
 use super::report::{Report, Wanted};
 use crate::access::paths;
+use crate::amount::amount;
 use crate::settings::Settings;
 use reqwest::Client;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -140,7 +141,7 @@ async fn with_key(client: &Client, me: &str, key: &str, report: &mut Report) {
     }
     let quota = match answer.header("x-ratelimit-remaining") {
         "" => "it tells no quota".to_owned(),
-        left => format!("{left} calls are left in this minute"),
+        left => format!("{} left in this minute", amount(left, "call")),
     };
     report.fine(PART, format!("the key is that of {}; {quota}", answer.text("email")));
 }

@@ -2,7 +2,7 @@
 //!
 //! What clients and people call themselves is hostile by assumption: [`shown`] is for terminals, `csv` for spreadsheets.
 //!
-//! May use: `plan`, `store`.
+//! May use: `amount`, `plan`, `store`.
 
 mod counts;
 mod csv;

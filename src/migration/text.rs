@@ -1,11 +1,12 @@
 //! The report for a terminal.
 //!
-//! May use: this folder.
+//! May use: `amount`, this folder.
 
 use super::days::date;
 use super::left::Left;
 use super::report::{Report, moved};
 use super::shown::{cut, shown};
+use crate::amount::amount;
 use std::fmt::Write;
 
 /// Most lines of a table.
@@ -21,9 +22,9 @@ pub fn text(report: &Report) -> String {
     };
     let _ = writeln!(
         text,
-        "Since {}: {} calls of v1, {} of v2; {} % moved.",
+        "Since {}: {} of v1, {} of v2; {} % moved.",
         date(since),
-        report.v1,
+        amount(report.v1, "call"),
         report.v2,
         report.moved()
     );
@@ -75,14 +76,20 @@ pub fn text(report: &Report) -> String {
         }
         more(&mut text, report.left.len());
     }
-    let _ = writeln!(text, "\nREADY TO BE SWITCHED OFF: called once, and not in the last {} days", report.quiet);
+    let _ = writeln!(
+        text,
+        "\nREADY TO BE SWITCHED OFF: called once, and not in the last {}",
+        amount(report.quiet, "day")
+    );
     if report.ready.is_empty() {
         text.push_str("none\n");
     }
     for operation in &report.ready {
         let _ = writeln!(text, "{}", shown(operation));
     }
-    let _ = writeln!(text, "\n{} operations of v1 were never called; --json names them.", report.never.len());
+    let never = report.never.len();
+    let (were, them) = if never == 1 { ("was", "it") } else { ("were", "them") };
+    let _ = writeln!(text, "\n{} of v1 {were} never called; --json names {them}.", amount(never, "operation"));
     text
 }
 
@@ -103,7 +110,13 @@ pub fn client_text(client: &str, left: &[Left]) -> String {
     }
     let mut text = String::new();
     for line in left {
-        let _ = writeln!(text, "{} calls, the last on {}: {}", line.calls, date(line.last), shown(&line.does));
+        let _ = writeln!(
+            text,
+            "{}, the last on {}: {}",
+            amount(line.calls, "call"),
+            date(line.last),
+            shown(&line.does)
+        );
         let _ = writeln!(text, "  v1  {}", shown(&line.call));
         for (index, successor) in line.v2.iter().enumerate() {
             let _ = writeln!(text, "  {}  {successor}", if index == 0 { "v2" } else { "or" });

@@ -4,7 +4,7 @@
 //! there and refuse: without a credential, for a record that is not there, for a body that is wrong. With
 //! permission every operation is carried out once in a project made for it and deleted afterwards.
 //!
-//! May use: `outgoing`, `plan`. Nothing of what serves, so that it proves the gateway and not itself.
+//! May use: `amount`, `outgoing`, `plan`. Nothing of what serves, so that it proves the gateway and not itself.
 
 mod bodies;
 mod client;

@@ -1,8 +1,9 @@
 //! What a verification proves as a whole, and what it lacks.
 //!
-//! May use: `plan`, `report`.
+//! May use: `amount`, `plan`, `report`.
 
 use super::report::{Report, Verdict};
+use crate::amount::amount;
 use crate::plan::Plan;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -57,7 +58,7 @@ impl fmt::Display for Proof {
         match self {
             Self::Broken => Ok(()),
             Self::Missing(reasons) => reasons.iter().try_for_each(|(reason, count)| {
-                write!(f, "\n  {count} operations: {reason}; {}", what_to_give(reason))
+                write!(f, "\n  {}: {reason}; {}", amount(count, "operation"), what_to_give(reason))
             }),
             Self::Reads => {
                 f.write_str(": writes were only shown to refuse; --write carries them out in a project of its own")

@@ -4,6 +4,7 @@ use super::client::{Answer, Gateway};
 use super::place::Place;
 use super::report::{Checked, Finding};
 use super::{doors, shape};
+use crate::amount::amount;
 use crate::plan::{Operation, Plan};
 use serde_json::Value;
 
@@ -58,7 +59,7 @@ async fn list(plan: &Plan, gateway: &Gateway, place: &Place, operation: &Operati
     }
     let walked = walk(plan, gateway, operation, &path).await?;
     let total = page.json["total_count"].as_u64().unwrap_or_default();
-    Ok(format!("{total} rows, {walked} by cursor, 400 for wrong parameters"))
+    Ok(format!("{}, {walked} by cursor, 400 for wrong parameters", amount(total, "row")))
 }
 
 /// Walks the first two pages of one row each by cursor; how many rows they had.

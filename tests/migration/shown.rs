@@ -1,6 +1,6 @@
-//! The report as it is printed: days as dates, also in JSON.
+//! The report as it is printed: days as dates, also in JSON, and numbers with words that fit them.
 
-use causeway::migration::{CallerLine, ClientLine, Left, Report};
+use causeway::migration::{CallerLine, ClientLine, Left, Report, client_text, text};
 use serde_json::{Value, json};
 
 /// 2026-11-22, and the day after it.
@@ -44,4 +44,15 @@ fn days_are_dates_in_json() {
     assert_eq!(dates, [day.clone(), json!("2026-11-23"), day.clone(), Value::Null, day.clone(), day]);
     let nothing = json!(Report { since: None, ..report() });
     assert_eq!(nothing["since"], Value::Null);
+}
+
+#[test]
+fn one_is_not_many() {
+    let told = text(&report());
+    assert!(told.starts_with("Since 2026-11-22: 1 call of v1, 0 of v2; 0 % moved.\n"), "{told}");
+    assert!(told.contains("\n1 operation of v1 was never called; --json names it.\n"), "{told}");
+    let many = text(&Report { v1: 2, never: Vec::new(), ..report() });
+    assert!(many.contains(": 2 calls of v1") && many.contains("\n0 operations of v1 were never called"), "{many}");
+    let left = client_text("tool/1", &report().left);
+    assert!(left.starts_with("1 call, the last on 2026-11-22: "), "{left}");
 }

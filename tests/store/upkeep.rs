@@ -349,7 +349,7 @@ async fn the_command_line_backs_up_restores_and_checks() {
     let (done, text) = run(&["restore", "--from", &lines], &target.url());
     assert!(!done && text.contains("--force"), "{text}");
     let (done, text) = run(&["sweep", "--purge-older-than", "30d"], &target.url());
-    assert!(done && text.contains("purged 1 work items"), "{text}");
+    assert!(done && text.contains("purged 1 work item with"), "{text}");
     execute(&store, "UPDATE intent SET settled_at = NULL").await;
     let (done, text) = run(&["check"], &place.url());
     assert!(!done && text.contains("not settled"), "{text}");

@@ -1,6 +1,7 @@
 //! What everything else stands on: refusals, the life of a request, settings, work off the workers, load, what is
-//! kept for a while, what is counted, and traces.
+//! kept for a while, what is counted, how numbers are told, and traces.
 
+pub mod amount;
 pub mod cache;
 pub mod context;
 pub mod fresh;

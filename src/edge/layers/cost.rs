@@ -83,7 +83,8 @@ fn add_cost(response: &mut Response<Body>, context: &Context, total: Duration) {
     // Whole numbers, for those of floats take longer to write.
     let milliseconds = |time: Duration| ((time.as_micros() + 50) / 1000, (time.as_micros() + 50) / 100 % 10);
     let ((v1, v1_tenths), (total, tenths)) = (milliseconds(context.meter.v1_time()), milliseconds(total));
-    let mut timing = format!("v1;dur={v1}.{v1_tenths};desc=\"{calls} calls\", total;dur={total}.{tenths}");
+    let many = if calls == 1 { "" } else { "s" };
+    let mut timing = format!("v1;dur={v1}.{v1_tenths};desc=\"{calls} call{many}\", total;dur={total}.{tenths}");
     for note in context.meter.notes() {
         timing.push_str(", ");
         timing.push_str(note.entry());
