@@ -14,4 +14,4 @@ mod token;
 
 pub use listener::{Admin, AdminError};
 pub use page::{AdminPage, rendered, see_other, text};
-pub use token::TokenError;
+pub use token::{TokenError, has_token};

@@ -29,6 +29,14 @@ pub enum TokenError {
     },
 }
 
+/// Whether `settings` name a token.
+///
+/// # Errors
+/// Why the one they name cannot be used.
+pub fn has_token(settings: &AdminSettings) -> Result<bool, TokenError> {
+    Ok(Token::open(settings)?.is_some())
+}
+
 /// A token, kept as its digest, so that comparing tells nothing of its length either.
 pub(super) struct Token([u8; 32]);
 

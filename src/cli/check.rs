@@ -1,4 +1,5 @@
-//! `causeway check`: settings, mappings, the store, and on request the backend, before anything is served.
+//! `causeway check`: settings, mappings, what stands beside the program, and on request the backend, before anything is
+//! served.
 
 use super::arguments::{Outcome, SettingArgs, block_on};
 use super::out::say;
@@ -39,8 +40,7 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
         Tls::open(files).map_err(|fault| fault.to_string())?;
         say!("tls       fine: the certificate and its key can be used");
     }
-    block_on(check_store(&settings))?;
-    block_on(check_native(&settings, &plan))?;
+    block_on(check_beside(&settings, &plan))?;
     match &settings.upstream.base_url {
         None => {
             say!("backend   not checked: no --upstream given");
@@ -53,31 +53,22 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
     }
 }
 
-/// Opens the store when it is there; it is not made.
-async fn check_store(settings: &Settings) -> Outcome {
+/// Looks at what stands beside the program: files, the store (opened when it is there, and not made), Redis, and the
+/// deployment's own v2.
+async fn check_beside(settings: &Settings, plan: &Arc<Plan>) -> Outcome {
     let mut report = Report::default();
+    doctor::files(settings, &mut report);
     doctor::store(settings, &mut report).await;
-    for check in &report.checks {
-        let remedy = check.remedy.as_deref().unwrap_or_default();
-        match check.state {
-            State::Fine => say!("store     fine: {}", check.found),
-            State::Warning => say!("warning   {}; {remedy}", check.found),
-            State::Fault => return Err(format!("{}; {remedy}", check.found)),
-        }
-    }
-    Ok(())
-}
-
-/// Who answers which operations, and whether the deployment's own v2 is one.
-async fn check_native(settings: &Settings, plan: &Arc<Plan>) -> Outcome {
-    let mut report = Report::default();
+    doctor::shared(settings, &mut report).await;
     doctor::native(settings, plan, &mut report).await;
     for check in &report.checks {
         let remedy = check.remedy.as_deref().unwrap_or_default();
         match check.state {
-            State::Fine => say!("native    fine: {}", check.found),
+            State::Fine => say!("{:<9} fine: {}", check.part, check.found),
             State::Warning => say!("warning   {}; {remedy}", check.found),
-            State::Fault => return Err(check.found.clone()),
+            // What is wrong with `native` says itself what to do.
+            State::Fault if check.part == "native" => return Err(check.found.clone()),
+            State::Fault => return Err(format!("{}; {remedy}", check.found)),
         }
     }
     Ok(())

@@ -2,21 +2,25 @@
 //!
 //! Nothing is changed: no store is made, no table brought up to date, and v1 is asked a handful of times.
 //!
-//! May use: `access` (paths of v1), `app` (mappings), `edge` (the certificate), `hop`, `native`, `oauth` (secrets),
-//! `outgoing`, `settings`, `store`; the network with a client of
-//! its own, because the gateway's own hides what is looked for here.
+//! May use: `access` (paths of v1), `admin` (the token), `amount`, `app` (mappings), `edge` (the certificate), `hints`
+//! (their secrets), `hop`, `native`, `oauth` (secrets), `outgoing`, `settings`, `shared` (a look), `store`; the network
+//! with a client of its own, because the gateway's own hides what is looked for here.
 
 mod asking;
+mod files;
 mod listening;
 mod native;
 mod public;
 mod report;
 mod secrets;
+mod shared;
 mod stored;
 mod upstream;
 
+pub use files::look as files;
 pub use native::look as native;
 pub use report::{Check, Report, State, Wanted};
+pub use shared::look as shared;
 pub use stored::look as store;
 
 use crate::app;
@@ -39,7 +43,9 @@ pub async fn examine(settings: &Settings, wanted: &Wanted) -> Report {
         }
     }
     secrets::look(settings, &mut report);
+    files::look(settings, &mut report);
     stored::look(settings, &mut report).await;
+    shared::look(settings, &mut report).await;
     let listening = listening::look(settings, &mut report).await;
     upstream::look(settings, wanted, listening.as_deref(), &mut report).await;
     public::look(settings, wanted, &mut report).await;

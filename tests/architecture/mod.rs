@@ -108,7 +108,8 @@ const RULES: [(&str, Rule); 52] = [
     (
         "doctor",
         Only(&[
-            "access", "amount", "app", "edge", "hop", "native", "oauth", "outgoing", "plan", "settings", "store",
+            "access", "admin", "amount", "app", "edge", "hints", "hop", "native", "oauth", "outgoing", "plan",
+            "settings", "shared", "store",
         ]),
     ),
     ("cli", AllBut(&[])),
@@ -117,7 +118,7 @@ const RULES: [(&str, Rule); 52] = [
 ];
 
 /// Where a folder may be used, but only these names of it.
-const NAMES: [(&str, &str, &[&str]); 12] = [
+const NAMES: [(&str, &str, &[&str]); 15] = [
     // Messages are values; the client is not.
     ("translate", "v1", &["Method", "Object", "V1Request", "V1Response"]),
     ("translate", "store", &["OverlayValue", "overlay_wins"]),
@@ -133,6 +134,9 @@ const NAMES: [(&str, &str, &[&str]); 12] = [
     ("explain", "index", &["SetNeeds"]),
     ("explain", "run", &["outlook"]),
     ("doctor", "access", &["paths"]),
+    ("doctor", "admin", &["has_token"]),
+    ("doctor", "hints", &["HintSecrets"]),
+    ("doctor", "shared", &["Shared"]),
     ("doctor", "oauth", &["Keyring"]),
     // The store records which deployment it belongs to.
     ("store", "v1", &["BaseUrl", "BaseUrlError"]),

@@ -222,6 +222,15 @@ async fn check_opens_the_store_and_makes_none() {
     assert!(!folder.path().join("store.db").exists());
     let (code, _, err) = run(&["check", "--store", "sqlite:/nonexistent/store.db"]).await;
     assert!(code == 1 && err.contains("there is no folder /nonexistent"), "{err}");
+    for (setting, words) in [
+        ("hints.secrets_file=/nonexistent", "hints.secrets_file"),
+        ("admin.token_file=/nonexistent", "admin.token_file"),
+    ] {
+        let (code, _, err) = run(&["check", "--store", &url, "--set", setting]).await;
+        assert!(code == 1 && err.contains(words), "{setting}: {err}");
+    }
+    let (code, out, _) = run(&["check", "--store", &url, "--set", "index.directory=/dev/null/index"]).await;
+    assert!(code == 0 && out.contains("\nwarning   indices cannot be kept"), "{out}");
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use super::child::Child;
 use super::commands::run;
 use super::support::gateway::serve_sandbox;
+use super::support::redis::Redis;
 use super::tls::behind_tls;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::store::Store;
@@ -157,6 +158,62 @@ async fn broken_settings_mappings_and_secrets_are_named() {
     }
     let plain = [("secrets.key_file", good.as_str()), ("public_url", "http://gateway.invalid")];
     set_up.finds(&plain, &[], ["fault", "shows keys and tokens", "use https"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_and_folders_that_cannot_be_used_are_named() {
+    let set_up = SetUp::new().await;
+    let written = |name: &str, text: &str, mode: u32| {
+        let file = set_up.path(name);
+        std::fs::write(&file, text).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        file
+    };
+    let token = "0123456789abcdef0123456789abcdef";
+    let (good, open, short) = (written("t1", token, 0o600), written("t2", token, 0o644), written("t3", "x", 0o600));
+    for (file, expected) in [
+        (&good, ["fine", "the operators' token can be read", ""]),
+        (&open, ["fault", "read by other users", "chmod 600"]),
+        (&short, ["fault", "holds no token", "admin.token_file"]),
+        (&set_up.path("t4"), ["fault", "cannot be read", "admin.token_file"]),
+    ] {
+        set_up.finds(&[("admin.token_file", file)], &[], expected).await;
+    }
+    let (good, open) = (written("h1", "acme s3cret", 0o600), written("h2", "acme s3cret", 0o644));
+    for (file, expected) in [
+        (&good, ["fine", "the secrets of webhooks can be read", ""]),
+        (&open, ["fault", "read by other users", "chmod 600"]),
+        (&written("h3", "acme", 0o600), ["fault", "line 1", "hints.secrets_file"]),
+        (&set_up.path("h4"), ["fault", "cannot be read", "hints.secrets_file"]),
+    ] {
+        set_up.finds(&[("hints.secrets_file", file), ("upstream.service_key", KEY)], &[], expected).await;
+    }
+    let keyless = [("hints.secrets_file", good.as_str())];
+    set_up.finds(&keyless, &[], ["warning", "nothing without upstream.service_key", "upstream.service_key"]).await;
+    let (there, new) = (set_up.folder.path().display().to_string(), set_up.path("a/b"));
+    set_up.finds(&[("index.directory", &there)], &[], ["fine", "indices can be kept in", ""]).await;
+    set_up.finds(&[("index.directory", &new)], &[], ["fine", "is not there yet", ""]).await;
+    assert!(!Path::new(&set_up.path("a")).exists(), "a look makes no folder");
+    for file in [&good, &format!("{good}/below")] {
+        set_up.finds(&[("index.directory", file)], &[], ["warning", "is no folder", "index.directory"]).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shared_place_that_cannot_be_used_is_named() {
+    let set_up = SetUp::new().await;
+    let redis = Redis::start();
+    let refused = redis.url().replace("redis://", "redis://nobody:s3cret@");
+    for (url, expected) in [
+        (redis.url().as_str(), ["fine", "can be used", ""]),
+        (&refused, ["fault", "Redis refuses to be used", "shared.url"]),
+        ("redis://:s3cret@127.0.0.1:9", ["warning", "does not answer", "see whether it runs"]),
+    ] {
+        set_up.finds(&[("shared.url", url)], &[], expected).await;
+        let told = set_up.examined(&[("shared.url", url)], &[]).await.1.to_string();
+        assert!(!told.contains("s3cret"), "{told}");
+    }
+    assert_eq!(redis.contents(), "", "a look leaves nothing there");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -104,6 +104,18 @@ impl Inner {
         Ok(())
     }
 
+    /// Makes a connection for a look; why there is none at present.
+    ///
+    /// # Errors
+    /// When it never can be made.
+    pub(super) async fn look(&self) -> Result<Option<String>, SharedError> {
+        match self.connect().await {
+            Ok(_) => Ok(None),
+            Err(Unfit::Never(fault)) => Err(fault),
+            Err(Unfit::Now(fault)) => Ok(Some(fault.to_string())),
+        }
+    }
+
     pub(super) fn is_up(&self) -> bool {
         self.connection.lock().is_some()
     }

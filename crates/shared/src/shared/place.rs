@@ -29,14 +29,21 @@ impl Shared {
     /// # Errors
     /// When the address is none, Redis refuses the credentials, or is too old.
     pub async fn open(url: &str, upstream: &str) -> Result<Self, SharedError> {
-        let info = url.into_connection_info().map_err(|fault| SharedError::Address(fault.to_string()))?;
-        let client = Client::open(info).map_err(|fault| SharedError::Address(fault.to_string()))?;
         let deployment = hex(&Sha256::digest(upstream.as_bytes())[..8]);
-        let inner = Arc::new(Inner::new(client, deployment));
+        let inner = Arc::new(Inner::new(client_of(url)?, deployment));
         inner.begin().await?;
         tokio::spawn(keep_up(Arc::downgrade(&inner)));
         tokio::spawn(processes::pulse(Arc::downgrade(&inner)));
         Ok(Self(inner))
+    }
+
+    /// Looks whether the place at `url` can be used, and says why it cannot be at present. Whoever looks is none of those
+    /// who share it and leaves nothing there.
+    ///
+    /// # Errors
+    /// As [`Shared::open`].
+    pub async fn look(url: &str) -> Result<Option<String>, SharedError> {
+        Inner::new(client_of(url)?, String::new()).look().await
     }
 
     /// The key of the `kind` of thing that `tag` names; all of it goes to one place of a cluster.
@@ -91,6 +98,11 @@ impl Shared {
     pub fn listen(&self, name: &str) -> News {
         news::listen(Arc::downgrade(&self.0), self.0.key("news", name))
     }
+}
+
+fn client_of(url: &str) -> Result<Client, SharedError> {
+    let info = url.into_connection_info().map_err(|fault| SharedError::Address(fault.to_string()))?;
+    Client::open(info).map_err(|fault| SharedError::Address(fault.to_string()))
 }
 
 fn hex(bytes: &[u8]) -> String {

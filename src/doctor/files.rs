@@ -1,0 +1,87 @@
+//! Files and folders beside the store: the operators' token, the secrets of webhooks, and where indices are kept.
+//!
+//! No folder is made. May use: `admin` (the token), `hints` (the secrets), `settings`, `report`, `secrets` (who may read
+//! a file).
+
+use super::report::Report;
+use super::secrets::is_open_to_others;
+use crate::admin::has_token;
+use crate::hints::HintSecrets;
+use crate::settings::Settings;
+use rustix::fs::{Access, access};
+use std::path::Path;
+
+/// Looks at the files and folders that `settings` name; nothing is said of those they do not name.
+pub fn look(settings: &Settings, report: &mut Report) {
+    token(settings, report);
+    hints(settings, report);
+    indices(settings, report);
+}
+
+fn token(settings: &Settings, report: &mut Report) {
+    const PART: &str = "admin";
+    // A token of the environment goes before the file.
+    let named = settings.admin.token_file.as_deref().filter(|_| settings.admin.token.is_none());
+    let Some(file) = named else { return };
+    match has_token(&settings.admin) {
+        Err(fault) => {
+            report.fault(PART, fault.to_string(), "correct the setting admin.token_file, or what it names")
+        }
+        Ok(_) => private(PART, file, "the operators' token can be read", report),
+    }
+}
+
+fn hints(settings: &Settings, report: &mut Report) {
+    const PART: &str = "hints";
+    let Some(file) = settings.hints.secrets_file.as_deref() else { return };
+    match HintSecrets::read(file) {
+        Err(fault) => {
+            return report.fault(
+                PART,
+                fault.to_string(),
+                "correct the setting hints.secrets_file, or what it names",
+            );
+        }
+        Ok(_) => private(PART, file, "the secrets of webhooks can be read", report),
+    }
+    if settings.upstream.service_key.is_none() {
+        let found = "hints.secrets_file does nothing without upstream.service_key: there is no key to look with";
+        report.warn(PART, found, "set upstream.service_key, or leave out hints.secrets_file");
+    }
+}
+
+/// Tells of a file that can be read whether others may read it too.
+fn private(part: &'static str, file: &Path, fine: &str, report: &mut Report) {
+    match is_open_to_others(file) {
+        true => report.fault(
+            part,
+            format!("{} can be read by other users of this machine", file.display()),
+            format!("chmod 600 {}", file.display()),
+        ),
+        false => report.fine(part, fine),
+    }
+}
+
+/// Without the folder everything works, and each start builds the indices again.
+fn indices(settings: &Settings, report: &mut Report) {
+    const PART: &str = "index";
+    let Some(folder) = settings.index.directory.as_deref() else { return };
+    let there = folder.ancestors().find(|above| above.exists()).filter(|above| !above.as_os_str().is_empty());
+    let there = there.unwrap_or(Path::new("."));
+    let trouble = match (there.is_dir(), access(there, Access::WRITE_OK | Access::EXEC_OK)) {
+        (false, _) => format!("{} is no folder", there.display()),
+        (true, Err(_)) => format!("the folder {} cannot be written", there.display()),
+        (true, Ok(())) if there == folder => {
+            return report.fine(PART, format!("indices can be kept in {}", folder.display()));
+        }
+        (true, Ok(())) => {
+            let found = format!("{} is not there yet; it is made when the first index is kept", folder.display());
+            return report.fine(PART, found);
+        }
+    };
+    report.warn(
+        PART,
+        format!("indices cannot be kept, and each start builds them again: {trouble}"),
+        "give the folder to the user that runs the gateway, or name another one in the setting index.directory",
+    );
+}
