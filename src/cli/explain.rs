@@ -8,6 +8,7 @@ use crate::settings::HttpAddress;
 use crate::verify::Gateway;
 use clap::Args;
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// Headers of an answer that say how it came about.
 const TOLD: [&str; 9] = [
@@ -68,7 +69,10 @@ pub(super) fn run(args: &ExplainArgs) -> Outcome {
         Some(told) => (json!(told), explain::before_text(told)),
         None => {
             let sent = args.body.as_deref().map(str::as_bytes);
-            let told = explain::explain(&plan, settings.strict_query, &args.method, &args.target, sent)?;
+            let mut told = explain::explain(&plan, settings.strict_query, &args.method, &args.target, sent)?;
+            if let Some(folder) = &settings.mappings {
+                told.mapping = read_from(folder, told.mapping);
+            }
             (json!(told), explain::text(&told))
         }
     };
@@ -82,6 +86,13 @@ pub(super) fn run(args: &ExplainArgs) -> Outcome {
         print(args, document, &text, Some(&answer));
         Ok(())
     })
+}
+
+/// Where a mapping was read, file and line: in `folder` when the file is there, else it is built in.
+fn read_from(folder: &Path, built_in: String) -> String {
+    let place = built_in.strip_prefix("mappings/").unwrap_or(&built_in);
+    let file = place.split(':').next().unwrap_or(place);
+    if folder.join(file).is_file() { folder.join(place).display().to_string() } else { built_in }
 }
 
 fn print(args: &ExplainArgs, mut document: Value, text: &str, answer: Option<&crate::verify::Answer>) {

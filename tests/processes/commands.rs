@@ -90,6 +90,21 @@ async fn explain_says_on_standard_error_what_it_cannot_explain() {
 }
 
 #[tokio::test]
+async fn explain_names_the_file_that_was_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::copy("mappings/states.toml", folder.path().join("states.toml")).expect("a mapping");
+    let own = folder.path().display().to_string();
+    let project = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001";
+    for (list, file) in [("states", format!("{own}/states.toml:")), ("labels", "mappings/labels.toml:".into())] {
+        let list = format!("{project}/{list}/");
+        let (code, out, err) = run(&["explain", "GET", &list, "--set", &format!("mappings={own}")]).await;
+        assert!(code == 0 && out.contains(&format!("mapping     {file}")), "{out}{err}");
+        let (_, out, _) = run(&["explain", "GET", &list, "--json", "--set", &format!("mappings={own}")]).await;
+        assert!(json(&out)["mapping"].as_str().is_some_and(|told| told.starts_with(&file)), "{out}");
+    }
+}
+
+#[tokio::test]
 async fn explain_tells_what_replaces_a_call_of_v1() {
     let project = "/api/v1/workspaces/acme/projects/00000000-0000-4000-c000-000000000001";
     let item = format!("{project}/issues/00000000-0000-4000-e000-000000000001/");
