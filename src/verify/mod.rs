@@ -41,6 +41,7 @@ pub async fn verify(plan: &Plan, gateway: &Gateway, wanted: &Wanted) -> Result<R
     if me.status == 401 {
         return Err("the gateway does not accept the key; check --key".into());
     }
+    place::exists(plan, gateway, wanted).await?;
     let mut report = Report::default();
     if wanted.write {
         writes::verify(plan, gateway, wanted, &mut report).await?;

@@ -144,6 +144,31 @@ impl Place {
     }
 }
 
+/// Makes sure that the workspace and the project that were named are there for this key, so that it is said once and
+/// not of every operation.
+///
+/// # Errors
+/// A sentence for people that names what is not there.
+pub(super) async fn exists(plan: &Plan, gateway: &Gateway, wanted: &Wanted) -> Result<(), String> {
+    let place = Place { workspace: wanted.workspace.clone(), project: wanted.project.clone(), ..Place::default() };
+    for (surface, named, flag) in
+        [(Surface::Workspace, &place.workspace, "workspace"), (Surface::Project, &place.project, "project")]
+    {
+        let Some(named) = named else { continue };
+        // Anything that is there for whoever sees the workspace or the project.
+        let known = |operation: &&Operation| {
+            operation.surface == surface && !operation.method.writes() && !names_a_record(operation)
+        };
+        let paths = plan.operations.iter().filter(known).map(|operation| place.path(plan, operation));
+        let Some(path) = paths.flatten().next() else { continue };
+        let answer = gateway.send_patiently("GET", &path, None).await?;
+        if (answer.status, answer.code()) == (404, "resource_not_found") {
+            return Err(format!("this key sees no {flag} {named}; check --{flag} and --key"));
+        }
+    }
+    Ok(())
+}
+
 /// Most types that are looked at for one that has properties.
 const MOST_TYPES: usize = 20;
 

@@ -58,6 +58,23 @@ async fn a_sound_gateway_passes_with_every_operation_carried_out() {
 }
 
 #[tokio::test]
+async fn a_place_that_is_not_there_is_told_once() {
+    let world = World::with(&UNLIMITED).await;
+    let gateway = Gateway::new(world.gateway.base(), Some("ada".to_owned())).expect("a client");
+    let nowhere = Some("deadbeef-0000-4000-8000-00000000dead".to_owned());
+    for (workspace, project, write, name) in [
+        ("nope", None, false, "--workspace"),
+        ("nope", None, true, "--workspace"),
+        (SLUG, nowhere, false, "--project"),
+    ] {
+        let wanted = Wanted { workspace: Some(workspace.to_owned()), project: project.clone(), write };
+        let fault = verify(&PLAN, &gateway, &wanted).await.expect_err("it is not there");
+        let named = project.as_deref().unwrap_or(workspace);
+        assert!(fault.contains(named) && fault.contains(name) && fault.lines().count() == 1, "{fault}");
+    }
+}
+
+#[tokio::test]
 async fn wrong_answers_are_told() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let base = format!("http://{}", listener.local_addr().expect("an address"));
