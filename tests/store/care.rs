@@ -3,11 +3,17 @@
 
 use crate::store::place::{Place, V1};
 use crate::support::captured::Captured;
+use causeway::fresh::Changes;
 use causeway::settings::{LoadArgs, Settings};
 use causeway::store::{Store, StoreError, in_words};
 use std::process::{Command, Output};
+use std::time::Duration;
 
-on_both_engines![a_store_moves_with_its_deployment, what_a_store_holds_is_counted];
+on_both_engines![
+    a_store_moves_with_its_deployment,
+    a_store_that_a_gateway_serves_does_not_move,
+    what_a_store_holds_is_counted
+];
 
 async fn a_store_moves_with_its_deployment(place: Place) {
     place.open().await.close().await;
@@ -24,6 +30,17 @@ async fn a_store_moves_with_its_deployment(place: Place) {
     Store::open(&place.url(), elsewhere).await.unwrap().close().await;
     let refused = Store::open(&place.url(), V1).await.unwrap_err();
     assert!(matches!(refused, StoreError::OtherDeployment { .. }), "{refused}");
+}
+
+async fn a_store_that_a_gateway_serves_does_not_move(place: Place) {
+    let serving = place.open().await;
+    let joined = serving.join(&Changes::default(), Duration::ZERO).await.unwrap();
+    let store = Store::open_for_upkeep(&place.url()).await.unwrap();
+    let refused = store.rebase("https://moved.example").await.unwrap_err().to_string();
+    assert!(refused.contains("a gateway serves this store") && refused.contains("stop it"), "{refused}");
+    assert_eq!(store.deployment().await.unwrap().as_deref(), Some(V1));
+    joined.leave().await;
+    store.rebase("https://moved.example").await.unwrap();
 }
 
 async fn what_a_store_holds_is_counted(place: Place) {

@@ -56,6 +56,9 @@ pub enum StoreError {
         /// The file.
         file: std::path::PathBuf,
     },
+    /// What was asked for would go on behind the back of a gateway.
+    #[error("a gateway serves this store; stop it, and all others that share it, then run the command again")]
+    InUse,
     /// What PostgreSQL sends by itself does not arrive.
     #[error(
         "the store answers, but its notifications do not arrive: there seems to be a pooler in transaction mode between \

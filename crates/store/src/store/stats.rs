@@ -96,9 +96,11 @@ impl Store {
     /// address in its normal form.
     ///
     /// # Errors
-    /// [`StoreError`]: no address, no deployment yet, or the store cannot be written.
+    /// [`StoreError`]: no address, no deployment yet, a gateway that serves the store, or it cannot be written.
     pub async fn rebase(&self, address: &str) -> Result<(String, String), StoreError> {
         let address = BaseUrl::parse(address)?.to_string();
+        // A gateway at work would go on writing what it reads at the old address.
+        let _unserved = self.engine().unserved().await?;
         let mut writing = self.engine().writing().await?;
         let row = sqlx::query("SELECT v1_base_url FROM service WHERE id = 1").fetch_optional(&mut *writing).await?;
         let Some(row) = row else { return Err(StoreError::Unclaimed) };

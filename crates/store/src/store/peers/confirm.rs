@@ -17,6 +17,8 @@ use uuid::Uuid;
 
 /// Time from one look at the leases to the next, of a process that hears no confirmations.
 const LOOK: Duration = Duration::from_millis(100);
+/// The step of the tables since which processes are told.
+const PROCESSES: i64 = 6;
 
 /// Microseconds since 1970 by the clock of the database.
 pub(in crate::store) const DATABASE_NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
@@ -62,6 +64,20 @@ impl Engine {
                 return;
             }
         }
+    }
+}
+
+impl Engine {
+    /// Whether another process has a lease.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be asked.
+    pub(super) async fn is_leased(&self) -> Result<bool, StoreError> {
+        if self.tables_version().await? < PROCESSES {
+            return Ok(false);
+        }
+        let leases = leases(self.pool_of_any_version(), self.peers.state().me).await?;
+        Ok(!leases.is_empty())
     }
 }
 

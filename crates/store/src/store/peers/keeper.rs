@@ -95,6 +95,21 @@ impl Engine {
         Ok(joined)
     }
 
+    /// Makes sure that no process serves this store. A SQLite file is served by nobody as long as what is returned lives.
+    ///
+    /// # Errors
+    /// [`StoreError::InUse`] when one does; [`StoreError`] when the database cannot be asked.
+    pub(in crate::store) async fn unserved(&self) -> Result<Option<Alone>, StoreError> {
+        if self.kind() == Kind::Sqlite {
+            let Some(file) = self.file_that_is_written() else { return Ok(None) };
+            return Alone::take(&file, SERVES, Duration::ZERO).await.map(Some).map_err(|_| StoreError::InUse);
+        }
+        match self.is_leased().await? {
+            true => Err(StoreError::InUse),
+            false => Ok(None),
+        }
+    }
+
     /// Whether there is a lease soon, or a reason why there is none. Notes that do not come back although statements are
     /// answered go through something that shares connections between clients.
     async fn first_lease(&self) -> bool {
