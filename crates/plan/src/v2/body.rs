@@ -102,7 +102,7 @@ pub fn ignored(operation: &Operation, members: &Map<String, Value>) -> Vec<Strin
 
 fn check_member(input: &Input, value: &Value) -> Result<Value, FieldErrors> {
     let refuse = |message: String| FieldErrors::from(vec![FieldError::new(&input.name, message)]);
-    if value.is_null() && !matches!(input.value, ValueType::One(crate::plan::Kind::Any)) {
+    if value.is_null() {
         let null = input.nullable.then_some(Value::Null);
         return null.ok_or_else(|| refuse("must not be null".into()));
     }

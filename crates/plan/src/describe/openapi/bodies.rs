@@ -3,7 +3,7 @@
 //! Unknown members are ignored by the service, so no body is closed. May use: `plan`.
 
 use super::examples;
-use crate::plan::{BodyRule, Input, Operation, Plan, schema};
+use crate::plan::{BodyRule, Input, Kind, Operation, Plan, ValueType, schema};
 use serde_json::{Map, Value, json};
 
 /// Left out by the contract: its shape depends on the type of the item.
@@ -93,8 +93,10 @@ fn member(input: &Input, refinement: Option<&Value>) -> Value {
     if !input.allowed.is_empty() {
         schema.insert("enum".into(), json!(input.allowed));
     }
-    if input.nullable {
-        schema::admit_null(&mut schema);
+    match input.value {
+        _ if input.nullable => schema::admit_null(&mut schema),
+        ValueType::One(Kind::Any) => drop(schema.insert("not".into(), json!({ "type": "null" }))),
+        _ => {}
     }
     if let Some(default) = &input.default {
         schema.insert("default".into(), default.clone());
