@@ -186,11 +186,17 @@ impl V2 {
         let standing = gate::check_visible(&self.access, operation, &caller, &variables, &ctx).await?;
         let parameters = Parameters::parse(head.uri.query().unwrap_or_default());
         let condition = condition(plan, operation, &head);
-        let key = if operation.method == Method::Post { Key::read(&head.headers)? } else { None };
+        let (key, unreadable) = match Key::read(&head.headers) {
+            _ if operation.method != Method::Post => (None, None),
+            Ok(key) => (key, None),
+            Err(refusal) => (None, Some(refusal)),
+        };
         let body = if takes_body(operation) || key.is_some() { body.await } else { Ok(Bytes::new()) };
         if let Err(full @ Refusal::Overloaded) = body {
             return Err(full);
         }
+        // A key that cannot be read is told when a body that cannot be read is, which is after what is not there (O2).
+        let body = unreadable.clone().map_or(body, Err);
         if let Some(trace) = ctx.meter.trace() {
             trace.step("checks", begun);
         }
@@ -200,6 +206,10 @@ impl V2 {
         let call =
             Call { operation: index, variables, parameters, caller, standing, content_type, body, origin, ctx };
         let job = Job::new(Arc::clone(&self.runner), call).on_condition(condition);
+        if let Some(refusal) = unreadable.filter(|_| !job.takes_body()) {
+            job.hold_role().await?;
+            return Err(refusal);
+        }
         match key {
             None if operation.method == Method::Get => Ok(unless_known(job.run().await?, &known)),
             None => {

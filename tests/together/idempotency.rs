@@ -114,6 +114,18 @@ async fn the_key_belongs_to_one_request_of_one_person() {
         let refused = post(&gateway, "ada", &labels(), &json!({"name": "x"}), key).await;
         assert_eq!(refused.expect_problem(400, "validation_error").error_fields(), ["Idempotency-Key"]);
     }
+    // What is not there, or may not be written, is told whatever the header says (O2).
+    let nothing = format!("{WEB}/work-items/deadbeef-0000-4000-8000-00000000dead/comments/");
+    let types = format!("{WEB}/work-item-types/");
+    for (who, path, status) in [("ada", &nothing, 404), ("bob", &types, 403)] {
+        for headers in [&[][..], &[(KEY, "a b")]] {
+            let body = json!({"comment_html": "<p>x</p>", "name": "x"});
+            gateway.send_with(who, "POST", path, Some(&body), headers).await.expect(status);
+        }
+    }
+    let archive = format!("{WEB}/work-items/00000000-0000-4000-e000-000000000001/archive/");
+    let refused = post(&gateway, "ada", &archive, &json!({}), "a b").await;
+    assert_eq!(refused.expect_problem(400, "validation_error").error_fields(), ["Idempotency-Key"]);
     // Only POST knows it.
     let path = format!("{}{}/", labels(), first.text("id"));
     for name in ["two", "three"] {
