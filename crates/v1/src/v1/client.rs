@@ -66,6 +66,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const SOON: Duration = Duration::from_secs(1);
 /// Most of the time of a request that is kept to find out what became of its write.
 const FINDING_OUT: Duration = Duration::from_secs(3);
+/// Header fields of a call, those of a trace and of our signature among them.
+const FIELDS: usize = 12;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
@@ -339,6 +341,7 @@ impl Client {
         *prepared.method_mut() = http_method(request.method);
         *prepared.uri_mut() = address;
         let headers = prepared.headers_mut();
+        headers.reserve(FIELDS);
         let mut secret = HeaderValue::from_str(key.expose())
             .map_err(|_| V1Error::Unsendable("its key cannot stand in a header".into()))?;
         secret.set_sensitive(true);
