@@ -226,15 +226,18 @@ impl OAuth {
         }
     }
 
-    /// Ends a token of this client; unknown and ended ones are no error (RFC 7009, 2.2).
+    /// Ends a token of this client; unknown and ended ones are no error (RFC 7009, 2.2). Whoever gives back a refresh
+    /// token that was exchanged may never have got its successors, so they end with it.
     pub(super) async fn revoke(&self, client: &Client, token: &str) -> Result<(), OAuthError> {
         let hash = secret::hash(token);
         let found = self.inner.store.token(&hash).await.map_err(|fault| store_fault(&fault))?;
-        let Some(found) = found.filter(|found| !found.ended) else { return Ok(()) };
+        let Some(found) = found else { return Ok(()) };
         if found.client_id != client.id {
             return Err(OAuthError::new("unauthorized_client", "The token was not given to this client."));
         }
-        self.inner.store.revoke_token(&hash, &found).await.map_err(|fault| store_fault(&fault))?;
+        if !self.inner.store.revoke_token(&hash, &found).await.map_err(|fault| store_fault(&fault))? {
+            return Ok(());
+        }
         self.inner.resolver.forget().await;
         let (id, name) = (client.id.clone(), client.name.clone());
         let revoked = Event::TokenRevoked { grant: found.grant, client: id, name, user: found.user };

@@ -25,6 +25,21 @@ async fn a_revoked_refresh_token_takes_the_access_tokens_with_it() {
     expect_error(stage.token(&stage.refreshing(&tokens.refresh)).await, 400, "invalid_grant");
 }
 
+/// Whoever lost the answer to a refresh has nothing else to give back.
+#[tokio::test]
+async fn an_exchanged_refresh_token_takes_its_successors_with_it() {
+    let stage = Stage::new().await;
+    let tokens = stage.tokens("read").await;
+    let next = Tokens::of(&stage.token(&stage.refreshing(&tokens.refresh)).await.expect(200));
+    stage.call(&next.access, ME).await.expect(200);
+    stage.about(REVOKE, &tokens.refresh).await.expect(200);
+    expect_dead(stage.call(&next.access, ME).await);
+    for refresh in [&tokens.refresh, &next.refresh] {
+        expect_error(stage.token(&stage.refreshing(refresh)).await, 400, "invalid_grant");
+    }
+    stage.about(REVOKE, &tokens.refresh).await.expect(200);
+}
+
 #[tokio::test]
 async fn the_path_and_json_of_the_published_clients_revoke_too() {
     let stage = Stage::new().await;

@@ -190,3 +190,36 @@ async fn repetitions_within_the_grace_leave_one_pair_on_sqlite() {
 async fn repetitions_within_the_grace_leave_one_pair_on_postgres() {
     within_the_grace(Shared::on_postgres(&[]).await).await;
 }
+
+/// A refresh token is given back while it is exchanged: whichever is first, nothing is left.
+async fn given_back_meanwhile(shared: Shared) {
+    for _ in 0..4 {
+        let stage = shared.first();
+        let tokens = stage.tokens("read").await;
+        let exchanged = stage.refreshing(&tokens.refresh);
+        let last = &shared.stages[shared.stages.len() - 1];
+        let (answers, revoked) =
+            tokio::join!(shared.present(&exchanged), last.about("/auth/o/revoke/", &tokens.refresh));
+        revoked.expect(200);
+        let mut given = pairs(&answers);
+        given.push(tokens);
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        for tokens in given {
+            for stage in &shared.stages {
+                expect_dead(stage.call(&tokens.access, ME).await);
+                expect_error(stage.token(&stage.refreshing(&tokens.refresh)).await, 400, "invalid_grant");
+            }
+        }
+    }
+    assert_eq!(shared.reports("oauth_grant.token_revoked").await, 4);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_refresh_token_that_is_given_back_meanwhile_leaves_nothing_on_sqlite() {
+    given_back_meanwhile(Shared::on_sqlite(&[]).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_refresh_token_that_is_given_back_meanwhile_leaves_nothing_on_postgres() {
+    given_back_meanwhile(Shared::on_postgres(&[]).await).await;
+}

@@ -132,9 +132,9 @@ impl OAuthStore {
     }
 }
 
-/// Ends a grant, in a transaction of the caller's.
-pub(super) async fn revoke(writing: &mut Session, grant: &str, reason: &str) -> Result<(), StoreError> {
-    sqlx::query(
+/// Ends a grant, in a transaction of the caller's; false when it had ended.
+pub(super) async fn revoke(writing: &mut Session, grant: &str, reason: &str) -> Result<bool, StoreError> {
+    let done = sqlx::query(
         "UPDATE oauth_grant SET revoked_at = $2, revoked_reason = $3, sealed_key = '' \
          WHERE id = $1 AND revoked_at IS NULL",
     )
@@ -143,5 +143,5 @@ pub(super) async fn revoke(writing: &mut Session, grant: &str, reason: &str) -> 
     .bind(reason.to_owned())
     .execute(&mut *writing)
     .await?;
-    Ok(())
+    Ok(done.rows_affected() > 0)
 }

@@ -221,25 +221,27 @@ impl OAuthStore {
         row.as_ref().map(read_token).transpose()
     }
 
-    /// Ends an access token alone, or with a refresh token its whole grant.
+    /// Ends an access token alone, or with a refresh token its whole grant, also when that refresh token was
+    /// exchanged before: its successors end with it. False when nothing was left to end.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be written.
-    pub async fn revoke_token(&self, hash: &str, token: &Token) -> Result<(), StoreError> {
+    pub async fn revoke_token(&self, hash: &str, token: &Token) -> Result<bool, StoreError> {
         let mut writing = self.engine.writing().await?;
-        match token.kind {
-            TokenKind::Refresh => {
-                grants::revoke(&mut writing, &token.grant.to_string(), "client").await?;
-            }
+        // An exchange at the same time comes before, and what it gave ends as well, or after, and is refused.
+        hold_family(&mut writing, "oauth_token", hash).await?;
+        let ended = match token.kind {
+            TokenKind::Refresh => grants::revoke(&mut writing, &token.grant.to_string(), "client").await?,
             TokenKind::Access => {
-                sqlx::query("UPDATE oauth_token SET revoked_at = $2 WHERE hash = $1 AND revoked_at IS NULL")
-                    .bind(hash.to_owned())
-                    .bind(now())
-                    .execute(&mut *writing)
-                    .await?;
+                let text = "UPDATE oauth_token SET revoked_at = $2 WHERE hash = $1 AND revoked_at IS NULL \
+                            AND NOT EXISTS (SELECT 1 FROM oauth_grant g WHERE g.id = grant_id \
+                            AND g.revoked_at IS NOT NULL)";
+                let done = sqlx::query(text).bind(hash.to_owned()).bind(now()).execute(&mut *writing).await?;
+                done.rows_affected() > 0
             }
-        }
-        writing.commit().await
+        };
+        writing.commit().await?;
+        Ok(ended)
     }
 
     /// Drops codes and tokens that expired before `before`, and grants nobody can use any more; returns how
