@@ -2,7 +2,7 @@
 
 use crate::store::place::{PROJECT, Place, WORKSPACE, edit, execute, given, number};
 use causeway::catalogue::{Catalogue, Edit};
-use causeway::store::Store;
+use causeway::store::{Element, OwnWrite, Store};
 use serde_json::json;
 use sqlx::{Row, any::AnyRow};
 use std::collections::HashSet;
@@ -13,6 +13,7 @@ on_both_engines![
     a_property_takes_its_values_along,
     an_option_takes_its_values_along_and_the_rest_close_up,
     a_detached_property_loses_the_values_of_that_type_alone,
+    a_value_that_was_under_way_is_not_stored_for_a_detached_property,
     a_narrower_context_takes_what_it_no_longer_offers,
     a_context_that_covers_what_it_did_takes_nothing,
     a_refusal_keeps_the_values,
@@ -160,6 +161,25 @@ async fn a_detached_property_loses_the_values_of_that_type_alone(place: Place) {
     assert_eq!(values(&store, 1, property).await, []);
     assert_eq!(values(&store, 2, property).await, placed(&o));
     assert_eq!(items(&store, PROJECT).await, 1);
+}
+
+/// Its request had looked before the property was detached.
+async fn a_value_that_was_under_way_is_not_stored_for_a_detached_property(place: Place) {
+    let store = place.open().await;
+    let (type_id, property) = edit(&store, |edit| kind(edit, Some(PROJECT))).await.unwrap();
+    let o = options(&store.catalogue(WORKSPACE).await.unwrap(), property);
+    put_item(&store, 1, PROJECT, Some(type_id)).await;
+    let element = Element { value: json!(o[0]), option: Some(o[0]) };
+    let own = OwnWrite { values: vec![(property, vec![element])], ..OwnWrite::default() };
+    let write = async || assert!(store.write_item(WORKSPACE, PROJECT, item(1), &own).await.unwrap());
+    write().await;
+    assert_eq!(values(&store, 1, property).await, placed(&o[..1]));
+    edit(&store, |edit| edit.detach(type_id, property)).await.unwrap();
+    write().await;
+    edit(&store, |edit| edit.attach(type_id, &[property])).await.unwrap();
+    assert_eq!(values(&store, 1, property).await, []);
+    write().await;
+    assert_eq!(values(&store, 1, property).await, placed(&o[..1]));
 }
 
 async fn a_narrower_context_takes_what_it_no_longer_offers(place: Place) {

@@ -154,6 +154,15 @@ impl Catalogue {
         }
     }
 
+    /// What an item of the type in the project may point at with a value that is being written, as
+    /// [`Catalogue::offers`] says it. `None`: no value is stored, for a property of the project was detached
+    /// meanwhile, and what is recorded for it goes with that.
+    pub fn takes(&self, property: Uuid, project: Uuid, type_id: Uuid) -> Option<HashSet<Uuid>> {
+        let of_project = self.properties.get(&property)?.project.is_some();
+        let attached = || self.attachments.contains_key(&(type_id, property));
+        if of_project && !attached() { None } else { self.offers(property, project, type_id) }
+    }
+
     /// Options of the property that are preselected, as [`Catalogue::is_preselected`] says of each.
     pub fn preselected(&self, property: Uuid) -> HashSet<Uuid> {
         // Of each option that a context offers: how specific its home is, and what that says.

@@ -310,7 +310,7 @@ pub(super) async fn apply(
             .bind(property.to_string())
             .execute(&mut **writing)
             .await?;
-        let Some(options) = catalogue.offers(*property, project, type_id) else { continue };
+        let Some(options) = catalogue.takes(*property, project, type_id) else { continue };
         let offered = |element: &&Element| element.option.is_none_or(|option| options.contains(&option));
         let placed: Vec<(i64, &Element)> = (0..).zip(elements.iter().filter(offered)).collect();
         for some in at_once(&placed) {

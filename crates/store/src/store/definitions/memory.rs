@@ -2,6 +2,7 @@
 
 use crate::cache::{Bounds, Cache};
 use crate::catalogue::Catalogue;
+use crate::store::engine::now;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -30,7 +31,27 @@ impl Memory {
         self.0.get(&workspace).filter(|kept| kept.version == version)
     }
 
+    /// What is kept, else definitions of a workspace for which nothing was written yet: all who ask at once get the same,
+    /// so that its features were made at one instant.
+    pub(super) fn first(&self, workspace: Uuid) -> Arc<Catalogue> {
+        self.0.get_or_insert(workspace, || Arc::new(Catalogue::empty(workspace, now())))
+    }
+
     pub(super) fn put(&self, catalogue: &Arc<Catalogue>) {
         self.0.insert(catalogue.workspace, Arc::clone(catalogue));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workspace_without_definitions_looks_the_same_to_all() {
+        let (memory, workspace) = (Memory::new(), Uuid::new_v4());
+        let first = memory.first(workspace);
+        assert!(Arc::ptr_eq(&first, &memory.first(workspace)));
+        assert!(memory.get(workspace, 0).is_some_and(|kept| Arc::ptr_eq(&first, &kept)));
+        assert!(memory.get(workspace, 1).is_none());
     }
 }

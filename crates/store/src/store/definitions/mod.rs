@@ -47,7 +47,8 @@ impl Store {
         let mut reading = self.engine.reading().await?;
         let found = load::all(&mut reading, workspace).await?;
         reading.rollback().await?;
-        let catalogue = Arc::new(found.unwrap_or_else(|| Catalogue::empty(workspace, now())));
+        let Some(found) = found else { return Ok(self.memory.first(workspace)) };
+        let catalogue = Arc::new(found);
         self.memory.put(&catalogue);
         Ok(catalogue)
     }
@@ -138,10 +139,7 @@ impl Store {
         if let Some(version) = raise(writing, workspace).await? {
             return Ok(version);
         }
-        let first = match self.memory.get(workspace, 0) {
-            Some(shown) => shown,
-            None => Arc::new(Catalogue::empty(workspace, now())),
-        };
+        let first = self.memory.first(workspace);
         sqlx::query(
             "INSERT INTO workspace (id, version, flags, default_level, created_at) \
              VALUES ($1, 0, '{}', $2, $3) ON CONFLICT (id) DO NOTHING",
