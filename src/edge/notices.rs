@@ -6,7 +6,6 @@ use super::body::Body;
 use super::problem;
 use super::public_base::PublicBase;
 use crate::refusal::Refusal;
-use http::header::CACHE_CONTROL;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response};
 
 /// What is said of one call.
@@ -30,7 +29,6 @@ impl Notice {
         let refusal = Refusal::Gone { detail: self.gone.clone()? };
         let base = request.extensions().get::<PublicBase>();
         let mut response = problem::respond(&refusal, base.unwrap_or(&PublicBase::new("")), request_id);
-        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         self.mark(&mut response);
         Some(response)
     }

@@ -8,7 +8,7 @@ use super::body::{self, Body};
 use super::public_base::PublicBase;
 use crate::refusal::{FieldError, MAY_BE_DONE, Refusal};
 use crate::telemetry::field;
-use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, Response, StatusCode};
 use serde::Serialize;
 
@@ -182,6 +182,8 @@ fn add_headers(response: &mut Response<Body>, shown: &Shown<'_>) {
     let not_allowed = response.status() == StatusCode::METHOD_NOT_ALLOWED;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+    // Caches on the way may keep a 404 or 405 by themselves (RFC 9110, 15.1), and others may see what one may not.
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Some(seconds) = shown.retry_after {
         headers.insert(RETRY_AFTER, seconds.into());
     }
@@ -363,6 +365,7 @@ mod tests {
                 "{refusal:?}"
             );
             assert_eq!(parts.headers.contains_key(ALLOW), status == 405, "{refusal:?}");
+            assert_eq!(parts.headers[CACHE_CONTROL], "no-store", "{refusal:?}");
             let challenged = status == 401 || matches!(refusal, Refusal::InsufficientScope { .. });
             assert_eq!(parts.headers.contains_key(WWW_AUTHENTICATE), challenged, "{refusal:?}");
         }

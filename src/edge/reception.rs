@@ -40,7 +40,7 @@ const SPARE_TIME: Duration = Duration::from_secs(1);
 const LAST_TIME: Duration = Duration::from_secs(1);
 /// What others beyond the limit get.
 const TURNED_AWAY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\
-    Content-Type: application/problem+json\r\nContent-Length: 137\r\n\r\n\
+    Content-Type: application/problem+json\r\nCache-Control: no-store\r\nContent-Length: 137\r\n\r\n\
     {\"type\":\"about:blank\",\"title\":\"Overloaded\",\"status\":503,\"code\":\"overloaded\",\"detail\":\"More connections are open than the gateway takes.\"}";
 
 /// A connection that has begun to say something.

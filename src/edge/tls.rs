@@ -33,7 +33,7 @@ const VERSION: u8 = 0xa0;
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 /// What is said to who speaks without TLS.
 pub(super) const SPEAK_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\
-    Content-Type: application/problem+json\r\nContent-Length: 157\r\n\r\n\
+    Content-Type: application/problem+json\r\nCache-Control: no-store\r\nContent-Length: 157\r\n\r\n\
     {\"type\":\"about:blank\",\"title\":\"Validation Error\",\"status\":400,\"code\":\"validation_error\",\"detail\":\"This address speaks TLS only: write https:// for http://.\"}";
 
 /// Why a certificate cannot be used.
