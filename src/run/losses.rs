@@ -33,11 +33,18 @@ impl Default for Losses {
 
 impl Losses {
     /// Takes note of a write of `sent` after which v1 shows the record as `shown`; names of fields that have lost what
-    /// the write before had set.
-    pub(super) fn wrote(&self, id: Uuid, sent: &Map<String, Value>, shown: &Map<String, Value>) -> Vec<String> {
+    /// the write before had set. An element of a set for which `deleted` holds was deleted through the gateway, and is
+    /// no loss.
+    pub(super) fn wrote(
+        &self,
+        id: Uuid,
+        sent: &Map<String, Value>,
+        shown: &Map<String, Value>,
+        deleted: impl Fn(&Value) -> bool,
+    ) -> Vec<String> {
         let before = self.written.get(&id).unwrap_or_default();
         let now = |name: &str| shown.get(name).filter(|_| !sent.contains_key(name));
-        let other = |(name, value): &(&String, &Value)| now(name).is_some_and(|now| now != *value);
+        let other = |(name, value): &(&String, &Value)| now(name).is_some_and(|now| !same(now, value, &deleted));
         let lost: Vec<String> = before.iter().filter(other).map(|(name, _)| name.clone()).collect();
         let mut written = before;
         written.retain(|name, _| !lost.contains(name));
@@ -66,6 +73,16 @@ impl Losses {
     }
 }
 
+/// Whether two values are the same but for elements that were deleted.
+fn same(now: &Value, before: &Value, deleted: &impl Fn(&Value) -> bool) -> bool {
+    match (now, before) {
+        (Value::Array(now), Value::Array(before)) => {
+            now.iter().filter(|one| !deleted(one)).eq(before.iter().filter(|one| !deleted(one)))
+        }
+        _ => now == before,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,7 +95,8 @@ mod tests {
     #[test]
     fn a_value_that_is_gone_though_nobody_sent_another_is_suspected_once() {
         let (losses, id) = (Losses::default(), Uuid::new_v4());
-        let wrote = |sent: Value, shown: Value| losses.wrote(id, &members(sent), &members(shown));
+        let wrote =
+            |sent: Value, shown: Value| losses.wrote(id, &members(sent), &members(shown), |one| one == "deleted");
         let none = Vec::<String>::new();
         assert_eq!(wrote(json!({"name": "new"}), json!({"name": "new", "color": "red"})), none);
         assert_eq!(wrote(json!({"color": "blue"}), json!({"name": "new", "color": "blue"})), none);
@@ -88,17 +106,23 @@ mod tests {
         // What an answer does not show tells nothing.
         assert_eq!(wrote(json!({"color": "green"}), json!({"color": "green"})), none);
         losses.forget(id);
+        // What was deleted through the gateway was lost to nobody, and anything else is told.
+        assert_eq!(wrote(json!({"labels": ["a", "deleted"]}), json!({"labels": ["a", "deleted"]})), none);
+        assert_eq!(wrote(json!({"name": "x"}), json!({"name": "x", "labels": ["a"]})), none);
+        assert_eq!(wrote(json!({"name": "y"}), json!({"name": "y", "labels": []})), ["labels"]);
+        assert_eq!(losses.total(), 2);
+        losses.forget(id);
         assert_eq!(wrote(json!({"color": "red"}), json!({"name": "x", "color": "red"})), none);
-        assert_eq!(losses.total(), 1);
+        assert_eq!(losses.total(), 2);
     }
 
     #[test]
     fn one_record_tells_nothing_about_another() {
         let losses = Losses::default();
         let (sent, shown) = (members(json!({"name": "a"})), members(json!({"name": "a"})));
-        assert!(losses.wrote(Uuid::new_v4(), &sent, &shown).is_empty());
+        assert!(losses.wrote(Uuid::new_v4(), &sent, &shown, |_| false).is_empty());
         let other = members(json!({"name": "b", "color": "red"}));
-        assert!(losses.wrote(Uuid::new_v4(), &members(json!({"color": "red"})), &other).is_empty());
+        assert!(losses.wrote(Uuid::new_v4(), &members(json!({"color": "red"})), &other, |_| false).is_empty());
         assert_eq!(losses.total(), 0);
     }
 }

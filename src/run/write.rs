@@ -183,8 +183,12 @@ impl Job {
 
     /// Remembers what an update has set, and looks whether what the one before had set is still there.
     pub(super) fn note_written(&self, sent: &Members, shown: &Members) {
+        let is_deleted = |one: &Value| {
+            let id = one.as_str().and_then(|id| id.parse().ok());
+            id.is_some_and(|id| self.runner.deleted_labels.contains(id))
+        };
         if let Ok(id) = id_of(shown) {
-            self.runner.losses.wrote(id, sent, shown);
+            self.runner.losses.wrote(id, sent, shown, is_deleted);
         }
     }
 
