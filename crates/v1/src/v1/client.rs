@@ -4,30 +4,33 @@
 //! environment and compressed answers are off: what v1 answers is what is read. May use: `context`,
 //! `hop`, `load`, `refusal`, `tally`, `trace` and the rest of this folder.
 
+mod answers;
+
+pub use answers::told;
+
 use super::base_url::{BaseUrl, BaseUrlError};
 use super::breaker::{Breaker, Ended, SILENCE};
-use super::budget::{Budget, Permit, Told};
+use super::budget::{Budget, Permit};
 use super::concurrency::{Concurrency, ConcurrencySettings, Slot};
 use super::message::{Method, V1Error, V1Request, V1Response};
 use super::outcome::Outcome;
 use super::{API_KEY, V1Key, refusals, retry, traced};
 use crate::context::{Context, Priority};
-use crate::hop::{Hop, HopError, HopSettings, Instance, Versions, chain};
+use crate::hop::{Hop, HopSettings, Instance, Versions, chain};
 use crate::load::{Asker, Memory};
 use crate::refusal::Refusal;
-use crate::tally::{self, Called, Calls};
+use crate::tally::{Called, Calls};
 use crate::trace::new_span;
+use answers::{counted, ended, is_json, lost, retry_after, without_echo};
 use bytes::{Bytes, BytesMut};
-use http::header::{
-    ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT,
-};
+use http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue, USER_AGENT};
 use http::{Request, Response, Version};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body as _, Incoming};
 use parking_lot::RwLock;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// How the client reaches v1.
 #[derive(Debug, Clone)]
@@ -60,8 +63,6 @@ pub enum ClientError {
 /// Idle connections are closed by us well before common servers close them, so that a write seldom meets
 /// a connection that is just being closed (which would leave it unknown whether it was carried out).
 const IDLE: Duration = Duration::from_secs(15);
-/// A call that ended by its deadline before this says nothing about v1.
-const PATIENCE: Duration = Duration::from_secs(1);
 /// When to try again while nobody knows how long v1 will be silent.
 const SOON: Duration = Duration::from_secs(1);
 /// Most of the time of a request that is kept to find out what became of its write.
@@ -69,8 +70,6 @@ const FINDING_OUT: Duration = Duration::from_secs(3);
 /// Header fields of a call, those of a trace and of our signature among them.
 const FIELDS: usize = 12;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
-const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("causeway/", env!("CARGO_PKG_VERSION")));
 
@@ -420,44 +419,11 @@ fn called(ctx: &Context) -> Called {
     }
 }
 
-/// What a call counts as.
-fn counted(outcome: &Result<V1Response, V1Error>) -> tally::Outcome {
-    match outcome {
-        Ok(answer) => tally::Outcome::of_status(answer.status),
-        Err(V1Error::Unreachable(_)) => tally::Outcome::Unreachable,
-        Err(V1Error::Timeout { .. }) => tally::Outcome::Timeout,
-        Err(_) => tally::Outcome::Broken,
-    }
-}
-
-/// What an attempt that took so long tells about v1; none when it tells nothing.
-fn ended(outcome: &Result<V1Response, V1Error>, took: Duration) -> Option<Ended> {
-    match outcome {
-        Ok(answer) => Some(Ended::of_status(answer.status)),
-        Err(V1Error::Unreachable(_)) => Some(Ended::Unreachable),
-        Err(V1Error::Broken(_)) => Some(Ended::Failed),
-        // Who had little time left cannot complain of v1.
-        Err(V1Error::Timeout { .. }) => (took >= PATIENCE).then_some(Ended::Failed),
-        Err(V1Error::TooLarge(_) | V1Error::NoRoom) => Some(Ended::Answered),
-        Err(_) => None,
-    }
-}
-
 /// A number that stands for a path.
 fn of_path(path: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     path.hash(&mut hasher);
     hasher.finish().max(1)
-}
-
-/// Takes the key out of the body of a fault, of which an excerpt is logged: error pages of a v1 in debug mode
-/// show the headers of the request.
-fn without_echo(answer: V1Response, key: &V1Key) -> V1Response {
-    if answer.status < 500 {
-        return answer;
-    }
-    let body = String::from_utf8_lossy(&answer.body).replace(key.expose(), "[key]");
-    V1Response { body: body.into(), ..answer }
 }
 
 fn http_method(method: Method) -> http::Method {
@@ -467,36 +433,4 @@ fn http_method(method: Method) -> http::Method {
         Method::Patch => http::Method::PATCH,
         Method::Delete => http::Method::DELETE,
     }
-}
-
-/// JSON by its content type, and not compressed: nobody asked for that, so the bytes are not JSON.
-fn is_json(headers: &HeaderMap) -> bool {
-    let compressed = headers.get(CONTENT_ENCODING).is_some_and(|coding| coding != "identity");
-    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let essence = kind.split(';').next().unwrap_or_default().trim();
-    !compressed && essence.eq_ignore_ascii_case("application/json")
-}
-
-fn retry_after(headers: &HeaderMap) -> Option<u64> {
-    number(headers, &RETRY_AFTER)
-}
-
-fn number(headers: &HeaderMap, name: &HeaderName) -> Option<u64> {
-    headers.get(name)?.to_str().ok()?.trim().parse().ok()
-}
-
-/// What an answer of v1 says about the quota of its key.
-pub fn told(status: u16, headers: &HeaderMap) -> Told {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    Told {
-        status,
-        remaining: number(headers, &REMAINING).and_then(|number| usize::try_from(number).ok()),
-        reset: number(headers, &RESET).map(|reset| Duration::from_secs(reset.saturating_sub(now))),
-        retry_after: retry_after(headers),
-    }
-}
-
-/// Only a connection that was never made is certain not to have carried the request.
-fn lost(error: &HopError) -> V1Error {
-    if error.is_connect() { V1Error::Unreachable(chain(error)) } else { V1Error::Broken(chain(error)) }
 }
