@@ -43,7 +43,9 @@ pub mod traces;
 pub mod usage;
 pub mod verify;
 
-pub use causeway_core::{amount, cache, context, fresh, heavy, load, refusal, settings, tally, trace, worker};
+pub use causeway_core::{
+    amount, cache, context, fresh, heavy, load, printable, refusal, settings, tally, trace, worker,
+};
 pub use causeway_index::{index, translate};
 pub use causeway_plan::{describe, mapping, plan, v2};
 pub use causeway_sandbox as sandbox;

@@ -126,11 +126,11 @@ impl<K: Key, V: Value> Remembered<K, V> {
             }
         };
         let asking = async {
-            // What comes later is of no use: nothing could be done with it before the deadline.
+            // A later answer could not be used before the deadline.
             let in_time = tokio::time::timeout(ctx.time_to_begin(), self.verdicts.get(&key, need, read)).await;
             in_time.unwrap_or(Err(Refusal::DeadlineExceeded { maybe_done: false }))
         };
-        // Whoever wants it asked now gets nothing else.
+        // A caller that wants a fresh answer gets no older one.
         let older = || if max_age.is_zero() { None } else { self.outlasting(&key, voids) };
         or_older(ctx, older, Box::pin(asking)).await
     }

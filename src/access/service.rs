@@ -320,7 +320,7 @@ impl Access {
         let max_age = max_age.min(self.inner.card_ttl);
         let share = || {
             let (inner, place, user) = (Arc::clone(&self.inner), (id, Arc::clone(&slug)), caller.user.id);
-            // Whoever wants it asked now gets nothing else.
+            // A caller that wants a fresh answer gets no older one.
             let proofs = self.proofs.clone().filter(|_| !max_age.is_zero())?;
             Some(Sharing {
                 proofs,

@@ -75,7 +75,7 @@ pub(super) struct Service {
     /// Where traces go; the same as long as the process lives.
     traces: Option<Arc<Exporter>>,
     retirement: Option<Arc<Retirement>>,
-    /// Who answers in place of the translation.
+    /// Sends operations to the deployment's own v2, where that answers them.
     cut_over: CutOver,
     /// What came of comparing answers; the same as long as the process lives.
     compared: Arc<Compared>,
@@ -166,7 +166,7 @@ impl Service {
     pub(super) fn again(&self, settings: &Settings, looked: &Looked) -> Result<(Self, Surface), StartError> {
         let before = &self.settings;
         let compiled = Compiled::read(settings.mappings.as_deref(), Some(&self.compiled))?;
-        // Also when it stays, so that a file that can no longer be read is told now and not at the next start.
+        // Opened even if it is unchanged: a file that can no longer be read is told now and not at the next start.
         let keyring = Keyring::open(&settings.secrets)?;
         let (calls, requests) = match self.requests.are_for(&operations(&compiled.plan)) {
             true => (Arc::clone(&self.calls), Arc::clone(&self.requests)),

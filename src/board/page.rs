@@ -1,9 +1,10 @@
 //! The pages of the board, as templates.
 //!
-//! May use: `migration`, `shadow`, `board::chart`.
+//! May use: `migration`, `printable`, `shadow`, `board::chart`.
 
 use super::chart::chart;
-use crate::migration::{Left, Report, Wanted, date, shown};
+use crate::migration::{Left, Report, Wanted, date};
+use crate::printable::printable;
 use crate::shadow::{self, Line, Told};
 use askama::Template;
 
@@ -45,12 +46,12 @@ pub(super) struct Compared {
 impl Compared {
     /// Of a report; none when nothing was compared.
     fn of(report: &shadow::Report) -> Option<Self> {
-        let line = |line: &Line| Line { operation: shown(&line.operation), ..line.clone() };
+        let line = |line: &Line| Line { operation: printable(&line.operation), ..line.clone() };
         let told = |told: &Told| Told {
-            operation: shown(&told.operation),
-            place: shown(&told.place),
-            ours: shown(&told.ours),
-            theirs: shown(&told.theirs),
+            operation: printable(&told.operation),
+            place: printable(&told.place),
+            ours: printable(&told.ours),
+            theirs: printable(&told.theirs),
             ..told.clone()
         };
         Some(Self {
@@ -88,7 +89,7 @@ impl Page {
         let last = |day: Option<i64>| day.map_or_else(|| "never".to_owned(), date);
         let share = |v1: i64, v2: i64| if v1 + v2 == 0 { 0 } else { v2 * 100 / (v1 + v2) };
         let clients = report.clients.iter().take(MOST).map(|line| Row {
-            name: shown(&line.client),
+            name: printable(&line.client),
             about: String::new(),
             link: link("client", &line.client),
             v1: line.v1,
@@ -102,8 +103,8 @@ impl Page {
             let about: Vec<&str> =
                 [line.title.as_str(), line.kind.as_str()].into_iter().filter(|text| !text.is_empty()).collect();
             Row {
-                name: shown(name),
-                about: shown(&about.join(", ")),
+                name: printable(name),
+                about: printable(&about.join(", ")),
                 link: link("caller", &line.fingerprint),
                 v1: line.v1,
                 v2: line.v2,
@@ -113,8 +114,10 @@ impl Page {
             }
         });
         let filter = [("client", &wanted.client), ("caller", &wanted.caller), ("operation", &wanted.operation)];
-        let filter: Vec<String> =
-            filter.iter().filter_map(|(name, value)| Some(format!("{name} {}", shown(value.as_ref()?)))).collect();
+        let filter: Vec<String> = filter
+            .iter()
+            .filter_map(|(name, value)| Some(format!("{name} {}", printable(value.as_ref()?))))
+            .collect();
         Self {
             filter: filter.join(", "),
             csv: query(wanted),
@@ -126,7 +129,7 @@ impl Page {
             clients: clients.collect(),
             callers: callers.collect(),
             left: report.left.iter().take(MOST).map(left).collect(),
-            ready: report.ready.iter().map(|operation| shown(operation)).collect(),
+            ready: report.ready.iter().map(|operation| printable(operation)).collect(),
             quiet: report.quiet,
             never: report.never.len(),
             days: [7, 30, 90].map(|days| (days, wanted.days == Some(days))),
@@ -137,8 +140,8 @@ impl Page {
 
 fn left(left: &Left) -> LeftRow {
     LeftRow {
-        does: shown(&left.does),
-        call: shown(&left.call),
+        does: printable(&left.does),
+        call: printable(&left.call),
         calls: left.calls,
         last: date(left.last),
         v2: left.v2.clone(),

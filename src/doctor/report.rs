@@ -19,7 +19,7 @@ pub struct Wanted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// As it should be.
+    /// Passed.
     Fine,
     /// It works, and is probably not what is wanted.
     Warning,
@@ -53,7 +53,7 @@ impl Report {
         self.checks.iter().filter(|check| check.state == state).count()
     }
 
-    /// Adds what is as it should be.
+    /// Adds a check that passed.
     pub fn fine(&mut self, part: &'static str, found: impl Into<String>) {
         self.checks.push(Check { part, state: State::Fine, found: found.into(), remedy: None });
     }

@@ -44,9 +44,16 @@ impl Work<'_> {
             };
             // It may have been brought back past the gateway.
             let here = self.scope.v1("v1_work_items_retrieve", Some(project.own), Some(&item.id.to_string()))?;
-            if self.v1.get(&format!("{here}?fields=id")).await?.status != 404 {
+            let shown = self.v1.get(&format!("{here}?fields=id")).await?;
+            if shown.status != 404 {
                 self.findings.of(Kind::Archive).alike += 1;
                 continue;
+            }
+            if !shown.is_of_v1() {
+                return Err(format!(
+                    "v1 did not say itself that work item {} is archived: 404 {}",
+                    item.id, shown.json
+                ));
             }
             self.findings.of(Kind::Archive).carried += 1;
             if self.carries() {

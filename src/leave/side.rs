@@ -53,6 +53,11 @@ impl Answer {
         format!("{} {code} {detail}", self.status).trim().replace("  ", " ")
     }
 
+    /// Whether a refusal is in v1's own words, and not those of what stands before it.
+    pub(super) fn is_of_v1(&self) -> bool {
+        ["error", "detail"].iter().any(|key| self.json[*key].is_string())
+    }
+
     /// The record it is.
     pub(super) fn record(self) -> Map<String, Value> {
         match self.json {
@@ -238,6 +243,7 @@ impl Side {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
     use std::time::Instant;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -273,5 +279,15 @@ mod tests {
         assert_eq!(scripted(busy).await.write(Method::PATCH, "/x/", &Value::Null).await.unwrap().status, 200);
         let broken = &["500 Internal Server Error", "502 Bad Gateway", "200 OK"];
         assert_eq!(scripted(broken).await.get("/x/").await.unwrap().status, 200);
+    }
+
+    #[test]
+    fn a_refusal_of_a_proxy_is_not_v1s() {
+        let is_of_v1 = |json| Answer { status: 404, json }.is_of_v1();
+        assert!(is_of_v1(json!({"error": "The requested resource does not exist."})));
+        assert!(is_of_v1(json!({"detail": "Not found."})));
+        for other in [Value::Null, json!({}), json!({"message": "no route"}), json!({"error": {"code": 5}})] {
+            assert!(!is_of_v1(other.clone()), "{other}");
+        }
     }
 }

@@ -1,11 +1,12 @@
 //! The report for a terminal.
 //!
-//! May use: this folder.
+//! May use: `printable`, this folder.
 
 use super::findings::{Class, Findings};
 use super::ids::Kind;
 use super::report::{Report, Result, WorkspaceReport};
 use super::wanted::Wish;
+use crate::printable::printable;
 use std::fmt::Write;
 
 /// Most lines of words of one class; JSON has all.
@@ -71,20 +72,12 @@ fn class(text: &mut String, findings: &Findings, this: Class, heading: &str) {
     }
     let _ = writeln!(text, "{heading}:");
     for words in told.iter().take(MOST) {
-        let _ = writeln!(text, "  - {}", shown(words));
+        let _ = writeln!(text, "  - {}", printable(words));
     }
     if told.len() > MOST {
         let _ = writeln!(text, "  - and {} more (--json has all)", told.len() - MOST);
     }
     text.push('\n');
-}
-
-/// Names come from clients: no control characters reach the terminal.
-fn shown(words: &str) -> String {
-    let is_odd = |c: char| {
-        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    words.chars().map(|c| if is_odd(c) { '\u{fffd}' } else { c }).collect()
 }
 
 fn verdict(one: &WorkspaceReport, wish: Wish) -> &'static str {

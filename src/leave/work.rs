@@ -60,11 +60,11 @@ pub(super) enum Verdict {
     Make,
     /// It is there as it is here.
     Alike,
-    /// It is ours and not as it is here.
+    /// This command made it, and it differs from ours.
     Change(Vec<Difference>),
     /// It is there and not as it is here, and not ours to change.
     Conflict(Vec<Difference>),
-    /// It was carried and is there no more.
+    /// It was carried before, and has been deleted there since.
     Gone,
 }
 
@@ -90,7 +90,7 @@ impl Work<'_> {
             };
         };
         let unlike = differences(kind, ours, theirs);
-        // What was carried as it still is here was changed there since.
+        // Our record has not changed since it was carried, so the other side changed it.
         let is_ours = self.ids.is_begun(kind, own) && !self.ids.is_done(kind, own, digest);
         match (unlike.is_empty(), is_ours || self.update) {
             (true, _) => Verdict::Alike,
@@ -150,7 +150,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Makes types that are made next be of a level.
+    /// Sets the level of the types that are made next.
     ///
     /// # Errors
     /// When it cannot be set.
@@ -162,7 +162,7 @@ impl Work<'_> {
         self.set_features(&json!({"work_item_type_default_level": level})).await
     }
 
-    /// From here on the features there are ours to change, also in a later run.
+    /// Notes that this command may change the features there, also in a later run.
     async fn own_features(&mut self) -> Result<(), String> {
         self.ids.reopen(Kind::Features, self.catalogue.features.id).await
     }

@@ -1,11 +1,11 @@
 //! The counts for spreadsheets.
 //!
 //! A cell that a spreadsheet would take for a formula gets an apostrophe in front.
-//! May use: `store`, this folder.
+//! May use: `printable`, `store`, this folder.
 
 use super::counts::Counts;
 use super::days::date;
-use super::shown::shown;
+use crate::printable::printable;
 
 /// Every count in a line.
 pub fn csv(counts: &Counts) -> String {
@@ -33,7 +33,7 @@ pub fn csv(counts: &Counts) -> String {
 
 fn cell(text: &str) -> String {
     let formula = text.trim_start().starts_with(['=', '+', '-', '@', '\t', '\r', '|', '%']);
-    let text = format!("{}{}", if formula { "'" } else { "" }, shown(text));
+    let text = format!("{}{}", if formula { "'" } else { "" }, printable(text));
     if text.contains(['"', ',', ';', '\n', '\'']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 

@@ -1,20 +1,12 @@
-//! Texts of strangers, made fit for a terminal.
+//! Texts cut to the width of a column.
 //!
-//! May use: nothing of this crate.
+//! May use: `printable`.
 
-/// The text without what could move the cursor, hide or turn around what stands beside it.
-pub fn shown(text: &str) -> String {
-    text.chars().map(|c| if is_harmful(c) { '\u{fffd}' } else { c }).collect()
-}
+use crate::printable::printable;
 
-fn is_harmful(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{61c}')
-}
-
-/// At most `width` characters of it.
+/// At most `width` characters of the text, fit for a terminal.
 pub(super) fn cut(text: &str, width: usize) -> String {
-    let text = shown(text);
+    let text = printable(text);
     if text.chars().count() <= width {
         return text;
     }
@@ -25,11 +17,10 @@ pub(super) fn cut(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::cut;
 
     #[test]
-    fn nothing_moves_the_cursor_or_turns_the_text() {
-        assert_eq!(shown("a\u{1b}[2J\u{202e}b\r\n\u{200b}é"), "a\u{fffd}[2J\u{fffd}b\u{fffd}\u{fffd}\u{fffd}é");
+    fn a_text_that_is_too_long_says_so() {
         assert_eq!((cut("abcdef", 4).as_str(), cut("abcd", 4).as_str()), ("abc…", "abcd"));
     }
 }

@@ -1,12 +1,13 @@
 //! The report for a terminal.
 //!
-//! May use: `amount`, this folder.
+//! May use: `amount`, `printable`, this folder.
 
+use super::cut::cut;
 use super::days::date;
 use super::left::Left;
 use super::report::{Report, moved};
-use super::shown::{cut, shown};
 use crate::amount::amount;
+use crate::printable::printable;
 use std::fmt::Write;
 
 /// Most lines of a table.
@@ -85,7 +86,7 @@ pub fn text(report: &Report) -> String {
         text.push_str("none\n");
     }
     for operation in &report.ready {
-        let _ = writeln!(text, "{}", shown(operation));
+        let _ = writeln!(text, "{}", printable(operation));
     }
     let never = report.never.len();
     let (were, them) = if never == 1 { ("was", "it") } else { ("were", "them") };
@@ -106,7 +107,7 @@ fn more(text: &mut String, lines: usize) {
 /// What one client still calls, each with what replaces it.
 pub fn client_text(client: &str, left: &[Left]) -> String {
     if left.is_empty() {
-        return format!("{} calls nothing of v1.\n", shown(client));
+        return format!("{} calls nothing of v1.\n", printable(client));
     }
     let mut text = String::new();
     for line in left {
@@ -115,9 +116,9 @@ pub fn client_text(client: &str, left: &[Left]) -> String {
             "{}, the last on {}: {}",
             amount(line.calls, "call"),
             date(line.last),
-            shown(&line.does)
+            printable(&line.does)
         );
-        let _ = writeln!(text, "  v1  {}", shown(&line.call));
+        let _ = writeln!(text, "  v1  {}", printable(&line.call));
         for (index, successor) in line.v2.iter().enumerate() {
             let _ = writeln!(text, "  {}  {successor}", if index == 0 { "v2" } else { "or" });
         }

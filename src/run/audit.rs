@@ -35,8 +35,6 @@ pub mod events {
     pub const TYPE_DEFAULT_CHANGED: &str = "work_item_type.default_changed";
     /// A type of the workspace became available in a project.
     pub const TYPE_IMPORTED: &str = "work_item_type.imported";
-    /// Types were switched on in a project.
-    pub const TYPE_ENABLED: &str = "work_item_type.enabled";
     /// A property was made.
     pub const PROPERTY_CREATED: &str = "work_item_property.created";
     /// A property was changed.

@@ -206,7 +206,7 @@ impl Runner {
         }
     }
 
-    /// The project that had this identifier; whoever uses it proves it.
+    /// The project that last had this identifier. The caller still has to prove access to it.
     pub(super) fn project_with(&self, workspace: &str, identifier: &str) -> Option<Uuid> {
         self.identifiers.get(&(Box::from(workspace), Box::from(identifier)))
     }

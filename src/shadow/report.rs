@@ -1,9 +1,10 @@
 //! What has come of all comparisons, for operators.
 //!
-//! May use: `migration` (dates and harmless texts), `store` (rows), this folder.
+//! May use: `migration` (dates), `printable`, `store` (rows), this folder.
 
 use super::found::Outcome;
-use crate::migration::{date, shown};
+use crate::migration::date;
+use crate::printable::printable;
 use crate::store::{ShadowCount, ShadowDifference, Store, StoreError};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -167,7 +168,7 @@ fn more(text: &mut String, lines: usize) {
 
 /// At most `width` characters of a text, without what a terminal would obey.
 fn cut(text: &str, width: usize) -> String {
-    let text = shown(text);
+    let text = printable(text);
     match text.chars().count() > width {
         true => text.chars().take(width - 1).chain(['…']).collect(),
         false => text,

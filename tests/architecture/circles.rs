@@ -93,7 +93,7 @@ impl Crate {
     /// The module that defines what a path names.
     fn defining(&self, path: &[String]) -> Option<Module> {
         let mut path = path.to_vec();
-        // Longer chains of re-exports than this would be a riddle for readers as well.
+        // Longer chains of re-exports than this would be hard to follow for readers as well.
         'again: for _ in 0..8 {
             for length in (0..=path.len()).rev() {
                 let module: Module = path[..length].to_vec();

@@ -24,9 +24,10 @@ enum Rule {
 use Rule::{AllBut, Only};
 
 /// What each folder or file below `src/` may import from the others.
-const RULES: [(&str, Rule); 52] = [
+const RULES: [(&str, Rule); 53] = [
     // Words everybody shares.
     ("amount", Only(&[])),
+    ("printable", Only(&[])),
     ("cache", Only(&[])),
     ("refusal", Only(&[])),
     ("trace", Only(&[])),
@@ -93,13 +94,13 @@ const RULES: [(&str, Rule); 52] = [
         ]),
     ),
     ("explain", Only(&["access", "index", "plan", "refusal", "run", "v2"])),
-    ("leave", Only(&["catalogue", "outgoing", "plan", "settings", "store"])),
-    ("migration", Only(&["amount", "plan", "store"])),
+    ("leave", Only(&["catalogue", "outgoing", "plan", "printable", "settings", "store"])),
+    ("migration", Only(&["amount", "plan", "printable", "store"])),
     ("retirement", Only(&["edge", "plan", "settings", "usage"])),
     ("native", Only(&["access", "context", "edge", "hop", "plan", "refusal", "settings", "store"])),
-    ("shadow", Only(&["hop", "migration", "plan", "settings", "store", "tally", "usage", "v1"])),
+    ("shadow", Only(&["hop", "migration", "plan", "printable", "settings", "store", "tally", "usage", "v1"])),
     ("front", Only(&["context", "edge", "html", "plan", "refusal"])),
-    ("board", Only(&["admin", "amount", "migration", "plan", "shadow", "store", "usage"])),
+    ("board", Only(&["admin", "amount", "migration", "plan", "printable", "shadow", "store", "usage"])),
     ("usage", Only(&["access", "context", "edge", "plan", "settings", "store", "v1"])),
     ("verify", Only(&["amount", "outgoing", "plan"])),
     // Composition.

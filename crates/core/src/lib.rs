@@ -1,5 +1,5 @@
 //! What everything else stands on: refusals, the life of a request, settings, work off the workers, load, what is
-//! kept for a while, what is counted, how numbers are told, and traces.
+//! kept for a while, what is counted, how numbers and strangers' texts are told, and traces.
 
 pub mod amount;
 pub mod cache;
@@ -7,6 +7,7 @@ pub mod context;
 pub mod fresh;
 pub mod heavy;
 pub mod load;
+pub mod printable;
 pub mod refusal;
 pub mod settings;
 pub mod tally;

@@ -58,7 +58,7 @@ impl OwnCall<'_> {
             let size = rows.iter().map(|row| row.json.len()).sum();
             Kept { version: of.version, rows, size }
         };
-        // Nobody knows before how much it is; once for each edit it may go to another thread.
+        // The size is not known yet. The build may run on another thread; it happens once for each edit.
         let kept = job.runner.heavy.run(Input::Own, SMALL + 1, &job.call.ctx, build).await?;
         lists.insert(key, kept.clone());
         Ok(kept)

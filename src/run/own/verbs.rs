@@ -1,6 +1,6 @@
 //! The five verbs of the own store, written once for all its records: list, show, create, update, delete.
 //!
-//! What differs between kinds of records is said by [`Records`], one implementation a file. Each write looks twice whether
+//! [`Records`] says what differs between the kinds of records. Each kind has its own file. Each write looks twice whether
 //! it may: before its body is judged, so that 404 comes before 400 (O2), and inside the transaction, because what
 //! was there before may be gone by then.
 //!

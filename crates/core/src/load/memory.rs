@@ -4,7 +4,7 @@
 //! way (parsed rows and the like) is not, so a process takes a small multiple of the budget at most.
 //!
 //! The budget is shared as a pool is: up to half of it anybody may have; beyond, a holder that has some gets no
-//! more than its [`Share`] of what is still free. Who has nothing yet is refused only when there is no room at all.
+//! more than its [`Share`] of what is still free. A client that holds nothing yet is refused only when no room is left.
 //!
 //! May use: `refusal`, `load::asker`, `load::pool`.
 
@@ -33,7 +33,7 @@ struct State {
 }
 
 impl Gauge {
-    /// Whether `asker` may have `bytes` more; nothing more anybody may have.
+    /// Whether `asker` may take `bytes` more. Zero bytes are always allowed.
     fn has_room(&self, state: &State, asker: Asker, bytes: usize) -> bool {
         if bytes == 0 {
             return true;

@@ -1,4 +1,4 @@
-//! Whether somebody who is waited for is slow, or only pretends to work.
+//! Tells a slow client from one that only pretends to work.
 //!
 //! Who is waited for has some time to spend. Waiting spends it, and each byte buys back as much as it takes at
 //! the pace that is asked for, up to what there was at the start. So whoever keeps the pace on average lives for

@@ -111,7 +111,7 @@ impl From<Lost> for Trouble {
 }
 
 impl Trouble {
-    /// Whether the key used may be what is wrong, and another may fare better.
+    /// Whether the fault may lie with this key, so that another key may succeed.
     fn concerns_another_key(&self, own: KeyId) -> bool {
         let of_a_key = matches!(
             self.refusal,
@@ -406,7 +406,7 @@ impl Inner {
             entry.outdates_file();
         }
         Arc::clone(&self).share_later(scope, entry);
-        // What took long to build is written at once.
+        // An index that took long to build is saved at once.
         self.save_in(if landed.before.is_none() { Duration::ZERO } else { DEBOUNCE }, scope, entry);
     }
 

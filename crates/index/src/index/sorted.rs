@@ -1,7 +1,7 @@
 //! Slots in an order, in runs that versions share until a change falls into them.
 //!
 //! What stands at a rank, and where something belongs, is found in a few steps; a change copies the runs it falls
-//! into. What the order is, is the caller's business. May use: nothing of this crate.
+//! into. The caller defines the order. May use: nothing of this crate.
 
 use std::sync::Arc;
 

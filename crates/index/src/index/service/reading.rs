@@ -36,7 +36,7 @@ enum Why {
     NoOthers,
     /// Nobody can say what others do.
     NoAnswer,
-    /// What another one is just reading takes too long.
+    /// A read by another request takes too long.
     TooSlow,
 }
 

@@ -1,0 +1,24 @@
+//! Texts of strangers, made fit for a terminal.
+//!
+//! May use: nothing of this crate.
+
+/// The text without what could move the cursor, hide or turn around what stands beside it.
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if is_harmful(c) { '\u{fffd}' } else { c }).collect()
+}
+
+fn is_harmful(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{61c}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::printable;
+
+    #[test]
+    fn nothing_moves_the_cursor_or_turns_the_text() {
+        let text = "a\u{1b}[2J\u{202e}b\r\n\u{200b}é";
+        assert_eq!(printable(text), "a\u{fffd}[2J\u{fffd}b\u{fffd}\u{fffd}\u{fffd}é");
+    }
+}
