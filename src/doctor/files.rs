@@ -4,7 +4,7 @@
 //! a file).
 
 use super::report::Report;
-use super::secrets::is_open_to_others;
+use super::secrets::is_private;
 use crate::admin::has_token;
 use crate::hints::HintSecrets;
 use crate::settings::Settings;
@@ -27,7 +27,8 @@ fn token(settings: &Settings, report: &mut Report) {
         Err(fault) => {
             report.fault(PART, fault.to_string(), "correct the setting admin.token_file, or what it names")
         }
-        Ok(_) => private(PART, file, "the operators' token can be read", report),
+        Ok(_) if is_private(PART, file, report) => report.fine(PART, "the operators' token can be read"),
+        Ok(_) => {}
     }
 }
 
@@ -42,23 +43,12 @@ fn hints(settings: &Settings, report: &mut Report) {
                 "correct the setting hints.secrets_file, or what it names",
             );
         }
-        Ok(_) => private(PART, file, "the secrets of webhooks can be read", report),
+        Ok(_) if is_private(PART, file, report) => report.fine(PART, "the secrets of webhooks can be read"),
+        Ok(_) => {}
     }
     if settings.upstream.service_key.is_none() {
         let found = "hints.secrets_file does nothing without upstream.service_key: there is no key to look with";
         report.warn(PART, found, "set upstream.service_key, or leave out hints.secrets_file");
-    }
-}
-
-/// Tells of a file that can be read whether others may read it too.
-fn private(part: &'static str, file: &Path, fine: &str, report: &mut Report) {
-    match is_open_to_others(file) {
-        true => report.fault(
-            part,
-            format!("{} can be read by other users of this machine", file.display()),
-            format!("chmod 600 {}", file.display()),
-        ),
-        false => report.fine(part, fine),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::asking::{ask, client_of};
 use super::report::Report;
-use super::secrets::is_open_to_others;
+use super::secrets::is_private;
 use crate::edge::Tls;
 use crate::settings::Settings;
 use jiff::{SignedDuration, Timestamp};
@@ -64,11 +64,7 @@ fn certificate(settings: &Settings, report: &mut Report) {
             "name a certificate and its key, both as PEM, in the settings listen.tls.certificate_file and \
              listen.tls.key_file",
         ),
-        Ok(_) if is_open_to_others(&files.key_file) => report.fault(
-            PART,
-            format!("{} can be read by other users of this machine", files.key_file.display()),
-            format!("chmod 600 {}", files.key_file.display()),
-        ),
+        Ok(_) if !is_private(PART, &files.key_file, report) => {}
         Ok(tls) => lasting(tls.ends_at(), &files.certificate_file, report),
     }
 }

@@ -27,17 +27,23 @@ pub(super) fn look(settings: &Settings, report: &mut Report) {
         Ok(Some(_)) => {}
     }
     match settings.secrets.key_file.as_deref().filter(|_| settings.secrets.key.is_none()) {
-        Some(file) if is_open_to_others(file) => report.fault(
-            PART,
-            format!("{} can be read by other users of this machine", file.display()),
-            format!("chmod 600 {}", file.display()),
-        ),
+        Some(file) if !is_private(PART, file, report) => {}
         _ => report.fine(PART, "can be read"),
     }
 }
 
+/// Whether a file is its owner's and group's; one that others may read is told as a fault.
+pub(super) fn is_private(part: &'static str, file: &Path, report: &mut Report) -> bool {
+    let open = is_open_to_others(file);
+    if open {
+        let found = format!("{} can be read by other users of this machine", file.display());
+        report.fault(part, found, format!("chmod 600 {}", file.display()));
+    }
+    !open
+}
+
 /// Whether anybody but the owner and the group may read a file, or anybody but the owner write it.
-pub(super) fn is_open_to_others(file: &Path) -> bool {
+fn is_open_to_others(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     std::fs::metadata(file).is_ok_and(|file| file.permissions().mode() & 0o027 != 0)
 }

@@ -3,7 +3,7 @@
 //! A store that is not there is not made. May use: `amount`, `settings`, `store`, `report`, `secrets` (who may read a file).
 
 use super::report::Report;
-use super::secrets::is_open_to_others;
+use super::secrets::is_private;
 use crate::amount::amount;
 use crate::settings::Settings;
 use crate::store::{Store, StoreError, file_of, in_words};
@@ -24,10 +24,7 @@ pub async fn look(settings: &Settings, report: &mut Report) {
         if !file.exists() {
             return not_there(file, report);
         }
-        if is_open_to_others(file) {
-            let found = format!("{} can be read by other users of this machine", file.display());
-            report.fault(PART, found, format!("chmod 600 {}", file.display()));
-        }
+        is_private(PART, file, report);
     }
     match Store::open_for_upkeep(url).await {
         Err(fault) => refused(&fault, report),

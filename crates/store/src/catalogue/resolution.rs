@@ -60,10 +60,15 @@ impl Catalogue {
             .min_by_key(|context| (context.tier(), context.id))
     }
 
+    /// Whether the type carries the property.
+    fn is_attached(&self, type_id: Uuid, property: Uuid) -> bool {
+        self.attachments.contains_key(&(type_id, property))
+    }
+
     /// Whether a workspace property applies to items of the type in the project (O65): a context resolves, and
     /// the type carries the property or is listed by that context.
     pub(super) fn reaches(&self, property: Uuid, project: Uuid, type_id: Uuid) -> bool {
-        let attached = self.attachments.contains_key(&(type_id, property));
+        let attached = self.is_attached(type_id, property);
         // An attached property shows with its type even where no context makes it apply (O86).
         attached || self.resolve(property, project, type_id).is_some_and(|context| context.types.contains(&type_id))
     }
@@ -75,9 +80,7 @@ impl Catalogue {
         let mut properties = self.attached(type_id);
         if kind.project.is_none() {
             for property in self.properties_of_workspace() {
-                if !self.attachments.contains_key(&(type_id, property.id))
-                    && self.reaches(property.id, project, type_id)
-                {
+                if !self.is_attached(type_id, property.id) && self.reaches(property.id, project, type_id) {
                     properties.push(Arc::clone(property));
                 }
             }
@@ -159,8 +162,11 @@ impl Catalogue {
     /// meanwhile, and what is recorded for it goes with that.
     pub fn takes(&self, property: Uuid, project: Uuid, type_id: Uuid) -> Option<HashSet<Uuid>> {
         let of_project = self.properties.get(&property)?.project.is_some();
-        let attached = || self.attachments.contains_key(&(type_id, property));
-        if of_project && !attached() { None } else { self.offers(property, project, type_id) }
+        if of_project && !self.is_attached(type_id, property) {
+            None
+        } else {
+            self.offers(property, project, type_id)
+        }
     }
 
     /// Options of the property that are preselected, as [`Catalogue::is_preselected`] says of each.
