@@ -3,16 +3,17 @@
 //! The proofs of one key of v1 lie in one place, so that they end together. What is written says itself when its read
 //! began, so that nobody who can write to Redis makes an old proof young. A refusal is told to all processes.
 //!
-//! May use: `access`, `fresh`, `oauth` (the keyring), `shared`, `v1`; it is composition.
+//! May use: `access`, `fresh`, `oauth` (the keyring), `shared`, `units`, `v1`; it is composition.
 
 use crate::access::{Found, SharedProofs};
 use crate::fresh::{Changed, Changes};
 use crate::oauth::Keyring;
 use crate::shared::{Call, Script, Shared};
+use crate::units::{millis, now_micros};
 use crate::v1::KeyId;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 /// How long one process is waited for that asks v1.
@@ -145,10 +146,5 @@ impl SharedProofs for Proofs {
 }
 
 fn unix_millis() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn millis(time: Duration) -> i64 {
-    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+    now_micros().unsigned_abs() / 1_000
 }

@@ -35,7 +35,7 @@ impl Deployment for SharedIndexes {
         let store = self.0.clone();
         Box::pin(async move {
             match store.alone_among_all(&name).await {
-                Ok(Some(alone)) => Turn::Own(Box::new(alone)),
+                Ok(Some(alone)) => Turn::Mine(Box::new(alone)),
                 Ok(None) => Turn::Others,
                 Err(_) => Turn::Unknown,
             }
@@ -54,8 +54,8 @@ impl Deployment for SharedIndexes {
         let store = self.0.clone();
         Box::pin(async move {
             match timeout(QUICK, store.take_delta_turn(&name)).await {
-                Ok(Ok(TakenTurn::Own(turn))) => {
-                    Refresher::Own(RefreshTurn { holder: turn.holder, number: turn.number })
+                Ok(Ok(TakenTurn::Mine(turn))) => {
+                    Refresher::ThisProcess(RefreshTurn { holder: turn.holder, number: turn.number })
                 }
                 Ok(Ok(TakenTurn::Others(for_so_long))) => Refresher::Others(for_so_long),
                 _ => Refresher::Unknown,

@@ -6,7 +6,7 @@
 //! nobody knows what v1 did (a lost answer, a process that was killed), the repetition looks first: what is found is
 //! the answer, what is certainly not there is carried out, and where looking proves nothing, nothing is done.
 //!
-//! May use: `access`, `cache`, `context`, `oauth` (the keyring), `refusal`, `run`, `settings`, `store`, `trace`, `v2`.
+//! May use: `access`, `cache`, `context`, `oauth` (the keyring), `refusal`, `run`, `settings`, `store`, `trace`, `units`, `v2`.
 
 pub mod answer;
 mod key;
@@ -20,6 +20,7 @@ use crate::run::{Job, Looked};
 use crate::settings::IdempotencySettings;
 use crate::store::{Attempt, Repeatable, RepeatableBounds, RepeatableRequest, Store};
 use crate::trace::carried;
+use crate::units::{micros, now_micros};
 use crate::v2::Reply;
 use answer::Sealer;
 use std::sync::Arc;
@@ -146,7 +147,7 @@ impl Repeated {
         let inner = &self.kept.0;
         let noted = match &answer {
             Err(refusal) if is_unknown(refusal, written) => {
-                inner.store.leave_unknown(&self.attempt, now() + inner.bounds.late).await
+                inner.store.leave_unknown(&self.attempt, now_micros() + inner.bounds.late).await
             }
             Err(_) if !written => inner.store.free_repeatable(&self.attempt).await,
             _ => match inner.sealer.seal(&answer, &self.key, &self.attempt.request.id) {
@@ -209,12 +210,4 @@ fn is_unknown(refusal: &Refusal, written: bool) -> bool {
 async fn on_its_own(work: impl Future<Output = Result<Reply, Refusal>> + Send + 'static) -> Result<Reply, Refusal> {
     let done = tokio::spawn(carried(work)).await;
     done.unwrap_or_else(|gone| Err(Refusal::internal(format!("a request that may be repeated ended: {gone}"))))
-}
-
-fn now() -> i64 {
-    jiff::Timestamp::now().as_microsecond()
-}
-
-fn micros(time: Duration) -> i64 {
-    i64::try_from(time.as_micros()).unwrap_or(i64::MAX / 4)
 }

@@ -3,8 +3,9 @@
 //! As long as much is left, a process lets requests through on credit, a part of what is left, and charges them
 //! afterwards; the less is left, the smaller the part, and in the end every request is asked for. Nothing is set aside,
 //! so nobody is refused while another process holds what it does not need. What was let through too much is charged all
-//! the same, so that over any longer time the limit is exact. May use: nothing of this folder.
+//! the same, so that over any longer time the limit is exact. May use: `units`.
 
+use crate::units::micros;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -68,7 +69,7 @@ impl Account {
 
     /// Microseconds until the bucket is full, as far as is known.
     fn debt(&self, heard: i64, at: Instant, now: Instant) -> i64 {
-        let passed = i64::try_from(now.saturating_duration_since(at).as_micros()).unwrap_or(i64::MAX);
+        let passed = micros(now.saturating_duration_since(at));
         (heard - passed).max(0) + (self.owed + self.charging) * self.shape.interval
     }
 

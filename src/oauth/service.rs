@@ -2,7 +2,7 @@
 //!
 //! One impl block a concern: this file has consent and tokens, `admin` has clients, keys and secrets.
 //!
-//! May use: `fresh`, `plan`, `v1`, this folder, `access`, `settings`, `store`.
+//! May use: `fresh`, `plan`, `v1`, this folder, `access`, `settings`, `store`, `units`.
 
 use super::attempts::Attempts;
 use super::events::{Event, Events, Origin};
@@ -23,6 +23,7 @@ use crate::store::oauth::{
     now,
 };
 use crate::store::{Store, StoreError};
+use crate::units::micros;
 use crate::v1::V1Key;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -325,10 +326,6 @@ impl Pair {
             scope,
         }
     }
-}
-
-fn micros(duration: Duration) -> i64 {
-    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }
 
 pub(super) fn after(life: Duration) -> i64 {

@@ -7,7 +7,7 @@ use super::write::{created_but, refusable};
 use super::{Collection, checks, rules};
 use crate::plan::{Extra, Resource, WriteKind};
 use crate::refusal::Refusal;
-use crate::translate::{intent, outgoing, refusal};
+use crate::translate::{confirm, outgoing, refusal};
 use crate::v2::Reply;
 use crate::v2::body::Given;
 use serde_json::Value;
@@ -45,7 +45,7 @@ pub(super) async fn create_given(job: &Job, write: Write<'_, Collection>, given:
         // v1 ignores these in a create (trap 22); the answer to the PATCH is the stored record.
         job.patch(resource, id, &outgoing.after_create).await.map_err(&failed)?
     };
-    intent::compare(resource, &outgoing.body, &v1).confirm(resource).map_err(&failed)?;
+    confirm::check(resource, &outgoing.body, &v1).confirm(resource).map_err(&failed)?;
     job.keep(resource, id, &outgoing, &v1).await.map_err(&failed)?;
     finish(job, write, &v1).await.map_err(failed)
 }

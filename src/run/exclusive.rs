@@ -14,7 +14,7 @@ use super::write::{created_but, partly_done};
 use super::{checks, create, rules, update};
 use crate::plan::{Extra, OneOfAll, Resource};
 use crate::refusal::Refusal;
-use crate::translate::{Held, intent, outgoing};
+use crate::translate::{Held, confirm, outgoing};
 use crate::v2::Reply;
 use crate::v2::body::Given;
 use serde_json::{Map, Value};
@@ -28,7 +28,7 @@ const FLAGGED: usize = 3;
 pub(super) async fn create(job: &Job, rule: &OneOfAll) -> Result<Reply, Refusal> {
     let (mut write, mut given) = create::begin(job).await?;
     let resource = job.resource();
-    if taken(resource, rule, &mut given) != Some(true) {
+    if take_flag(resource, rule, &mut given) != Some(true) {
         return create::create_given(job, write, given).await;
     }
     let mut outgoing = outgoing::create(resource, &given);
@@ -44,7 +44,7 @@ pub(super) async fn create(job: &Job, rule: &OneOfAll) -> Result<Reply, Refusal>
     write.found(&all);
     let v1 = all.value.get(id).ok_or_else(|| failed(Refusal::not_found()))?.v1_members();
     let cleared = clear(job, rule, &others(resource, rule, &write, id)).await.map_err(&failed)?;
-    intent::compare(resource, &outgoing.body, &v1).confirm(resource).map_err(&failed)?;
+    confirm::check(resource, &outgoing.body, &v1).confirm(resource).map_err(&failed)?;
     job.keep(resource, id, &outgoing, &v1).await.map_err(&failed)?;
     write.carry(|before| before.with(&cleared));
     create::finish(job, write, &v1).await.map_err(failed)
@@ -54,7 +54,7 @@ pub(super) async fn create(job: &Job, rule: &OneOfAll) -> Result<Reply, Refusal>
 pub(super) async fn update(job: &Job, rule: &OneOfAll) -> Result<Reply, Refusal> {
     let (write, stored, mut given) = update::begin_valid(job).await?;
     let resource = job.resource();
-    let (flag, had) = (taken(resource, rule, &mut given), has(resource, rule, &stored));
+    let (flag, had) = (take_flag(resource, rule, &mut given), has(resource, rule, &stored));
     if flag == Some(false) && had {
         return Err(Refusal::field(&resource.fields[rule.field].name, rule.detail.as_str()));
     }
@@ -93,7 +93,7 @@ async fn promote(
 }
 
 /// Takes the flag out of a body.
-fn taken(resource: &Resource, rule: &OneOfAll, given: &mut Given) -> Option<bool> {
+fn take_flag(resource: &Resource, rule: &OneOfAll, given: &mut Given) -> Option<bool> {
     given.shift_remove(&resource.fields[rule.field].name)?.as_bool()
 }
 

@@ -5,15 +5,14 @@
 //! record that is gone. That nothing was carried out is never proven, because v1 may still be at work; then the
 //! client is told. Without a fault none of this asks v1 anything. May use: what `run` may use.
 
+use super::external_pair::is_pair;
 use super::job::Job;
 use super::members::{Members, answer_of, id_of};
 use crate::plan::{Kind, Known, Resource, ValueType};
 use crate::refusal::Refusal;
-use crate::translate::{intent, modules};
+use crate::translate::{confirm, modules};
 use crate::v1::{Doubt, V1Request, V1Response};
 use crate::v2::time::{self, Micros};
-use jiff::Timestamp;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 use std::time::Duration;
 use uuid::Uuid;
@@ -24,11 +23,6 @@ const SKEW: Micros = 5_000_000;
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
 /// Resources whose names are given once in a project: by v1 (trap 5), those of cycles by the gateway itself.
 const ONE_OF_A_NAME: [Known; 4] = [Known::States, Known::Labels, Known::Modules, Known::Cycles];
-
-/// When a write began, by our clock.
-pub(super) fn now() -> Micros {
-    Timestamp::now().as_microsecond()
-}
 
 /// Whether all of these are lists of ids, of which v1 stores a part or adds to them (traps 15, 16). That is judged later.
 pub(super) fn are_sets(resource: &Resource, fields: &[&str]) -> bool {
@@ -74,7 +68,7 @@ impl Job {
         let mut pauses = PAUSES.iter();
         loop {
             match self.read_record(resource, id).await {
-                Ok(record) if intent::shows_all(resource, sent, &record) => return Ok(answer_of(200, &record)),
+                Ok(record) if confirm::shows_all(resource, sent, &record) => return Ok(answer_of(200, &record)),
                 Ok(_) => {}
                 Err(refusal) => tracing::debug!(code = refusal.code(), "an update could not be looked up"),
             }
@@ -139,8 +133,8 @@ impl Job {
         let mut found = rows.iter().filter(fits).filter(|row| self.is_made_since(row, began));
         let (Some(row), None) = (found.next(), found.next()) else { return Ok(None) };
         let record = self.read_record(resource, id_of(row)?).await?;
-        let compared = intent::compare(resource, sent, &record);
-        let as_sent = compared.missing.is_empty() && are_sets(resource, &compared.lost);
+        let checked = confirm::check(resource, sent, &record);
+        let as_sent = checked.missing.is_empty() && are_sets(resource, &checked.lost);
         // A record that another request has been told of is not this one's.
         Ok((as_sent && self.runner.claim_new(id_of(row)?)).then_some(record))
     }
@@ -153,11 +147,9 @@ impl Job {
         by == Some(self.call.caller.user.id) && at.is_some_and(|at| at >= began - SKEW)
     }
 
-    /// The item with a pair; v1 answers this look-up with the item itself, or 404 (trap 47).
+    /// The item with a pair.
     async fn by_pair(&self, id: &str, source: &str) -> Result<Vec<Members>, Refusal> {
-        let encode = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
-        let query = format!("external_id={}&external_source={}", encode(id), encode(source));
-        let request = V1Request::get(self.collection_path(self.work_items()?)?, query);
+        let request = self.pair_request(id, source)?;
         let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await?;
         Ok(if answer.status == 200 { vec![super::members::members(&answer)?] } else { Vec::new() })
     }
@@ -214,12 +206,10 @@ fn mark_of<'s>(resource: &Resource, sent: &'s Members) -> Option<Mark<'s>> {
 
 impl Mark<'_> {
     fn is_on(&self, row: &Members) -> bool {
-        let same = |key: &str, wanted: &str| {
-            row.get(key).and_then(Value::as_str).is_some_and(|text| text.trim() == wanted.trim())
-        };
+        let text = |key: &str| row.get(key).and_then(Value::as_str);
         match self {
-            Self::Pair(id, source) => same("external_id", id) && same("external_source", source),
-            Self::Name(name) => same("name", name),
+            Self::Pair(id, source) => is_pair(text("external_id"), text("external_source"), (id, source)),
+            Self::Name(name) => text("name").is_some_and(|text| text.trim() == name.trim()),
         }
     }
 }

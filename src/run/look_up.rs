@@ -14,10 +14,10 @@ use super::job::Job;
 use crate::plan::{Answer, BodyRule, Input, Known, Method, OnCreate, OwnRecords, Source, Special, Step};
 use crate::refusal::Refusal;
 use crate::translate::comments;
+use crate::units::now_micros;
 use crate::v2::body::Given;
 use crate::v2::time::{self, Micros, Written};
 use crate::v2::{Parameters, Reply};
-use jiff::Timestamp;
 use serde_json::Value;
 use std::time::Instant;
 use uuid::Uuid;
@@ -55,7 +55,7 @@ impl Job {
         is_anothers: &(dyn Fn(&Uuid) -> bool + Sync),
         ambiguous: bool,
     ) -> Result<Looked, Refusal> {
-        let now = Timestamp::now().as_microsecond();
+        let now = now_micros();
         if !self.creates() {
             return self.look_at_verb().await;
         }

@@ -3,7 +3,7 @@
 //! v1 saves whole rows, so a client that writes to v1 directly beside the gateway can put an older value back over
 //! one that was acknowledged here. Nobody can prevent that, but it shows: the answer to the next write of the record
 //! through the gateway has another value in a field that the write before had set and this one did not send. It may
-//! also be somebody's intent, so it is said in the log and counted, and never written again. May use: `cache`.
+//! also be what somebody meant, so it is said in the log and counted, and never written again. May use: `cache`.
 
 use crate::cache::{Bounds, Cache};
 use serde_json::{Map, Value};

@@ -18,6 +18,7 @@ mod delete;
 mod dispatch;
 mod epochs;
 mod exclusive;
+mod external_pair;
 mod find_out;
 pub mod hinted;
 mod in_project;

@@ -8,7 +8,8 @@ use crate::plan::{Extra, Keep, Known, Resource, WriteKind};
 use crate::refusal::Refusal;
 use crate::store::OverlayValue;
 use crate::translate::outgoing::Outgoing;
-use crate::translate::{Held, intent, refusal};
+use crate::translate::{Held, confirm, refusal};
+use crate::units::now_micros;
 use crate::v1::{Doubt, Method, NotDone, Outcome, Room, V1Error, V1Request, V1Response};
 use serde_json::Value;
 use uuid::Uuid;
@@ -24,7 +25,7 @@ impl Job {
     /// what looking for a record finds that v1 may have made.
     pub(super) async fn post_raw(&self, resource: &Resource, body: &Members) -> Result<V1Response, Refusal> {
         let path = self.collection_path(resource)?;
-        let began = find_out::now();
+        let began = now_micros();
         let doubt = match self.write(V1Request::write(Method::Post, path, json(body))).await {
             Outcome::Done(answer) => match members(&answer).and_then(|shown| id_of(&shown)) {
                 Ok(id) if self.runner.claim_new(id) => return Ok(answer),
@@ -58,15 +59,15 @@ impl Job {
         let doubt = match self.write(V1Request::write(Method::Patch, path, json(body))).await {
             Outcome::Done(answer) => {
                 let shown = members(&answer).unwrap_or_default();
-                let compared = intent::compare(resource, body, &shown);
-                match (is_of(resource, &shown, id) && compared.missing.is_empty(), compared.lost.is_empty()) {
+                let checked = confirm::check(resource, body, &shown);
+                match (is_of(resource, &shown, id) && checked.missing.is_empty(), checked.lost.is_empty()) {
                     (true, true) => return Ok(answer),
                     // What v1 drops of a set it drops without a word (trap 15); the one who asked judges that.
-                    (true, false) if find_out::are_sets(resource, &compared.lost) => return Ok(answer),
+                    (true, false) if find_out::are_sets(resource, &checked.lost) => return Ok(answer),
                     (true, false) => return self.as_it_is(resource, id).await,
                     (false, _) => Doubt::answered(
                         "The service behind answered the update with something else than the record.",
-                        format!("PATCH of {id} without {:?}, or of another record", compared.missing),
+                        format!("PATCH of {id} without {:?}, or of another record", checked.missing),
                     ),
                 }
             }
@@ -79,7 +80,7 @@ impl Job {
 
     /// The record read again, because v1's answer to an update shows other values than were sent.
     async fn as_it_is(&self, resource: &Resource, id: Uuid) -> Result<V1Response, Refusal> {
-        let doubt = Doubt::answered("The service behind shows other values than were sent.", "intent not met");
+        let doubt = Doubt::answered("The service behind shows other values than were sent.", "other values");
         let record = self.read_record(resource, id).await.map_err(|_| doubt.refusal())?;
         Ok(answer_of(200, &record))
     }
@@ -176,7 +177,7 @@ impl Job {
         let shown = members(&answer)?;
         if on == WriteKind::Update {
             self.note_written(sent, &shown);
-            intent::compare(resource, sent, &shown).confirm(resource)?;
+            confirm::check(resource, sent, &shown).confirm(resource)?;
         }
         Ok(shown)
     }

@@ -1,15 +1,15 @@
 //! What has come of comparisons since the last write, and since the process began.
 //!
-//! May use: `store` (rows), `tally`, `usage` (which day it is), this folder.
+//! May use: `store` (rows), `tally`, `units`, `usage` (which day it is), this folder.
 
 use super::found::{Difference, Outcome};
 use crate::store::{ShadowCount, ShadowDifference};
 use crate::tally::Counter;
+use crate::units::now_micros;
 use crate::usage::today;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Most differences that wait to be written; while the store cannot be written, further ones are counted alone.
 const MOST: usize = 2_000;
@@ -44,7 +44,7 @@ impl Tally {
         self.0.all[outcome as usize].add(1);
         let mut waiting = self.0.waiting.lock();
         *waiting.counts.entry((today().into(), Arc::clone(operation), outcome)).or_default() += 1;
-        let now = now();
+        let now = now_micros();
         for difference in differences {
             let key = (Arc::clone(operation), difference);
             let room = waiting.differences.len() < MOST;
@@ -86,9 +86,4 @@ impl Tally {
         });
         (counts.collect(), differences.collect())
     }
-}
-
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }

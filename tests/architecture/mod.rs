@@ -24,10 +24,11 @@ enum Rule {
 use Rule::{AllBut, Only};
 
 /// What each folder or file below `src/` may import from the others.
-const RULES: [(&str, Rule); 53] = [
+const RULES: [(&str, Rule); 54] = [
     // Words everybody shares.
     ("amount", Only(&[])),
     ("printable", Only(&[])),
+    ("units", Only(&[])),
     ("cache", Only(&[])),
     ("refusal", Only(&[])),
     ("trace", Only(&[])),
@@ -41,7 +42,7 @@ const RULES: [(&str, Rule); 53] = [
     ("html", Only(&[])),
     ("telemetry", Only(&["settings"])),
     ("shared", Only(&[])),
-    ("limits", Only(&["cache", "context", "refusal", "settings", "shared", "tally"])),
+    ("limits", Only(&["cache", "context", "refusal", "settings", "shared", "tally", "units"])),
     ("load", Only(&["refusal"])),
     // What exists.
     ("mapping", Only(&[])),
@@ -49,11 +50,11 @@ const RULES: [(&str, Rule); 53] = [
     ("describe", Only(&["plan", "settings"])),
     ("catalogue", Only(&["plan", "refusal", "v2"])),
     // The two sides, which never know each other, and what lies between.
-    ("v1", Only(&["context", "hop", "load", "refusal", "settings", "shared", "tally", "trace"])),
+    ("v1", Only(&["context", "hop", "load", "refusal", "settings", "shared", "tally", "trace", "units"])),
     ("v2", Only(&["plan", "refusal"])),
-    ("store", Only(&["cache", "catalogue", "fresh", "refusal", "tally", "trace", "v1", "v2"])),
+    ("store", Only(&["cache", "catalogue", "fresh", "refusal", "tally", "trace", "units", "v1", "v2"])),
     ("translate", Only(&["plan", "refusal", "store", "v1", "v2"])),
-    ("index", Only(&["context", "fresh", "plan", "refusal", "tally", "translate", "v1", "v2"])),
+    ("index", Only(&["context", "fresh", "plan", "refusal", "tally", "translate", "units", "v1", "v2"])),
     // What serves requests.
     ("access", Only(&["cache", "context", "fresh", "plan", "refusal", "settings", "v1"])),
     ("run", AllBut(&["app", "cli", "edge", "limits", "mapping", "oauth", "request", "sandbox"])),
@@ -63,7 +64,8 @@ const RULES: [(&str, Rule); 53] = [
     (
         "oauth",
         Only(&[
-            "access", "cache", "context", "edge", "fresh", "html", "plan", "refusal", "settings", "store", "v1",
+            "access", "cache", "context", "edge", "fresh", "html", "plan", "refusal", "settings", "store", "units",
+            "v1",
         ]),
     ),
     ("hints", Only(&["context", "edge", "refusal"])),
@@ -71,7 +73,9 @@ const RULES: [(&str, Rule); 53] = [
     ("traces", Only(&["edge", "outgoing", "settings", "trace"])),
     (
         "idempotency",
-        Only(&["access", "cache", "context", "oauth", "refusal", "run", "settings", "store", "trace", "v2"]),
+        Only(&[
+            "access", "cache", "context", "oauth", "refusal", "run", "settings", "store", "trace", "units", "v2",
+        ]),
     ),
     // What tells about it and what proves it.
     (
@@ -98,7 +102,10 @@ const RULES: [(&str, Rule); 53] = [
     ("migration", Only(&["amount", "plan", "printable", "store"])),
     ("retirement", Only(&["edge", "plan", "settings", "usage"])),
     ("native", Only(&["access", "context", "edge", "hop", "plan", "refusal", "settings", "store"])),
-    ("shadow", Only(&["hop", "migration", "plan", "printable", "settings", "store", "tally", "usage", "v1"])),
+    (
+        "shadow",
+        Only(&["hop", "migration", "plan", "printable", "settings", "store", "tally", "units", "usage", "v1"]),
+    ),
     ("front", Only(&["context", "edge", "html", "plan", "refusal"])),
     ("board", Only(&["admin", "amount", "migration", "plan", "printable", "shadow", "store", "usage"])),
     ("usage", Only(&["access", "context", "edge", "plan", "settings", "store", "v1"])),

@@ -86,16 +86,16 @@ async fn an_own_write_is_visible_at_once_and_is_not_undone() {
     let other = world.fresh(&indexes).await.unwrap().items().nth(1).unwrap().id;
     item.name = "Renamed".into();
     item.updated_at += 1_000_000_000_000;
-    indexes.changed(world.scope.project, &item);
-    indexes.gone(world.scope.project, other);
+    indexes.note_change(world.scope.project, &item);
+    indexes.note_removal(world.scope.project, other);
     let (index, calls) = world.counted(&indexes).await;
     assert_eq!((calls, index.get(item.id), index.get(other)), (0, Some(item.clone()), None));
     let archived = causeway::translate::work_items::Item { archived_at: Some("2026-11-21".into()), ..item.clone() };
-    indexes.changed(world.scope.project, &archived);
+    indexes.note_change(world.scope.project, &archived);
     assert!(world.fresh(&indexes).await.unwrap().get(item.id).is_none(), "lists do not show archived items");
     let older = causeway::translate::work_items::Item { name: "Old".into(), ..item.clone() };
-    indexes.changed(world.scope.project, &item);
-    indexes.changed(world.scope.project, &causeway::translate::work_items::Item { updated_at: 0, ..older });
+    indexes.note_change(world.scope.project, &item);
+    indexes.note_change(world.scope.project, &causeway::translate::work_items::Item { updated_at: 0, ..older });
     assert_eq!(world.fresh(&indexes).await.unwrap().get(item.id).unwrap().name, "Renamed");
 }
 

@@ -185,9 +185,9 @@ async fn rows_read_before_an_own_write_do_not_undo_it() {
         tokio::spawn(async move { indexes.fresh(&scope(), &V1Key::new("ada"), &context()).await })
     };
     v1.until_called(2).await;
-    indexes.changed(scope().project, &item(1, "own", 40));
-    indexes.changed(scope().project, &item(4, "own new", 41));
-    indexes.gone(scope().project, Uuid::from_u128(2));
+    indexes.note_change(scope().project, &item(1, "own", 40));
+    indexes.note_change(scope().project, &item(4, "own new", 41));
+    indexes.note_removal(scope().project, Uuid::from_u128(2));
     gate.open();
     let index = reading.await.unwrap().unwrap();
     let names: Vec<String> = index.items().map(|item| item.name).collect();

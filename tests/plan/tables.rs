@@ -15,7 +15,7 @@ fn every_gating_scope_gates_something_and_nothing_else_does() {
 }
 
 #[test]
-fn the_catalogue_names_each_scope_once() {
+fn the_list_names_each_scope_once() {
     let names: Vec<&str> = scopes::all().collect();
     assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
     assert!(names.contains(&"webhooks:write") && names.contains(&"profile:read"));

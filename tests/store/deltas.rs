@@ -9,7 +9,7 @@ const EVER: Duration = Duration::MAX;
 
 async fn taken(store: &Store) -> DeltaTurn {
     match store.take_delta_turn("list").await.expect("an answer") {
-        TakenTurn::Own(turn) => turn,
+        TakenTurn::Mine(turn) => turn,
         TakenTurn::Others(for_so_long) => panic!("taken for {for_so_long:?}"),
     }
 }
@@ -37,10 +37,10 @@ async fn one_has_the_turn_and_the_others_know_for_how_long() {
         TakenTurn::Others(for_so_long) => {
             assert!(for_so_long >= Duration::from_millis(100) && for_so_long <= begun.elapsed(), "{for_so_long:?}");
         }
-        TakenTurn::Own(_) => panic!("one of them has it"),
+        TakenTurn::Mine(_) => panic!("one of them has it"),
     }
     // What another list is for, nobody has.
-    assert!(matches!(two.take_delta_turn("other list").await, Ok(TakenTurn::Own(_))));
+    assert!(matches!(two.take_delta_turn("other list").await, Ok(TakenTurn::Mine(_))));
     one.end_delta_turn("list", turn.holder).await.expect("an end");
     assert_eq!(taken(&two).await.number, turn.number, "nothing was told");
 }
@@ -108,7 +108,7 @@ async fn only_the_last_and_the_young_are_kept() {
     execute(&store, "UPDATE index_delta SET began_at = began_at - 601000000").await;
     assert!(numbers(&store, 0).await.is_empty(), "too old");
     let turn = match store.take_delta_turn("other list").await.expect("an answer") {
-        TakenTurn::Own(turn) => turn,
+        TakenTurn::Mine(turn) => turn,
         TakenTurn::Others(_) => panic!("nobody else"),
     };
     store.tell_delta("other list", turn.holder, b"delta").await.expect("told");
@@ -127,7 +127,7 @@ async fn of_many_at_once_one_has_the_turn() {
         let own: Vec<DeltaTurn> = outcomes
             .into_iter()
             .filter_map(|outcome| match outcome.expect("an answer") {
-                TakenTurn::Own(turn) => Some(turn),
+                TakenTurn::Mine(turn) => Some(turn),
                 TakenTurn::Others(_) => None,
             })
             .collect();

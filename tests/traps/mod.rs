@@ -6,10 +6,10 @@
 mod access;
 mod dates;
 mod differences;
-mod intent;
 mod names;
 mod page;
 mod reads;
+mod reference;
 mod replay;
 mod scene;
 mod writes;

@@ -46,7 +46,7 @@ async fn trap_42_instants_are_in_utc_with_six_digits_whoever_filled_the_cache() 
             let text = created.as_str().unwrap();
             assert!(text.len() == 27 && text.ends_with('Z'), "{text}");
         }
-        let same = crate::traps::intent::instant(&v1.json["results"][0]["created_at"]);
+        let same = crate::traps::reference::instant(&v1.json["results"][0]["created_at"]);
         assert!(ada.column("created_at").contains(&same));
     }
     let cycles = gateway.get("ada", &web("cycles/")).await.expect(200);

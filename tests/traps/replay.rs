@@ -1,4 +1,4 @@
-//! The recorded exchanges on routes that v2 has too, sent as the v2 request a client with the same intent would
+//! The recorded exchanges on routes that v2 has too, sent as the v2 request a client that means the same would
 //! send. The rest of each story goes through `/api/v1/` of the same gateway, so that what the gateway keeps
 //! must stay true whatever happens beside it.
 //!
@@ -11,7 +11,7 @@ use crate::support::gateway::{Answer, Gateway};
 use crate::support::replay::{Exchange, Replay, load};
 use crate::support::schema::SENT;
 use crate::traps::differences::TABLE;
-use crate::traps::intent::{self, Kind, Route};
+use crate::traps::reference::{self, Kind, Route};
 use bytes::Bytes;
 use causeway::sandbox::Seed;
 use http::{Request, Response};
@@ -55,7 +55,7 @@ impl Story {
             // Writes to rosters exist in v1 only.
             !route.kind.is_roster() || exchange.request.method == "GET" || exchange.response.status == 405
         };
-        match intent::route(&path).filter(is_counted) {
+        match reference::route(&path).filter(is_counted) {
             Some(route) => self.replayed(exchange, &path, &route).await,
             None => {
                 let answer = self.v1(exchange).await;
@@ -69,7 +69,7 @@ impl Story {
         let is_key = |(name, _): &(&String, &Option<String>)| name.eq_ignore_ascii_case("x-api-key");
         let key = exchange.request.headers.iter().find(is_key).and_then(|(_, value)| value.clone());
         let body =
-            intent::body(&serde_json::from_str(&self.replay.here(&exchange.request.body.to_string())).unwrap());
+            reference::body(&serde_json::from_str(&self.replay.here(&exchange.request.body.to_string())).unwrap());
         let expected = match TABLE.iter().find(|(name, ..)| *name == exchange.name) {
             Some((_, status, code, _)) => (*status, (*code).to_owned()),
             None => self.expected(exchange, route, key.as_deref()).await,
@@ -101,12 +101,12 @@ impl Story {
     }
 
     async fn v2(&self, exchange: &Exchange, path: &str, kind: Kind, body: &Value) -> Answer {
-        let query = intent::query(kind, &self.replay.here(&exchange.request.query));
+        let query = reference::query(kind, &self.replay.here(&exchange.request.query));
         let query = if query.is_empty() { query } else { format!("?{query}") };
         let mut request = Request::builder().method(exchange.request.method.as_str()).uri(format!(
             "{}{}{query}",
             self.gateway.base(),
-            intent::path(path)
+            reference::path(path)
         ));
         for (name, value) in &exchange.request.headers {
             if let Some(value) = value {
@@ -246,7 +246,7 @@ impl Story {
                 };
                 if method != "GET" {
                     self.note(route.kind, &answer.text("id"), body, &answer.json);
-                    for unmet in intent::unmet(route.kind, body, &answer.json) {
+                    for unmet in reference::unmet(route.kind, body, &answer.json) {
                         // A new module goes in front, whatever was sent (O59).
                         if !(method == "POST" && route.kind == Kind::Module && unmet.starts_with("sort_order")) {
                             self.fault(exchange, unmet);
@@ -274,7 +274,7 @@ impl Story {
 
     fn compare(&mut self, exchange: &Exchange, kind: Kind, v1: &Value, shown: &Value) {
         let kept = |id: &str, field: &str| self.kept.get(&(id.to_owned(), field.to_owned())).cloned();
-        for difference in intent::differences(&intent::record(kind, v1, kept), shown) {
+        for difference in reference::differences(&reference::record(kind, v1, kept), shown) {
             self.fault(exchange, difference);
         }
     }
@@ -285,7 +285,7 @@ impl Story {
 }
 
 fn has_query(exchange: &Exchange) -> bool {
-    !intent::query(Kind::State, &exchange.request.query).is_empty()
+    !reference::query(Kind::State, &exchange.request.query).is_empty()
 }
 
 /// Replays a file; how many exchanges were sent as v2 requests.

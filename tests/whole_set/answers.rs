@@ -1,6 +1,6 @@
 //! Every success has the shape the contract gives it, closed records and envelopes included.
 
-use super::catalogue::{lists, working};
+use super::operations::{lists, working};
 use super::world::World;
 use crate::support::schema::SENT;
 use serde_json::Value;
@@ -10,7 +10,7 @@ async fn every_success_has_the_declared_status_and_shape() {
     let world = World::new().await;
     world.crowd(4).await;
     // Deletes last, that of the work item after that of its comment, so that the others have something to work on.
-    let late = |operation: &super::catalogue::Contract| match operation.id() {
+    let late = |operation: &super::operations::Contract| match operation.id() {
         "work_items_delete" => 5,
         id if id.ends_with("properties_delete") || id.ends_with("types_delete") => 4,
         _ if operation.method() == "DELETE" => 3,

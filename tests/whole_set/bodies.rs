@@ -1,6 +1,6 @@
 //! Bodies of the working writes: every declared member, right and wrong, and bodies that are none.
 
-use super::catalogue::{Contract, NOWHERE, PLAN, writes_with_body};
+use super::operations::{Contract, NOWHERE, PLAN, writes_with_body};
 use super::own::is_own;
 use super::world::{SEC, WEB, World, with};
 use crate::support::furnished::TYPED;
@@ -205,7 +205,7 @@ async fn every_member_refuses_what_it_should_by_name() {
             if input["nullable"] != true {
                 bad.push(Value::Null);
             }
-            let planned = super::catalogue::PLAN.operation(operation.id()).expect("planned");
+            let planned = super::operations::PLAN.operation(operation.id()).expect("planned");
             let causeway::plan::BodyRule::Members(inputs) = &planned.body else { panic!("no members") };
             let planned = inputs.iter().find(|known| known.name == name).expect("a planned member");
             // A label may go without a colour (O57), a state may not.
@@ -277,7 +277,7 @@ async fn read_only_and_unknown_members_change_nothing() {
     let world = World::new().await;
     for operation in writes_with_body() {
         let inputs: Vec<&str> = operation.all("body").map(name_of).collect();
-        let resource = super::catalogue::PLAN.resource(operation.resource()).expect("a resource");
+        let resource = super::operations::PLAN.resource(operation.resource()).expect("a resource");
         let mut body = world.body_for(operation);
         let mut sent = 0;
         for field in resource.fields.iter().filter(|field| !inputs.contains(&field.name.as_str())) {

@@ -179,7 +179,7 @@ impl<'g> Issuer<'g> {
     }
 }
 
-/// Every scope of the catalogue.
+/// Every scope of the contract.
 pub fn everything() -> Vec<String> {
     scopes::all().map(str::to_owned).collect()
 }

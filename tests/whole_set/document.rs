@@ -1,7 +1,7 @@
 //! The OpenAPI document against the contract: every shape, every operation, every example. Run with
 //! `BLESS=1` to rewrite `fixtures/openapi.json` after a change that is meant.
 
-use super::catalogue::{Contract, OPERATIONS, PLAN, fixture};
+use super::operations::{Contract, OPERATIONS, PLAN, fixture};
 use crate::support::schema::Shapes;
 use causeway::describe::openapi::{Document, Format};
 use causeway::plan::{codes, scopes};

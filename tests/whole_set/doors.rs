@@ -1,6 +1,6 @@
 //! What is decided before an operation is looked at: credential, route, method, slash; and which work at all.
 
-use super::catalogue::{Contract, OPERATIONS, PLAN};
+use super::operations::{Contract, OPERATIONS, PLAN};
 use super::world::World;
 use causeway::describe;
 use serde_json::Value;
@@ -123,7 +123,7 @@ async fn what_v2_does_not_have_is_not_found() {
 #[tokio::test]
 async fn faults_are_told_in_the_fixed_order() {
     let world = World::new().await;
-    let bodies: Vec<&Contract> = super::catalogue::writes_with_body().collect();
+    let bodies: Vec<&Contract> = super::operations::writes_with_body().collect();
     for operation in bodies {
         let bad = serde_json::json!([]);
         world.enter(operation).await;
@@ -138,7 +138,7 @@ async fn faults_are_told_in_the_fixed_order() {
             invisible = world.path_but(operation, "project_id", super::world::SEC);
         }
         world.problem(send("gil", invisible).await, 404, "resource_not_found");
-        let absent = world.path_but(operation, "pk", super::catalogue::NOWHERE);
+        let absent = world.path_but(operation, "pk", super::operations::NOWHERE);
         if !operation.guests_may_write() {
             world.problem(send("gil", absent.clone()).await, 403, "forbidden");
         }

@@ -1,7 +1,7 @@
 //! Every error case the contract declares for a working operation is provoked here, or is in the list of
 //! those that cannot be, with the reason.
 
-use super::catalogue::{Contract, working};
+use super::operations::{Contract, working};
 use super::own::is_own;
 use super::world::{SEC, WEB, World, at_v1, with};
 use crate::support::gateway::{Answer, Gateway};

@@ -1,6 +1,6 @@
 //! `expand`: `member` on both rosters, five relations of work items, refused everywhere else.
 
-use super::catalogue::{lists, working};
+use super::operations::{lists, working};
 use super::world::World;
 use crate::support::schema::SENT;
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! Every declared filter and search of the working lists against brute force over the full list.
 
-use super::catalogue::{Contract, lists};
+use super::operations::{Contract, lists};
 use super::world::World;
 use causeway::plan::{FilterTest, ParamRole};
 use serde_json::Value;
@@ -67,7 +67,7 @@ async fn every_filter_narrows_as_brute_force_says() {
                 None => values_of(&rows, &field),
             };
             if field == "type_id" {
-                values = vec![super::catalogue::NOWHERE.into()];
+                values = vec![super::operations::NOWHERE.into()];
             }
             if field == "is_draft" {
                 values.push("true".into());
@@ -77,7 +77,7 @@ async fn every_filter_narrows_as_brute_force_says() {
                 FilterTest::In => values = vec![values.join(","), values[0].clone(), format!(" {} ,", values[0])],
                 FilterTest::Equal if param["type"] == "string" && param["enum"].is_null() => {
                     values.push(if param["format"] == "uuid" {
-                        super::catalogue::NOWHERE.into()
+                        super::operations::NOWHERE.into()
                     } else {
                         "zz".into()
                     });
@@ -232,7 +232,7 @@ async fn unknown_parameters_are_refused_with_the_nearest_name() {
         assert!(!answer.json["errors"][0]["message"].as_str().expect("a message").contains("mean"));
         assert_eq!(world.gateway.get("ada", &format!("{path}?fields=id")).await.expect(200).json, plain);
     }
-    for operation in super::catalogue::working().filter(|operation| operation.0["envelope"] != true) {
+    for operation in super::operations::working().filter(|operation| operation.0["envelope"] != true) {
         if operation.method() == "GET" {
             world.gateway.get("ada", &format!("{}?serch=1", world.path(operation))).await.expect(200);
         }

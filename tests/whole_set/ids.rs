@@ -1,6 +1,6 @@
 //! Ids and slugs in paths: malformed, unknown, foreign, invisible, and in capitals.
 
-use super::catalogue::{Contract, NOWHERE, working};
+use super::operations::{Contract, NOWHERE, working};
 use super::world::{FOREIGN, SEC, World};
 
 #[tokio::test]

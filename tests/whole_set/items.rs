@@ -1,6 +1,6 @@
 //! Work items: the two ways a list is answered give the same answer, and expansions are what the ids name.
 
-use super::catalogue::{OPERATIONS, lists};
+use super::operations::{OPERATIONS, lists};
 use super::world::{SLUG, WEB, World, at_v1, change_at_v1};
 use crate::support::gateway::{Answer, Gateway, serve_sandbox};
 use crate::support::schema::SENT;

@@ -6,7 +6,6 @@
 
 mod answers;
 mod bodies;
-mod catalogue;
 mod credentials;
 mod document;
 mod doors;
@@ -16,6 +15,7 @@ mod filters;
 mod ids;
 mod items;
 mod links;
+mod operations;
 mod orders;
 mod own;
 mod paging;

@@ -1,6 +1,6 @@
 //! Every allowed order of the working lists, both ways: total, stable, and as brute force says.
 
-use super::catalogue::{Contract, lists};
+use super::operations::{Contract, lists};
 use super::world::World;
 use serde_json::Value;
 use std::cmp::Ordering;
@@ -51,7 +51,7 @@ async fn every_order_is_total_and_stable_and_its_reverse_is_its_reverse() {
                 expected.sort_by(|a, b| compared(a, b, order));
                 assert_eq!(ids(&up), ids(&expected), "{} by {order}", operation.id());
             }
-            let resource = super::catalogue::PLAN.resource(operation.resource()).expect("a resource");
+            let resource = super::operations::PLAN.resource(operation.resource()).expect("a resource");
             let hidden = resource.field(order).is_some_and(|field| field.hidden);
             assert!(shown || hidden || operation.text("response") == "Member", "{order} is not shown");
             down.reverse();

@@ -1,6 +1,6 @@
 //! Records of the own store, on both surfaces, and the mode each operation needs.
 
-use super::catalogue::Contract;
+use super::operations::Contract;
 use super::world::{SLUG, WEB, World};
 use crate::support::audit::ACME;
 use crate::support::furnished::id;
@@ -106,7 +106,7 @@ fn define(edit: &mut Edit, n: usize, owner: Option<Uuid>, of: Uuid) -> Result<Uu
 #[tokio::test]
 async fn reads_work_in_both_modes() {
     let world = World::new().await;
-    let reads = || super::catalogue::working().filter(|operation| is_own(operation) && !operation.writes());
+    let reads = || super::operations::working().filter(|operation| is_own(operation) && !operation.writes());
     for operation in reads() {
         let path = world.path(operation);
         let mut seen = Vec::new();
@@ -126,11 +126,11 @@ async fn reads_work_in_both_modes() {
 async fn a_write_of_the_other_mode_is_refused_before_its_record_is_looked_for() {
     let world = World::new().await;
     let mut gated = 0;
-    for operation in super::catalogue::working().filter(|operation| !operation.0["mode_gate"].is_null()) {
+    for operation in super::operations::working().filter(|operation| !operation.0["mode_gate"].is_null()) {
         gated += 1;
         world.enter_other_mode(operation).await;
         let code = operation.text("mode_gate_code");
-        let nowhere = world.path_but(operation, "pk", super::catalogue::NOWHERE);
+        let nowhere = world.path_but(operation, "pk", super::operations::NOWHERE);
         for path in [world.path(operation), nowhere] {
             let bad = json!([]);
             let answer = world.gateway.send(Some("ada"), operation.method(), &path, Some(&bad)).await;
@@ -160,6 +160,6 @@ async fn the_plan_decides_whether_the_flag_counts() {
 
 /// Whether records of the operation are in the own store and not the log.
 pub fn is_own(operation: &Contract) -> bool {
-    let resource = super::catalogue::PLAN.resource(operation.resource()).expect("a resource");
+    let resource = super::operations::PLAN.resource(operation.resource()).expect("a resource");
     resource.source == causeway::plan::Source::Own && resource.name != "audit_logs"
 }

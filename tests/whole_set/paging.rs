@@ -1,6 +1,6 @@
 //! Offset pages, page sizes, and the edges of cursors.
 
-use super::catalogue::lists;
+use super::operations::lists;
 use super::world::World;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 //!
 //! May use: what this folder may use.
 
-use super::catalogue::working;
+use super::operations::working;
 use super::world::World;
 
 /// Reads in a workspace believe for some minutes whose a key is, because none of them shows anything before v1 has taken

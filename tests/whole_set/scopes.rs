@@ -2,8 +2,8 @@
 //!
 //! What a sufficient credential gets is other tests' matter; here it must not be stopped at the door.
 
-use super::catalogue::{Contract, NOWHERE, OPERATIONS};
 use super::credentials::{Credential, Issuer, SETTINGS, everything};
+use super::operations::{Contract, NOWHERE, OPERATIONS};
 use super::world::{SLUG, World};
 use crate::support::gateway::Answer;
 use bytes::Bytes;

@@ -1,7 +1,7 @@
 //! The document and its page as they are served, and the answers of the gateway held against the document.
 
-use super::catalogue::{Contract, NOWHERE, OPERATIONS};
 use super::document::{DOCUMENT, described, resolved};
+use super::operations::{Contract, NOWHERE, OPERATIONS};
 use super::world::World;
 use crate::support::gateway::Answer;
 use crate::support::schema::Shapes;

@@ -1,7 +1,7 @@
 //! Every answer that shows one record tells its version: a write tells the one that the next read shows, and a change
 //! makes another. What a write demands with `If-Match` is held by every operation on one record.
 
-use super::catalogue::{Contract, NOWHERE, PLAN, working};
+use super::operations::{Contract, NOWHERE, PLAN, working};
 use super::world::World;
 use crate::support::gateway::Answer;
 use causeway::plan::Answer as Form;

@@ -1,6 +1,6 @@
 //! `verify` proves a sound gateway, leaves nothing behind, and sees when an answer is wrong.
 
-use super::catalogue::PLAN;
+use super::operations::PLAN;
 use super::world::{SLUG, WEB, World};
 use causeway::verify::{Gateway, Report, Verdict, Wanted, verify};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

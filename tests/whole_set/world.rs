@@ -1,7 +1,7 @@
 //! A gateway in front of a sandbox whose first project holds something of every working resource.
 
-use super::catalogue::{Contract, NOWHERE};
 use super::document::DOCUMENT;
+use super::operations::{Contract, NOWHERE};
 use crate::support::audit::{self, ACME};
 use crate::support::furnished::{Furnished, id};
 use crate::support::gateway::Answer;

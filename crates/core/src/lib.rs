@@ -12,4 +12,5 @@ pub mod refusal;
 pub mod settings;
 pub mod tally;
 pub mod trace;
+pub mod units;
 pub mod worker;

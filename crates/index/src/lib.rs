@@ -4,7 +4,7 @@
 pub mod index;
 pub mod translate;
 
-use causeway_core::{context, fresh, refusal, tally};
+use causeway_core::{context, fresh, refusal, tally, units};
 use causeway_plan::{plan, v2};
 use causeway_store::store;
 use causeway_v1::v1;

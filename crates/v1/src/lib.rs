@@ -3,5 +3,5 @@
 pub mod hop;
 pub mod v1;
 
-use causeway_core::{context, load, refusal, tally, trace, worker};
+use causeway_core::{context, load, refusal, tally, trace, units, worker};
 use causeway_shared::shared;

@@ -5,13 +5,12 @@
 
 use crate::plan::{Column, Known, Resource};
 use crate::refusal::Refusal;
+use crate::run::external_pair::is_pair;
 use crate::run::in_project::InProject;
 use crate::run::items::key::another;
 use crate::translate::work_items::Item;
-use crate::v1::V1Request;
 use crate::v2::query::{Condition, ListCall, Test};
 use crate::v2::record::Cell;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// What v1 can be asked for directly.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,7 +50,7 @@ pub(in crate::run) enum Found {
 /// Looks up the one live item that is meant.
 pub(in crate::run) async fn find(job: &InProject<'_>, direct: &Direct) -> Result<Found, Refusal> {
     let request = match direct {
-        Direct::Pair(id, source) => pair_request(job, id, source)?,
+        Direct::Pair(id, source) => job.pair_request(id, source)?,
         Direct::Number(number) => job.request_by_key(&format!("{}-{number}", job.card.identifier))?,
     };
     let answer = job.runner.client.call(job.key(), request, &job.call.ctx).await;
@@ -83,10 +82,7 @@ async fn of_direct(job: &InProject<'_>, direct: &Direct, body: &[u8]) -> Result<
     };
     let is_meant = |item: &Item| match direct {
         Direct::Pair(id, source) => {
-            let same = |shown: &Option<String>, asked: &str| {
-                shown.as_deref().is_some_and(|text| text.trim() == asked.trim())
-            };
-            same(&item.external_id, id) && same(&item.external_source, source)
+            is_pair(item.external_id.as_deref(), item.external_source.as_deref(), (id, source))
         }
         Direct::Number(number) => u64::try_from(item.sequence_id) == Ok(*number),
     };
@@ -94,12 +90,6 @@ async fn of_direct(job: &InProject<'_>, direct: &Direct, body: &[u8]) -> Result<
         Some(item) if !is_meant(&item) => Err(another(format!("v1 answered {direct:?} with {}", item.id))),
         found => Ok(Found::Told(found.map(Box::new))),
     }
-}
-
-fn pair_request(job: &InProject<'_>, id: &str, source: &str) -> Result<V1Request, Refusal> {
-    let encode = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
-    let query = format!("external_id={}&external_source={}", encode(id), encode(source));
-    Ok(V1Request::get(job.collection_path(job.work_items()?)?, query))
 }
 
 /// The item, when it is of this call's project: an identifier may have been given to another one meanwhile.

@@ -141,14 +141,14 @@ impl InProject<'_> {
     /// What a write through the gateway made of an item, for the next read.
     pub(in crate::run) fn item_changed(&self, item: &Item) {
         if let Some(card) = self.call.card() {
-            self.runner.indexes.changed(card.id, item);
+            self.runner.indexes.note_change(card.id, item);
         }
     }
 
     /// A write through the gateway took the item away.
     pub(in crate::run) fn item_gone(&self, id: Uuid) {
         if let Some(card) = self.call.card() {
-            self.runner.indexes.gone(card.id, id);
+            self.runner.indexes.note_removal(card.id, id);
         }
     }
 

@@ -11,7 +11,7 @@ use crate::run::in_project::InProject;
 use crate::run::members::{Members, id_of};
 use crate::run::write::created_but;
 use crate::translate::outgoing::{self, Outgoing};
-use crate::translate::{comments, intent};
+use crate::translate::{comments, confirm};
 use crate::v2::Reply;
 
 pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
@@ -26,7 +26,7 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let id = id_of(&post(job, &mut outgoing).await?)?;
     let failed = created_but(id);
     let v1 = job.read_record(resource, id).await.map_err(&failed)?;
-    intent::compare(resource, &outgoing.body, &v1).confirm(resource).map_err(&failed)?;
+    confirm::check(resource, &outgoing.body, &v1).confirm(resource).map_err(&failed)?;
     job.keep(resource, id, &outgoing, &v1).await.map_err(&failed)?;
     create::finish(job, write, &v1).await.map_err(failed)
 }

@@ -10,8 +10,8 @@ use crate::run::members::Members;
 use crate::run::{create, list, rules};
 use crate::translate::comments;
 use crate::translate::outgoing::Outgoing;
+use crate::units::now_micros;
 use crate::v2::Reply;
-use jiff::Timestamp;
 use uuid::Uuid;
 
 pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
@@ -24,7 +24,7 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     }
     let given = job.sanitising(job.body_size(), || comments::sanitise(given)).await??;
     let (resource, id) = (job.resource(), stored.record.id);
-    let now = Timestamp::now().as_microsecond();
+    let now = now_micros();
     let mut outgoing = comments::update(resource, given, &stored, now);
     let answer = patch(job, id, &mut outgoing).await?;
     let v1 = job.merge_or_reread(resource, id, &stored.v1_members(), &outgoing.body, &answer).await?;

@@ -11,7 +11,7 @@ use crate::run::in_project::InProject;
 use crate::run::members::id_of;
 use crate::run::write::created_but;
 use crate::run::{checks, create, rules};
-use crate::translate::{cycles, intent, outgoing};
+use crate::translate::{confirm, cycles, outgoing};
 use crate::v2::Reply;
 use serde_json::Value;
 use uuid::Uuid;
@@ -43,7 +43,7 @@ pub(super) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         }
     }
     let v1 = job.read_record(resource, id).await.map_err(&failed)?;
-    intent::compare(resource, &outgoing.body, &v1).confirm(resource).map_err(&failed)?;
+    confirm::check(resource, &outgoing.body, &v1).confirm(resource).map_err(&failed)?;
     job.keep(resource, id, &outgoing, &v1).await.map_err(&failed)?;
     create::finish(job, write, &v1).await.map_err(failed)
 }

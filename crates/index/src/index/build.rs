@@ -78,7 +78,7 @@ impl<S: Source> Build<'_, S> {
             walk.take(number, page, alone);
             asked.remove(&number);
             let (done, pages) = walk.trail.progress();
-            self.progress.read(done, pages);
+            self.progress.note_pages(done, pages);
             (self.keep)(&walk);
         }
     }
@@ -112,7 +112,7 @@ where
         if begun.elapsed() + wait > PATIENCE {
             return outcome;
         }
-        progress.held(wait);
+        progress.note_hold(wait);
         tokio::time::sleep(wait).await;
     }
 }

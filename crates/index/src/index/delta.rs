@@ -195,7 +195,7 @@ impl<S: Source> Source for Recorder<'_, S> {
 }
 
 impl Delta {
-    /// What the refresh finds that begins with `base`, which has no own write that came after `began`, when the turn of the
+    /// What the refresh finds that begins with `base`, which has no local write that came after `began`, when the turn of the
     /// process that asked v1 had begun, by our clock. The mark is when the last delta began. None when the answers are not
     /// those that this refresh needs.
     ///

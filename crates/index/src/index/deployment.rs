@@ -66,7 +66,7 @@ pub struct SharedDelta {
 #[derive(Debug, Clone, Copy)]
 pub enum Refresher {
     /// It does.
-    Own(RefreshTurn),
+    ThisProcess(RefreshTurn),
     /// Another one has been at it for so long.
     Others(Duration),
     /// Nobody can say, so each refreshes for itself.
@@ -85,7 +85,7 @@ pub struct RefreshTurn {
 /// Whether this process builds.
 pub enum Turn {
     /// It does.
-    Own(Alone),
+    Mine(Alone),
     /// Another one is at it.
     Others,
     /// Nobody can say, so each builds for itself.
@@ -122,13 +122,13 @@ impl SharedPlace {
             }
             match self.deployment.alone(self.name()).await {
                 // Another one may have ended just before.
-                Turn::Own(alone) => match self.load().await {
+                Turn::Mine(alone) => match self.load().await {
                     Some(verified) => return Found::Index(verified),
                     None => return Found::Nothing(Some(alone)),
                 },
                 Turn::Unknown => return Found::Nothing(None),
                 Turn::Others => {
-                    progress.heard(self.heard().await);
+                    progress.hear(self.heard().await);
                     tokio::time::sleep(LOOK).await;
                 }
             }

@@ -3,8 +3,8 @@
 //! May use: `v2`, this folder.
 
 use super::leftover::{Leftover, can_go_on};
-use super::own::Own;
-use super::own_log::OwnLog;
+use super::local_write::LocalWrite;
+use super::local_write_log::LocalWriteLog;
 use super::progress::Progress;
 use super::project_index::Index;
 use super::refresh::Verified;
@@ -40,10 +40,10 @@ struct State {
     /// When a request last asked for it.
     asked: Option<Instant>,
     swept: Option<Instant>,
-    /// Items that own writes have removed since the read under way began.
+    /// Items that local writes have removed since the read under way began.
     gone: Option<HashSet<Uuid>>,
-    /// The last own writes.
-    own: OwnLog,
+    /// The last local writes.
+    local: LocalWriteLog,
     /// Whether the file is older than the rows.
     unsaved: bool,
     /// Whether it will be written soon.
@@ -66,7 +66,7 @@ impl Entry {
     }
 
     /// A request asks for the index.
-    pub fn asked(&self) {
+    pub fn note_request(&self) {
         self.state().asked = Some(Instant::now());
     }
 
@@ -75,57 +75,57 @@ impl Entry {
         self.state().asked.is_some_and(|asked| asked.elapsed() <= within)
     }
 
-    /// An own write; what it removes is noted while a read is under way, and where indices are shared all of it, with the
+    /// A local write; what it removes is noted while a read is under way, and where indices are shared all of it, with the
     /// time.
-    pub fn own(&self, own: &Own, at: Option<Instant>) {
+    pub fn note_local_write(&self, write: &LocalWrite, at: Option<Instant>) {
         let mut state = self.state();
-        if let (Own::Gone(id), Some(gone)) = (own, &mut state.gone) {
+        if let (LocalWrite::Gone(id), Some(gone)) = (write, &mut state.gone) {
             gone.insert(*id);
         }
         if let Some(at) = at {
-            state.own.note(at, own.clone());
+            state.local.note(at, write.clone());
         }
     }
 
-    /// All own writes from `since` on; none when not all of them are known.
-    pub fn own_since(&self, since: Instant) -> Option<Vec<(Instant, Own)>> {
-        self.state().own.since(since)
+    /// All local writes from `since` on; none when not all of them are known.
+    pub fn local_writes_since(&self, since: Instant) -> Option<Vec<(Instant, LocalWrite)>> {
+        self.state().local.since(since)
     }
 
-    /// A read begins anew with all own writes from `since` on, which are answered, so that only those to come are noted.
+    /// A read begins anew with all local writes from `since` on, which are answered, so that only those to come are noted.
     /// None when not all of them are known; then the noting goes on.
-    pub fn begins_anew(&self, since: Instant) -> Option<Vec<(Instant, Own)>> {
+    pub fn restart_read(&self, since: Instant) -> Option<Vec<(Instant, LocalWrite)>> {
         let mut state = self.state();
-        let own = state.own.since(since)?;
+        let local = state.local.since(since)?;
         state.gone = Some(HashSet::new());
-        Some(own)
+        Some(local)
     }
 
-    /// What was read at `read` is kept, so that older own writes need not be known.
-    pub fn drop_own_before(&self, read: Instant) {
-        self.state().own.drop_before(read);
+    /// What was read at `read` is kept, so that older local writes need not be known.
+    pub fn drop_local_writes_before(&self, read: Instant) {
+        self.state().local.drop_before(read);
     }
 
     /// A read begins: what is removed is noted from now on. Answers when the index was last swept.
-    pub fn read_begins(&self) -> Option<Instant> {
+    pub fn begin_read(&self) -> Option<Instant> {
         let mut state = self.state();
         state.gone = Some(HashSet::new());
         state.swept
     }
 
     /// Items this gateway has removed since the read began.
-    pub fn gone(&self) -> HashSet<Uuid> {
+    pub fn removed_meanwhile(&self) -> HashSet<Uuid> {
         self.state().gone.clone().unwrap_or_default()
     }
 
     /// A read ended.
-    pub fn read_ended(&self) {
+    pub fn end_read(&self) {
         self.state().gone = None;
         self.progress.end();
     }
 
     /// All ids were compared.
-    pub fn was_swept(&self, at: Instant) {
+    pub fn note_sweep(&self, at: Instant) {
         self.state().swept = Some(at);
     }
 
@@ -135,12 +135,12 @@ impl Entry {
     }
 
     /// The rows have become newer than the file.
-    pub fn outdates_file(&self) {
+    pub fn mark_unsaved(&self) {
         self.state().unsaved = true;
     }
 
     /// Whether the file is older than the rows; whoever hears this writes it.
-    pub fn takes_over_saving(&self) -> bool {
+    pub fn take_unsaved(&self) -> bool {
         std::mem::take(&mut self.state().unsaved)
     }
 
@@ -153,7 +153,7 @@ impl Entry {
     /// Writes the file when it is older than the rows of `index`; when this returns, it is not. Waits for the disk.
     pub fn save(&self, index: impl FnOnce() -> Option<Arc<Index>>) {
         let _file = self.file.lock();
-        if let (Some(files), true) = (&self.files, self.takes_over_saving())
+        if let (Some(files), true) = (&self.files, self.take_unsaved())
             && let Some(index) = index()
         {
             files.snapshot.save(&index.verified);
@@ -180,12 +180,12 @@ impl Entry {
     }
 
     /// Notes that the index will be kept for other processes soon; false when that is noted already.
-    pub fn shares(&self) -> bool {
+    pub fn schedule_sharing(&self) -> bool {
         !std::mem::replace(&mut self.state().sharing, true)
     }
 
     /// The time to keep it has come.
-    pub fn has_shared(&self) {
+    pub fn unschedule_sharing(&self) {
         self.state().sharing = false;
     }
 
@@ -211,7 +211,7 @@ impl Entry {
     }
 
     /// What a build that has not ended has read and that can be gone on with. Waits for the disk.
-    pub fn walk(&self, size: usize, now: Micros) -> Option<Walk> {
+    pub fn load_walk(&self, size: usize, now: Micros) -> Option<Walk> {
         let _file = self.file.lock();
         let walk = self.state().walk.clone();
         match walk {

@@ -1,7 +1,7 @@
 //! An index as far as it is known, and how far others have brought it.
 //!
 //! What v1 showed and what this process has written since are kept apart here, because what another process has read may be
-//! older than an own write: it is taken in beneath the own writes that came after it, as in a read of this process that was
+//! older than a local write: it is taken in beneath the local writes that came after it, as in a read of this process that was
 //! under way while they were made.
 //!
 //! What others have read is taken in only when it was read wholly after what is known: by its number where what is known has
@@ -13,13 +13,13 @@
 
 use super::build::Sizes;
 use super::delta::Delta;
-use super::own::Own;
+use super::local_write::LocalWrite;
 use super::refresh::{Refreshed, Verified};
 use crate::fresh::{Changes, Moment};
 use std::collections::HashSet;
 use std::time::Instant;
 
-/// What v1 showed, without own writes that came after.
+/// What v1 showed, without local writes that came after.
 #[derive(Debug, Clone)]
 pub(super) struct Shown {
     pub verified: Verified,
@@ -32,7 +32,7 @@ pub(super) struct Shown {
 /// An index being brought up to date.
 pub(super) struct Known {
     shown: Shown,
-    /// As it was found, with the own writes until then.
+    /// As it was found, with the local writes until then.
     found: Verified,
     /// Whether anything was taken in.
     has_heard: bool,
@@ -53,7 +53,7 @@ pub(super) struct Heard<T> {
 }
 
 impl Known {
-    /// An index in memory, read then: as it is with own writes, and as v1 showed it.
+    /// An index in memory, read then: as it is with local writes, and as v1 showed it.
     pub fn kept(found: Verified, shown: Shown, began: Moment, swept: Option<Instant>) -> Self {
         Self { shown, found, has_heard: false, began, swept }
     }
@@ -84,12 +84,12 @@ impl Known {
         self.shown.number.map_or(at >= self.shown.ended, |known| number > known)
     }
 
-    /// Takes in what v1 has answered another process; `own` are all own writes since this was read, `now` is the end of
+    /// Takes in what v1 has answered another process; `local` are all local writes since this was read, `now` is the end of
     /// that read or later. Tells whether it could be.
     pub async fn follow(
         &mut self,
         heard: Heard<Delta>,
-        own: &[(Instant, Own)],
+        local: &[(Instant, LocalWrite)],
         sizes: Sizes,
         changes: &Changes,
         now: Instant,
@@ -100,7 +100,7 @@ impl Known {
         }
         let at = at.max(self.began.at);
         let mut base = self.shown.verified.clone();
-        write(&mut base, own.iter().filter(|(made, _)| *made < at).cloned());
+        write(&mut base, local.iter().filter(|(made, _)| *made < at).cloned());
         base.rows.apply(Vec::new(), &delta.gone.iter().copied().collect());
         let meanwhile: HashSet<_> = delta.gone_meanwhile.iter().copied().collect();
         let Some(refreshed) = delta.replay(base, sizes, at).await else { return false };
@@ -130,21 +130,21 @@ impl Known {
         (self.has_heard, self.began) = (true, began);
     }
 
-    /// What was taken in, with these own writes, which are all that came after it was read.
-    pub fn with(&self, own: Vec<(Instant, Own)>) -> (Verified, Shown) {
+    /// What was taken in, with these local writes, which are all that came after it was read.
+    pub fn with(&self, local: Vec<(Instant, LocalWrite)>) -> (Verified, Shown) {
         let mut verified = self.shown.verified.clone();
-        write(&mut verified, own);
+        write(&mut verified, local);
         (verified, self.shown.clone())
     }
 
     /// What a refresh of this process begins with: what was taken in, or what was found where nothing was, with these own
     /// writes, which are all that came after it was read. Where they are not known it is what was found.
-    pub fn base(&self, own: Option<Vec<(Instant, Own)>>) -> Verified {
-        match own {
-            Some(own) if self.has_heard => self.with(own).0,
-            own => {
+    pub fn base(&self, local: Option<Vec<(Instant, LocalWrite)>>) -> Verified {
+        match local {
+            Some(local) if self.has_heard => self.with(local).0,
+            local => {
                 let mut found = self.found.clone();
-                write(&mut found, own.into_iter().flatten());
+                write(&mut found, local.into_iter().flatten());
                 found
             }
         }
@@ -153,13 +153,13 @@ impl Known {
 
 /// What a read has come to.
 pub(super) struct Got {
-    /// The rows, with all own writes before the read.
+    /// The rows, with all local writes before the read.
     pub verified: Verified,
     /// Everything up to here is in it.
     pub mark: Moment,
     /// When all ids were compared last, if that is known.
     pub swept: Option<Instant>,
-    /// What v1 showed, without own writes; only where processes tell each other.
+    /// What v1 showed, without local writes; only where processes tell each other.
     pub shown: Option<Shown>,
 }
 
@@ -171,9 +171,9 @@ impl Got {
     }
 }
 
-/// Carries own writes into what v1 showed.
-fn write(verified: &mut Verified, own: impl IntoIterator<Item = (Instant, Own)>) {
-    for (_, own) in own {
-        own.apply(&mut verified.rows);
+/// Carries local writes into what v1 showed.
+fn write(verified: &mut Verified, local: impl IntoIterator<Item = (Instant, LocalWrite)>) {
+    for (_, local) in local {
+        local.apply(&mut verified.rows);
     }
 }

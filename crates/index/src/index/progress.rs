@@ -63,7 +63,7 @@ impl Progress {
     }
 
     /// What the process says that reads; the same thing twice is nothing new.
-    pub fn heard(&self, told: Option<Told>) {
+    pub fn hear(&self, told: Option<Told>) {
         self.state.send_if_modified(|state| {
             let is_new = state.elsewhere.map(|(told, _)| told) != told;
             if is_new {
@@ -74,7 +74,7 @@ impl Progress {
     }
 
     /// So many pages have been read of so many.
-    pub fn read(&self, done: usize, total: usize) {
+    pub fn note_pages(&self, done: usize, total: usize) {
         self.state.send_modify(|state| {
             if let Some(pages) = &mut state.pages {
                 (pages.done, pages.total, pages.last) = (done, Some(total), Instant::now());
@@ -83,7 +83,7 @@ impl Progress {
     }
 
     /// v1's quota is used up for so long.
-    pub fn held(&self, wait: Duration) {
+    pub fn note_hold(&self, wait: Duration) {
         self.state.send_modify(|state| state.held_until = Some(Instant::now() + wait));
     }
 
@@ -93,7 +93,7 @@ impl Progress {
     }
 
     /// Returns once it is known that a read will not have ended by `deadline`.
-    pub async fn outlasts(&self, deadline: Instant) {
+    pub async fn will_outlast(&self, deadline: Instant) {
         let mut state = self.state.subscribe();
         let outlasts = |state: &State| left(state).is_some_and(|left| Instant::now() + left > deadline);
         if state.wait_for(outlasts).await.is_err() {
@@ -149,7 +149,7 @@ mod tests {
     async fn read(progress: &Progress, pages: std::ops::Range<usize>, total: usize) {
         for done in pages {
             tokio::time::sleep(PAGE).await;
-            progress.read(done + 1, total);
+            progress.note_pages(done + 1, total);
         }
     }
 
@@ -167,7 +167,7 @@ mod tests {
         progress.begin(0);
         read(&progress, 0..4, 10).await;
         assert_eq!(retry_after(&progress), 26);
-        progress.held(Duration::from_secs(50));
+        progress.note_hold(Duration::from_secs(50));
         assert_eq!(retry_after(&progress), 76);
         progress.end();
         assert_eq!(retry_after(&progress), 1);
@@ -202,14 +202,14 @@ mod tests {
     async fn who_cannot_be_served_in_time_hears_it_after_the_first_page() {
         let (progress, begun) = (Progress::default(), Instant::now());
         progress.begin(0);
-        let too_long = progress.outlasts(begun + Duration::from_secs(29));
+        let too_long = progress.will_outlast(begun + Duration::from_secs(29));
         tokio::select! {
             () = too_long => {}
             () = read(&progress, 0..10, 10) => panic!("not told"),
         }
         assert_eq!(begun.elapsed(), PAGE);
         // And whoever comes later at once.
-        progress.outlasts(begun + Duration::from_secs(29)).await;
+        progress.will_outlast(begun + Duration::from_secs(29)).await;
         assert_eq!(begun.elapsed(), PAGE);
     }
 
@@ -218,7 +218,7 @@ mod tests {
         let (progress, begun) = (Progress::default(), Instant::now());
         progress.begin(0);
         tokio::select! {
-            () = progress.outlasts(begun + Duration::from_secs(45)) => panic!("sent away"),
+            () = progress.will_outlast(begun + Duration::from_secs(45)) => panic!("sent away"),
             () = read(&progress, 0..10, 10) => {}
         }
     }

@@ -2,9 +2,9 @@
 
 use super::build;
 use super::known::Shown;
+use super::local_write::LocalWrite;
 use super::lookups::Lookups;
 use super::order::{self, Order};
-use super::own::Own;
 use super::refresh::Verified;
 use super::row;
 use super::select::{self, Selection};
@@ -23,7 +23,7 @@ pub struct Index {
     pub(super) verified: Verified,
     pub(super) bytes: usize,
     pub(super) scan: bool,
-    /// What v1 showed, without own writes that came after; kept where other processes tell what they read.
+    /// What v1 showed, without local writes that came after; kept where other processes tell what they read.
     pub(super) shown: Option<Shown>,
 }
 
@@ -37,10 +37,10 @@ impl Index {
         Self { shown, ..self }
     }
 
-    /// Puts another in its place that shows an own write; tells whether that makes a difference.
-    pub(super) fn amend(this: &mut Arc<Self>, own: &Own) -> bool {
+    /// Puts another in its place that shows a local write; tells whether that makes a difference.
+    pub(super) fn amend(this: &mut Arc<Self>, local: &LocalWrite) -> bool {
         let mut verified = this.verified.clone();
-        let differs = own.clone().apply(&mut verified.rows);
+        let differs = local.clone().apply(&mut verified.rows);
         if differs {
             *this = Arc::new(Self { scan: this.scan, shown: this.shown.clone(), ..Self::new(verified) });
         }

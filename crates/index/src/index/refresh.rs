@@ -2,7 +2,7 @@
 //!
 //! A delta reads the last changed items first, down to the watermark and, while it is young, a margin beyond
 //! it, because v1 moves `updated_at` late (trap 56). Whatever vanished is in no delta, but the total tells that
-//! something has: then a sweep over all ids finds it. After a build its proof decides whether a sweep is due. The watermark moves only by what was read from v1; own writes do not count,
+//! something has: then a sweep over all ids finds it. After a build its proof decides whether a sweep is due. The watermark moves only by what was read from v1; local writes do not count,
 //! because something else may have changed before them.
 //!
 //! May use: `translate`, `v2`, `refusal`, this folder.
@@ -234,7 +234,7 @@ impl<S: Source> Refresh<'_, S> {
     }
 }
 
-/// Whether the rows are as many as v1 counts, with or without those removed by own writes meanwhile.
+/// Whether the rows are as many as v1 counts, with or without those removed by local writes meanwhile.
 fn adds_up(rows: &Rows, total: usize, gone: &HashSet<Uuid>) -> bool {
     rows.len() == total || rows.len() - gone.iter().filter(|id| rows.find(**id).is_some()).count() == total
 }

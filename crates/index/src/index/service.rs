@@ -1,9 +1,9 @@
 //! All indices: who asks, who waits, what is kept.
 //!
 //! A request gets an index that was read from v1 at most the freshness window ago and after anything changed in
-//! the project, by the rules of `fresh`. Own writes are carried into it at once, also while a read is under way.
+//! the project, by the rules of `fresh`. Local writes are carried into it at once, also while a read is under way.
 //!
-//! May use: `v2`, `context`, `fresh`, `refusal`, `v1`, `translate` (the typed item), this folder.
+//! May use: `v2`, `context`, `fresh`, `refusal`, `units`, `v1`, `translate` (the typed item), this folder.
 
 mod hinted;
 mod known;
@@ -15,7 +15,7 @@ use super::entry::{Entry, Files};
 use super::figures::Reads;
 use super::known::{Got, Known, Shown};
 use super::leftover::Leftover;
-use super::own::Own;
+use super::local_write::LocalWrite;
 use super::pace::Pace;
 use super::project_index::Index;
 use super::snapshot::Snapshot;
@@ -167,7 +167,7 @@ impl Indexes {
         ctx: &Context,
     ) -> Result<Arc<Index>, Refusal> {
         let entry = self.inner.entry(scope);
-        entry.asked();
+        entry.note_request();
         let mut last = None;
         for _ in 0..TIMES {
             let need = self.inner.need(scope, age);
@@ -176,7 +176,7 @@ impl Indexes {
             let outcome = tokio::select! {
                 biased;
                 outcome = self.inner.indexes.get(scope, need, read) => outcome,
-                () = entry.progress.outlasts(deadline) => break,
+                () = entry.progress.will_outlast(deadline) => break,
                 () = tokio::time::sleep_until(deadline) => break,
             };
             match outcome {
@@ -235,7 +235,7 @@ impl Indexes {
 
     /// The index as it is when it is younger than `age` and nothing changed in the project since. Counts as asked for.
     pub fn kept_within(&self, scope: &Scope, age: Duration) -> Option<Kept<Arc<Index>>> {
-        self.inner.known(scope)?.asked();
+        self.inner.known(scope)?.note_request();
         self.inner.indexes.kept(scope, &self.inner.need(scope, age))
     }
 
@@ -250,36 +250,36 @@ impl Indexes {
         entries.iter().find_map(|(scope, _)| self.inner.any(scope)).map(|index| index.get(id).is_some())
     }
 
-    /// An own write has left this item: the next request sees it, whatever read is under way.
-    pub fn changed(&self, project: Uuid, item: &Item) {
-        self.own(project, Own::of(item));
+    /// A local write has left this item: the next request sees it, whatever read is under way.
+    pub fn note_change(&self, project: Uuid, item: &Item) {
+        self.note_local_write(project, LocalWrite::of(item));
     }
 
-    /// An own write has taken this item out of the lists.
-    pub fn gone(&self, project: Uuid, id: Uuid) {
-        self.own(project, Own::Gone(id));
+    /// A local write has taken this item out of the lists.
+    pub fn note_removal(&self, project: Uuid, id: Uuid) {
+        self.note_local_write(project, LocalWrite::Gone(id));
     }
 
-    fn own(&self, project: Uuid, own: Own) {
+    fn note_local_write(&self, project: Uuid, local: LocalWrite) {
         let at = self.inner.deployment.get().map(|_| self.inner.changes.now().at);
         for (scope, entry) in self.inner.entries_where(|scope| scope.project == project) {
-            entry.own(&own, at);
-            let own = own.clone();
-            let carried = self.inner.indexes.amend(&scope, move |index| Index::amend(index, &own));
+            entry.note_local_write(&local, at);
+            let local = local.clone();
+            let carried = self.inner.indexes.amend(&scope, move |index| Index::amend(index, &local));
             if carried {
-                entry.outdates_file();
+                entry.mark_unsaved();
                 self.inner.save_in(DEBOUNCE, &scope, &entry);
             }
         }
     }
 }
 
-/// Ends the noting of own writes, however the read ends.
+/// Ends the noting of local writes, however the read ends.
 struct Noting<'e>(&'e Entry);
 
 impl Drop for Noting<'_> {
     fn drop(&mut self) {
-        self.0.read_ended();
+        self.0.end_read();
     }
 }
 
@@ -341,7 +341,7 @@ impl Inner {
                     // Before those who wait hear of it, so that who closes the gateway then finds a file to write.
                     let differs = |before: Arc<Index>| before.verified.differs(&index.verified);
                     if !index.is_scan() && self.any(&scope).is_none_or(differs) {
-                        entry.outdates_file();
+                        entry.mark_unsaved();
                     }
                     self.landed(&scope, &entry, reading.land(Arc::new(index), mark));
                 }
@@ -359,7 +359,7 @@ impl Inner {
         need: Need,
     ) -> Result<(Index, Moment), Refusal> {
         let _noting = Noting(entry);
-        let swept = entry.read_begins();
+        let swept = entry.begin_read();
         let allowed = self.settings.shared_work;
         let source = V1Source { client: self.client.clone(), key, path: Arc::clone(&scope.path), ctx, allowed };
         let known = match self.indexes.any(scope) {
@@ -372,7 +372,7 @@ impl Inner {
         };
         let Got { verified, mark, swept, shown } = got;
         if let Some(swept) = swept {
-            entry.was_swept(swept);
+            entry.note_sweep(swept);
         }
         let index = Index::new(verified).shown(shown);
         let fits = index.bytes() <= self.settings.max_bytes;
@@ -390,20 +390,20 @@ impl Inner {
     /// Sees to the files of a new index and of those that had to make room for it.
     fn landed(self: Arc<Self>, scope: &Scope, entry: &Arc<Entry>, landed: Landed<Scope, Arc<Index>>) {
         for (scope, index) in landed.evicted {
-            if let Some(entry) = self.known(&scope).filter(|entry| entry.takes_over_saving()) {
+            if let Some(entry) = self.known(&scope).filter(|entry| entry.take_unsaved()) {
                 let inner = Arc::clone(&self);
                 drop(tokio::task::spawn_blocking(move || {
                     entry.save_evicted(&index, || inner.any(&scope).is_some())
                 }));
             }
         }
-        entry.drop_own_before(landed.now.began.at);
+        entry.drop_local_writes_before(landed.now.began.at);
         if landed.now.value.is_scan() {
             return;
         }
         let differs = |before: &Kept<Arc<Index>>| before.value.verified.differs(&landed.now.value.verified);
         if landed.before.as_ref().is_none_or(differs) {
-            entry.outdates_file();
+            entry.mark_unsaved();
         }
         Arc::clone(&self).share_later(scope, entry);
         // An index that took long to build is saved at once.

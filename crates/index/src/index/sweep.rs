@@ -52,14 +52,14 @@ pub(super) async fn sweep(
     let pages = first.total.div_ceil(sizes.page).max(1);
     let mut found = Found { marks: HashMap::new(), total: first.total, fell: false };
     found.take(first);
-    progress.read(1, pages);
+    progress.note_pages(1, pages);
     sweeping.middle(pages, &mut found).await?;
     let mut more = false;
     if pages > 1 {
         let page = sweeping.page(pages - 1, 1).await?;
         more = page.more;
         found.take(page);
-        progress.read(pages, pages);
+        progress.note_pages(pages, pages);
     }
     let whole = !more && !found.fell && found.total == found.marks.len();
     Ok(Sweep { marks: found.marks, whole, paged: pages > 1 })
@@ -94,7 +94,7 @@ impl<S: Source> Sweeping<'_, S> {
             let Some(page) = under_way.next().await else { return Ok(()) };
             found.take(page?);
             done += 1;
-            self.progress.read(done, pages);
+            self.progress.note_pages(done, pages);
         }
     }
 

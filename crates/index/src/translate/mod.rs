@@ -1,17 +1,17 @@
 //! v2 ↔ v1, pure: names, values, records and refusals, without any input or output.
 //!
 //! One file per resource owns that resource's oddities; what all resources share is in `incoming`,
-//! `outgoing`, `intent` and `refusal`.
+//! `outgoing`, `confirm` and `refusal`.
 //!
 //! May use: types of `plan`, `v1` and `v2`, overlay values of `store`, `refusal`. May not use: `run`,
 //! `edge`, `access` (but its role words), or anything that waits.
 
 pub mod comments;
+pub mod confirm;
 pub mod cycles;
 mod held;
 pub mod html;
 pub mod incoming;
-pub mod intent;
 pub mod members;
 mod members_once;
 pub mod modules;

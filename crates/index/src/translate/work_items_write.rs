@@ -5,7 +5,7 @@
 //! May use: `plan`, `refusal`, `v2` bodies, this folder.
 
 use super::work_items::Item;
-use super::{html, intent};
+use super::{confirm, html};
 use crate::plan::{Field, Resource, ValueType};
 use crate::refusal::{FieldError, Refusal};
 use crate::v2::body::Given;
@@ -114,23 +114,23 @@ pub fn repeats(resource: &Resource, body: &Map<String, Value>, item: &Item) -> b
 
 fn same(wanted: &Value, actual: &Value) -> bool {
     match (wanted, actual) {
-        (Value::Array(a), Value::Array(b)) => intent::is_same_set(a, b),
+        (Value::Array(a), Value::Array(b)) => confirm::is_same_set(a, b),
         (a, b) => a == b,
     }
 }
 
 /// Fields (v2 names) that v1 does not show as they were sent, and those it does.
-pub fn compare<'r>(
+pub fn check<'r>(
     resource: &'r Resource,
     sent: &Map<String, Value>,
     shown: &Map<String, Value>,
-) -> intent::Compared<'r> {
-    let mut compared = intent::compare(resource, sent, shown);
+) -> confirm::Checked<'r> {
+    let mut checked = confirm::check(resource, sent, shown);
     if let (Some(wanted), Some(actual)) = (sent.get("estimate_point"), shown.get("estimate_point")) {
-        let names = if wanted == actual { &mut compared.kept } else { &mut compared.lost };
+        let names = if wanted == actual { &mut checked.kept } else { &mut checked.lost };
         names.push("estimate_point_id");
     }
-    compared
+    checked
 }
 
 /// v1's refusal of a write, about the members the client sent: the name form where the name was given.

@@ -5,12 +5,13 @@
 //! told of one name never overlaps in time. All ages are by the clock of the database too. Only with PostgreSQL; a
 //! SQLite file belongs to one process.
 //!
-//! May use: this folder.
+//! May use: `units`, this folder.
 
 use super::engine::sql;
 use super::error::StoreError;
 use super::peers::DATABASE_NOW;
 use super::service::Store;
+use crate::units::micros;
 use sqlx::Row;
 use std::time::Duration;
 use uuid::Uuid;
@@ -37,7 +38,7 @@ pub struct DeltaTurn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TakenTurn {
     /// It has.
-    Own(DeltaTurn),
+    Mine(DeltaTurn),
     /// Another one has had it for so long.
     Others(Duration),
 }
@@ -51,10 +52,6 @@ pub struct StoredDelta {
     pub age: Duration,
     /// What was told.
     pub bytes: Vec<u8>,
-}
-
-fn micros(time: Duration) -> i64 {
-    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
 }
 
 /// An age by the clock of the database; none when that clock was put back meanwhile.
@@ -106,7 +103,7 @@ impl Store {
         let Some(row) = row else { return Ok(TakenTurn::Others(Duration::ZERO)) };
         let (own, number): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
         Ok(match own {
-            1 => TakenTurn::Own(DeltaTurn { holder, number }),
+            1 => TakenTurn::Mine(DeltaTurn { holder, number }),
             _ => TakenTurn::Others(age(number).unwrap_or_default()),
         })
     }

@@ -6,7 +6,7 @@
 //! in this process and take the file's lock when they begin, because a transaction that first reads and then
 //! wants to write is refused at once instead of waiting its turn. PostgreSQL: `synchronous_commit` on, and
 //! writers of one workspace queue at its row.
-//! May use: `fresh`, `tally`, this folder.
+//! May use: `fresh`, `tally`, `units`, this folder.
 
 use super::error::StoreError;
 pub use super::kind::Kind;
@@ -17,12 +17,13 @@ use super::unchanged::{Ending, Log, Seen, Writes};
 use super::writable::Writable;
 use crate::fresh::{Changed, Changes};
 use crate::tally::{Counter, Durations};
+use crate::units::now_micros;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{AnyPool, AssertSqlSafe};
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::sync::{Arc, Once};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use uuid::Uuid;
 
@@ -337,5 +338,5 @@ pub(super) fn json_list(items: impl Iterator<Item = String>) -> String {
 
 /// Microseconds since 1970.
 pub(super) fn now() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64)
+    now_micros()
 }

@@ -68,7 +68,7 @@ impl Store {
     /// Records the deployment on first use; returns the one recorded.
     async fn claim(&self, v1_base_url: &str) -> Result<String, StoreError> {
         // A look first: a store that is already claimed must also open when it is read-only.
-        if let Some(recorded) = recorded(self.engine.pool_of_any_version()).await? {
+        if let Some(recorded) = deployment_of(self.engine.pool_of_any_version()).await? {
             return Ok(recorded);
         }
         sqlx::query("INSERT INTO service (id, v1_base_url, recorded_at) VALUES (1, $1, $2) ON CONFLICT DO NOTHING")
@@ -76,7 +76,7 @@ impl Store {
             .bind(engine::now())
             .execute(self.engine.pool())
             .await?;
-        let claimed = recorded(&self.engine.pool()).await?;
+        let claimed = deployment_of(&self.engine.pool()).await?;
         claimed.ok_or_else(|| StoreError::Internal("the claim of the store is not there".into()))
     }
 
@@ -96,7 +96,7 @@ impl Store {
     /// [`StoreError`] when it cannot.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.engine.look_again().await;
-        recorded(&self.engine.pool()).await.map(|_| ())
+        deployment_of(&self.engine.pool()).await.map(|_| ())
     }
 
     /// Waits for work under way and closes the connections; the store cannot be used afterwards.
@@ -190,7 +190,7 @@ impl Store {
 }
 
 /// The deployment that the store belongs to.
-pub(super) async fn recorded(pool: &sqlx::AnyPool) -> Result<Option<String>, StoreError> {
+pub(super) async fn deployment_of(pool: &sqlx::AnyPool) -> Result<Option<String>, StoreError> {
     let row = sqlx::query("SELECT v1_base_url FROM service WHERE id = 1").fetch_optional(pool).await?;
     Ok(row.map(|row| row.try_get(0)).transpose()?)
 }

@@ -3,13 +3,14 @@
 //! What an index is does not concern the store: it keeps bytes under a name. They lie in parts, so that no single value is
 //! large. Only with PostgreSQL; beside a SQLite file there are files.
 //!
-//! May use: this folder.
+//! May use: `units`, this folder.
 
 use super::engine::{now, sql};
 use super::error::StoreError;
 use super::kind::Kind;
 use super::opening::connected;
 use super::service::Store;
+use crate::units::micros;
 use sqlx::{AnyConnection, Row};
 use std::time::Duration;
 
@@ -55,7 +56,7 @@ impl Store {
             return Ok(());
         }
         let mut writing = self.engine.writing().await?;
-        let before = now() - i64::try_from(age.as_micros()).unwrap_or(i64::MAX);
+        let before = now() - micros(age);
         // Of two that write the same, the second waits here and then finds a young one.
         let lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, 1))::text";
         sqlx::query(lock).bind(name).fetch_one(&mut *writing).await?;

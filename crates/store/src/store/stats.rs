@@ -6,7 +6,7 @@ use super::engine::sql;
 use super::error::StoreError;
 use super::kind::Kind;
 use super::place::file_of;
-use super::service::{Store, recorded};
+use super::service::{Store, deployment_of};
 use super::tables::TABLES;
 use crate::v1::BaseUrl;
 use sqlx::Row;
@@ -89,7 +89,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when it cannot be read.
     pub async fn deployment(&self) -> Result<Option<String>, StoreError> {
-        recorded(self.engine().pool_of_any_version()).await
+        deployment_of(self.engine().pool_of_any_version()).await
     }
 
     /// Records that the deployment this store belongs to has moved to `address`; returns where it was, and the new

@@ -1,7 +1,7 @@
 //! What an operator does with a store: open it apart from a gateway, bring its tables up to date, copy it, look
 //! it through, and purge what v1 has not shown for long.
 //!
-//! May use: `fresh`, this folder.
+//! May use: `fresh`, `units`, this folder.
 
 use super::asked;
 use super::definitions;
@@ -15,6 +15,7 @@ use super::service::Store;
 use super::turn_places::{HELD, Turns};
 use super::unchanged::Unchanged;
 use crate::fresh::Changes;
+use crate::units::micros;
 use sqlx::Row;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -166,7 +167,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the store cannot be written; then nothing was purged.
     pub async fn sweep(&self, age: Duration) -> Result<Swept, StoreError> {
-        let before = now() - i64::try_from(age.as_micros()).unwrap_or(i64::MAX);
+        let before = now() - micros(age);
         let mut writing = self.engine.writing().await?;
         let values = sqlx::query(
             "DELETE FROM custom_value WHERE work_item_id IN (SELECT id FROM work_item WHERE missing_since < $1)",

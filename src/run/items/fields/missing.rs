@@ -6,7 +6,7 @@ use crate::index::Index;
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::shelf::Audience;
-use jiff::Timestamp;
+use crate::units::now_micros;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -39,7 +39,7 @@ async fn try_mark_absences(job: &InProject<'_>, index: &Index) -> Result<(), Ref
     let gone: Vec<Uuid> = recorded.known.iter().filter(is_gone).copied().collect();
     let back: Vec<Uuid> = recorded.missing.iter().filter(|id| index.get(**id).is_some()).copied().collect();
     if !gone.is_empty() || !back.is_empty() {
-        store.mark_missing(project, &gone, &back, Timestamp::now().as_microsecond() - YOUNG).await?;
+        store.mark_missing(project, &gone, &back, now_micros() - YOUNG).await?;
     }
     drop_unmade(job, index, &recorded).await
 }

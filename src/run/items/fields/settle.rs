@@ -12,9 +12,9 @@ use crate::run::load::records_of;
 use crate::store::{Intent, IntentKind, IntentState, ProjectItems, Settled, Store};
 use crate::translate::work_items::{self, Item};
 use crate::translate::work_items_write;
+use crate::units::{micros, now_micros};
 use crate::v1::{V1Request, V1Response};
 use crate::v2::time::Micros;
-use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -155,7 +155,7 @@ async fn try_note_absence(job: &InProject<'_>, id: Uuid) -> Result<(), Refusal> 
             store.settle_left(intent, Settled::Purged(id)).await?;
         }
     } else if !recorded.missing.contains(&id) && !recorded.archived.contains(&id) {
-        store.mark_missing(card.id, &[id], &[], Timestamp::now().as_microsecond()).await?;
+        store.mark_missing(card.id, &[id], &[], now_micros()).await?;
     }
     Ok(())
 }
@@ -192,7 +192,7 @@ fn matches(intent: &Intent, item: &Newest, late: Micros) -> bool {
 async fn settle_change(job: &InProject<'_>, intent: &Intent, item: &Item, lagging: bool) -> Result<bool, Refusal> {
     let store = &job.runner.store;
     let freshness = if lagging { micros(job.runner.indexes.freshness()) } else { 0 };
-    let is_late = Timestamp::now().as_microsecond() - intent.began_at > late(job) + freshness;
+    let is_late = now_micros() - intent.began_at > late(job) + freshness;
     let settled = match (intent.kind, of_update(intent, item)) {
         (IntentKind::Update, Evidence::Done) => Settled::Done(item.id),
         (IntentKind::Update, Evidence::Otherwise) if is_late => {
@@ -281,7 +281,7 @@ pub(super) async fn drop_unmade(
     index: &Index,
     recorded: &ProjectItems,
 ) -> Result<(), Refusal> {
-    let now = Timestamp::now().as_microsecond();
+    let now = now_micros();
     let settled_by = 2 * late(job) + micros(job.runner.indexes.freshness()) + SKEW;
     for intent in recorded.open.iter().filter(|intent| intent.kind == IntentKind::Create) {
         if now - intent.began_at < settled_by || job.runner.store.is_running(intent, settled_by) {
@@ -325,10 +325,6 @@ async fn report(store: &Store, intent: &Intent, state: IntentState) -> Result<()
 
 fn late(job: &InProject<'_>) -> Micros {
     micros(job.runner.settings.late_write)
-}
-
-fn micros(time: Duration) -> Micros {
-    Micros::try_from(time.as_micros()).unwrap_or(Micros::MAX / 4)
 }
 
 /// Half of a write would be shown.

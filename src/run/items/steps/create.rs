@@ -17,9 +17,10 @@ use crate::run::items::{expansions, names, workflow};
 use crate::run::members::{Members, id_of, members};
 use crate::run::write::created_but;
 use crate::run::{checks, find_out};
-use crate::translate::intent::Compared;
+use crate::translate::confirm::Checked;
 use crate::translate::work_items;
 use crate::translate::work_items_write;
+use crate::units::now_micros;
 use crate::v1::Doubt;
 use crate::v2::Reply;
 use crate::v2::body::Given;
@@ -39,8 +40,8 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     // Mended or taken back when v1 drops somebody.
     let _room = job.room_for(&[(Extra::DroppedSet, 1)], expansions::calls(job)?).await?;
     let begun = Begun::create(job, &body, own).await?;
-    let began = find_out::now();
-    let (id, stored, compared) = match make(job, &given, &body).await {
+    let began = now_micros();
+    let (id, stored, checked) = match make(job, &given, &body).await {
         Ok(made) => made,
         Err(refusal) => {
             begun.settle_failed(job, &refusal).await;
@@ -48,7 +49,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         }
     };
     begun.settle_done(job, id).await.map_err(created_but(id))?;
-    let stored = settle(job, &given, (id, began), &body, stored, &compared).await?;
+    let stored = settle(job, &given, (id, began), &body, stored, &checked).await?;
     let item = job.item_from(&stored).map_err(created_but(id))?;
     job.item_changed(&item);
     let recorded = job.runner.store.project_items(job.card.id).await.map_err(Refusal::from);
@@ -71,7 +72,7 @@ async fn make<'j>(
     job: &'j InProject<'_>,
     given: &Given,
     body: &Members,
-) -> Result<(Uuid, Members, Compared<'j>), Refusal> {
+) -> Result<(Uuid, Members, Checked<'j>), Refusal> {
     let resource = job.resource();
     let id = post(job, given, body).await?;
     let stored = job.read_record_fields(resource, id, work_items::WHOLE).await.map_err(|refusal| {
@@ -79,11 +80,11 @@ async fn make<'j>(
         let timed_out = refusal.status() == 504;
         Doubt { timed_out, ..Doubt::answered(what, format!("{refusal:?}")) }.refusal()
     })?;
-    let compared = work_items_write::compare(resource, body, &stored);
-    if !compared.missing.is_empty() || !find_out::are_sets(resource, &compared.lost) {
-        compared.confirm(resource).map_err(created_but(id))?;
+    let checked = work_items_write::check(resource, body, &stored);
+    if !checked.missing.is_empty() || !find_out::are_sets(resource, &checked.lost) {
+        checked.confirm(resource).map_err(created_but(id))?;
     }
-    Ok((id, stored, compared))
+    Ok((id, stored, checked))
 }
 
 /// Mends, takes back or reports the difference between what is stored and what was sent.
@@ -94,20 +95,20 @@ async fn settle(
     (id, began): (Uuid, Micros),
     body: &Members,
     stored: Members,
-    compared: &Compared<'_>,
+    checked: &Checked<'_>,
 ) -> Result<Members, Refusal> {
     let resource = job.resource();
     let nobody = body.get("assignees").and_then(Value::as_array).is_some_and(Vec::is_empty);
-    if compared.lost == ["assignee_ids"] && nobody && job.is_made_since(&stored, began - CLOCKS) {
+    if checked.lost == ["assignee_ids"] && nobody && job.is_made_since(&stored, began - CLOCKS) {
         let body = Map::from_iter([("assignees".to_owned(), Value::Array(Vec::new()))]);
         return job.patch(resource, id, &body).await.map_err(created_but(id));
     }
-    if let Some(errors) = work_items_write::dropped_sets(resource, given, body, &stored, &compared.lost)
+    if let Some(errors) = work_items_write::dropped_sets(resource, given, body, &stored, &checked.lost)
         && job.is_made_since(&stored, began - CLOCKS)
     {
         return Err(take_back(job, id, errors).await);
     }
-    compared.confirm(resource).map_err(created_but(id))?;
+    checked.confirm(resource).map_err(created_but(id))?;
     Ok(stored)
 }
 

@@ -3,14 +3,15 @@
 //! v1's PATCH reaches items that no read shows (trap 53, `archived_patch_name`), so the item must be live
 //! first: a fresh row of the index says so, else it is read. Where the stored value decides (one date alone,
 //! the state under workflow rules, one half of an external pair, a parent or a set that stays as it is), it is read
-//! from v1 even then. The answer to the PATCH is the stored record and is compared with the intent; where v1 dropped part of a set, the update is
-//! undone. Type and values alone need no write to v1;
-//! beside one they are noted before it and stored after it.
+//! from v1 even then. The answer to the PATCH is the stored record and is compared with what was sent; where v1
+//! dropped part of a set, the update is undone. Type and values alone need no write to v1; beside one they are noted
+//! before it and stored after it.
 
 use crate::fresh::Changed;
 use crate::plan::{Extra, WriteKind};
 use crate::refusal::Refusal;
 use crate::run::checks;
+use crate::run::external_pair::is_pair;
 use crate::run::in_project::InProject;
 use crate::run::items::fields::{Begun, Looking, settle_open_writes};
 use crate::run::items::{expansions, names, workflow};
@@ -18,7 +19,7 @@ use crate::run::members::Members;
 
 use crate::translate::work_items::Item;
 use crate::translate::work_items_write;
-use crate::v1::{V1Request, refusal_of_status};
+use crate::v1::refusal_of_status;
 use crate::v2::Reply;
 use crate::v2::body::Given;
 use serde_json::Value;
@@ -120,7 +121,7 @@ async fn patch(
     begun.settle_done(job, id).await?;
     let shown = shown?;
     let item = job.item_after(id, &shown).await?;
-    let confirmed = work_items_write::compare(resource, body, &shown).confirm(resource);
+    let confirmed = work_items_write::check(resource, body, &shown).confirm(resource);
     if confirmed.is_err() {
         // What is stored is not what was asked, but it is stored.
         job.item_changed(&item);
@@ -139,8 +140,8 @@ async fn put_back(
     shown: &Members,
 ) -> Option<Refusal> {
     let resource = job.resource();
-    let compared = work_items_write::compare(resource, sent, shown);
-    let errors = work_items_write::dropped_sets(resource, given, sent, shown, &compared.lost)?;
+    let checked = work_items_write::check(resource, sent, shown);
+    let errors = work_items_write::dropped_sets(resource, given, sent, shown, &checked.lost)?;
     let before = job.with_live_labels(before.clone()).await.ok()?;
     let body = work_items_write::undoing(sent, &before)?;
     let undone = match job.patch(resource, before.id, &body).await {
@@ -178,11 +179,9 @@ async fn check_pair(job: &InProject<'_>, stored: &Item, given: &Given) -> Result
     let kept = stored.external_id.as_deref().filter(|kept| !kept.is_empty());
     let same = given.get("external_id").is_none_or(|sent| sent.as_str() == kept);
     let Some(id) = kept.filter(|_| same) else { return Ok(()) };
-    let encoded =
-        |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
-    let query = format!("external_id={}&external_source={}&fields=id", encoded(id), encoded(source));
-    let path = job.collection_path(job.resource())?;
-    let answer = job.runner.client.call(job.key(), V1Request::get(path, query), &job.call.ctx).await;
+    let mut request = job.pair_request(id, source)?;
+    request.query.push_str("&fields=id");
+    let answer = job.runner.client.call(job.key(), request, &job.call.ctx).await;
     let answer = answer.map_err(|lost| lost.refusal())?;
     let taken = || Refusal::Conflict { detail: "Another work item of this project has this external pair.".into() };
     if let Some(refusal) = refusal_of_status(&answer) {
@@ -201,6 +200,6 @@ async fn check_pair(job: &InProject<'_>, stored: &Item, given: &Given) -> Result
 async fn has_pair(job: &InProject<'_>, id: &str, source: &str) -> Result<bool, Refusal> {
     let scope = job.index_scope()?;
     let index = job.runner.indexes.newest(&scope, job.key(), &job.call.ctx).await?;
-    let is = |text: &Option<String>, wanted: &str| text.as_deref().is_some_and(|text| text.trim() == wanted.trim());
-    Ok(index.items().any(|item| is(&item.external_id, id) && is(&item.external_source, source)))
+    let mut items = index.items();
+    Ok(items.any(|item| is_pair(item.external_id.as_deref(), item.external_source.as_deref(), (id, source))))
 }

@@ -7,7 +7,7 @@ use super::super::delta::{MOST, Recorder};
 use super::super::deployment::{RefreshTurn, Refresher, SharedPlace};
 use super::super::entry::Entry;
 use super::super::known::{Got, Heard, Known, Shown};
-use super::super::own_log::removed;
+use super::super::local_write_log::removed;
 use super::super::refresh::{Refresh, Refreshed, Verified};
 use super::super::shared_reads::What;
 use super::super::source::{Source, V1Source};
@@ -15,7 +15,7 @@ use super::super::walk::{Proof, Walk};
 use super::{Inner, with_files};
 use crate::fresh::{Moment, Need};
 use crate::refusal::Refusal;
-use crate::v2::time::Micros;
+use crate::units::unix_micros;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -44,9 +44,10 @@ impl Inner {
     pub(super) async fn build(&self, source: &V1Source, entry: &Arc<Entry>) -> Result<Refreshed<Moment>, Refusal> {
         self.reads.builds.add(1);
         let begun = self.changes.now();
-        let left_over = with_files(entry, |entry| entry.walk(SIZES.page, micros(SystemTime::now()))).await;
+        let left_over =
+            with_files(entry, |entry| entry.load_walk(SIZES.page, unix_micros(SystemTime::now()))).await;
         let is_new = left_over.is_none();
-        let since = micros(SystemTime::now().checked_sub(SKEW).unwrap_or(UNIX_EPOCH));
+        let since = unix_micros(SystemTime::now().checked_sub(SKEW).unwrap_or(UNIX_EPOCH));
         let walk = left_over.unwrap_or_else(|| Walk::new(SIZES.page, since));
         let (progress, pace) = (&entry.progress, &self.pace);
         let keep = |walk: &Walk| self.keep_walk(entry, walk);
@@ -59,7 +60,7 @@ impl Inner {
             let proof = Proof::of(walk);
             let (sizes, proof, clock) = (SIZES, Some(&proof), &Instant::now);
             let refresh = Refresh { source, sizes, progress, pace, patient: true, sweep: false, proof, clock };
-            refresh.run(verified, || self.changes.now(), || entry.gone()).await?
+            refresh.run(verified, || self.changes.now(), || entry.removed_meanwhile()).await?
         };
         let drop_walk = |entry: &Entry| {
             entry.drop_walk();
@@ -96,7 +97,7 @@ impl Inner {
             }
             match place.refresher().await {
                 Refresher::Unknown => return self.by_itself(&known, asking, Why::NoAnswer).await,
-                Refresher::Own(turn) => {
+                Refresher::ThisProcess(turn) => {
                     // Something may have been told just before.
                     if turn.number > last
                         && self.hear(&place, &mut known, asking.1).await.is_some()
@@ -124,10 +125,10 @@ impl Inner {
         let mut last = known.number().unwrap_or(0);
         for Heard { number, at, what } in place.told(known, self.changes.now().at).await? {
             last = last.max(number);
-            let Some(own) = entry.own_since(known.began.at) else { break };
+            let Some(local) = entry.local_writes_since(known.began.at) else { break };
             let (changes, now) = (&self.changes, self.changes.now().at);
             let fits = match what {
-                What::Answers(what) => known.follow(Heard { number, at, what }, &own, SIZES, changes, now).await,
+                What::Answers(what) => known.follow(Heard { number, at, what }, &local, SIZES, changes, now).await,
                 What::Whole(what) => known.replace(Heard { number, at, what }, changes, now),
             };
             tracing::trace!(number, fits, "what another process has read");
@@ -135,12 +136,12 @@ impl Inner {
         Some(last)
     }
 
-    /// What others have read, with the own writes that came after, when it is enough.
+    /// What others have read, with the local writes that came after, when it is enough.
     fn heard_enough(&self, known: &Known, entry: &Entry, need: Need) -> Option<Got> {
         if !known.has_heard() || !need.is_met(known.began) || self.is_sweep_due(known.swept) {
             return None;
         }
-        let (verified, shown) = known.with(entry.own_since(known.began.at)?);
+        let (verified, shown) = known.with(entry.local_writes_since(known.began.at)?);
         self.reads.heard.add(1);
         Some(Got { verified, mark: known.began, swept: known.swept, shown: Some(shown) })
     }
@@ -154,9 +155,9 @@ impl Inner {
         (source, entry): Asking<'_>,
     ) -> Result<Got, Refusal> {
         let (since, clock) = (Instant::now(), &Instant::now);
-        let own = entry.begins_anew(known.began.at);
-        let gone = own.iter().flat_map(removed).collect();
-        let (base, sweep) = (known.base(own), self.is_sweep_due(known.swept));
+        let local = entry.restart_read(known.began.at);
+        let gone = local.iter().flat_map(removed).collect();
+        let (base, sweep) = (known.base(local), self.is_sweep_due(known.swept));
         let recorder = Recorder::new(source, clock, since, MOST);
         let outcome = tokio::select! {
             outcome = self.refresh(&recorder, entry, base, sweep) => outcome,
@@ -170,7 +171,7 @@ impl Inner {
             }
         };
         let ended = Instant::now();
-        let gone_meanwhile = entry.own_since(since).iter().flat_map(removed).collect();
+        let gone_meanwhile = entry.local_writes_since(since).iter().flat_map(removed).collect();
         let delta = recorder.delta(sweep, gone, gone_meanwhile);
         let number = place.tell_read(turn, delta, &refreshed.verified).await;
         let shown = Shown { verified: refreshed.verified.clone(), number, ended };
@@ -183,8 +184,8 @@ impl Inner {
         if why != Why::NoOthers {
             tracing::debug!(?why, "an index is refreshed for this process alone");
         }
-        let own = self.deployment.get().and_then(|_| entry.begins_anew(known.began.at));
-        let (base, sweep) = (known.base(own), self.is_sweep_due(known.swept));
+        let local = self.deployment.get().and_then(|_| entry.restart_read(known.began.at));
+        let (base, sweep) = (known.base(local), self.is_sweep_due(known.swept));
         let refreshed = self.refresh(source, entry, base, sweep && !others).await?;
         let shown = self.shown(&refreshed.verified);
         Ok(Got::of(refreshed, known.swept, shown))
@@ -210,10 +211,6 @@ impl Inner {
         self.reads.refreshes.add(1);
         let (sizes, progress, pace, clock) = (SIZES, &entry.progress, &self.pace, &Instant::now);
         let refresh = Refresh { source, sizes, progress, pace, patient: false, sweep, proof: None, clock };
-        refresh.run(base, || self.changes.now(), || entry.gone()).await
+        refresh.run(base, || self.changes.now(), || entry.removed_meanwhile()).await
     }
-}
-
-fn micros(time: SystemTime) -> Micros {
-    time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as Micros)
 }

@@ -56,13 +56,13 @@ impl Inner {
     /// Sees to it that the index is kept for other processes after some time.
     pub(super) fn share_later(self: Arc<Self>, scope: &Scope, entry: &Arc<Entry>) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        if self.deployment.get().is_none() || !entry.shares() {
+        if self.deployment.get().is_none() || !entry.schedule_sharing() {
             return;
         }
         let (entry, scope) = (Arc::clone(entry), scope.clone());
         drop(runtime.spawn(async move {
             tokio::time::sleep(LATER).await;
-            entry.has_shared();
+            entry.unschedule_sharing();
             self.share(&scope, YOUNG).await;
         }));
     }

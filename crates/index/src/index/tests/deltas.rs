@@ -7,8 +7,8 @@ use crate::fresh::{Changes, Clock, Moment};
 use crate::index::delta::{Delta, MOST, Recorder, Told, of_bytes, to_bytes};
 use crate::index::deployment::{Refresher, SharedPlace};
 use crate::index::known::{Heard, Known, Shown};
-use crate::index::own::Own;
-use crate::index::own_log::removed;
+use crate::index::local_write::LocalWrite;
+use crate::index::local_write_log::removed;
 use crate::index::pace::Pace;
 use crate::index::progress::Progress;
 use crate::index::refresh::{Refresh, Verified};
@@ -30,7 +30,7 @@ struct Teller {
 /// A process that hears of it.
 struct Hearer {
     known: Known,
-    own: Vec<(Instant, Own)>,
+    local: Vec<(Instant, LocalWrite)>,
 }
 
 /// What was told, and when its turn began.
@@ -46,11 +46,11 @@ impl Teller {
         let began: Moment = changes.now();
         let shown = Shown { verified: verified.clone(), number: Some(7), ended: clock.now() };
         let known = Known::kept(verified.clone(), shown, began, Some(began.at));
-        (Self { model, clock, changes, verified, number: 7 }, Hearer { known, own: Vec::new() })
+        (Self { model, clock, changes, verified, number: 7 }, Hearer { known, local: Vec::new() })
     }
 
-    /// Somebody writes, then this process reads; `own` are its own removals.
-    async fn reads(&mut self, writes: &[Write], own: &[(Instant, Own)]) -> Sent {
+    /// Somebody writes, then this process reads; `local` are its removals.
+    async fn reads(&mut self, writes: &[Write], local: &[(Instant, LocalWrite)]) -> Sent {
         for write in writes {
             self.model.world().carry_out(*write);
         }
@@ -58,10 +58,10 @@ impl Teller {
         self.clock.advance(Duration::from_secs(1));
         let (began, clock) = (self.clock.now(), || self.clock.now());
         let mut base = self.verified.clone();
-        own.iter().for_each(|(_, own)| _ = own.clone().apply(&mut base.rows));
+        local.iter().for_each(|(_, local)| _ = local.clone().apply(&mut base.rows));
         let recorder = Recorder::new(&self.model, &clock, began, MOST);
         self.verified = refreshed(&recorder, base, &clock).await;
-        let delta = recorder.delta(false, removed(own).into_iter().collect(), Vec::new()).expect("not too much");
+        let delta = recorder.delta(false, removed(local).into_iter().collect(), Vec::new()).expect("not too much");
         self.number += 1;
         self.clock.advance(Duration::from_secs(1));
         Sent(self.number, began, to_bytes("list", Told::Answers(delta)).expect("bytes"))
@@ -71,11 +71,11 @@ impl Teller {
     async fn takes(&self, hearer: &mut Hearer, Sent(number, at, bytes): &Sent) -> bool {
         let Ok(Told::Answers(what)) = of_bytes("list", bytes) else { panic!("answers") };
         let heard = Heard { number: *number, at: *at, what };
-        hearer.known.follow(heard, &hearer.own, SMALL, &self.changes, self.clock.now()).await
+        hearer.known.follow(heard, &hearer.local, SMALL, &self.changes, self.clock.now()).await
     }
 
     fn is_known(&self, hearer: &Hearer) -> bool {
-        content(&hearer.known.with(hearer.own.clone()).0) == self.model.truth()
+        content(&hearer.known.with(hearer.local.clone()).0) == self.model.truth()
     }
 }
 
@@ -151,7 +151,7 @@ fn what_was_read_while_this_process_read_is_not_taken_in() {
         // A read of its own of which the others do not know, begun before and ended after that of the other.
         let began = hearer.known.began;
         let shown = Shown { verified: verified.clone(), number: None, ended: teller.clock.now() };
-        let mut hearer = Hearer { known: Known::kept(verified, shown, began, None), own: Vec::new() };
+        let mut hearer = Hearer { known: Known::kept(verified, shown, began, None), local: Vec::new() };
         assert!(!teller.takes(&mut hearer, &sent).await, "it would take a change back");
         let later = teller.reads(&[], &[]).await;
         assert!(teller.takes(&mut hearer, &later).await && teller.is_known(&hearer));
@@ -167,7 +167,7 @@ fn an_own_removal_does_not_hide_another_one() {
         let sent = teller.reads(&[], &[]).await;
         let mine = teller.model.truth()[0].id;
         teller.model.world().shown.retain(|item| item.id != mine);
-        hearer.own.push((teller.clock.now(), Own::Gone(mine)));
+        hearer.local.push((teller.clock.now(), LocalWrite::Gone(mine)));
         let fits = teller.takes(&mut hearer, &sent).await;
         assert!(fits && teller.is_known(&hearer), "both are gone");
     });
@@ -190,8 +190,8 @@ fn own_writes_stay_over_what_was_read_before_them() {
             world.shown.push(mine.clone());
             changed
         };
-        for own in [Own::of(&mine), Own::of(&changed)] {
-            hearer.own.push((teller.clock.now(), own));
+        for local in [LocalWrite::of(&mine), LocalWrite::of(&changed)] {
+            hearer.local.push((teller.clock.now(), local));
         }
         assert!(teller.takes(&mut hearer, &sent).await, "what was made since is not counted");
         assert!(teller.is_known(&hearer));
@@ -205,8 +205,8 @@ fn what_the_teller_removed_itself_needs_no_comparison_of_ids() {
         let gone = teller.model.truth()[4].id;
         teller.model.world().shown.retain(|item| item.id != gone);
         teller.model.world().sweeps = 0;
-        let own = [(teller.clock.now(), Own::Gone(gone))];
-        let sent = teller.reads(&[], &own).await;
+        let local = [(teller.clock.now(), LocalWrite::Gone(gone))];
+        let sent = teller.reads(&[], &local).await;
         assert!(teller.takes(&mut hearer, &sent).await && teller.is_known(&hearer));
         assert_eq!(teller.model.world().sweeps, 0);
     });
@@ -256,9 +256,13 @@ fn a_whole_index_takes_the_place_of_what_is_known() {
         assert!(!hearer.known.replace(heard(number - 1), &teller.changes, now), "late");
         assert!(hearer.known.replace(heard(number), &teller.changes, now));
         let gone = ids(&teller.verified)[0];
-        let (with, shown) = hearer.known.with(vec![(now, Own::Gone(gone))]);
+        let (with, shown) = hearer.known.with(vec![(now, LocalWrite::Gone(gone))]);
         assert!(!ids(&with).contains(&gone) && ids(&shown.verified).contains(&gone));
-        assert_eq!(ids(&hearer.known.base(None)).len(), 14, "where own writes are not known it is what was found");
+        assert_eq!(
+            ids(&hearer.known.base(None)).len(),
+            14,
+            "where local writes are not known it is what was found"
+        );
     });
 }
 
@@ -269,14 +273,14 @@ fn where_there_is_too_much_the_index_is_kept_and_only_that_one_is_believed() {
         let memory = Memory::new(teller.clock.clone());
         let place = SharedPlace { deployment: Arc::clone(&memory) as _, identity: "list".into() };
         teller.reads(&[Write::Delete(1), Write::Create], &[]).await;
-        let Refresher::Own(turn) = place.refresher().await else { panic!("nobody else") };
+        let Refresher::ThisProcess(turn) = place.refresher().await else { panic!("nobody else") };
         assert_eq!(place.tell_read(turn, None, &teller.verified).await, Some(1));
-        let mut hearer = Hearer { own: Vec::new(), ..hearer };
+        let mut hearer = Hearer { local: Vec::new(), ..hearer };
         hearer.known = Known::found(hearer.known.base(None), Changes::new(teller.clock.clone()).now());
         // Only what began after what is known had ended; that there is nothing else is seen here.
         assert_eq!(place.told(&hearer.known, teller.clock.now()).await.map(|told| told.len()), Some(0));
         teller.clock.advance(Duration::from_secs(1));
-        let Refresher::Own(turn) = place.refresher().await else { panic!("nobody else") };
+        let Refresher::ThisProcess(turn) = place.refresher().await else { panic!("nobody else") };
         assert_eq!(place.tell_read(turn, None, &teller.verified).await, Some(2));
         let told = place.told(&hearer.known, teller.clock.now()).await.expect("an answer");
         let [Heard { number: 2, what: What::Whole(whole), .. }] = &told[..] else { panic!("an index") };

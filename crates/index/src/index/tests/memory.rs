@@ -101,7 +101,7 @@ impl Deployment for Memory {
             _ => {
                 let holder = Uuid::new_v4();
                 state.turn = Some((holder, now));
-                Refresher::Own(RefreshTurn { holder, number: state.number })
+                Refresher::ThisProcess(RefreshTurn { holder, number: state.number })
             }
         })
     }

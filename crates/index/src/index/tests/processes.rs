@@ -12,8 +12,8 @@ use crate::fresh::{Changed, Changes, Clock, Moment};
 use crate::index::delta::{MOST, Recorder};
 use crate::index::deployment::{RefreshTurn, Refresher, SharedPlace};
 use crate::index::known::{Heard, Known, Shown};
-use crate::index::own::Own;
-use crate::index::own_log::{OwnLog, removed};
+use crate::index::local_write::LocalWrite;
+use crate::index::local_write_log::{LocalWriteLog, removed};
 use crate::index::pace::Pace;
 use crate::index::progress::Progress;
 use crate::index::refresh::{Refresh, Refreshed, Verified};
@@ -35,7 +35,7 @@ enum Step {
     /// Somebody writes past all processes.
     Foreign(Write),
     /// A process writes.
-    Own(usize, Write),
+    LocalWrite(usize, Write),
     /// Milliseconds pass.
     Pause(u64),
     /// A process is asked.
@@ -63,7 +63,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => number().prop_map(Write::Swap),
     ];
     // A gateway writes one item at a time.
-    let own = prop_oneof![
+    let local = prop_oneof![
         2 => Just(Write::Create),
         3 => (number(), 0..1_i64).prop_map(|(at, late)| Write::Update(at, late)),
         2 => number().prop_map(Write::Delete),
@@ -82,7 +82,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let process = || 0..PROCESSES;
     let step = prop_oneof![
         4 => write.prop_map(Step::Foreign),
-        4 => (process(), own).prop_map(|(which, write)| Step::Own(which, write)),
+        4 => (process(), local).prop_map(|(which, write)| Step::LocalWrite(which, write)),
         4 => (0..7_000_u64).prop_map(Step::Pause),
         12 => (process(), way).prop_map(|(which, way)| Step::Ask(which, way)),
         3 => process().prop_map(Step::Begin),
@@ -98,7 +98,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 struct Process {
     changes: Changes,
     kept: Option<Kept>,
-    log: OwnLog,
+    log: LocalWriteLog,
     /// Whether others wrote since it was asked last.
     told: bool,
     reading: Option<Reading>,
@@ -118,8 +118,8 @@ struct Reading {
     refreshed: Refreshed<Moment>,
     recorder: Option<(crate::index::delta::Delta, RefreshTurn)>,
     ended: Instant,
-    /// Own writes since it began.
-    amendments: Vec<Own>,
+    /// Local writes since it began.
+    amendments: Vec<LocalWrite>,
 }
 
 /// All of them, and what was written when.
@@ -149,7 +149,7 @@ impl World {
         let process = || Process {
             changes: Changes::new(clock.clone()),
             kept: None,
-            log: OwnLog::default(),
+            log: LocalWriteLog::default(),
             told: false,
             reading: None,
         };
@@ -168,8 +168,8 @@ impl World {
         self.at = now;
     }
 
-    /// Writes, and notes what was written; answers it as own writes.
-    fn write(&mut self, write: Write) -> Vec<Own> {
+    /// Writes, and notes what was written; answers it as local writes.
+    fn write(&mut self, write: Write) -> Vec<LocalWrite> {
         let before = self.model.truth();
         self.model.world().carry_out(write);
         self.pass(10_000);
@@ -177,33 +177,33 @@ impl World {
         let changed = after.iter().filter(|item| !before.contains(item)).cloned().map(Some);
         let there: BTreeSet<Uuid> = after.iter().map(|item| item.id).collect();
         let gone: Vec<Uuid> = before.iter().map(|item| item.id).filter(|id| !there.contains(id)).collect();
-        let mut own = Vec::new();
+        let mut local = Vec::new();
         for item in changed.flatten() {
             self.history.entry(item.id).or_default().push((now, Some(item.clone())));
-            own.push(Own::of(&item));
+            local.push(LocalWrite::of(&item));
         }
         for id in gone {
             self.history.entry(id).or_default().push((now, None));
-            own.push(Own::Gone(id));
+            local.push(LocalWrite::Gone(id));
         }
-        own
+        local
     }
 
-    fn own(&mut self, which: usize, write: Write) {
-        let own = self.write(write);
+    fn note_local(&mut self, which: usize, write: Write) {
+        let local = self.write(write);
         let process = &mut self.processes[which];
-        for own in own {
+        for local in local {
             let at = process.changes.now().at;
-            process.log.note(at, own.clone());
+            process.log.note(at, local.clone());
             if let Some(kept) = &mut process.kept {
-                own.clone().apply(&mut kept.whole.rows);
+                local.clone().apply(&mut kept.whole.rows);
             }
             if let Some(reading) = &mut process.reading {
-                reading.amendments.push(own.clone());
+                reading.amendments.push(local.clone());
             }
-            let id = match &own {
-                Own::Gone(id) => *id,
-                Own::Changed(item) => item.id,
+            let id = match &local {
+                LocalWrite::Gone(id) => *id,
+                LocalWrite::Changed(item) => item.id,
             };
             self.acknowledged.insert(id, self.clock.now());
         }
@@ -236,13 +236,13 @@ impl World {
         let due = |swept: Option<Instant>| swept.is_none_or(|at| self.clock.now() - at >= SWEEP);
         let told = self.place.told(&known, changes.now().at).await;
         for Heard { number, at, what } in told.into_iter().flatten() {
-            let Some(own) = process.log.since(known.began.at) else { break };
+            let Some(local) = process.log.since(known.began.at) else { break };
             let What::Answers(what) = what else { panic!("not so much") };
-            known.follow(Heard { number, at, what }, &own, SMALL, &changes, changes.now().at).await;
+            known.follow(Heard { number, at, what }, &local, SMALL, &changes, changes.now().at).await;
         }
         if known.has_heard() && need.is_met(known.began) && !due(known.swept) {
-            let own = process.log.since(known.began.at).expect("few writes");
-            let (whole, shown) = known.with(own);
+            let local = process.log.since(known.began.at).expect("few writes");
+            let (whole, shown) = known.with(local);
             let kept = Kept { whole, shown, began: known.began, swept: known.swept };
             self.heard += 1;
             process.log.drop_before(kept.began.at);
@@ -250,13 +250,13 @@ impl World {
             return self.judge(which, &kept, asked);
         }
         let turn = match self.place.refresher().await {
-            Refresher::Own(turn) => Some(turn),
+            Refresher::ThisProcess(turn) => Some(turn),
             _ => None,
         };
         let (since, clock) = (self.clock.now(), || self.clock.now());
-        let own = process.log.since(known.began.at);
-        let gone = own.iter().flat_map(removed).collect();
-        let (base, sweep) = (known.base(own), due(known.swept));
+        let local = process.log.since(known.began.at);
+        let gone = local.iter().flat_map(removed).collect();
+        let (base, sweep) = (known.base(local), due(known.swept));
         let recorder = Recorder::new(&self.model, &clock, since, MOST);
         let refresh = Refresh {
             source: &recorder,
@@ -288,7 +288,7 @@ impl World {
         };
         let shown = Shown { verified: verified.clone(), number, ended };
         let mut whole = verified;
-        amendments.into_iter().for_each(|own| _ = own.apply(&mut whole.rows));
+        amendments.into_iter().for_each(|local| _ = local.apply(&mut whole.rows));
         let before = process.kept.as_ref().and_then(|kept| kept.swept);
         let kept = Kept { whole, shown, began: mark, swept: if swept { Some(mark.at) } else { before } };
         process.log.drop_before(mark.at);
@@ -326,7 +326,7 @@ impl World {
     async fn step(&mut self, step: Step) -> Result<(), TestCaseError> {
         match step {
             Step::Foreign(write) => drop(self.write(write)),
-            Step::Own(which, write) => self.own(which, write),
+            Step::LocalWrite(which, write) => self.note_local(which, write),
             Step::Pause(millis) => self.pass(millis as i64 * 1000),
             Step::Ask(which, way) => self.ask(which, way, false).await?,
             Step::Begin(which) => self.ask(which, Way::Well, true).await?,
@@ -339,7 +339,7 @@ impl World {
             }
             Step::Restart(which) => {
                 let process = &mut self.processes[which];
-                (process.kept, process.reading, process.log) = (None, None, OwnLog::default());
+                (process.kept, process.reading, process.log) = (None, None, LocalWriteLog::default());
             }
         }
         Ok(())

@@ -2,9 +2,10 @@
 //!
 //! Every call is reserved before it is made: v1 is asked for few, each of which takes far longer than Redis does, and a
 //! quota that is set aside in several places would be refused to one while another does not need it. A process that dies
-//! under way holds its calls for a while longer, as if v1 had got them. May use: `shared`, the key, `window` (`Told`).
+//! under way holds its calls for a while longer, as if v1 had got them. May use: `shared`, `units`, the key, `window` (`Told`).
 
 use crate::shared::{Call, Script, Shared};
+use crate::units::millis;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -167,8 +168,4 @@ impl Drop for Ticket {
     fn drop(&mut self) {
         self.settle(Duration::ZERO, Duration::ZERO);
     }
-}
-
-fn millis(time: Duration) -> i64 {
-    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }

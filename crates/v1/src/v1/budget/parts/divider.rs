@@ -1,10 +1,11 @@
 //! The parts of one process: what it knows of the rows, and what it wants written.
 //!
-//! Nothing here waits or asks anybody; `task` does. May use: this folder.
+//! Nothing here waits or asks anybody; `task` does. May use: `units`, this folder.
 
 use super::held::Held;
 use super::ledger::{Change, Members, Seen};
 use super::row::{Demand, Looking, Row};
+use crate::units::micros;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -201,8 +202,8 @@ impl Divider {
             self.rows.iter().map(|(name, known)| (name, known.written)).collect();
         known.sort_unstable_by_key(|(name, written)| (self.is_in(name), *written));
         let names: Vec<String> = new.chain(known.into_iter().map(|(name, _)| name)).cloned().collect();
-        let elapsed = i64::try_from((now - at).as_micros()).unwrap_or_default();
-        let looking = Looking { me, living: &members.living, now: then.saturating_add(elapsed), hold: self.hold };
+        let looking =
+            Looking { me, living: &members.living, now: then.saturating_add(micros(now - at)), hold: self.hold };
         let mut planned = Vec::new();
         for name in names {
             if planned.len() == MOST {

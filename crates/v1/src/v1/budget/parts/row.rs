@@ -1,7 +1,8 @@
 //! The parts of one key, and who gets what.
 //!
-//! May use: `fair`.
+//! May use: `fair`, `units`.
 
+use crate::units::micros;
 use crate::v1::fair::by_demand;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -94,7 +95,7 @@ impl Row {
 
     /// The parts of the others, without those of processes that have been dead for long enough.
     pub fn others(&self, looking: &Looking<'_>) -> Vec<Part> {
-        let hold = i64::try_from(looking.hold.as_micros()).unwrap_or(i64::MAX);
+        let hold = micros(looking.hold);
         let others = self.parts.iter().filter(|part| part.process != looking.me).cloned().map(|mut part| {
             part.gone = match looking.living.contains(&part.process) {
                 true => None,

@@ -1,4 +1,4 @@
-//! Did v1 do what was asked? The stored record compared with the intent, field by field.
+//! Did v1 do what was asked? The stored record compared with what was sent, field by field.
 //!
 //! v1 ignores keys and drops values silently (traps 14, 15, 22), so a 200 proves nothing. Values that v1
 //! rewrites without changing their meaning count as equal: trimmed text, instants in another zone, numbers
@@ -15,7 +15,7 @@ use std::collections::HashSet;
 
 /// Fields in v2 names, by whether v1 shows what was sent.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Compared<'r> {
+pub struct Checked<'r> {
     /// Shown as sent.
     pub kept: Vec<&'r str>,
     /// Shown with another value.
@@ -24,7 +24,7 @@ pub struct Compared<'r> {
     pub missing: Vec<&'r str>,
 }
 
-impl Compared<'_> {
+impl Checked<'_> {
     /// Success when everything is shown as it was sent.
     ///
     /// # Errors
@@ -45,36 +45,36 @@ impl Compared<'_> {
         let stored = if self.kept.is_empty() { "nothing else".to_owned() } else { self.kept.join(", ") };
         let lost = self.lost.join(", ");
         let detail = format!("v1 accepted the write but did not store: {lost}. Stored: {stored}.");
-        let cause = format!("intent not met on {}: {lost}", resource.name);
+        let cause = format!("other values than were sent on {}: {lost}", resource.name);
         Err(Refusal::OutcomeUnknown { detail, cause, timed_out: false })
     }
 }
 
 /// Compares what was sent with what v1 shows, both in v1 names; members that are no field of the resource are not
 /// judged.
-pub fn compare<'r>(resource: &'r Resource, sent: &Map<String, Value>, shown: &Map<String, Value>) -> Compared<'r> {
-    let mut compared = Compared::default();
+pub fn check<'r>(resource: &'r Resource, sent: &Map<String, Value>, shown: &Map<String, Value>) -> Checked<'r> {
+    let mut checked = Checked::default();
     for (key, wanted) in sent {
         let Some(field) = resource.fields.iter().find(|field| field.v1.as_deref() == Some(key)) else { continue };
         let Some(actual) = shown.get(key) else {
-            compared.missing.push(field.name.as_str());
+            checked.missing.push(field.name.as_str());
             continue;
         };
         let same = same(field.value, wanted, actual);
-        let names = if same { &mut compared.kept } else { &mut compared.lost };
+        let names = if same { &mut checked.kept } else { &mut checked.lost };
         names.push(field.name.as_str());
     }
-    compared
+    checked
 }
 
 /// Whether a whole record shows everything that was sent. What the resource has no field for must be shown letter by
 /// letter; v1 writes the HTML of work items anew, so that such a text is seldom proven.
 pub fn shows_all(resource: &Resource, sent: &Map<String, Value>, shown: &Map<String, Value>) -> bool {
-    let compared = compare(resource, sent, shown);
+    let checked = check(resource, sent, shown);
     let is_field = |key: &str| resource.fields.iter().any(|field| field.v1.as_deref() == Some(key));
     let others = sent.iter().filter(|(key, _)| !is_field(key));
-    compared.lost.is_empty()
-        && compared.missing.is_empty()
+    checked.lost.is_empty()
+        && checked.missing.is_empty()
         && others.into_iter().all(|(key, wanted)| shown.get(key) == Some(wanted))
 }
 

@@ -7,16 +7,16 @@ use crate::translate::work_items::Item;
 use std::collections::HashSet;
 use uuid::Uuid;
 
-/// One own write.
+/// One local write.
 #[derive(Debug, Clone)]
-pub(super) enum Own {
+pub(super) enum LocalWrite {
     /// An item as the write left it.
     Changed(Box<Item>),
     /// An item that lists do not show any more.
     Gone(Uuid),
 }
 
-impl Own {
+impl LocalWrite {
     /// The write that left `item`; lists show neither archived items nor drafts (trap 53).
     pub fn of(item: &Item) -> Self {
         if item.archived_at.is_some() || item.is_draft {
