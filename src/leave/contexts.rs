@@ -5,12 +5,12 @@
 //! option that no context offers is gone.
 //! May use: `catalogue`, `plan` (the type mode), this folder.
 
-use super::fields::{create, differences, update};
+use super::fields::{differences, update};
 use super::findings::Class;
 use super::ids::{Kind, digest};
 use super::scope::text;
 use super::seen::Record;
-use super::work::{Verdict, Work};
+use super::work::{Intended, Verdict, Work};
 use crate::catalogue::{Context, Property, shapes};
 use crate::plan::TypeMode;
 use reqwest::Method;
@@ -36,7 +36,7 @@ impl Work<'_> {
         // The one that came with the property first, then as they were made.
         contexts.sort_by_key(|context| (!context.is_default, context.created_at, context.id));
         let list = format!("{}/work-item-properties/{id}/contexts/", self.scope.there(None));
-        let mut last = None;
+        let mut unfinished = None;
         for context in &contexts {
             if !is_counted {
                 self.findings.of(Kind::Context).here += 1;
@@ -45,86 +45,81 @@ impl Work<'_> {
             let untouched = shapes::context(&self.catalogue, context);
             let digest = digest(&json!([untouched]));
             let Some(ours) = self.context_there(property, context, &untouched, &name) else { continue };
+            let intended = Intended { kind: Kind::Context, own: context.id, ours, name, digest };
             let found = self.context_found(property, context, id);
-            if let Some(found) = &found {
-                self.ids.suppose(Kind::Context, context.id, text(found, "id"));
-            }
-            let verdict = self.judge(Kind::Context, context.id, &digest, &ours, found.as_ref());
-            if is_counted {
-                if let Verdict::Conflict(_) = &verdict {
-                    self.count(Kind::Context, &name, &verdict);
-                }
-            } else {
-                self.count(Kind::Context, &name, &verdict);
-            }
-            if let Some(found) = &found
-                && found.get("is_default") != Some(&json!(context.is_default))
-            {
-                let words = format!("{name}: is_default is {} here, which has no effect", context.is_default);
-                self.findings.tell(Class::Changed, words);
-            }
+            let mut verdict = self.judge_context(&intended, context.is_default, found.as_ref(), is_counted);
             if !self.carries() {
                 continue;
             }
-            let record = match (&verdict, found) {
-                (Verdict::Make, _) => {
-                    self.ids.begin(Kind::Context, &[context.id]).await?;
-                    self.switch(TypeMode::Workspace).await?;
-                    let body = Value::Object(create(Kind::Context, &ours));
-                    self.write((Kind::Context, &name), Method::POST, &list, &body).await?
+            let theirs = found.as_ref().map(|found| text(found, "id").to_owned());
+            let options_wait = match &mut verdict {
+                Verdict::Change(unlike) if context.is_default => {
+                    unlike.retain(|one| one.field != "options");
+                    true
                 }
-                (Verdict::Change(unlike), Some(found)) if context.is_default => {
-                    // Its options last.
-                    let first: Vec<_> = unlike.iter().filter(|one| one.field != "options").cloned().collect();
-                    last = Some((
-                        context.id,
-                        ours.clone(),
-                        text(&found, "id").to_owned(),
-                        name.clone(),
-                        digest.clone(),
-                    ));
-                    match update(&ours, &first) {
-                        Some(body) => self.patch_context(&list, &found, body, &name).await?.and(None),
-                        None => None,
-                    }
-                }
-                (Verdict::Change(unlike), Some(found)) => match update(&ours, unlike) {
-                    Some(body) => self.patch_context(&list, &found, body, &name).await?,
-                    None => None,
-                },
-                (Verdict::Alike, found) => found,
-                _ => None,
+                _ => false,
             };
-            if let Some(record) = record {
-                self.ids.end(Kind::Context, &[(context.id, text(&record, "id").to_owned(), digest)]).await?;
+            let record = self.carry(&intended, TypeMode::Workspace, &list, &verdict, found.as_ref()).await?;
+            if options_wait {
+                unfinished = theirs.map(|theirs| (intended, theirs));
+            } else if let Some(record) = record {
+                self.ids
+                    .end(Kind::Context, &[(intended.own, text(&record, "id").to_owned(), intended.digest)])
+                    .await?;
                 self.keep_context(id, record);
             }
         }
-        if let Some((own, ours, theirs, name, digest)) = last {
-            let read = self.target.read(&format!("{list}{theirs}/")).await?;
-            let mut record = read.as_object().cloned().unwrap_or_default();
-            if let Some(body) = update(&ours, &differences(Kind::Context, &ours, &record)) {
-                match self.patch_context(&list, &record, body, &name).await? {
-                    Some(after) => record = after,
-                    None => return Ok(()),
-                }
-            }
-            self.ids.end(Kind::Context, &[(own, theirs, digest)]).await?;
-            self.keep_context(id, record);
+        if let Some((intended, theirs)) = unfinished
+            && !self.finish_context(&list, id, intended, theirs).await?
+        {
+            return Ok(());
         }
         self.contexts_only_there(property, &contexts, id, of, &list).await
     }
 
-    async fn patch_context(
+    /// Judges a context and tells what is to be told of it. One that was counted with its property counts only when it
+    /// conflicts.
+    fn judge_context(
+        &mut self,
+        intended: &Intended,
+        is_default: bool,
+        found: Option<&Record>,
+        is_counted: bool,
+    ) -> Verdict {
+        if let Some(found) = found {
+            self.ids.suppose(Kind::Context, intended.own, text(found, "id"));
+        }
+        let verdict = self.judge(Kind::Context, intended.own, &intended.digest, &intended.ours, found);
+        if !is_counted || matches!(verdict, Verdict::Conflict(_)) {
+            self.count(Kind::Context, &intended.name, &verdict);
+        }
+        if found.is_some_and(|found| found.get("is_default") != Some(&json!(is_default))) {
+            let words = format!("{}: is_default is {is_default} here, which has no effect", intended.name);
+            self.findings.tell(Class::Changed, words);
+        }
+        verdict
+    }
+
+    /// Gives the context that came with a property what it still lacks, its options among it; false when the target
+    /// refused that.
+    async fn finish_context(
         &mut self,
         list: &str,
-        found: &Record,
-        body: Record,
-        name: &str,
-    ) -> Result<Option<Record>, String> {
-        self.switch(TypeMode::Workspace).await?;
-        let path = format!("{list}{}/", text(found, "id"));
-        self.write((Kind::Context, name), Method::PATCH, &path, &Value::Object(body)).await
+        property: &str,
+        intended: Intended,
+        theirs: String,
+    ) -> Result<bool, String> {
+        let path = format!("{list}{theirs}/");
+        let mut record = self.target.read(&path).await?.as_object().cloned().unwrap_or_default();
+        if let Some(body) = update(&intended.ours, &differences(Kind::Context, &intended.ours, &record)) {
+            self.switch(TypeMode::Workspace).await?;
+            let (named, body) = ((Kind::Context, intended.name.as_str()), Value::Object(body));
+            let Some(after) = self.write(named, Method::PATCH, &path, &body).await? else { return Ok(false) };
+            record = after;
+        }
+        self.ids.end(Kind::Context, &[(intended.own, theirs, intended.digest)]).await?;
+        self.keep_context(property, record);
+        Ok(true)
     }
 
     fn keep_context(&mut self, property: &str, record: Record) {

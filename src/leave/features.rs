@@ -20,7 +20,7 @@ impl Work<'_> {
         let digest = digest(&json!([ours]));
         let there = self.seen.features.clone();
         let verdict = match self.judge(Kind::Features, own, &digest, &ours, Some(&there)) {
-            // What nobody has switched on there yet is nobody's choice.
+            // A switch that nobody has turned on there yet is nobody's choice.
             Verdict::Conflict(unlike)
                 if !self.ids.is_begun(Kind::Features, own)
                     && unlike.iter().all(|one| one.theirs == json!(false) || one.theirs == json!(0)) =>

@@ -1,8 +1,8 @@
 //! Which fields of a record are carried, as tables, and how two records are compared.
 //!
-//! Both sides are compared in the read shape of v2. What is in no table is the service's own: ids, instants of creation,
-//! icons, and place numbers of options, of which the order counts and not the number.
-//! May use: `store` (equality of values), this folder.
+//! Both sides are compared in the read shape of v2. Fields that are in no table are the service's own: ids, instants of
+//! creation, icons, and place numbers of options, of which the order counts and not the number. May use: `store`
+//! (equality of values), this folder.
 
 use super::ids::Kind;
 use crate::store::overlay_wins;

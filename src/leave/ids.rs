@@ -1,8 +1,8 @@
 //! Which record here is which there, kept in the store so that a run that ended goes on in the next.
 //!
-//! A record is noted twice: before it is made there, and when it is there as it is here. What is found there under the
-//! name of a record that was noted is ours, however far it has come; what is found under the name of any other is not.
-//! May use: `store`.
+//! A record is noted twice: before it is made there, and when it is there as it is here. A record that is found there
+//! under the name of a noted one is ours, however far it has come; one that is found under any other name is not. May
+//! use: `store`.
 
 use crate::store::{LeaveRecord, Store};
 use serde_json::Value;
@@ -118,7 +118,7 @@ impl<'s> Ids<'s> {
         self.records.contains_key(&(kind.word(), own))
     }
 
-    /// Whether what was carried whole is what `digest` tells.
+    /// Whether the record was carried whole, as `digest` tells it.
     pub(super) fn is_done(&self, kind: Kind, own: Uuid, digest: &str) -> bool {
         let record = self.records.get(&(kind.word(), own));
         record.is_some_and(|record| record.is_done && record.digest == digest)

@@ -5,12 +5,12 @@
 //! under its name and gets its label afterwards.
 //! May use: `catalogue`, this folder.
 
-use super::fields::{create, update};
+use super::fields::{Difference, create, differences, update};
 use super::ids::{Kind, digest};
 use super::scope::text;
 use super::seen::{self, Record};
 use super::types::mode_of;
-use super::work::{Verdict, Work};
+use super::work::{Intended, Verdict, Work};
 use crate::catalogue::{Property, PropertyOption, shapes, slug};
 use reqwest::Method;
 use serde_json::{Map, Value, json};
@@ -60,8 +60,6 @@ impl Work<'_> {
         options: &[Arc<PropertyOption>],
         name: &str,
     ) -> Result<(), String> {
-        let Some(base) = self.scope.base(owner) else { return Ok(()) };
-        let list = format!("{base}/work-item-properties/");
         let untouched = shapes::property(&self.catalogue, property);
         let digest = digest(&json!([untouched]));
         let mut found = self.found(owner, property);
@@ -69,7 +67,7 @@ impl Work<'_> {
             self.ids.suppose(Kind::Property, property.id, text(found, "id"));
             self.suppose_options(options, found);
         }
-        let (mut ours, lost) = self.in_their_terms(property, &untouched);
+        let (ours, lost) = self.in_their_terms(property, &untouched);
         let words = format!("{name}: its default names people or work items that are not there");
         self.findings.leave(Kind::Property, lost.min(1), words);
         let verdict = self.judge(Kind::Property, property.id, &digest, &ours, found.as_ref());
@@ -83,22 +81,7 @@ impl Work<'_> {
             }
         }
         if self.carries() && verdict == Verdict::Make {
-            self.ids.begin(Kind::Property, &[property.id]).await?;
-            let contexts: Vec<Uuid> =
-                self.catalogue.contexts_of(property.id).iter().map(|context| context.id).collect();
-            self.ids.begin(Kind::Context, &contexts).await?;
-            self.switch(mode_of(owner)).await?;
-            let body = self.body(owner, property, options, &ours);
-            let made = self.write((Kind::Property, name), Method::POST, &list, &Value::Object(body)).await?;
-            let Some(made) = made else { return Ok(()) };
-            self.seen.of(owner).properties.push(made.clone());
-            if owner.is_none() {
-                let contexts = seen::contexts(self.target, self.scope, text(&made, "id")).await?;
-                self.seen.contexts.insert(text(&made, "id").to_owned(), contexts);
-            }
-            self.ids.suppose(Kind::Property, property.id, text(&made, "id"));
-            self.suppose_options(options, &made);
-            found = Some(made);
+            found = self.make_property(owner, property, options, &ours, name).await?;
         }
         let Some(there) = found else { return Ok(()) };
         if verdict == Verdict::Make {
@@ -106,39 +89,86 @@ impl Work<'_> {
         } else {
             self.options(owner, property, options, &there, name).await?;
         }
-        (ours, _) = self.in_their_terms(property, &untouched);
-        let id = text(&there, "id").to_owned();
-        let unlike = super::fields::differences(Kind::Property, &ours, &there);
-        let may = matches!(verdict, Verdict::Make | Verdict::Change(_));
-        if self.carries() && may {
-            let mut record = Some(there);
-            if let Some(body) = update(&ours, &unlike) {
-                self.switch(mode_of(owner)).await?;
-                let path = format!("{list}{id}/");
-                record = self.write((Kind::Property, name), Method::PATCH, &path, &Value::Object(body)).await?;
-                if let Some(record) = &record {
-                    self.replace_property(owner, record);
-                }
-            }
-            let after = record.as_ref().map(|record| super::fields::differences(Kind::Property, &ours, record));
-            if verdict == Verdict::Make {
-                self.count_made(Kind::Property, name, &after.clone().unwrap_or_default());
-            }
-            if after.is_some() && owner.is_some() {
-                self.ids.end(Kind::Property, &[(property.id, id.clone(), digest.clone())]).await?;
+        // A default may name options, which are known now.
+        let (ours, _) = self.in_their_terms(property, &untouched);
+        let intended = Intended { kind: Kind::Property, own: property.id, ours, name: name.to_owned(), digest };
+        self.finish_property(owner, property, intended, &verdict, there).await
+    }
+
+    /// Makes a property with its options, and sees what came with it; none when the target refused it.
+    async fn make_property(
+        &mut self,
+        owner: Option<Uuid>,
+        property: &Property,
+        options: &[Arc<PropertyOption>],
+        ours: &Record,
+        name: &str,
+    ) -> Result<Option<Record>, String> {
+        let Some(base) = self.scope.base(owner) else { return Ok(None) };
+        self.ids.begin(Kind::Property, &[property.id]).await?;
+        let contexts: Vec<Uuid> =
+            self.catalogue.contexts_of(property.id).iter().map(|context| context.id).collect();
+        self.ids.begin(Kind::Context, &contexts).await?;
+        self.switch(mode_of(owner)).await?;
+        let (list, body) = (format!("{base}/work-item-properties/"), self.body(owner, property, options, ours));
+        let made = self.write((Kind::Property, name), Method::POST, &list, &Value::Object(body)).await?;
+        let Some(made) = made else { return Ok(None) };
+        self.seen.of(owner).properties.push(made.clone());
+        if owner.is_none() {
+            let contexts = seen::contexts(self.target, self.scope, text(&made, "id")).await?;
+            self.seen.contexts.insert(text(&made, "id").to_owned(), contexts);
+        }
+        self.ids.suppose(Kind::Property, property.id, text(&made, "id"));
+        self.suppose_options(options, &made);
+        Ok(Some(made))
+    }
+
+    /// Writes what a property that is there still lacks, and its contexts.
+    async fn finish_property(
+        &mut self,
+        owner: Option<Uuid>,
+        property: &Property,
+        intended: Intended,
+        verdict: &Verdict,
+        there: Record,
+    ) -> Result<(), String> {
+        let (is_made, id) = (*verdict == Verdict::Make, text(&there, "id").to_owned());
+        let mut is_done = *verdict == Verdict::Alike;
+        if self.carries() && matches!(verdict, Verdict::Make | Verdict::Change(_)) {
+            let left = self.change_property(owner, &intended, there).await?;
+            // The next run tries again what the target refused.
+            is_done = left.is_some();
+            if is_made {
+                self.count_made(Kind::Property, &intended.name, &left.unwrap_or_default());
             }
         }
-        if owner.is_none() && (self.carries() || verdict != Verdict::Make) {
-            let counted = verdict == Verdict::Make;
-            self.contexts(property, &id, name, counted).await?;
-            if self.carries() && may {
-                self.ids.end(Kind::Property, &[(property.id, id.clone(), digest.clone())]).await?;
-            }
+        if owner.is_none() && (self.carries() || !is_made) {
+            self.contexts(property, &id, &intended.name, is_made).await?;
         }
-        if self.carries() && verdict == Verdict::Alike {
-            self.ids.end(Kind::Property, &[(property.id, id, digest)]).await?;
+        if self.carries() && is_done {
+            self.ids.end(Kind::Property, &[(property.id, id, intended.digest)]).await?;
         }
         Ok(())
+    }
+
+    /// Changes a property to what it is to be; answers in what it stays unlike, or none when the target refused it.
+    async fn change_property(
+        &mut self,
+        owner: Option<Uuid>,
+        intended: &Intended,
+        there: Record,
+    ) -> Result<Option<Vec<Difference>>, String> {
+        let Some(base) = self.scope.base(owner) else { return Ok(None) };
+        let mut record = there;
+        if let Some(body) = update(&intended.ours, &differences(Kind::Property, &intended.ours, &record)) {
+            self.switch(mode_of(owner)).await?;
+            let path = format!("{base}/work-item-properties/{}/", text(&record, "id"));
+            let (named, body) = ((Kind::Property, intended.name.as_str()), Value::Object(body));
+            let Some(after) = self.write(named, Method::PATCH, &path, &body).await? else { return Ok(None) };
+            self.replace_property(owner, &after);
+            record = after;
+        }
+        Ok(Some(differences(Kind::Property, &intended.ours, &record)))
     }
 
     /// The property there: as noted, else by its name, else, when it was begun, by its label.
@@ -269,34 +299,16 @@ impl Work<'_> {
                 self.ids.begin(Kind::Option, &[option.id]).await?;
             }
             let found = Self::with_id(&rows, self.ids.theirs(Kind::Option, option.id));
-            let verdict = self.judge(Kind::Option, option.id, &digest, &ours, found);
             let name = format!("option `{}` of {name}", option.name);
-            self.count(Kind::Option, &name, &verdict);
+            let intended = Intended { kind: Kind::Option, own: option.id, ours, name, digest };
+            let verdict = self.judge(Kind::Option, option.id, &intended.digest, &intended.ours, found);
+            self.count(Kind::Option, &intended.name, &verdict);
             if !self.carries() {
                 continue;
             }
-            let record = match (&verdict, found) {
-                (Verdict::Make, _) => {
-                    self.ids.begin(Kind::Option, &[option.id]).await?;
-                    self.switch(mode_of(owner)).await?;
-                    let body = Value::Object(create(Kind::Option, &ours));
-                    is_changed = true;
-                    self.write((Kind::Option, &name), Method::POST, &list, &body).await?
-                }
-                (Verdict::Change(unlike), Some(found)) => match update(&ours, unlike) {
-                    Some(body) => {
-                        self.switch(mode_of(owner)).await?;
-                        is_changed = true;
-                        let path = format!("{list}{}/", text(found, "id"));
-                        self.write((Kind::Option, &name), Method::PATCH, &path, &Value::Object(body)).await?
-                    }
-                    None => None,
-                },
-                (Verdict::Alike, found) => found.cloned(),
-                _ => None,
-            };
-            if let Some(record) = record {
-                done.push((option.id, text(&record, "id").to_owned(), digest));
+            if let Some(record) = self.carry(&intended, mode_of(owner), &list, &verdict, found).await? {
+                is_changed |= verdict != Verdict::Alike;
+                done.push((option.id, text(&record, "id").to_owned(), intended.digest));
                 self.ids.suppose(Kind::Option, option.id, text(&record, "id"));
             }
         }

@@ -149,7 +149,7 @@ impl Work<'_> {
         let is_begun = self.ids.is_begun(Kind::Type, ours.id);
         let is_alike = match &theirs {
             Some(record) => text(record, "id") == id,
-            // What this command marked, or did not make, is taken for right as long as it does not show.
+            // A default that this command marked, or did not make, is taken for right as long as it does not show.
             None => is_hidden && (!is_begun || self.ids.is_done(Kind::Type, mark, &id)),
         };
         if is_alike {
@@ -287,7 +287,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Under what the type is noted that the target makes by itself when its workspace manages types for the first time.
+    /// The id under which the type is noted that the target makes by itself when its workspace manages types for the
+    /// first time.
     fn provision(&self) -> Uuid {
         Uuid::new_v5(&self.scope.workspace, b"provisioned type")
     }
@@ -296,7 +297,7 @@ impl Work<'_> {
         self.ids.theirs(Kind::Type, self.provision()).map(str::to_owned)
     }
 
-    /// Notes what is about to be made, so that what the target makes by itself is told from what was there.
+    /// Notes what is about to be made, so that types the target makes by itself are told from those that were there.
     pub(super) async fn before_workspace_mode(&mut self) -> Result<(), String> {
         let ours: Vec<Uuid> = self.catalogue.types_of_workspace().iter().map(|kind| kind.id).collect();
         if self.seen.of(None).types.is_empty() {

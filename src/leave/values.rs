@@ -1,8 +1,8 @@
 //! Types and values of work items.
 //!
-//! What does not show here is not carried: values of archived work items, of properties that are switched off or do not
-//! apply to the item's type, and those that cannot be read as what the property holds now.
-//! May use: `catalogue`, `store`, this folder.
+//! Values that do not show here are not carried: those of archived work items, of properties that are switched off or
+//! do not apply to the item's type, and those that cannot be read as what the property holds now. May use: `catalogue`,
+//! `store`, this folder.
 
 use super::ids::{Kind, digest};
 use super::item::{self, Job, Outcome, Wanted};

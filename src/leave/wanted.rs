@@ -1,4 +1,4 @@
-//! What a run is asked for.
+//! What a run is asked for. May use: nothing of this crate.
 
 /// What a run is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Wanted {
     pub workspaces: Vec<String>,
     /// Makes alike what is there under the same name.
     pub update: bool,
-    /// What is only there does not count as unlike.
+    /// Records that are only there do not count as unlike.
     pub keep_extra: bool,
     /// Addresses of this gateway.
     pub own_addresses: Vec<String>,

@@ -1,10 +1,9 @@
 //! One pass over a workspace: looking what differs, or making it alike.
 //!
-//! Both are the same walk, so that what is told beforehand is what is done. The other files of this folder walk one kind
-//! of record each.
-//! May use: `catalogue`, `plan` (the type mode), `store`, this folder.
+//! Both are the same walk, so that exactly the things that are told beforehand are done. The other files of this folder
+//! walk one kind of record each. May use: `catalogue`, `plan` (the type mode), `store`, this folder.
 
-use super::fields::{Difference, How, differences};
+use super::fields::{Difference, How, create, differences, update};
 use super::findings::{Class, Findings};
 use super::ids::{Ids, Kind};
 use super::scope::{Items, Scope, text};
@@ -27,7 +26,7 @@ pub(super) enum Doing {
     Looking,
     /// Nothing is written; work items that were carried as they still are here are taken to be there.
     Planning,
-    /// What is missing is made, what is unfinished is finished.
+    /// Missing records are made, unfinished ones are finished.
     Carrying,
 }
 
@@ -66,6 +65,18 @@ pub(super) enum Verdict {
     Conflict(Vec<Difference>),
     /// It was carried before, and has been deleted there since.
     Gone,
+}
+
+/// A record as it is to be there.
+pub(super) struct Intended {
+    pub(super) kind: Kind,
+    /// Its id here.
+    pub(super) own: Uuid,
+    pub(super) ours: Record,
+    /// What people call it.
+    pub(super) name: String,
+    /// Stands for the record as it is here.
+    pub(super) digest: String,
 }
 
 impl Work<'_> {
@@ -216,7 +227,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Sends a write; what the target refuses is told and left.
+    /// Sends a write; a write that the target refuses is told and left.
     ///
     /// # Errors
     /// When there is no answer, or none that says what is wrong with the record.
@@ -233,6 +244,40 @@ impl Work<'_> {
         }
         self.findings.leave(kind, 1, format!("{name}: the target refused it: {}", answer.brief()));
         Ok(None)
+    }
+
+    /// Makes or changes a record of `list` as `verdict` says, in the mode in which that is possible. None when nothing was to
+    /// be written, and when the target refused it.
+    ///
+    /// # Errors
+    /// As [`Work::write`].
+    pub(super) async fn carry(
+        &mut self,
+        intended: &Intended,
+        mode: TypeMode,
+        list: &str,
+        verdict: &Verdict,
+        found: Option<&Record>,
+    ) -> Result<Option<Record>, String> {
+        let named = (intended.kind, intended.name.as_str());
+        match (verdict, found) {
+            (Verdict::Make, _) => {
+                self.ids.begin(intended.kind, &[intended.own]).await?;
+                self.switch(mode).await?;
+                let body = Value::Object(create(intended.kind, &intended.ours));
+                self.write(named, Method::POST, list, &body).await
+            }
+            (Verdict::Change(unlike), Some(found)) => match update(&intended.ours, unlike) {
+                Some(body) => {
+                    self.switch(mode).await?;
+                    let path = format!("{list}{}/", text(found, "id"));
+                    self.write(named, Method::PATCH, &path, &Value::Object(body)).await
+                }
+                None => Ok(None),
+            },
+            (Verdict::Alike, found) => Ok(found.cloned()),
+            _ => Ok(None),
+        }
     }
 
     /// Work items of a project on both sides, read once.
