@@ -82,12 +82,12 @@ impl App {
         let tls = settings.listen.tls.as_ref().map(Tls::open).transpose()?;
         let admin = Admin::open(&settings.admin).await?.map(Arc::new);
         let (mut service, joined, surface) = Service::start(settings).await?;
-        let stack = stack(settings, surface, service.memory.clone());
+        let stack = stack(settings, surface, service.lasting.memory.clone());
         if let Some(admin) = &admin {
             admin.show(&settings.admin, service.operators_pages(&stack, tls.as_ref()))?;
         }
         service.begin();
-        let (memory, oauth) = (service.memory.clone(), service.oauth.clone());
+        let (memory, oauth) = (service.lasting.memory.clone(), service.oauth.clone());
         let current = Arc::new(Mutex::new(Some(Current { service, loaded })));
         Ok(Self { current, stack, admin, memory, settings: settings.clone(), oauth, joined, tls })
     }
@@ -114,7 +114,7 @@ impl App {
 
     /// Asks v1 something that needs no key: the status of its answer, or why there is none.
     pub fn ask_v1(&self) -> impl Future<Output = Result<u16, String>> + Send + 'static {
-        let client = self.current.lock().as_ref().map(|current| current.service.client.clone());
+        let client = self.current.lock().as_ref().map(|current| current.service.lasting.client.clone());
         async move {
             let client = client.ok_or("the gateway has ended")?;
             let (nobody, ctx) = (V1Key::new("causeway-start"), Context::new("start", ASKING));

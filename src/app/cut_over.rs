@@ -110,12 +110,12 @@ pub(super) struct Compared {
 
 impl Compared {
     /// Nothing yet, and somebody who writes it into `store`.
-    pub(super) fn begin(settings: &Settings, store: &Store) -> Arc<Self> {
+    pub(super) fn begin(settings: &Settings, store: &Store) -> Self {
         let tally = Tally::default();
         let (flush, days) = (settings.usage.flush, settings.usage.days);
         let writer = Arc::new(Writer::new(tally.clone(), store.clone(), flush, days));
         let writing = Arc::clone(&writer);
-        Arc::new(Self { tally, writer, work: AbortOnDrop::begin(async move { writing.run().await }) })
+        Self { tally, writer, work: AbortOnDrop::begin(async move { writing.run().await }) }
     }
 
     /// Writes what was found since the last time, and then no more: the store is closed next.

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// When what a pass-through write may have changed is dropped a second time: v1 cascades deletes and moves
-/// `updated_at` in the background (traps 39, 56).
+/// How long after a pass-through write everything it may have changed is dropped a second time: v1 cascades deletes and
+/// moves `updated_at` in the background (traps 39, 56).
 const BACKGROUND: Duration = Duration::from_secs(2);
 
 /// Tells of what may have changed by writes that pass through to v1.

@@ -1,8 +1,8 @@
 //! The other gateway processes, as far as Redis or the store knows: how many there are, which parts of v1's quota they have,
 //! and what they have found of v1.
 //!
-//! Each process says two things of itself with every renewal of its lease (so that it costs no statement): whether what it
-//! uses of v1's quota is in the table of parts, and how many calls v1 takes at once as it has found. May use: `shared`,
+//! Each process says two things of itself with every renewal of its lease (so that it costs no statement): whether its
+//! use of v1's quota is in the table of parts, and how many calls v1 takes at once as it has found. May use: `shared`,
 //! `store`, `v1`; it is composition.
 
 use crate::shared::Shared;
@@ -31,7 +31,7 @@ pub(super) struct Peers {
 /// What a process says of itself.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Word {
-    /// Whether what it uses of v1's quota is in the table of parts.
+    /// Whether its use of v1's quota is in the table of parts.
     #[serde(default)]
     divides: bool,
     /// What it has found of v1.

@@ -1,7 +1,7 @@
 //! Proofs of access in Redis: sealed, under names that only those who have the secret can make.
 //!
-//! The proofs of one key of v1 lie in one place, so that they end together. What is written says itself when its read
-//! began, so that nobody who can write to Redis makes an old proof young. A refusal is told to all processes.
+//! The proofs of one key of v1 lie in one place, so that they end together. Each proof that is written says itself when
+//! its read began, so that nobody who can write to Redis makes an old proof young. A refusal is told to all processes.
 //!
 //! May use: `access`, `fresh`, `oauth` (the keyring), `shared`, `units`, `v1`; it is composition.
 

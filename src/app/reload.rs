@@ -20,7 +20,7 @@ pub enum ReloadError {
         .0.join(", ")
     )]
     NeedsRestart(Vec<String>),
-    /// What was read cannot be used.
+    /// The settings, mappings or secrets that were read cannot be used.
     #[error("nothing was changed: {0}")]
     Unusable(#[from] StartError),
 }
@@ -54,7 +54,7 @@ impl Reloader {
         let changed = changed(before, &loaded)?;
         let settings = &loaded.settings;
         let renewed = self.tls.as_ref().map(Tls::renewed).transpose().map_err(StartError::from)?;
-        let (mut service, surface) = before.service.again(settings, &looked)?;
+        let (mut service, surface) = before.service.with_settings(settings, &looked)?;
         if let Some(admin) = &self.admin {
             admin
                 .show(&settings.admin, service.operators_pages(&self.stack, self.tls.as_ref()))

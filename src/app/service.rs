@@ -1,8 +1,8 @@
 //! Everything that answers requests, put together from settings: at start, and again at each reload.
 //!
-//! What a reload does not change is carried over, with all it keeps: the store, the client for v1 with its budget and
-//! connections, proofs of access, indices, kept lists, limits and places. So nothing has to be learned anew, and requests
-//! under way on the service before know of the same writes as those on the new one.
+//! Parts that a reload does not change are carried over, with all they keep: the store, the client for v1 with its
+//! budget and connections, proofs of access, indices, kept lists, limits and places. So nothing has to be learned anew,
+//! and requests under way on the service before know of the same writes as those on the new one.
 //!
 //! May use: everything but `cli` and `sandbox`; it is composition.
 
@@ -48,37 +48,42 @@ use crate::v1::{Budget, Client};
 use std::sync::Arc;
 use std::time::Instant;
 
+/// The parts of a gateway that are the same as long as the process lives.
+pub(super) struct Lasting {
+    pub(super) client: Client,
+    pub(super) memory: Memory,
+    store: Store,
+    indexes: Indexes,
+    /// What is shared with other processes beside the store.
+    shared: Option<Shared>,
+    events: Arc<[Counter]>,
+    /// Where traces go.
+    traces: Option<Arc<Exporter>>,
+    /// What came of comparing answers.
+    compared: Compared,
+}
+
 /// The parts of a gateway.
 pub(super) struct Service {
     pub(super) settings: Settings,
+    pub(super) lasting: Arc<Lasting>,
     compiled: Compiled,
     document: Arc<Document>,
-    pub(super) client: Client,
-    pub(super) memory: Memory,
-    pub(super) store: Store,
     access: Access,
     pub(super) oauth: OAuth,
     /// The secrets, shared by all that seal with them.
     keyring: Option<Keyring>,
-    pub(super) indexes: Indexes,
     runner: Arc<Runner>,
     limits: Arc<Limits>,
-    /// What is shared with other processes beside the store.
-    shared: Option<Shared>,
     proofs: Option<Proofs>,
     requests: Arc<Requests>,
     calls: Arc<Calls>,
-    events: Arc<[Counter]>,
     idempotency: Idempotency,
     /// Who counts calls, when anybody does; the same counts as long as the process lives.
     counts: Option<Counts>,
-    /// Where traces go; the same as long as the process lives.
-    traces: Option<Arc<Exporter>>,
     retirement: Option<Arc<Retirement>>,
     /// Sends operations to the deployment's own v2, where that answers them.
     cut_over: CutOver,
-    /// What came of comparing answers; the same as long as the process lives.
-    compared: Arc<Compared>,
     background: Vec<AbortOnDrop>,
 }
 
@@ -123,48 +128,46 @@ impl Service {
         let (runner, compared) = (Arc::new(runner), Compared::begin(settings, &store));
         let writes = foreign_writes(&runner, &access);
         let cut_over = CutOver::new(settings, &compiled.plan, &looked, (&client, writes), &compared)?;
+        let traces = Exporter::start(&settings.traces)?.map(Arc::new);
         let service = Self {
             settings: settings.clone(),
             document: Arc::new(Document::new(Arc::clone(&compiled.plan))),
             compiled,
-            client,
-            memory,
             idempotency: idempotency(settings, &store, keyring.clone()),
             keyring,
-            store,
             access,
             oauth,
-            indexes,
             runner,
             limits: limits(settings, shared.as_ref()),
-            shared,
             proofs,
             requests,
             calls,
-            events,
             counts,
-            traces: Exporter::start(&settings.traces)?.map(Arc::new),
             retirement,
             cut_over,
-            compared,
             background: Vec::new(),
+            lasting: Arc::new(Lasting { client, memory, store, indexes, shared, events, traces, compared }),
         };
         let surface = service.surface()?;
         Ok((service, joined, surface))
     }
 
-    /// What has to be asked before [`Service::again`].
+    /// What has to be asked before [`Service::with_settings`].
     pub(super) fn look(
         &self,
         settings: &Settings,
     ) -> impl Future<Output = Result<Looked, StartError>> + Send + use<> {
-        let (settings, store, client) = (settings.clone(), self.store.clone(), self.client.clone());
+        let (settings, store, client) = (settings.clone(), self.lasting.store.clone(), self.lasting.client.clone());
         async move { look(&settings, &store, &client).await }
     }
 
     /// The same service with other settings, which differ in nothing that needs a restart. This one goes on as it is.
-    pub(super) fn again(&self, settings: &Settings, looked: &Looked) -> Result<(Self, Surface), StartError> {
-        let before = &self.settings;
+    pub(super) fn with_settings(
+        &self,
+        settings: &Settings,
+        looked: &Looked,
+    ) -> Result<(Self, Surface), StartError> {
+        let (before, lasting) = (&self.settings, &self.lasting);
         let compiled = Compiled::read(settings.mappings.as_deref(), Some(&self.compiled))?;
         // Opened even if it is unchanged: a file that can no longer be read is told now and not at the next start.
         let keyring = Keyring::open(&settings.secrets)?;
@@ -183,50 +186,44 @@ impl Service {
             false => {
                 let access = match proofs_stay {
                     true => self.access.clone(),
-                    false => Access::new(self.client.clone(), how, self.access.changes()),
+                    false => Access::new(lasting.client.clone(), how, self.access.changes()),
                 };
-                let (oauth, access) = authorized(settings, keyring.clone(), access, &self.store, &self.events);
-                let proofs = Proofs::of(self.shared.as_ref(), keyring.as_ref());
+                let (oauth, access) =
+                    authorized(settings, keyring.clone(), access, &lasting.store, &lasting.events);
+                let proofs = Proofs::of(lasting.shared.as_ref(), keyring.as_ref());
                 (oauth, sharing(access, proofs.as_ref()), proofs, keyring)
             }
         };
         let (plan, how) = (Arc::clone(&compiled.plan), runner_settings(settings));
-        let runner = Arc::new(self.runner.again(plan, access.clone(), how));
+        let runner = Arc::new(self.runner.with_settings(plan, access.clone(), how));
         let limits = match settings.limits.rate == before.limits.rate {
             true => Arc::clone(&self.limits),
-            false => limits(settings, self.shared.as_ref()),
+            false => limits(settings, lasting.shared.as_ref()),
         };
         let document = match Arc::ptr_eq(&compiled.plan, &self.compiled.plan) {
             true => Arc::clone(&self.document),
             false => Arc::new(Document::new(Arc::clone(&compiled.plan))),
         };
         let retirement = retirement(settings, &compiled.plan)?;
-        let (compared, writes) = (Arc::clone(&self.compared), foreign_writes(&runner, &access));
-        let cut_over = CutOver::new(settings, &compiled.plan, looked, (&self.client, writes), &compared)?;
+        let towards_v1 = (&lasting.client, foreign_writes(&runner, &access));
+        let cut_over = CutOver::new(settings, &compiled.plan, looked, towards_v1, &lasting.compared)?;
         let service = Self {
             settings: settings.clone(),
+            lasting: Arc::clone(lasting),
             counts: self.counts.as_ref().map(|counts| counts.with_plan(&compiled.plan)),
             compiled,
             document,
-            idempotency: idempotency(settings, &self.store, keyring.clone()),
+            idempotency: idempotency(settings, &lasting.store, keyring.clone()),
             keyring,
-            client: self.client.clone(),
-            memory: self.memory.clone(),
-            store: self.store.clone(),
             access,
             oauth,
-            indexes: self.indexes.clone(),
             runner,
             limits,
-            shared: self.shared.clone(),
             proofs,
             requests,
             calls,
-            events: Arc::clone(&self.events),
-            traces: self.traces.clone(),
             retirement,
             cut_over,
-            compared,
             background: Vec::new(),
         };
         let surface = service.surface()?;
@@ -235,10 +232,10 @@ impl Service {
 
     /// From now on this is the one that serves: its work beside the requests begins.
     pub(super) fn begin(&mut self) {
-        self.client.count_in(Arc::clone(&self.calls));
-        self.client.budget().serve(service_key(&self.settings).map(|key| key.id()));
+        self.lasting.client.count_in(Arc::clone(&self.calls));
+        self.lasting.client.budget().serve(service_key(&self.settings).map(|key| key.id()));
         self.background = vec![
-            AbortOnDrop::begin(report_spending(self.client.budget().clone())),
+            AbortOnDrop::begin(report_spending(self.lasting.client.budget().clone())),
             AbortOnDrop::begin(self.idempotency.clone().sweep()),
         ];
         self.cut_over.begin();
@@ -258,12 +255,12 @@ impl Service {
         let settings = &self.settings;
         let upstream = settings.upstream.needed_base_url()?;
         let document = Arc::clone(&self.document);
-        let (changes, breaker) = (self.access.changes().clone(), self.client.breaker().clone());
+        let (changes, breaker) = (self.access.changes().clone(), self.lasting.client.breaker().clone());
         let observer = foreign_writes(&self.runner, &self.access);
-        let (budget, calls) = (self.client.budget().clone(), Arc::clone(&self.calls));
+        let (budget, calls) = (self.lasting.client.budget().clone(), Arc::clone(&self.calls));
         let pass_through = PassThrough::new(upstream, &settings.upstream, settings.public.clone())
             .map_err(StartError::PassThrough)?
-            .named(self.client.instance().clone())
+            .named(self.lasting.client.instance().clone())
             .observed_by(Arc::new(observer))
             .counted_by(Arc::new(ForeignCalls { budget, breaker: breaker.clone(), changes, calls }))
             .admitting(Arc::new(KeysOfV1))
@@ -272,7 +269,11 @@ impl Service {
         let usage = self.counts.as_ref().map(|counts| counts.usage.clone());
         let v2 = V2::new(runner, access, limits, Arc::clone(&document), self.idempotency.clone())
             .counted_by(usage.clone())
-            .beside(self.cut_over.native.clone(), self.cut_over.shadow.clone(), self.client.budget().clone());
+            .beside(
+                self.cut_over.native.clone(),
+                self.cut_over.shadow.clone(),
+                self.lasting.client.budget().clone(),
+            );
         let mut pages: Vec<Arc<dyn Pages>> = vec![
             Arc::new(OAuthPages::new(self.oauth.clone())),
             Arc::new(DocsPage::new(document, self.oauth.clone())),
@@ -284,10 +285,10 @@ impl Service {
             v2: Arc::new(Operations { v2: Arc::new(v2), body_limit: settings.limits.body }),
             pages,
             pass_through,
-            readiness: Arc::new(Ready { store: self.store.clone(), breaker, needs: settings.ready }),
+            readiness: Arc::new(Ready { store: self.lasting.store.clone(), breaker, needs: settings.ready }),
             requests: Arc::clone(&self.requests),
             counting: usage.map(|usage| Arc::new(usage) as Arc<dyn Counting>),
-            traces: self.traces.clone().map(|traces| traces as Arc<dyn Traces>),
+            traces: self.lasting.traces.clone().map(|traces| traces as Arc<dyn Traces>),
         })
     }
 
@@ -297,20 +298,20 @@ impl Service {
             requests: Arc::clone(&self.requests),
             stack: stack.clone(),
             tls: tls.cloned(),
-            memory: (self.memory.clone(), self.settings.limits.memory),
+            memory: (self.lasting.memory.clone(), self.settings.limits.memory),
             limits: Arc::clone(&self.limits),
-            events: Arc::clone(&self.events),
+            events: Arc::clone(&self.lasting.events),
             calls: Arc::clone(&self.calls),
-            client: self.client.clone(),
+            client: self.lasting.client.clone(),
             access: self.access.clone(),
             oauth: self.oauth.clone(),
             runner: Arc::clone(&self.runner),
-            indexes: self.indexes.clone(),
-            store: self.store.clone(),
-            compared: self.compared.tally.clone(),
+            indexes: self.lasting.indexes.clone(),
+            store: self.lasting.store.clone(),
+            compared: self.lasting.compared.tally.clone(),
             retirement: self.retirement.clone(),
         });
-        let board = Board::new(Arc::clone(&self.compiled.plan), self.store.clone());
+        let board = Board::new(Arc::clone(&self.compiled.plan), self.lasting.store.clone());
         vec![Arc::new(metrics), Arc::new(board)]
     }
 
@@ -321,10 +322,10 @@ impl Service {
         if let Some(counts) = &self.counts {
             counts.write_the_last().await;
         }
-        self.compared.write_the_last().await;
-        self.indexes.close().await;
+        self.lasting.compared.write_the_last().await;
+        self.lasting.indexes.close().await;
         joined.leave().await;
-        self.store.close().await;
+        self.lasting.store.close().await;
     }
 }
 

@@ -40,7 +40,7 @@ pub enum StartError {
     /// The end of v1 is announced for an operation that there is not.
     #[error("{0}")]
     Retirement(String),
-    /// What is said of the deployment's own v2 cannot be.
+    /// The settings say something of the deployment's own v2 that cannot be.
     #[error("{0}")]
     Native(String),
     /// The secrets of webhooks cannot be read.

@@ -27,7 +27,7 @@ impl V2Service for Operations {
     }
 }
 
-/// What the gateway gave out itself is of no use at v1, and v1 must not learn of it.
+/// A secret that the gateway gave out itself is of no use at v1, and v1 must not learn of it.
 pub(super) struct KeysOfV1;
 
 impl Admission for KeysOfV1 {

@@ -1,9 +1,9 @@
 //! Answers in a coding that the client takes: gzip or zstd (RFC 9110, 8.4 and 12.5.3).
 //!
-//! What is the same for everybody (the pages of the documentation, the OpenAPI document) is always sent so, and its coded
-//! form is kept. Answers of v2 are by setting (`edge.compress`), because whoever sees the length of an answer learns
-//! something of what is in it when an attacker chose a part of it. Nothing below `/auth/` is coded, nothing that v1 or
-//! another v2 has answered, and nothing that is short.
+//! Answers that are the same for everybody (the pages of the documentation, the OpenAPI document) are always sent so,
+//! and their coded forms are kept. Answers of v2 are by setting (`edge.compress`), because anybody who sees the length
+//! of an answer learns something of what is in it when an attacker chose a part of it. Nothing below `/auth/` is coded,
+//! nothing that v1 or another v2 has answered, and nothing that is short.
 //!
 //! A coded form has a tag of its own, that of the plain form with the name of the coding (`v2::tag`).
 //!
@@ -120,7 +120,7 @@ fn preferred(headers: &HeaderMap) -> Option<Coding> {
 pub(super) struct Codings {
     live: bool,
     kept: Cache<(String, Coding), Bytes>,
-    /// Of long answers one is coded at a time.
+    /// One long answer is coded at a time.
     long: Arc<Semaphore>,
 }
 
@@ -134,7 +134,7 @@ impl Codings {
     }
 
     /// The same for other settings.
-    pub(super) fn again(&self, settings: &EdgeSettings) -> Self {
+    pub(super) fn with_settings(&self, settings: &EdgeSettings) -> Self {
         Self { live: settings.compress, ..self.clone() }
     }
 

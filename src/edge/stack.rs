@@ -39,7 +39,7 @@ struct Inner {
     codings: Codings,
 }
 
-/// Everything around `surface`, as `settings` say; what is under way counts in `memory`.
+/// Everything around `surface`, as `settings` say; everything under way counts in `memory`.
 pub fn stack(settings: &Settings, surface: Surface, memory: Memory) -> Stack {
     let pools = Arc::new(Pools::new(&settings.limits, memory));
     let inner = inner(settings, surface, pools, Codings::new(&settings.edge));
@@ -66,7 +66,7 @@ impl Stack {
     pub fn replace(&self, settings: &Settings, surface: Surface) {
         let (pools, codings) = {
             let now = self.0.inner.read();
-            (Arc::clone(&now.pools), now.codings.again(&settings.edge))
+            (Arc::clone(&now.pools), now.codings.with_settings(&settings.edge))
         };
         let mut next = inner(settings, surface, pools, codings);
         std::mem::swap(&mut *self.0.inner.write(), &mut next);
@@ -140,7 +140,7 @@ impl Inner {
         if let Some(examination) = layers::Examination::of(&request) {
             return examination.answer(&*self.surface.readiness, &self.pools).await;
         }
-        // Before the deadline: whoever is refused must not wait first.
+        // Before the deadline: a request that is refused must not wait first.
         let kind = self.surface.kind_of(request.uri().path());
         let (request, permit) = layers::Permit::take(request, &self.pools, kind, self.patience)?;
         let answer = match kind {

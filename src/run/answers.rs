@@ -71,7 +71,7 @@ impl Answers {
     }
 
     /// Another one that keeps for `age`, with what is kept here.
-    pub fn again(&self, age: Duration) -> Self {
+    pub fn with_age(&self, age: Duration) -> Self {
         let (kept, reads) = (self.kept.clone(), self.reads.clone());
         Self { kept: kept.useless_after(age), reads, changes: self.changes.clone(), age }
     }

@@ -1,4 +1,4 @@
-//! The parts that carry calls out, shared by all calls.
+//! The parts that carry calls out, shared by all calls. May use: what `run` may use.
 
 use super::answers::Answers;
 use super::collection::Collection;
@@ -148,7 +148,7 @@ impl Runner {
 
     /// Another one with `plan`, `access` and `settings`, that shares with this one what both have to know of: who
     /// writes, what was made, what is kept. What was translated by another plan, or judged by other rules, is not kept.
-    pub fn again(&self, plan: Arc<Plan>, access: Access, settings: RunnerSettings) -> Self {
+    pub fn with_settings(&self, plan: Arc<Plan>, access: Access, settings: RunnerSettings) -> Self {
         // Answers that are ready were judged by the settings of their time.
         let judged = (settings.strict_query, settings.types) == (self.settings.strict_query, self.settings.types);
         let same = judged && Arc::ptr_eq(&plan, &self.plan);
@@ -156,10 +156,10 @@ impl Runner {
             (settings.collection_ttl == self.settings.collection_ttl, settings.collection_ttl);
         Self {
             shapes: plan.resources.iter().map(ReadShape::of).collect(),
-            collections: self.collections.again(time_to_live, same),
-            rosters: self.rosters.again(time_to_live, same),
-            sets: self.sets.again(time_to_live, same),
-            answers: self.answers.again(settings.stale_if_error),
+            collections: self.collections.with_time_to_live(time_to_live, same),
+            rosters: self.rosters.with_time_to_live(time_to_live, same),
+            sets: self.sets.with_time_to_live(time_to_live, same),
+            answers: self.answers.with_age(settings.stale_if_error),
             own_lists: if same { self.own_lists.clone() } else { KeptLists::default() },
             deleted_labels: self.deleted_labels.clone(),
             made: self.made.clone(),

@@ -85,7 +85,7 @@ impl<T: Send + Sync + 'static> Shelf<T> {
 
     /// Another one for the same writers that serves things younger than `time_to_live`, with what is kept here when
     /// `keep` is set. What is written through one of them voids what the other keeps.
-    pub fn again(&self, time_to_live: Duration, keep: bool) -> Self {
+    pub fn with_time_to_live(&self, time_to_live: Duration, keep: bool) -> Self {
         let things = if keep { self.things.clone() } else { Fresh::new(&self.changes, CAPACITY) };
         Self { things, changes: self.changes.clone(), writers: self.writers.clone(), time_to_live }
     }
