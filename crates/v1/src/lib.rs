@@ -1,4 +1,6 @@
 //! The client of the deployment behind: its quota, its failures, its lists, the outcome of writes.
+//!
+//! May use: the crates core and shared.
 
 pub mod hop;
 pub mod v1;

@@ -5,8 +5,8 @@
 //! call goes through to find out; v1's first good answer closes it.
 //!
 //! One request that v1 always fails on opens nothing: failures must be seen on several paths, and a 500, which
-//! v1 also gives to a single bad request, counts only while v1 answers nothing else. What passes through to v1
-//! is observed and never held back; all of it counts as one path, so that no client can open the breaker alone.
+//! v1 also gives to a single bad request, counts only while v1 answers nothing else. Requests that pass through to v1
+//! are observed and never held back; all of them count as one path, so that no client can open the breaker alone.
 //!
 //! May use: nothing of this crate.
 
@@ -334,7 +334,7 @@ impl Pass {
         self.leave();
         match how {
             Ended::Answered => self.breaker.good(self.probe),
-            // What passes through can be made to fail so by its client.
+            // The client of a request that passes through can make it fail so.
             Ended::Faulty if !self.own => {}
             bad => self.breaker.bad(bad, self.path, self.probe),
         }
@@ -348,7 +348,7 @@ impl Pass {
 }
 
 impl Drop for Pass {
-    /// Whoever made the call has gone: for lack of patience, or for reasons that say nothing. Another probe may go.
+    /// The one who made the call has gone: for lack of patience, or for reasons that say nothing. Another probe may go.
     fn drop(&mut self) {
         if !self.open {
             return;

@@ -1,8 +1,8 @@
 //! The HTTP client towards v1.
 //!
-//! One pooled client for all keys; nothing of a key survives a call. Redirects, proxies of the
-//! environment and compressed answers are off: what v1 answers is what is read. May use: `context`,
-//! `hop`, `load`, `refusal`, `tally`, `trace` and the rest of this folder.
+//! One pooled client for all keys; nothing of a key survives a call. Redirects, proxies of the environment and
+//! compressed answers are off: the answer is read as v1 gives it. May use: `context`, `hop`, `load`, `refusal`,
+//! `tally`, `trace` and the rest of this folder.
 
 mod answers;
 
@@ -167,7 +167,7 @@ impl Client {
     }
 
     /// Carries out one read, repeating it once where that is safe (see `retry`). Every attempt waits for the
-    /// budget of its key and counts on `ctx.meter`; all attempts together end at `ctx.deadline`. What v1
+    /// budget of its key and counts on `ctx.meter`; all attempts together end at `ctx.deadline`. A request that v1
     /// refuses because its quota is used up is sent again when v1 takes requests again.
     ///
     /// # Errors
@@ -386,7 +386,7 @@ impl Client {
         if announced > self.response_cap as u64 {
             return Err(V1Error::TooLarge(self.response_cap));
         }
-        // For nobody in particular: what is read is often for several who ask at once.
+        // For nobody in particular: an answer is often for several who ask at once.
         let mut room = self.memory.reservation(Asker::default());
         let mut body = BytesMut::new();
         while let Some(frame) = coming.frame().await {

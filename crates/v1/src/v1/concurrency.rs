@@ -228,7 +228,8 @@ impl State {
         self.whole = whole.clamp(self.settings.min as f64, self.settings.max as f64);
     }
 
-    /// The part of this process: what it wants, or as much as the others that want more; what nobody wants is divided evenly.
+    /// The part of this process: as much as it wants, or as much as the others that want more; the part that nobody
+    /// wants is divided evenly.
     fn divide(&mut self) {
         let whole = self.whole as usize;
         if self.others.is_empty() {
@@ -291,7 +292,7 @@ impl State {
             self.set_whole(self.whole + 1.0);
         }
         self.divide();
-        // What is slow for good becomes usual in the end.
+        // A time that is slow for good becomes usual in the end.
         self.usual = Some(if slow { usual * (1.0 + WEIGHT) } else { usual + WEIGHT * (average - usual) });
     }
 }

@@ -35,7 +35,7 @@ mod tests {
             prop_assert_eq!(parts.iter().sum::<usize>(), total.min(wants.iter().sum()));
             for (part, wanted) in parts.iter().zip(&wants) {
                 prop_assert!(part <= wanted);
-                // Whoever gets less than it wants gets as much as anybody, but for one.
+                // One that gets less than it wants gets as much as anybody, but for one.
                 prop_assert!(part == wanted || parts.iter().all(|other| *other <= part + 1));
             }
         }

@@ -1,4 +1,4 @@
-//! Requests to v1 and answers from it, as plain values.
+//! Requests to v1 and answers from it, as plain values. May use: nothing of this crate.
 
 use bytes::Bytes;
 use std::fmt;

@@ -18,7 +18,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// Whatever is asked of it, an object is read.
+/// An object is read, whatever is asked of it.
 struct Members<D>(D);
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Members<D> {

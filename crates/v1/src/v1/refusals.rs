@@ -41,7 +41,7 @@ pub fn refusal_of_status(answer: &V1Response) -> Option<Refusal> {
 pub(super) fn refusal_of_failure(answer: &V1Response) -> Option<Refusal> {
     match answer.status {
         429 => Some(rate_limited(answer)),
-        401 => Some(invalid_key()),
+        401 if speaks_as_v1(answer) => Some(invalid_key()),
         // Trap 1: a key that is wrong, expired or switched off is 403 (`auth_wrong_key`,
         // `auth_expired_key`, `auth_deactivated_key`); a permission refusal has another text.
         403 if says_key_is_invalid(answer) => Some(invalid_key()),
@@ -61,8 +61,8 @@ pub(super) fn refusal_of_failure(answer: &V1Response) -> Option<Refusal> {
             cause: format!("v1 answered {status}: {}", excerpt(answer)),
         }),
         status if !answer.is_json => Some(not_v1(status, "an answer that is not JSON")),
-        // A proxy's word about a path says nothing of what v1 has there.
-        status @ (403 | 404) if !speaks_as_v1(answer) => Some(not_v1(
+        // A proxy's word about a path or a credential says nothing of what v1 has there, or of the key.
+        status @ (401 | 403 | 404) if !speaks_as_v1(answer) => Some(not_v1(
             status,
             "words that are not its own; see whether what stands before v1 passes this path on",
         )),
@@ -194,7 +194,7 @@ mod tests {
         ] {
             assert_eq!(code(&answer(status, body)), Some("upstream_error"), "{status} {body}");
         }
-        for status in [200, 404, 400, 500] {
+        for status in [200, 401, 404, 400, 500] {
             let html = V1Response { is_json: false, ..answer(status, "<!doctype html>") };
             assert_eq!(code(&html), Some("upstream_error"), "{status}");
         }
@@ -203,15 +203,16 @@ mod tests {
     }
 
     #[test]
-    fn a_403_or_404_in_other_words_than_v1s_is_not_believed() {
-        for status in [403, 404] {
+    fn a_refusal_in_other_words_than_v1s_is_not_believed() {
+        for status in [401, 403, 404] {
             for body in
                 [r#"{"message":"no route"}"#, "{}", "[]", r#"{"error":{"code":5}}"#, r#"{"detail":null}"#, ""]
             {
                 assert_eq!(code(&answer(status, body)), Some("upstream_error"), "{status} {body}");
             }
+            let believed = (status == 401).then_some("unauthorized");
             for body in [GONE, r#"{"detail":"Not found."}"#, r#"{"error":"x","id":"y"}"#] {
-                assert_eq!(code(&answer(status, body)), None, "{status} {body}");
+                assert_eq!(code(&answer(status, body)), believed, "{status} {body}");
             }
         }
     }

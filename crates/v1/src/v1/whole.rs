@@ -9,7 +9,7 @@
 //!   many rows have come as the rest was shifted by, and none of the rest has gone. When that holds for every page,
 //!   the rows read are those there were when the first page was read. A collection that stands still is the case of
 //!   `s` being nothing, and costs no further call.
-//! - **Rows seen twice.** Whatever was seen both before and after an instant was there at it, in whatever order v1
+//! - **Rows seen twice.** A row that was seen both before and after an instant was there at it, in whatever order v1
 //!   lists. When those rows are as many as v1 counted at that instant, they are all there were.
 //!
 //! Both take for granted that an id does not go and come back, and the first that less than a page of rows comes
@@ -158,7 +158,7 @@ mod tests {
         }
     }
 
-    /// Reads the model while it changes; what was found and how many calls were made.
+    /// Reads the model while it changes; gives the rows that were found and the number of calls.
     fn read(model: &mut Model, changes: &[Vec<Change>], walks: usize) -> (Option<HashSet<Uuid>>, usize) {
         let (mut looks, mut between) = (Looks::default(), changes.iter());
         for _ in 0..walks {

@@ -1,4 +1,4 @@
-//! The breaker under a stopped clock.
+//! The breaker under a stopped clock. May use: this folder.
 
 use super::*;
 use tokio::time::advance;
@@ -47,7 +47,7 @@ async fn a_poisonous_request_opens_nothing_however_often_it_comes() {
     for path in 0..1000 {
         assert!(end(&breaker, path, Ended::Faulty));
     }
-    // What passes through is one path.
+    // All requests that pass through are one path.
     let breaker = Breaker::default();
     for _ in 0..1000 {
         breaker.observe().ended(Ended::Failed);

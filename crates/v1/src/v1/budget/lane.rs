@@ -29,10 +29,10 @@ use tokio::time::{Instant, sleep_until};
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// How long a process without Redis may take to get its first part of a quota.
 const JOINING: Duration = Duration::from_secs(4);
-/// The same for a larger one, if there is one: longer than that nobody waits for it.
+/// The same for a larger one, if there is one: nobody waits for it longer than that.
 const GROWING: Duration = Duration::from_millis(2_500);
-/// Time left from which a larger part is waited for. What several requests wait for together goes on for ten seconds
-/// after the first of them has no time left, and must not take that time from it.
+/// Time left from which a larger part is waited for. A read that several requests wait for together goes on for ten
+/// seconds after the first of them has no time left, and must not take that time from it.
 const UNHURRIED: Duration = Duration::from_secs(12);
 /// Calls to spare with which a part is large enough.
 const SPARE: usize = 3;
@@ -93,7 +93,7 @@ impl Lane {
         }
     }
 
-    /// How many of the same calls can be waited for: what this process may use, or can have in any case.
+    /// How many of the same calls can be waited for: as many as this process may use, or can have in any case.
     fn most_at_once(&self, priority: Priority) -> usize {
         let (share, quota) = {
             let state = self.state();
@@ -176,7 +176,7 @@ impl Lane {
         Ok(Some(Room { lane: Arc::clone(self), meter: Arc::clone(meter) }))
     }
 
-    /// Waits in the queue; what it was waited for counts then.
+    /// Waits in the queue; the calls that it waited for count then.
     async fn wait_for(
         self: &Arc<Self>,
         calls: usize,
@@ -415,7 +415,7 @@ impl Drop for Place {
     }
 }
 
-/// Room for calls that a request will make; what it has not made when this goes is given back.
+/// Room for calls that a request will make; the calls it has not made when this goes are given back.
 #[derive(Debug)]
 pub(super) struct Room {
     lane: Arc<Lane>,

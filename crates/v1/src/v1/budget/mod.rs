@@ -1,9 +1,8 @@
 //! v1's quota as a budget: every call of the gateway's own waits here until its key may make it.
 //!
 //! v1 counts requests a key in a sliding minute (trap 57). Each key has a `lane` that counts the same way,
-//! corrected by what v1 says about it, and lets the most urgent call through first. What a pass-through
-//! client spends of the same key is counted as far as it goes through this gateway; the rest is seen in v1's
-//! own figures.
+//! corrected by what v1 says about it, and lets the most urgent call through first. The calls of a pass-through client
+//! with the same key are counted as far as they go through this gateway; the rest is seen in v1's own figures.
 //!
 //! Several processes that share a Redis reserve their calls there (`pool`); those that share a database alone divide the
 //! quota by demand (`parts`), and while neither is there evenly, by their number (`processes`). With a quota for the
@@ -115,7 +114,7 @@ impl Permit {
             permit.answered(told);
         }
         if let Some(permit) = self.of_all {
-            // What v1 says is about the key alone, and what it refuses costs it little but not nothing.
+            // v1 speaks of the key alone, and a call it refuses costs it little but not nothing.
             permit.answered(&Told { status: 200, ..Told::default() });
         }
     }
@@ -176,7 +175,7 @@ impl Budget {
         if *self.inner.service.lock() == Some(key) { settings.service_quota } else { settings.quota }
     }
 
-    /// From now on this is the gateway's own key. What its calls have come to before counts as a client's.
+    /// From now on this is the gateway's own key. The calls made with it before count as a client's.
     pub fn serve(&self, key: Option<KeyId>) {
         *self.inner.service.lock() = key;
     }
@@ -239,8 +238,8 @@ impl Budget {
         Ok(permit)
     }
 
-    /// Waits until `key` may make `calls` calls at once, and keeps them for `ctx` while the answer lives: what is
-    /// begun can be ended. Nothing is kept when the key may never make so many at once.
+    /// Waits until `key` may make `calls` calls at once, and keeps them for `ctx` while the answer lives: a request
+    /// that is begun can be ended. Nothing is kept when the key may never make so many at once.
     ///
     /// # Errors
     /// As [`Budget::admit`].

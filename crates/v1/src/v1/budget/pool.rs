@@ -44,7 +44,7 @@ pub(super) struct PoolWindow {
     length: Duration,
 }
 
-/// Calls that were reserved; whoever holds this says what became of them. Dropped without a word, they are given back.
+/// Calls that were reserved; the holder of this says what became of them. Dropped without a word, they are given back.
 #[derive(Debug)]
 pub(super) struct Ticket {
     window: PoolWindow,

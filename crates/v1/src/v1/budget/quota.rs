@@ -1,4 +1,4 @@
-//! How much one key may ask of v1.
+//! How much one key may ask of v1. May use: nothing of this crate.
 
 /// Calls a window that v1 allows one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

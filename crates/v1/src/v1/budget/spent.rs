@@ -7,7 +7,7 @@ use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Pairs of credential and operation that are told apart; what comes beyond is counted together.
+/// Pairs of credential and operation that are told apart; pairs beyond that are counted together.
 const MOST: usize = 10_000;
 
 /// Calls made, by who had them made.

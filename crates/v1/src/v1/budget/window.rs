@@ -173,7 +173,8 @@ impl Window {
         self.tells |= told.remaining.is_some();
         if told.status == 429 {
             // v1 does not count what it refuses so (`throttle_limited_again`).
-            // Nor does it take longer than its window; whoever says so stands before it and speaks of something else.
+            // Nor does it take longer than its window; an answer that says so comes from a server before it and speaks
+            // of something else.
             let wait = Duration::from_secs(told.retry_after.unwrap_or(1).max(1)).min(self.length);
             self.closed = self.closed.max(Some(now + wait));
             return Counted::Closed(wait);

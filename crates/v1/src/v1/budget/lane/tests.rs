@@ -1,4 +1,4 @@
-//! Queues under a stopped clock.
+//! Queues under a stopped clock. May use: this folder.
 
 use super::*;
 use tokio::time::{advance, sleep};

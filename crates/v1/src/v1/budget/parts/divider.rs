@@ -39,7 +39,7 @@ pub(super) struct Divider {
     rows: HashMap<String, Known>,
     /// Since when others do not say that they divide.
     unmarked: Option<Instant>,
-    /// What the clock of the table said, and when that was heard: what is reckoned from it is a little behind.
+    /// What the clock of the table said, and when that was heard: a time reckoned from it is a little behind.
     clock: Option<(i64, Instant)>,
     /// How long the table must have been there before it is used again.
     settles: Duration,
@@ -55,7 +55,7 @@ enum Stage {
     Even {
         there: Option<Instant>,
     },
-    /// What is used goes into the table; until it is there nothing but this may be used.
+    /// The calls in use go into the table; until they are there nothing more may be used.
     Entering(From),
     Divided,
 }
@@ -180,7 +180,8 @@ impl Divider {
         self.clock.map_or(0, |(then, _)| then - OVERLAP)
     }
 
-    /// What is to be written; what becomes less is less from now on. `used` tells what counts of a key at this moment.
+    /// What is to be written; a part that becomes less is less from now on. `used` tells what counts of a key at this
+    /// moment.
     pub fn plan(
         &mut self,
         demands: &HashMap<String, Demand>,
@@ -192,7 +193,7 @@ impl Divider {
         let is_needed = |name: &String| demands.get(name).is_some_and(Demand::is_any);
         let me = self.me;
         self.rows.retain(|name, known| known.row.part_of(me).is_some() || is_needed(name));
-        // Nothing can be had as long as others have not written what they use; what is used here has to be written.
+        // Nothing can be had as long as others have not written what they use; the calls used here have to be written.
         let waits = self.may_not_raise(members.all_divide);
         let is_new = |(name, demand): &(&String, &Demand)| {
             demand.is_any() && !self.rows.contains_key(*name) && (demand.used > 0 || !waits)
@@ -238,7 +239,7 @@ impl Divider {
             _ if self.may_not_raise(all_divide) => row.limit(looking, &demand, old).min(old),
             _ => row.limit(looking, &demand, old),
         };
-        // Lowered first: what is let through from now on is within it, and what was before is counted after that.
+        // Lowered first: calls that are let through from now on are within it, and earlier ones are counted after that.
         if limit < old {
             self.held.set(&name, limit);
         }
@@ -318,7 +319,7 @@ impl Divider {
         }
     }
 
-    /// What this process uses is in the table when all that it may use, and all that counts of `demands`, is.
+    /// The calls this process uses are in the table when all that it may use, and all that counts of `demands`, is.
     pub fn enter(&mut self, demands: &HashMap<String, Demand>) {
         let entering = matches!(self.stage, Stage::Entering(_));
         let lacks = demands.iter().any(|(name, demand)| {

@@ -21,7 +21,7 @@ struct State {
     divides: bool,
     /// Until then the even part is no more than the part was.
     until: Option<Instant>,
-    /// Most processes that were known since parts do not count: what one that has died has used counts for a while.
+    /// Most processes that were known since parts do not count: calls of a process that has died count for a while.
     most: usize,
     limits: HashMap<String, usize>,
 }

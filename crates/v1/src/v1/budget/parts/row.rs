@@ -122,7 +122,7 @@ impl Row {
         let goal = match living.iter().any(|part| part.wants > part.calls) {
             true => {
                 let dead: usize = others.iter().filter(|part| part.gone.is_some()).map(|part| part.calls).sum();
-                // Whoever lacks something has a claim on the even part, however little it could use so far.
+                // A process that lacks something has a claim on the even part, however little it could use so far.
                 let claim = |wants: usize, calls: usize| if wants > calls { wants.max(even) } else { wants };
                 let claims = living.iter().map(|part| claim(part.wants, part.calls));
                 let all: Vec<usize> = [claim(wants, limit)].into_iter().chain(claims).collect();

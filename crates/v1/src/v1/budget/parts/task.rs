@@ -32,15 +32,15 @@ pub(in crate::v1::budget) trait Lanes: Send + Sync {
     /// Calls of this process that count now.
     fn used(&self, name: &str) -> usize;
 
-    /// What the others use of it, and what v1 was seen to allow; whoever waits looks again.
+    /// What the others use of it, and what v1 was seen to allow; calls that wait look again.
     fn told(&self, name: &str, elsewhere: usize, learned: usize);
 
     /// There may be more of it.
     fn grown(&self, name: &str);
 }
 
-/// Keeps the parts of this process in `ledger`, as long as there are `lanes`; there are so many `processes`. Who else is
-/// there is known from now on, the rest is done by what is returned.
+/// Keeps the parts of this process in `ledger`, as long as there are `lanes`; there are so many `processes`. The other
+/// processes are known from now on, the rest is done by the future that is returned.
 pub(in crate::v1::budget) fn divide<L: Lanes>(
     ledger: Arc<dyn Ledger>,
     held: Arc<Held>,

@@ -1,4 +1,4 @@
-//! Processes that divide a quota, in a world where everything that may come late does.
+//! Processes that divide a quota, in a world where everything that may come late does. May use: this folder.
 
 use super::divider::{Divider, Planned};
 use super::held::Held;
@@ -322,7 +322,7 @@ async fn live(seed: u64) -> (usize, usize) {
                 world.work(last, Fate::Lost);
                 log.push(format!("{last} joins"));
             }
-            // What one uses that dies while it has even parts is nowhere written.
+            // The calls of a process that dies while it has even parts are nowhere written.
             92 if world.processes.len() > 1 && world.processes[which].marked => {
                 let gone = world.processes.swap_remove(which);
                 for (dead, calls) in world.dead.iter_mut().zip(gone.calls) {
