@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench store` prints requests per second of each and their ratio to the states list, on
 //! SQLite; with `--postgres URL` on that database too. One gateway in a process of its own, one sandbox, a few
-//! clients; the lists are asked in turns, so that whatever slows the machine slows all of them.
+//! clients; the lists are asked in turns, so that anything that slows the machine slows all of them.
 //!
 //! May use: the public interface of the crate and the built binary.
 

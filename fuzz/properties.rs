@@ -14,8 +14,8 @@ use http::{HeaderMap, HeaderValue};
 const REGISTERED: [&str; 4] =
     ["https://app.example/cb", "https://app.example/cb?a=1", "http://127.0.0.1/cb", "com.example.app:/cb"];
 
-/// The query of an authorization request: nothing is ever answered to an address that is not registered, and
-/// what is answered says exactly what was meant.
+/// The query of an authorization request: nothing is ever answered to an address that is not registered, and each
+/// answer says exactly what was meant.
 pub fn authorize_query(data: &[u8]) {
     let Ok(query) = std::str::from_utf8(data) else { return };
     let Some(form) = authorize::parse_query(query) else { return };
@@ -48,7 +48,7 @@ pub fn authorize_query(data: &[u8]) {
     }
 }
 
-/// The body of a token request: what is read of it is what it says, in either notation.
+/// The body of a token request: it is read as it says, in either notation.
 pub fn token_form(data: &[u8]) {
     const FORM: &str = "application/x-www-form-urlencoded";
     const JSON: &str = "application/json";
@@ -86,7 +86,7 @@ fn reads_as(kind: &str, body: &[u8], expected: &TokenRequest) -> bool {
 }
 
 /// A registered and a presented address, one a line: they match only when they are the same but for the port of
-/// this machine, and whatever may be registered matches itself.
+/// this machine, and every address that may be registered matches itself.
 pub fn redirect_matching(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let (registered, presented) = text.split_once('\n').unwrap_or((text, text));

@@ -1,6 +1,6 @@
-//! What has to hold for whatever is read of a v2 request, an answer of v1 or a mapping file: one function a target,
-//! called by the fuzzer with what it makes up and by `tests/hostile/corpora.rs` with the corpora. A property that
-//! does not hold panics.
+//! What has to hold for everything that is read of a v2 request, an answer of v1 or a mapping file: one function a
+//! target, called by the fuzzer with what it makes up and by `tests/hostile/corpora.rs` with the corpora. A property
+//! that does not hold panics.
 //!
 //! May use: the public interface of the crate.
 
@@ -48,7 +48,7 @@ fn is_small(refusal: &Refusal) {
     }
 }
 
-/// The query string of an operation: what is read of it is within the bounds the contract names.
+/// The query string of an operation: the values read from it are within the bounds the contract names.
 pub fn query_string(data: &[u8]) {
     let Some((operation, rest)) = chosen(&PLAN.operations, data) else { return };
     let Some(parameters) = std::str::from_utf8(rest).ok().map(Parameters::parse) else { return };
@@ -97,7 +97,8 @@ pub fn cursor(data: &[u8]) {
     assert_eq!(Cursor::decode(&position.encode()), Some(position));
 }
 
-/// An answer of v1, as a page, a list and a record: what is taken for a record is one with an id, written as JSON.
+/// An answer of v1, as a page, a list and a record: an object that is taken for a record has an id and is written as
+/// JSON.
 pub fn v1_answer(data: &[u8]) {
     let Some((name, rest)) = chosen(&TRANSLATED, data) else { return };
     let Some(resource) = PLAN.resource(name) else { return };
@@ -148,7 +149,7 @@ fn read_row(shape: &ReadShape, row: &str) {
     }
 }
 
-/// HTML of a client: what is kept is harmless, stays as it is, and costs no more steps than its length allows.
+/// HTML of a client: the kept part is harmless, stays as it is, and costs no more steps than its length allows.
 pub fn sanitised_html(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let _ = html::strip(text);
@@ -185,8 +186,8 @@ pub fn mapping_file(data: &[u8]) {
     }
 }
 
-/// The head of a request that passes through: nothing that speaks of one connection goes on, and what a stranger
-/// says of where it came from does not either.
+/// The head of a request that passes through: nothing that speaks of one connection goes on, and a stranger's word on
+/// where it came from does not either.
 pub fn pass_through_head(data: &[u8]) {
     let mut request = http::Request::builder().uri("/api/v1/users/me/");
     for line in data.split(|byte| *byte == b'\n').take(100) {
@@ -215,8 +216,8 @@ pub fn headers(name: &'static str, data: &[u8]) -> HeaderMap {
     })
 }
 
-/// What is kept of a request with an `Idempotency-Key`, and the headers that ask for it: only what the gateway keeps
-/// is an answer, and it comes back as it was, only to whoever has the key, and only in its place.
+/// What is kept of a request with an `Idempotency-Key`, and the headers that ask for it: only a record that the gateway
+/// keeps is an answer, and it comes back as it was, only to a caller that has the key, and only in its place.
 pub fn idempotency_record(data: &[u8]) {
     let one = |text: &'static str| Key::read(&headers("idempotency-key", text.as_bytes())).ok().flatten();
     let (mine, other) = (one("mine").expect("a key"), one("other").expect("a key"));

@@ -4,7 +4,8 @@
 //! were a seventh of what the gateway's crate had to compile. So keys and values are kept behind pointers, and moka is
 //! compiled once, here. Looking something up allocates nothing.
 //!
-//! May use: nothing of this crate. What is read from elsewhere and shared is kept by `fresh`, which has stricter rules.
+//! May use: nothing of this crate. Values that are read from elsewhere and shared are kept by `fresh`, which has
+//! stricter rules.
 
 use foldhash::quality::RandomState;
 use moka::policy::EvictionPolicy;
@@ -51,8 +52,8 @@ impl Bounds {
         Self { idle: Some(idle), ..self }
     }
 
-    /// When there is too much, what was used longest ago goes. Otherwise what is used seldom goes, and that may be the
-    /// new entry.
+    /// When there is too much, the value that was used longest ago goes. Otherwise what is used seldom goes, and that
+    /// may be the new entry.
     #[must_use]
     pub fn keeping_recent(self) -> Self {
         Self { recent: true, ..self }

@@ -282,7 +282,8 @@ impl Meter {
         self.trace.get()
     }
 
-    /// The SHA-256 of the key of v1 that is passed through with this request; `hash` computes it for whoever asks first.
+    /// The SHA-256 of the key of v1 that is passed through with this request; `hash` computes it for the caller that
+    /// asks first.
     pub fn passed_key(&self, hash: impl FnOnce() -> [u8; 32]) -> [u8; 32] {
         *self.passed_key.get_or_init(hash)
     }
@@ -377,8 +378,8 @@ impl Context {
         Self { tolerant, ..self }
     }
 
-    /// Longest wait for v1 while something older is at hand: a third of the time left, so that what else has to be
-    /// asked for the answer finds time too.
+    /// Longest wait for v1 while something older is at hand: a third of the time left, so that there is time for the
+    /// other questions that the answer needs.
     pub fn patience(&self) -> Duration {
         self.remaining() / 3
     }

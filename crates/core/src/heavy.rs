@@ -1,7 +1,7 @@
 //! Work that takes the processor for long, kept off the threads that serve connections.
 //!
-//! A few threads carry it out, first come first served, so that however much of it there is, every other request
-//! goes on. What clients sent is counted in bytes while it waits and runs: above the bound the request is refused
+//! A few threads carry it out, first come first served, so that every other request goes on, however much of it there
+//! is. The input from clients is counted in bytes while it waits and runs: above the bound the request is refused
 //! before anything is done. Small inputs are worked on at once, for the way to another thread costs more.
 //!
 //! May use: `context`, `refusal`.
@@ -28,7 +28,7 @@ pub enum Input {
     Body,
     /// The same, when HTML in it is made harmless.
     Html,
-    /// What the gateway holds or has read itself, bounded elsewhere: it waits.
+    /// Something the gateway holds or has read itself, bounded elsewhere: it waits.
     Own,
 }
 
@@ -82,7 +82,7 @@ impl Heavy {
         }
         let (tell, told) = oneshot::channel();
         let work = Box::new(move || {
-            // Whoever waited may have left.
+            // The caller that waited may have left.
             let _ = tell.send(work());
         });
         self.run_on_a_thread(input, size, ctx, work).await?;
@@ -105,7 +105,7 @@ impl Heavy {
         let thread =
             thread.map_err(|_| Refusal::DeadlineExceeded { maybe_done: false })?.map_err(Refusal::internal)?;
         self.carried_out.fetch_add(1, Ordering::Relaxed);
-        // The permits go with the work: whoever stops waiting for it does not end it.
+        // The permits go with the work: a caller that stops waiting for it does not end it.
         let carried_out = tokio::task::spawn_blocking(move || {
             let _held = (thread, bytes);
             work();

@@ -1,5 +1,7 @@
 //! What everything else stands on: refusals, the life of a request, settings, work off the workers, load, what is
 //! kept for a while, what is counted, how numbers and strangers' texts are told, and traces.
+//!
+//! May use: none of the other crates of this workspace.
 
 pub mod amount;
 pub mod cache;

@@ -1,8 +1,8 @@
 //! Every way a v2 request can be refused, as plain values.
 //!
-//! Purpose: the one vocabulary of failure between the folders. Whoever finds that a request cannot be
-//! carried out returns a [`Refusal`]; only `edge::problem` turns it into bytes. The `cause` of a variant
-//! is for the log and never reaches a client.
+//! Purpose: the one vocabulary of failure between the folders. Code that finds that a request cannot be carried out
+//! returns a [`Refusal`]; only `edge::problem` turns it into bytes. The `cause` of a variant is for the log and never
+//! reaches a client.
 //!
 //! May use: nothing of this crate. May be used by every folder but `sandbox`.
 

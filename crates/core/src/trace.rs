@@ -157,8 +157,8 @@ impl Steps {
 }
 
 impl Trace {
-    /// The trace that `parent` began, or a new one. What is `sampled` is recorded when it is `exported`; v1 is told so in
-    /// any case.
+    /// The trace that `parent` began, or a new one. A trace that is `sampled` is recorded when it is `exported`; v1 is
+    /// told that it is sampled in any case.
     pub fn new(parent: Option<Parent>, sampled: bool, exported: bool) -> Self {
         let id = parent.as_ref().map_or_else(|| fastrand::u128(1..), |parent| parent.trace);
         let recording = || Recording { at: SystemTime::now(), begun: Instant::now(), steps: Mutex::default() };

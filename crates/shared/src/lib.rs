@@ -1,3 +1,5 @@
 //! What the processes of one deployment share through Redis.
+//!
+//! May use: none of the other crates of this workspace.
 
 pub mod shared;

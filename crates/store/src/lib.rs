@@ -1,4 +1,6 @@
 //! What v1 cannot hold: `store` keeps it in SQLite or PostgreSQL, `catalogue` has the rules over it.
+//!
+//! May use: the crates core, plan and v1.
 
 pub mod catalogue;
 pub mod store;

@@ -106,14 +106,14 @@ impl Changes {
         Moment { at, number }
     }
 
-    /// The same for something that was read after what began at `before` had been read: it is not older than that, and
-    /// saw all that happened before it.
+    /// The same for a read that came after the end of the read that began at `before`: it is not older than that one,
+    /// and saw all that happened before it.
     pub fn later_moment_at(&self, at: Instant, before: Moment) -> Moment {
         let moment = self.moment_at(at.max(before.at));
         Moment { number: moment.number.max(before.number), ..moment }
     }
 
-    /// Something may have changed: what began before does not count any more for those who ask from now on.
+    /// Something may have changed: reads that began before do not count any more for those who ask from now on.
     pub fn tell(&self, changed: Changed) -> Moment {
         let mut state = self.state.lock();
         let now = state.next(&self.clock);

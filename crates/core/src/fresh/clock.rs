@@ -20,8 +20,7 @@ struct Stopped {
 }
 
 impl Clock {
-    /// A clock that stands still but for a microsecond with every reading, so that what happens later is
-    /// later.
+    /// A clock that stands still but for a microsecond with every reading, so that a later event has a later time.
     pub fn stopped() -> Self {
         Self { stopped: Some(Stopped { at: Instant::now(), micros: Arc::default() }) }
     }

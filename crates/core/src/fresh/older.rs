@@ -7,11 +7,11 @@ use crate::context::Context;
 use crate::refusal::Refusal;
 use std::time::Instant;
 
-/// Told when v1 has not answered, and what was older did not stay good for so long.
+/// Told when v1 has not answered, and the older value did not stay good for so long.
 const NO_ANSWER: &str = "The service behind did not answer in time. Nothing was changed.";
 
-/// What `work` answers; when v1 is in trouble, or takes longer than a third of the time left, what `older` has: a value
-/// and when its read began. Only for requests that may rely on older values.
+/// The answer of `work`; when v1 is in trouble, or takes longer than a third of the time left, the answer of `older`: a
+/// value and when its read began. Only for requests that may rely on older values.
 ///
 /// # Errors
 /// Those of `work`, when there is nothing older.

@@ -101,7 +101,7 @@ impl<K: Key, V: Value, E: Value + From<Lost>> Fresh<K, V, E> {
         self.table.lock().figures()
     }
 
-    /// Keeps a value that was learned otherwise, from a read that began then. Whatever is kept of a later one stays.
+    /// Keeps a value that was learned otherwise, from a read that began then. A kept value of a later read stays.
     pub fn put(&self, key: &K, value: V, began: Moment) {
         let evicted = self.table.lock().put(key, Kept { value, began });
         drop(evicted);
@@ -187,7 +187,7 @@ impl<K: Key, V: Value, E: Value + From<Lost>> Reading<K, V, E> {
 impl<K: Key, V: Value, E: Value + From<Lost>> Drop for Reading<K, V, E> {
     fn drop(&mut self) {
         if let Some(tell) = self.tell.take() {
-            // Over first, so that whoever hears of it does not find it again.
+            // Over first, so that a caller that hears of it does not find it again.
             self.of.table.lock().over(&self.key);
             let _ = tell.send(Err(self.fault.take().unwrap_or_else(|| Lost.into())));
         }

@@ -1,4 +1,4 @@
-//! Single rules, one after the other; `model` has them all at the same time.
+//! Single rules, one after the other; `model` has them all at the same time. May use: this folder.
 
 use super::{Changed, Changes, Clock, Fresh, Lost};
 use std::time::Duration;

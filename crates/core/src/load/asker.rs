@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// Somebody whose places are counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Holder {
-    /// An IPv4 address, or the /64 of an IPv6 one: who has one of its addresses has all of them.
+    /// An IPv4 address, or the /64 of an IPv6 one: a client that has one of its addresses has all of them.
     Address(IpAddr),
     /// A credential as it was presented, proven or not, by a hash.
     Credential(u64),

@@ -1,9 +1,9 @@
 //! Bytes that are held for clients and for v1, against a budget.
 //!
-//! What is counted: request bodies, answers until they are sent, and answers of v1. What is made of them on the
-//! way (parsed rows and the like) is not, so a process takes a small multiple of the budget at most.
+//! Request bodies, answers until they are sent, and answers of v1 are counted. The things that are made of them on the
+//! way (parsed rows and the like) are not, so a process takes a small multiple of the budget at most.
 //!
-//! The budget is shared as a pool is: up to half of it anybody may have; beyond, a holder that has some gets no
+//! The budget is shared as a pool is: anybody may have up to half of it; beyond that, a holder that has some gets no
 //! more than its [`Share`] of what is still free. A client that holds nothing yet is refused only when no room is left.
 //!
 //! May use: `refusal`, `load::asker`, `load::pool`.

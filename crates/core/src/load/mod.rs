@@ -1,8 +1,8 @@
 //! How much is under way, and who has how much of it.
 //!
-//! Purpose: what bounds the load before it hurts. A [`Pool`] has so many places, of which nobody gets more than
-//! their share; [`Memory`] counts the bytes of bodies and answers that are held; a [`Pace`] tells a slow
-//! sender or reader from one that only wants to hold a place.
+//! Purpose: to bound the load before it hurts. A [`Pool`] has so many places, of which nobody gets more than their
+//! share; [`Memory`] counts the bytes of bodies and answers that are held; a [`Pace`] tells a slow sender or reader
+//! from one that only wants to hold a place.
 //!
 //! May use: `refusal`.
 

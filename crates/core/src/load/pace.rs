@@ -1,8 +1,8 @@
 //! Tells a slow client from one that only pretends to work.
 //!
-//! Who is waited for has some time to spend. Waiting spends it, and each byte buys back as much as it takes at
-//! the pace that is asked for, up to what there was at the start. So whoever keeps the pace on average lives for
-//! ever, a pause may be as long as the time at the start, and a burst buys no more than that.
+//! A client that is waited for has some time to spend. Waiting spends it, and each byte buys back as much as it takes
+//! at the pace that is asked for, up to what there was at the start. So a client that keeps the pace on average lives
+//! for ever, a pause may be as long as the time at the start, and a burst buys no more than that.
 //!
 //! May use: nothing of this crate.
 

@@ -4,7 +4,7 @@
 
 /// Most entries of `errors`; the others are counted.
 pub const MOST: usize = 100;
-/// Longest message, in characters; what is cut ends with an ellipsis.
+/// Longest message, in characters; a message that is cut ends with an ellipsis.
 const LONGEST_MESSAGE: usize = 1000;
 /// Longest name of a field, in characters: those of custom properties have up to 255, and an index.
 const LONGEST_NAME: usize = 300;

@@ -1,11 +1,11 @@
-//! The listener for operators.
+//! The listener for operators. May use: this folder.
 
 use super::reader::Reader;
 use super::value::Secret;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Shortest token: who guesses needs longer than any gateway runs.
+/// Shortest token: guessing one takes longer than any gateway runs.
 const SHORTEST_TOKEN: usize = 16;
 
 /// The listener for operators (`[admin]`).

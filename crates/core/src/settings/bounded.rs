@@ -1,4 +1,4 @@
-//! Settings with a lower or an upper bound that several tables share.
+//! Settings with a lower or an upper bound that several tables share. May use: this folder.
 
 use super::reader::Reader;
 use super::value::Size;

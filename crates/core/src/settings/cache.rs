@@ -1,11 +1,11 @@
-//! How long what was read from v1 is used again.
+//! How long what was read from v1 is used again. May use: this folder.
 
 use super::reader::Reader;
 use std::time::Duration;
 
 /// Oldest project card the visibility rules allow.
 const OLDEST_CARD: Duration = Duration::from_secs(30);
-/// What is kept for an outage may not be older.
+/// Values that are kept for an outage may not be older.
 const LONGEST_OUTAGE: Duration = Duration::from_secs(24 * 3600);
 const TOLERABLE: &str = "a duration of at most \"24h\"";
 
@@ -22,7 +22,7 @@ pub struct CacheSettings {
     pub refused_identity: Duration,
     /// Collections and indices while v1's quota is short.
     pub stretch: Duration,
-    /// Whatever is kept, while v1 is unreachable or failing.
+    /// Everything that is kept, while v1 is unreachable or failing.
     pub stale_if_error: Duration,
     /// What is added to the ages of proofs of access while v1 is unreachable or failing.
     pub outage_grace: Duration,

@@ -1,4 +1,4 @@
-//! Which pages may call the gateway from a browser.
+//! Which pages may call the gateway from a browser. May use: this folder.
 
 use super::reader::Reader;
 use super::value::HttpAddress;

@@ -1,4 +1,4 @@
-//! How strict the door is.
+//! How strict the door is. May use: this folder.
 
 use super::reader::Reader;
 use super::source::Raw;

@@ -1,4 +1,4 @@
-//! Hints from v1's webhooks.
+//! Hints from v1's webhooks. May use: this folder.
 
 use super::reader::Reader;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! How long and how much is kept of requests that clients may repeat.
+//! How long and how much is kept of requests that clients may repeat. May use: this folder.
 
 use super::bounded::positive;
 use super::reader::Reader;

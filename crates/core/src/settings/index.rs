@@ -1,4 +1,4 @@
-//! How the local index of work items is kept.
+//! How the local index of work items is kept. May use: this folder.
 
 use super::reader::Reader;
 use super::value::Size;

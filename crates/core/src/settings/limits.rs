@@ -1,4 +1,4 @@
-//! How much one request may take, and how many there may be at once.
+//! How much one request may take, and how many there may be at once. May use: this folder.
 
 use super::bounded::{at_once, positive, some_bytes};
 use super::rate::RateSettings;

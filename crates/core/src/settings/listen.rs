@@ -1,4 +1,4 @@
-//! Where and how the gateway accepts connections.
+//! Where and how the gateway accepts connections. May use: this folder.
 
 use super::bounded::{at_once, positive, some_bytes};
 use super::reader::Reader;

@@ -1,4 +1,4 @@
-//! What is logged, and in which form.
+//! What is logged, and in which form. May use: this folder.
 
 use super::reader::Reader;
 use super::source::Raw;

@@ -1,4 +1,4 @@
-//! How the authorization server gives out codes, tokens and keys.
+//! How the authorization server gives out codes, tokens and keys. May use: this folder.
 
 use super::bounded::positive;
 use super::reader::Reader;

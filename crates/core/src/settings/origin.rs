@@ -1,4 +1,4 @@
-//! Where a setting came from.
+//! Where a setting came from. May use: nothing of this crate.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Under which address clients reach the gateway, and whom to believe about it.
+//! Under which address clients reach the gateway, and whom to believe about it. May use: this folder.
 
 use super::reader::Reader;
 use super::value::HttpAddress;

@@ -1,4 +1,5 @@
-//! How many requests a minute this gateway takes from one credential, and without one from one address.
+//! How many requests a minute this gateway takes from one credential, and without one from one address. May use: this
+//! folder.
 
 use super::reader::Reader;
 

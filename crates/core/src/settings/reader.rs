@@ -1,6 +1,6 @@
 //! Reads typed settings out of the merged sources and collects every fault on the way.
 //!
-//! Each concern asks for its own settings by name; what nobody asked for is unknown. A faulty value is
+//! Each concern asks for its own settings by name; a setting that nobody asked for is unknown. A faulty value is
 //! reported and its default used meanwhile, so that one run reports all faults.
 //!
 //! May use: `settings::source`, `settings::value`, `settings::words`, `settings::error`.

@@ -1,4 +1,4 @@
-//! When the gateway counts as ready.
+//! When the gateway counts as ready. May use: this folder.
 
 use super::reader::Reader;
 

@@ -1,4 +1,4 @@
-//! The secrets under which v1 keys are kept.
+//! The secrets under which v1 keys are kept. May use: this folder.
 
 use super::reader::Reader;
 use super::value::Secret;

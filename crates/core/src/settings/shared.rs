@@ -1,4 +1,4 @@
-//! The place that several gateway processes share beside the store.
+//! The place that several gateway processes share beside the store. May use: this folder.
 
 use super::reader::Reader;
 use super::value::Secret;

@@ -1,4 +1,4 @@
-//! Where the gateway keeps what v1 cannot hold.
+//! Where the gateway keeps what v1 cannot hold. May use: this folder.
 
 use super::reader::Reader;
 use std::fmt;

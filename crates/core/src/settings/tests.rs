@@ -1,4 +1,5 @@
-//! The settings as a whole: precedence, documentation against structs, and the words of the faults.
+//! The settings as a whole: precedence, documentation against structs, and the words of the faults. May use: this
+//! folder.
 
 use super::*;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Where traces go.
+//! Where traces go. May use: this folder.
 
 use super::reader::Reader;
 use super::value::HttpAddress;

@@ -1,4 +1,4 @@
-//! Work item types: what the plan of this deployment has.
+//! Work item types: what the plan of this deployment has. May use: this folder.
 
 use super::reader::Reader;
 

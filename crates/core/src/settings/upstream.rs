@@ -1,4 +1,4 @@
-//! The existing deployment behind the gateway.
+//! The existing deployment behind the gateway. May use: this folder.
 
 use super::bounded::positive;
 use super::error::{SettingFault, SettingsError};

@@ -1,4 +1,4 @@
-//! Counting of who calls which operation.
+//! Counting of who calls which operation. May use: this folder.
 
 use super::bounded::positive;
 use super::reader::Reader;

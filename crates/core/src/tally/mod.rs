@@ -1,7 +1,7 @@
 //! Numbers that are counted while requests run, for the operators' figures.
 //!
-//! Whoever counts has its counters at hand and adds to them without a lock, an allocation or a look-up by name; what
-//! they are called and how they are shown is the matter of `metrics`. May use: this folder.
+//! Code that counts has its counters at hand and adds to them without a lock, an allocation or a look-up by name;
+//! `metrics` knows the names of the counters and how they are shown. May use: this folder.
 
 mod calls;
 mod counter;

@@ -1,6 +1,6 @@
 //! The complete read: every page once, with all columns, as kindly as v1 can be asked.
 //!
-//! Pages are read one after the other, or as many at once as v1 bears (`pace`); what they prove is told in `walk`. v1's
+//! Pages are read one after the other, or as many at once as v1 bears (`pace`); `walk` tells what they prove. v1's
 //! quota holds a build up but does not end it. May use: `translate`, `v2`, `refusal`, this folder.
 
 use super::pace::{Pace, Read};

@@ -1,7 +1,7 @@
 //! One condition made ready for many rows.
 //!
-//! A chunk is decided as a whole where what is known of all its rows allows it; then row by row over what stands close
-//! together. May use: `plan` (columns), `translate`, `v2` (calls and cells), this folder.
+//! A chunk is decided as a whole where what is known of all its rows allows it; then row by row over the values that
+//! stand close together. May use: `plan` (columns), `translate`, `v2` (calls and cells), this folder.
 
 use super::bits::{Bits, Mask};
 use super::chunk::{Chunk, ROWS, Summary};

@@ -1,9 +1,9 @@
 //! Rows that stand together, with the text of their names and what filters look at most.
 //!
 //! A row stands in a slot; slots are numbered without gaps, [`ROWS`] to a chunk. A chunk never changes: a change of
-//! a row makes its chunk anew and leaves the others shared between versions. Beside the rows stand their states,
-//! people, labels and priorities close together, and bounds over the chunk, so that a filter passes over most
-//! rows without touching them. May use: `translate` (the typed item), `v2` (time), this folder.
+//! a row makes its chunk anew and leaves the others shared between versions. The states, people, labels and priorities
+//! of the rows stand close together beside them, with bounds over the chunk, so that a filter passes over most rows
+//! without touching them. May use: `translate` (the typed item), `v2` (time), this folder.
 
 use super::moves::{Moves, Then};
 use super::pool::Pools;

@@ -1,9 +1,10 @@
 //! What v1 has answered in one refresh, so that other processes can go by the same answers.
 //!
-//! Who refreshes an index notes every answer of v1 ([`Recorder`]). Another process makes the refresh once more with
-//! these answers in place of v1 ([`Replay`]): by the same code, beginning with its own rows, and with v1's counts
-//! compared as in a refresh of its own. So it gets exactly what it would have got by asking v1 itself at that time. Answers
-//! that do not fit its rows prove nothing to it: its refresh asks for something that was not noted, and fails.
+//! The process that refreshes an index notes every answer of v1 ([`Recorder`]). Another process makes the refresh once
+//! more with these answers in place of v1 ([`Replay`]): by the same code, beginning with its own rows, and with v1's
+//! counts compared as in a refresh of its own. So it gets exactly what it would have got by asking v1 itself at that
+//! time. Answers that do not fit its rows prove nothing to it: its refresh asks for something that was not noted, and
+//! fails.
 //!
 //! Answers are given in the order in which they came; only the pages of one sweep, and single items one after the other, may
 //! be asked for in another.

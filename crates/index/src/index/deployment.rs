@@ -1,9 +1,9 @@
 //! Indices that gateway processes of one deployment build for each other.
 //!
 //! One process builds an index, the others load what it has built and read what has changed since, which is one call. A
-//! process that is restarted does the same. Whoever builds has a lock that ends with its process; the others wait for it
-//! and look now and then whether the index is there, and how far it has come. What cannot be loaded is built anew.
-//! How they go on together from there is in `shared_reads`.
+//! process that is restarted does the same. The process that builds has a lock that ends with it; the others wait for
+//! it and look now and then whether the index is there, and how far it has come. An index that cannot be loaded is
+//! built anew. How they go on together from there is in `shared_reads`.
 //!
 //! May use: this folder.
 
@@ -247,11 +247,11 @@ mod tests {
         let pages = async {
             for done in 1..=10 {
                 tokio::time::sleep(Duration::from_secs(4)).await;
-                there.read(done, 10);
+                there.note_pages(done, 10);
             }
         };
         tokio::select! {
-            () = here.outlasts(begun + Duration::from_secs(29)) => {}
+            () = here.will_outlast(begun + Duration::from_secs(29)) => {}
             _ = place.find(&here) => panic!("nothing is there"),
             _ = place.tell(&there) => {}
             () = pages => panic!("not told"),

@@ -75,8 +75,8 @@ impl Entry {
         self.state().asked.is_some_and(|asked| asked.elapsed() <= within)
     }
 
-    /// A local write; what it removes is noted while a read is under way, and where indices are shared all of it, with the
-    /// time.
+    /// A local write; an item it removes is noted while a read is under way, and where indices are shared the whole
+    /// write is noted, with the time.
     pub fn note_local_write(&self, write: &LocalWrite, at: Option<Instant>) {
         let mut state = self.state();
         if let (LocalWrite::Gone(id), Some(gone)) = (write, &mut state.gone) {
@@ -101,12 +101,12 @@ impl Entry {
         Some(local)
     }
 
-    /// What was read at `read` is kept, so that older local writes need not be known.
+    /// The rows that were read at `read` are kept, so that older local writes need not be known.
     pub fn drop_local_writes_before(&self, read: Instant) {
         self.state().local.drop_before(read);
     }
 
-    /// A read begins: what is removed is noted from now on. Answers when the index was last swept.
+    /// A read begins: items that are removed are noted from now on. Answers when the index was last swept.
     pub fn begin_read(&self) -> Option<Instant> {
         let mut state = self.state();
         state.gone = Some(HashSet::new());
@@ -139,7 +139,7 @@ impl Entry {
         self.state().unsaved = true;
     }
 
-    /// Whether the file is older than the rows; whoever hears this writes it.
+    /// Whether the file is older than the rows; a caller that hears this writes it.
     pub fn take_unsaved(&self) -> bool {
         std::mem::take(&mut self.state().unsaved)
     }

@@ -1,4 +1,5 @@
-//! Conditions made ready for many rows: what can be decided once for a state, a set, a word or a whole chunk is.
+//! Conditions made ready for many rows: each is decided once for a state, a set, a word or a whole chunk where it can
+//! be.
 //!
 //! The meaning is that of `v2::page`: all conditions hold. May use: `plan` (columns), `translate`,
 //! `v2` (calls and cells), this folder.

@@ -1,13 +1,13 @@
 //! An index as far as it is known, and how far others have brought it.
 //!
-//! What v1 showed and what this process has written since are kept apart here, because what another process has read may be
-//! older than a local write: it is taken in beneath the local writes that came after it, as in a read of this process that was
-//! under way while they were made.
+//! The rows v1 showed and the writes of this process since then are kept apart here, because a read of another process
+//! may be older than a local write: it is taken in beneath the local writes that came after it, as in a read of this
+//! process that was under way while they were made.
 //!
-//! What others have read is taken in only when it was read wholly after what is known: by its number where what is known has
-//! one, because numbers are told in the order of reads that do not overlap, else by the clock. What came twice or
-//! late is passed over. A number that is missing does no harm by itself: what follows fits only when nothing that
-//! matters was in it, as after a time in which nobody read (`delta`).
+//! A read of another process is taken in only when all of it came after the read that is known: by its number where the
+//! known one has one, because numbers are told in the order of reads that do not overlap, else by the clock. A read
+//! that came twice or late is passed over. A number that is missing does no harm by itself: the read that follows fits
+//! only when nothing that matters was in the missing one, as after a time in which nobody read (`delta`).
 //!
 //! May use: `fresh`, this folder.
 

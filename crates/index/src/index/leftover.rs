@@ -1,9 +1,9 @@
 //! The pages of a build that has not ended yet: kept, so that it is gone on with after a restart or a failure.
 //!
 //! On disk one file beside that of the index, for the same list. It is written while the build goes on and removed when
-//! it has ended. Whether its rows are still true is not its business: the proof of the build (`walk`) covers the time
-//! in which nobody read. What is damaged, of another list or makes no sense is ignored, and so is what is old, because
-//! too much of it may have changed.
+//! it has ended. It does not have to know whether its rows are still true: the proof of the build (`walk`) covers the
+//! time in which nobody read. A file that is damaged, of another list or makes no sense is ignored, and so is an old
+//! one, because too much may have changed.
 //!
 //! May use: `v2`, this folder.
 

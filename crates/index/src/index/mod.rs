@@ -2,8 +2,8 @@
 //!
 //! v1 lists work items without filters, search or dependable ties, and slowly. So the rows of a project are
 //! read once ([`service`](Indexes): `build`), brought up to date by small deltas (`refresh`), kept compactly
-//! (`rows`) and on disk (`snapshot`), and list calls are answered from them (`select`). Whoever asks has
-//! proven before that v1 shows them these rows; the [`Scope`] says which audience they belong to.
+//! (`rows`) and on disk (`snapshot`), and list calls are answered from them (`select`). A caller that asks has proven
+//! before that v1 shows it these rows; the [`Scope`] says which audience they belong to.
 //!
 //! May use: `context`, `fresh`, `refusal`, `v1`, `plan` (columns), `v2` (list calls), `translate::work_items`.
 

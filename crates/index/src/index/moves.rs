@@ -1,6 +1,6 @@
 //! What a change does to the slots: rows written, rows moved into gaps, rows that are gone.
 //!
-//! Slots stay without gaps: what comes takes the places of what goes; when more goes, rows from the end move into
+//! Slots stay without gaps: rows that come take the places of rows that go; when more go, rows from the end move into
 //! the gaps. May use: `translate` (the typed item).
 
 use crate::translate::work_items::Item;

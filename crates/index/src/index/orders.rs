@@ -1,7 +1,7 @@
 //! The orders of one version of the rows, each made when it is first asked for and carried on by every change.
 //!
-//! Making one sorts all rows; carrying it on moves the few that a change touches. What a version does not have
-//! when it is replaced is made again by the next one that is asked. May use: `plan` (columns), this folder.
+//! Making one sorts all rows; carrying it on moves the few that a change touches. An order that a version does not have
+//! when it is replaced is made again by the next version that is asked for it. May use: `plan` (columns), this folder.
 
 use super::chunk::Chunks;
 use super::order::Order;

@@ -58,8 +58,8 @@ impl Pace {
         Read { pace: self.clone(), learnt: Mutex::new(learnt) }
     }
 
-    /// Those who may go now; they are told after the lock is given back, because whoever has left gives its place
-    /// back at once.
+    /// Those who may go now; they are told after the lock is given back, because one that has left gives its place back
+    /// at once.
     fn next(&self) -> Vec<(oneshot::Sender<Turn>, Turn)> {
         let (mut places, mut going) = (self.0.lock(), Vec::new());
         while let Some((sender, below)) = places.waiting.pop_front().map(|(below, sender)| (sender, below)) {
@@ -107,7 +107,7 @@ impl Read {
         let (mut learnt, took) = (self.learnt.lock(), took.as_secs_f64());
         learnt.quickest = learnt.quickest.min(took);
         if took > learnt.quickest * QUICK {
-            // What was too much once in this read is not tried again.
+            // A number that was too much once in this read is not tried again.
             learnt.most = learnt.at_once.saturating_sub(1).clamp(1, learnt.most);
             learnt.at_once = learnt.at_once.min(learnt.most);
             learnt.quick = 0;

@@ -135,7 +135,7 @@ fn left(state: &State) -> Option<Duration> {
         return None;
     }
     let each = (pages.last - pages.begun).as_secs_f64() / read as f64;
-    // Of the page under way, what has passed is no longer to come.
+    // The time that has passed of the page under way is no longer to come.
     let passed = pages.last.elapsed().as_secs_f64().min(if rest > 0 { each } else { 0.0 });
     Some(held(state) + Duration::from_secs_f64(each * (rest as f64 + LAST_CALL) - passed))
 }
@@ -180,12 +180,12 @@ mod tests {
         assert_eq!(there.told(), None);
         read(&there, 0..4, 10).await;
         let told = there.told();
-        here.heard(told);
+        here.hear(told);
         assert_eq!(retry_after(&here), 26);
         tokio::time::sleep(PAGE).await;
-        here.heard(told);
+        here.hear(told);
         assert_eq!(retry_after(&here), 22, "the same thing twice is nothing new");
-        here.outlasts(Instant::now() + Duration::from_secs(20)).await;
+        here.will_outlast(Instant::now() + Duration::from_secs(20)).await;
         here.begin(0);
         assert_eq!(retry_after(&here), 1);
     }
@@ -208,7 +208,7 @@ mod tests {
             () = read(&progress, 0..10, 10) => panic!("not told"),
         }
         assert_eq!(begun.elapsed(), PAGE);
-        // And whoever comes later at once.
+        // And one that comes later is told at once.
         progress.will_outlast(begun + Duration::from_secs(29)).await;
         assert_eq!(begun.elapsed(), PAGE);
     }

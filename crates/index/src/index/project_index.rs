@@ -1,4 +1,4 @@
-//! The index of one project, and what lists ask of it.
+//! The index of one project, and what lists ask of it. May use: `plan`, `translate`, `v2`, this folder.
 
 use super::build;
 use super::known::Shown;

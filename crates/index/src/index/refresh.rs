@@ -1,9 +1,10 @@
 //! From rows of some age to what v1 shows now: a delta, and a sweep where the delta does not add up.
 //!
 //! A delta reads the last changed items first, down to the watermark and, while it is young, a margin beyond
-//! it, because v1 moves `updated_at` late (trap 56). Whatever vanished is in no delta, but the total tells that
-//! something has: then a sweep over all ids finds it. After a build its proof decides whether a sweep is due. The watermark moves only by what was read from v1; local writes do not count,
-//! because something else may have changed before them.
+//! it, because v1 moves `updated_at` late (trap 56). An item that vanished is in no delta, but the total tells that
+//! something has: then a sweep over all ids finds it. After a build its proof decides whether a sweep is due. The
+//! watermark moves only by what was read from v1; local writes do not count, because something else may have changed
+//! before them.
 //!
 //! May use: `translate`, `v2`, `refusal`, this folder.
 
@@ -78,8 +79,8 @@ impl Verified {
         }
     }
 
-    /// What was seen first in a delta that began at `begun` or later was seen by `now`: for one that another process has
-    /// read, of which no more is known.
+    /// A change that was seen first in a delta that began at `begun` or later was seen by `now`: for a delta that
+    /// another process has read, of which no more is known.
     pub fn seen_by(&mut self, begun: Instant, now: Instant) {
         self.seen = self.seen.map(|seen| if seen >= begun { now } else { seen });
     }
@@ -142,7 +143,7 @@ impl<S: Source> Refresh<'_, S> {
             if let Some(proof) = self.proof.filter(|_| round == 0) {
                 due |= !proof.settle(&mut verified.rows, touched.as_ref());
             }
-            // What pages have not proven, a count alone hardly proves: a whole sweep is tried for.
+            // A count alone hardly proves what pages have not proven: a whole sweep is tried for.
             due |= self.proof.is_some() && (1..=TRIES).contains(&round) && !swept;
             if !due && adds_up(&verified.rows, total, &gone()) {
                 return Ok(Refreshed { verified, mark: begun, swept });

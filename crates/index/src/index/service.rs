@@ -125,7 +125,7 @@ impl Trouble {
 }
 
 impl Indexes {
-    /// No index yet; what is read is void after `changes`.
+    /// No index yet; rows that are read are void after `changes`.
     pub fn new(client: Client, settings: IndexSettings, changes: &Changes) -> Self {
         let weigh = |_: &Scope, index: &Arc<Index>| if index.is_scan() { u64::MAX } else { index.bytes() as u64 };
         let indexes = Fresh::new(changes, settings.max_bytes as u64).weighing(weigh);
@@ -338,7 +338,7 @@ impl Inner {
             let id = key.id();
             match self.carry_out(&scope, &entry, (key, ctx), need).await {
                 Ok((index, mark)) => {
-                    // Before those who wait hear of it, so that who closes the gateway then finds a file to write.
+                    // Before those who wait hear of it, so that a gateway that is closed then finds a file to write.
                     let differs = |before: Arc<Index>| before.verified.differs(&index.verified);
                     if !index.is_scan() && self.any(&scope).is_none_or(differs) {
                         entry.mark_unsaved();

@@ -1,9 +1,9 @@
 //! What processes of one deployment tell each other of the refreshes of an index.
 //!
-//! One process at a time refreshes and tells what v1 has answered (`delta`); the others go by that, and ask v1 nothing. Who
-//! needs a refresh and finds another process at it waits for it a little. The order is that of the numbers, and
-//! how old something is is told by one clock, that of the place itself. What is damaged, or of another list, is passed over
-//! with a line in the log; where there is too much to tell, the index itself is kept and its checksum told.
+//! One process at a time refreshes and tells what v1 has answered (`delta`); the others go by that, and ask v1 nothing.
+//! A process that needs a refresh and finds another one at it waits for it a little. The order is that of the numbers,
+//! and one clock, that of the place itself, tells how old something is. A note that is damaged, or of another list, is
+//! passed over with a line in the log; where there is too much to tell, the index itself is kept and its checksum told.
 //!
 //! May use: this folder.
 

@@ -1,6 +1,6 @@
 //! Slots in an order, in runs that versions share until a change falls into them.
 //!
-//! What stands at a rank, and where something belongs, is found in a few steps; a change copies the runs it falls
+//! The slot at a rank, and the place where a slot belongs, are found in a few steps; a change copies the runs it falls
 //! into. The caller defines the order. May use: nothing of this crate.
 
 use std::sync::Arc;

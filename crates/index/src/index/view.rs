@@ -1,7 +1,7 @@
 //! Rows seen as list calls see them: any column as a cell, and the search over names.
 //!
-//! This is the plain meaning of each column; `filter` and `order` have faster ways for the common ones. May
-//! use: `plan` (columns), `v2` (cells), `translate` (words), this folder.
+//! This is the plain meaning of each column; `filter` and `order` have faster ways for the common ones. May use:
+//! `plan` (columns), `v2` (cells), `translate` (words), this folder.
 
 use super::chunk::Chunk;
 use super::lookups::{Lookups, Memberships};

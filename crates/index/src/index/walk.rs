@@ -1,12 +1,12 @@
 //! What a build has read, and the proof that nothing is missing in it.
 //!
 //! v1 cuts its pages anew for every call (trap 43): a row that goes shifts those behind it, and one of them can be
-//! missed. So a build reads **the last changed first**. Whatever changes, comes or is restored meanwhile gets a new
-//! `updated_at` and with it a place in front of all that is read later; nothing ever comes into what is still to be
-//! read. The `floor` is an instant before the build, by v1's clock, with room for changes that turn up late (trap 56),
-//! and not after the newest change on the first page: what changed later is *touched*. When all pages are read, one
-//! more call shows everything touched, which is the whole difference between what v1 showed at the first page and what
-//! it shows now, but for what has gone.
+//! missed. So a build reads **the last changed first**. A row that changes, comes or is restored meanwhile gets a new
+//! `updated_at` and with it a place in front of all that is read later; nothing ever comes into the part that is still
+//! to be read. The `floor` is an instant before the build, by v1's clock, with room for changes that turn up late (trap
+//! 56), and not after the newest change on the first page: a row that changed later is *touched*. When all pages are
+//! read, one more call shows everything touched, which is the whole difference between what v1 showed at the first page
+//! and what it shows now, but for what has gone.
 //!
 //! Then the rows are those of v1 when they are as many as v1 counts and one of two proofs holds:
 //!
@@ -54,7 +54,7 @@ pub(super) struct Trail {
     since: Micros,
     /// The newest change on the first page.
     pub newest: Micros,
-    /// Whatever changes after the first page does so after this, by its `updated_at`.
+    /// A row that changes after the first page does so after this, by its `updated_at`.
     pub floor: Micros,
     /// v1's counts on the first page and on the one read last.
     first_total: usize,
@@ -109,7 +109,8 @@ impl Walk {
         trail.read.insert(number);
         let (pages, most) = (page.total.div_ceil(trail.size).max(1), trail.most_pages());
         if number + 1 < pages {
-            // What is touched must come before the end of this page, or it would come into what is to be read.
+            // Touched rows must end before the end of this page, or they would reach into the part that is still to be
+            // read.
             trail.in_turn &= page.rows.last().is_some_and(|item| item.updated_at <= trail.floor);
         }
         trail.in_turn &= pages <= most;
@@ -127,8 +128,8 @@ impl Trail {
     fn begin(&mut self, first: &Page<Item>) {
         (self.first_total, self.last_total) = (first.total, first.total);
         self.newest = first.rows.iter().map(|item| item.updated_at).max().unwrap_or(Micros::MIN);
-        // v1's clock is at least where it was at its newest change. What is newer than that change came after it, even
-        // where v1's clock is far behind ours.
+        // v1's clock is at least where it was at its newest change. A change that is newer than that one came after it,
+        // even where v1's clock is far behind ours.
         self.floor = self.since.max(self.newest).saturating_sub(MARGIN).min(self.newest);
     }
 

@@ -57,7 +57,7 @@ impl WholeFile {
     /// Writes it.
     ///
     /// # Errors
-    /// Those of the disk; what was there before is there still then.
+    /// Those of the disk; the old file is still there then.
     pub fn save(&self, content: &impl Serialize) -> io::Result<()> {
         self.replace(&encode(self.mark, content)?)
     }

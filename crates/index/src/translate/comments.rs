@@ -1,8 +1,8 @@
 //! Oddities of comments.
 //!
 //! v1 stores their HTML as sent (trap 32), never sets `edited_at` (trap 33), insists on external pairs that are
-//! unique in the whole project (trap 34) and lets anyone edit and delete them (trap 35). `comment_stripped`
-//! and the overlay of the other two are declared in the mapping; what is decided about them is here.
+//! unique in the whole project (trap 34) and lets anyone edit and delete them (trap 35). `comment_stripped` and the
+//! overlay of the other two are declared in the mapping; decisions about them are here.
 //!
 //! May use: `plan`, `v1` answers, `v2`, `refusal`, this folder.
 
@@ -34,7 +34,7 @@ pub fn sanitise(mut given: Given) -> Result<Given, Refusal> {
     Ok(given)
 }
 
-/// What an update sends: only what differs from what v2 shows. Whatever it sends, it is an edit at `now`.
+/// What an update sends: only what differs from what v2 shows. It is an edit at `now`, whatever it sends.
 pub fn update(resource: &Resource, mut given: Given, stored: &Held, now: Micros) -> Outgoing {
     let shown = stored.v2_members();
     given.retain(|name, value| shown.get(name) != Some(value));

@@ -67,8 +67,8 @@ pub fn check<'r>(resource: &'r Resource, sent: &Map<String, Value>, shown: &Map<
     checked
 }
 
-/// Whether a whole record shows everything that was sent. What the resource has no field for must be shown letter by
-/// letter; v1 writes the HTML of work items anew, so that such a text is seldom proven.
+/// Whether a whole record shows everything that was sent. A member that the resource has no field for must be shown
+/// letter by letter; v1 writes the HTML of work items anew, so that such a text is seldom proven.
 pub fn shows_all(resource: &Resource, sent: &Map<String, Value>, shown: &Map<String, Value>) -> bool {
     let checked = check(resource, sent, shown);
     let is_field = |key: &str| resource.fields.iter().any(|field| field.v1.as_deref() == Some(key));

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 /// The zone of a cycle when none is given (O58).
 const DEFAULT_ZONE: &str = "UTC";
-/// From the second day of the year 1 to the last but one of the year 9999. v1 shows an instant in the zone of whoever
-/// reads it (trap 42, `tz_list_kim`), and every zone can show these within the years that v1 has.
+/// From the second day of the year 1 to the last but one of the year 9999. v1 shows an instant in the zone of its
+/// reader (trap 42, `tz_list_kim`), and every zone can show these within the years that v1 has.
 const SHOWN_EVERYWHERE: std::ops::Range<time::Micros> = -62_135_510_400_000_000..253_402_214_400_000_000;
 
 /// Turns the dates of a body into instants in UTC: a bare date is midnight in the cycle's `timezone`, the one

@@ -1,4 +1,4 @@
-//! A v2 record together with the v1 record it was made from.
+//! A v2 record together with the v1 record it was made from. May use: `v2`.
 
 use crate::v2::Record;
 use bytes::Bytes;

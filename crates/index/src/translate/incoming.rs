@@ -1,8 +1,8 @@
 //! v1 records to v2 records.
 //!
 //! A [`ReadShape`] is made once per resource from the plan. A row is walked once: wanted members are kept as
-//! slices of v1's own text and copied into the v2 text, converted only where the two differ. Whatever v1
-//! leaves out or gives in a form that cannot be the truth is a [`Fault`], never a guess.
+//! slices of v1's own text and copied into the v2 text, converted only where the two differ. A member that v1 leaves
+//! out or gives in a form that cannot be the truth is a [`Fault`], never a guess.
 //!
 //! May use: `plan`, `v1` (objects), `v2`, overlay values of `store`.
 

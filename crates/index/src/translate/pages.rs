@@ -1,4 +1,5 @@
-//! A page of v1 to v2 records in one pass: each byte of it is read once, and what is shown is written into one buffer.
+//! A page of v1 to v2 records in one pass: each byte of it is read once, and the shown records are written into one
+//! buffer.
 //!
 //! May use: `plan`, `v2`, `translate::incoming`.
 
@@ -81,12 +82,12 @@ impl<'de> Reading<'_, 'de> {
         let begin = before.rfind('{')?;
         let name = before[begin + 1..].trim_start().strip_prefix('"')?;
         let end = self.text.len() - behind.trim_start().strip_prefix('}')?.len();
-        // With a brace in the name, what is behind the brace is the end of the name.
+        // With a brace in the name, the part behind the brace is the end of the name.
         (!name.trim_start().starts_with(':')).then_some(begin..end)
     }
 
-    /// The records, which share one copy of the page and one of what is shown. A copy, because what v1 answered counts as
-    /// being on its way for as long as anybody holds a part of it.
+    /// The records, which share one copy of the page and one of what is shown. A copy, because an answer of v1 counts
+    /// as being on its way for as long as anybody holds a part of it.
     fn held(self) -> Vec<Held> {
         let (v1, json) = (Bytes::copy_from_slice(self.text.as_bytes()), Bytes::from(self.json));
         let held = |row: Row| {

@@ -35,7 +35,8 @@ macro_rules! item {
             pub estimate_point: Option<Uuid>,
         }
 
-        /// An [`Item`] as lists show it: what is read for its version alone is passed over, whether v1 sends it or not.
+        /// An [`Item`] as lists show it: a member that is read for its version alone is passed over, whether v1 sends
+        /// it or not.
         #[derive(Deserialize)]
         struct Listed {
             id: Uuid,

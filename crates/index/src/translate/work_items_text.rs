@@ -138,7 +138,7 @@ fn quoted_id(out: &mut Vec<u8>, id: Uuid) {
 }
 
 fn json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
-    // Neither can memory refuse what is written, nor have these values a form that JSON has not.
+    // Memory cannot refuse what is written, and these values have no form that JSON does not have.
     let written = serde_json::to_writer(out, value);
     debug_assert!(written.is_ok(), "{written:?}");
 }

@@ -1,4 +1,4 @@
-//! `docs/known-gaps.md`: what v1 cannot give, collected from the mappings.
+//! `docs/known-gaps.md`: what v1 cannot give, collected from the mappings. May use: `plan`.
 
 use crate::plan::Plan;
 use std::fmt::Write;

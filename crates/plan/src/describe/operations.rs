@@ -1,4 +1,4 @@
-//! The list of operations: as a table and a document for people, as JSON for machines.
+//! The list of operations: as a table and a document for people, as JSON for machines. May use: `plan`.
 
 use crate::plan::{Calls, Operation, Plan, Source};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Reads one table into one struct, key by key, so that a bad key costs no other.
 //!
 //! The known keys are asked of the struct itself (its `Deserialize` names them), so no second list of
-//! keys exists that could disagree.
+//! keys exists that could disagree. May use: this folder.
 
 use super::fault::{Faults, Trail};
 use serde::de::value::Error;

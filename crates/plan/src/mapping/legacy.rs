@@ -1,4 +1,4 @@
-//! `v1/operations.toml`: what is declared about the public operations of v1, as it is written.
+//! `v1/operations.toml`: what is declared about the public operations of v1, as it is written. May use: this folder.
 
 use super::fault::{Faults, Trail};
 use indexmap::IndexMap;

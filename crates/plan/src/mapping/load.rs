@@ -1,4 +1,4 @@
-//! Reads the texts of mapping files: first as a generic table, then every item on its own.
+//! Reads the texts of mapping files: first as a generic table, then every item on its own. May use: this folder.
 
 use super::fault::{Faults, Trail};
 use super::item::{self, Item};
@@ -37,7 +37,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Reads all texts. Never stops: what could be read is there, what could not is in `faults`.
+    /// Reads all texts. Never stops: everything that could be read is there, the rest is in `faults`.
     pub fn read(texts: &Texts) -> Self {
         let mut faults = Faults::default();
         let mut resources = Vec::new();
@@ -213,7 +213,7 @@ impl Reader<'_> {
                 let table = self.table(value, part);
                 self.at(part).item(table, &[])
             }
-            // Reported as what it is; that its keys are missing as well is no news.
+            // Reported as what it is; its missing keys are no news then.
             other => {
                 self.table(other, part);
                 Read::default()

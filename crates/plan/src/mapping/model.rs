@@ -1,5 +1,5 @@
 //! Structs that mirror the tables of a mapping file, one to one. Every key is optional here; which ones
-//! are required is said beside each struct, and what they mean in `plan`.
+//! are required is said beside each struct, and what they mean in `plan`. May use: this folder.
 
 use super::fault::Trail;
 use super::item::Item;
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// A part that was read, and whether it was read without a fault. Rules about a single part only speak
-/// about sound ones: what follows from a fault already reported is no news.
+/// about sound ones: a fault that follows from one already reported is no news.
 #[derive(Debug, Clone, Default)]
 pub struct Read<T> {
     /// What was read.

@@ -1,4 +1,4 @@
-//! Structs of the rules a file can declare: one table each, in the place of a single key.
+//! Structs of the rules a file can declare: one table each, in the place of a single key. May use: this folder.
 
 use super::words::WhoWord;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 pub struct OneOfAllSpec {
     /// The field.
     pub field: String,
-    /// Told to who asks for what the rule forbids.
+    /// Told to a client that asks for what the rule forbids.
     pub detail: String,
 }
 

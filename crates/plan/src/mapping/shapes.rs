@@ -1,7 +1,7 @@
 //! Reads `shapes/*.json`: what the fields of a resource cannot say about read shapes.
 //!
 //! Each file is an object from names to JSON Schemas (2020-12), which refer to one another as
-//! `#/components/schemas/<name>`. The name of the file means nothing; a name may occur once.
+//! `#/components/schemas/<name>`. The name of the file means nothing; a name may occur once. May use: this folder.
 
 use super::fault::{Faults, Trail};
 use indexmap::IndexMap;

@@ -2,6 +2,7 @@
 //!
 //! Only a file with the key `surfaces` is read so, once for each. In its texts `{surface}/` stands for the path of the
 //! surface, any other `{surface}` for its name, and a table of names of surfaces alone for what it says of this one.
+//! May use: this folder.
 
 use super::words::Surface;
 use toml::{Table, Value};

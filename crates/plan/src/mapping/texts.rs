@@ -1,7 +1,7 @@
 //! Where the texts of the mapping files come from: compiled in, or a directory laid over them.
 //!
 //! The files are embedded in debug builds too, so that a test sees what a release serves. Road not taken:
-//! `include_str!` per file would need a list kept by hand.
+//! `include_str!` per file would need a list kept by hand. May use: this folder.
 
 use super::legacy;
 use super::shapes::FOLDER;

@@ -1,4 +1,4 @@
-//! The closed sets of words a mapping file may use as values.
+//! The closed sets of words a mapping file may use as values. May use: nothing of this crate.
 
 use serde::Deserialize;
 use strum::{Display, EnumString, IntoStaticStr};

@@ -1,5 +1,5 @@
 //! The error codes of v2 and the status each comes with: the contract's table and the closed list of
-//! additional codes a gateway needs.
+//! additional codes a gateway needs. May use: nothing of this crate.
 
 /// Status and code of every refusal.
 pub const TABLE: [(u16, &str); 24] = [

@@ -7,7 +7,8 @@
 //! 5. `legacy`: the operations of v1, and what replaces each
 //!
 //! No stage stops at a fault. A rule about a single part is silent when that part was already reported
-//! as unreadable. The result is a plan without any fault, or every fault of every file.
+//! as unreadable. The result is a plan without any fault, or every fault of every file. May use: `mapping`, this
+//! folder.
 
 mod bodies;
 mod columns;

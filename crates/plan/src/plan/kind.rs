@@ -1,4 +1,4 @@
-//! Words every part of the plan is described with: kinds of values and constants.
+//! Words every part of the plan is described with: kinds of values and constants. May use: nothing of this crate.
 
 use serde_json::Value;
 

@@ -1,4 +1,5 @@
-//! Resources that the program knows by name, because it does more with them than their mappings say.
+//! Resources that the program knows by name, because it does more with them than their mappings say. May use: nothing
+//! of this crate.
 
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 

@@ -1,4 +1,5 @@
-//! The public operations of v1: how a call is known by name, and what replaces it in v2.
+//! The public operations of v1: how a call is known by name, and what replaces it in v2. May use: `mapping`, this
+//! folder.
 
 use crate::mapping::Method;
 use crate::plan::words::Words;

@@ -1,4 +1,4 @@
-//! One operation of v2.
+//! One operation of v2. May use: `mapping`, this folder.
 
 use super::kind::{Constant, ValueType};
 use super::path::PathTemplate;

@@ -1,4 +1,4 @@
-//! Path templates such as `workspaces/{slug}/projects/{project_id}/labels/`.
+//! Path templates such as `workspaces/{slug}/projects/{project_id}/labels/`. May use: nothing of this crate.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! One resource: its fields, and where v1 keeps its records.
+//! One resource: its fields, and where v1 keeps its records. May use: `mapping`, this folder.
 
 use super::column::Column;
 use super::kind::{Constant, ValueType};

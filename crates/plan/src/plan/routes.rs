@@ -1,12 +1,12 @@
 //! The route table: from method and path to the operation, or to the reason why there is none.
 //!
-//! A trie over decoded segments. A ready-made one such as `matchit` would find the template too, but
-//! what had to be written around it is most of this file: decoding before matching, methods and `Allow`,
-//! a missing slash told from an unknown path, segments refused that must never reach v1's paths. The cost
-//! is bound by the depth of the templates; only variables are copied.
+//! A trie over decoded segments. A ready-made one such as `matchit` would find the template too, but the code that had
+//! to be written around it is most of this file: decoding before matching, methods and `Allow`, a missing slash told
+//! from an unknown path, segments refused that must never reach v1's paths. The cost is bound by the depth of the
+//! templates; only variables are copied.
 //!
-//! A literal goes before a variable. Which template a path belongs to is decided without looking at the
-//! method: PATCH on `work-item-types/enable/` is a wrong method, never a type called `enable`.
+//! A literal goes before a variable. The template of a path is found without looking at the method: PATCH on
+//! `work-item-types/enable/` is a wrong method, never a type called `enable`. May use: `mapping`, this folder.
 
 use super::words::Words;
 use super::{Operation, Plan, Segment};

@@ -1,4 +1,5 @@
-//! Rules of resources and operations that the plain steps hold, and named functions too.
+//! Rules of resources and operations that the plain steps hold, and named functions too. May use: `mapping`, this
+//! folder.
 
 use super::known::Known;
 use super::step::{Special, Step};
@@ -54,7 +55,7 @@ impl Feature {
 pub struct OneOfAll {
     /// Index of the field.
     pub field: usize,
-    /// Told to who asks for what the rule forbids.
+    /// Told to a client that asks for what the rule forbids.
     pub detail: String,
 }
 

@@ -1,4 +1,5 @@
-//! JSON Schema of the values that the plan knows, for read shapes and for the documents about the plan.
+//! JSON Schema of the values that the plan knows, for read shapes and for the documents about the plan. May use: this
+//! folder.
 
 use super::kind::{Kind, ValueType};
 use serde_json::{Map, Value, json};

@@ -1,4 +1,5 @@
-//! The scopes of the service: those that gate operations, and all that a token may carry.
+//! The scopes of the service: those that gate operations, and all that a token may carry. May use: nothing of this
+//! crate.
 
 /// Scopes that gate live operations (contract, chapter 3).
 pub const GATING: [&str; 27] = [

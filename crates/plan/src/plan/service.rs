@@ -1,4 +1,4 @@
-//! The plan itself: resources, operations and shapes, and how to find one of them.
+//! The plan itself: resources, operations and shapes, and how to find one of them. May use: `mapping`, this folder.
 
 use super::known::Known;
 use super::legacy::V1Operations;

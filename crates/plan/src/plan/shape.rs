@@ -1,4 +1,4 @@
-//! One read shape: what a record, or a part of one, looks like in an answer.
+//! One read shape: what a record, or a part of one, looks like in an answer. May use: nothing of this crate.
 
 use serde_json::{Map, Value};
 

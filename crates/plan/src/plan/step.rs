@@ -1,4 +1,4 @@
-//! How an operation is carried out.
+//! How an operation is carried out. May use: nothing of this crate.
 
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 

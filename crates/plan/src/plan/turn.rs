@@ -1,4 +1,4 @@
-//! What a write must have to itself while it runs.
+//! What a write must have to itself while it runs. May use: nothing of this crate.
 
 /// One thing a write has to itself.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -39,7 +39,7 @@ pub fn parse(content_type: Option<&str>, bytes: &[u8]) -> Result<Map<String, Val
     }
 }
 
-/// Whether an array or object in `value` has more entries than anything needs; what a write costs the gateway may
+/// Whether an array or object in `value` has more entries than anything needs; the cost of a write for the gateway may
 /// grow with the square of their number.
 fn crowded(value: &Value) -> bool {
     match value {
@@ -57,8 +57,8 @@ pub fn check(operation: &Operation, members: &Map<String, Value>) -> Result<Give
     check_with(operation, members, |_| FieldErrors::default())
 }
 
-/// [`check`], where a refusal also tells what `more` finds wrong inside the members that passed. Who calls this
-/// judges them again with what else there is to say about them; a body refused here gets no further.
+/// [`check`], where a refusal also tells what `more` finds wrong inside the members that passed. The caller judges them
+/// again with what else there is to say about them; a body refused here gets no further.
 ///
 /// # Errors
 /// As [`check`].

@@ -23,8 +23,8 @@ enum Fault {
 }
 
 impl Parameters {
-    /// Decodes `query` (without `?`). Of one that cannot be used nothing is kept but what is wrong with it: whoever reads
-    /// the parameters judges it, because the addressed record comes first (O2).
+    /// Decodes `query` (without `?`). When it cannot be used, only its fault is kept: the code that reads the
+    /// parameters judges it, because the addressed record comes first (O2).
     pub fn parse(query: &str) -> Self {
         let parts = || query.split('&').filter(|part| !part.is_empty());
         if parts().nth(MOST).is_some() {

@@ -1,4 +1,4 @@
-//! A successful answer of a v2 operation, before it becomes HTTP.
+//! A successful answer of a v2 operation, before it becomes HTTP. May use: nothing of this crate.
 
 use bytes::Bytes;
 

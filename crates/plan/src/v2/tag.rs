@@ -81,7 +81,7 @@ impl IfMatch {
     pub fn holds(&self, version: Option<&str>) -> bool {
         match self {
             Self::Any => true,
-            // Whoever has read a coded form has read the record.
+            // A client that has read a coded form has read the record.
             Self::OneOf(tags) => version.is_some_and(|version| tags.iter().any(|tag| plain(tag) == version)),
         }
     }

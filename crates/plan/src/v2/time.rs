@@ -8,7 +8,7 @@ use jiff::tz::TimeZoneDatabase;
 use jiff::{SignedDuration, Timestamp};
 use std::sync::LazyLock;
 
-/// Microseconds since the Unix epoch; what instants are compared by.
+/// Microseconds since the Unix epoch; instants are compared by them.
 pub type Micros = i64;
 
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);

@@ -1,5 +1,5 @@
-//! Keys and permissions: who asks, and whether they may before the view is even reached. Uses the
-//! store and the names in a path only.
+//! Keys and permissions: who asks, and whether they may before the view is even reached. May use: `records`, this
+//! folder.
 
 use http::HeaderMap;
 

@@ -1,5 +1,4 @@
-//! Request bodies: JSON, form-encoded and multipart, with the messages of v1's JSON reader. Uses
-//! `serde_json` (its raw values let one bad field be refused on its own) and nothing else.
+//! Request bodies: JSON, form-encoded and multipart, with the messages of v1's JSON reader. May use: this folder.
 
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -172,7 +171,7 @@ fn json_body(raw: &[u8]) -> Result<Body, Reply> {
     })
 }
 
-/// One field's value: what plain JSON reading refuses is told apart here.
+/// One field's value: values that plain JSON reading refuses are told apart here.
 fn datum(raw: &str) -> Datum {
     match serde_json::from_str(raw) {
         Ok(value) => Datum::Json(value),

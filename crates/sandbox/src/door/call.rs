@@ -1,5 +1,5 @@
-//! One request on its way through a view: who asks, for what, with which parameters. Uses the parts
-//! of the request only.
+//! One request on its way through a view: who asks, for what, with which parameters. May use: `forms`, `records`, this
+//! folder.
 
 use std::cell::Cell;
 

@@ -1,5 +1,5 @@
-//! What calls cost at a real v1: how long each kind of call takes, and how many run at once. The figures are medians of a
-//! real deployment with two worker processes and nothing else to do. Uses the query and the answer of a call.
+//! What calls cost at a real v1: how long each kind of call takes, and how many run at once. The figures are medians
+//! of a real deployment with two worker processes and nothing else to do. May use: `forms`, this folder.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ pub(crate) const ITEMS: Cost = Cost { of_items: true, ..cost(70, 102, 92) };
 pub(crate) const ITEMS_WITHIN: Cost = Cost { of_items: true, ..OTHERS };
 /// Comments.
 pub(crate) const COMMENTS: Cost = cost(76, 83, 83);
-/// What was not measured: reads as those of states, writes as those of comments.
+/// Other calls were not measured: reads cost as those of states, writes as those of comments.
 pub(crate) const OTHERS: Cost = cost(70, 83, 83);
 
 /// What each work item of a project or cycle adds to any list of them, which counts and orders all, in microseconds.

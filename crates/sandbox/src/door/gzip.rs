@@ -1,5 +1,5 @@
-//! Answers in gzip form for clients that ask for it. The data is stored, not compressed: any gzip
-//! reader takes it, and the sandbox needs no compression library. Uses nothing.
+//! Answers in gzip form for clients that ask for it. The data is stored, not compressed: any gzip reader takes it, and
+//! the sandbox needs no compression library. May use: nothing of this crate.
 
 /// Wraps data into a gzip member of stored blocks.
 pub(crate) fn wrap(data: &[u8]) -> Vec<u8> {

@@ -1,5 +1,4 @@
-//! Answers as the views give them, before the pipeline adds headers, and the query string. Uses
-//! `serde_json` and `percent-encoding` only.
+//! Answers as the views give them, before the pipeline adds headers, and the query string. May use: `records`.
 
 use percent_encoding::percent_decode;
 use serde_json::{Map, Value, json};

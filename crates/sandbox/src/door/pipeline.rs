@@ -1,6 +1,5 @@
-//! A request from its bytes to its answer, in v1's order of checks: body size, slash redirect, route,
-//! content negotiation, key, permission, throttle, method, and only then the view. Uses every part of
-//! the sandbox.
+//! A request from its bytes to its answer, in v1's order of checks: body size, slash redirect, route, content
+//! negotiation, key, permission, throttle, method, and only then the view. May use: `records`, this folder.
 
 use std::cell::Cell;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What a path names: the pattern of a route, and the names and ids that a path gives it. Ids in paths must be spelt in
-//! lower case with dashes. Uses nothing but the reader of path ids.
+//! What a path names: the pattern of a route, and the names and ids that a path gives it. Ids in paths must be spelt
+//! in lower case with dashes. May use: `forms`, `records`.
 
 use crate::forms::values::path_id;
 use crate::records::table::Id;

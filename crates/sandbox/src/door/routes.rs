@@ -1,5 +1,5 @@
-//! The table of routes: which path is which view, the methods each path has, who may use them, what they cost, and which
-//! rows a write saves. Uses the views.
+//! The table of routes: which path is which view, the methods each path has, who may use them, what they cost, and
+//! which rows a write saves. May use: `lists`, `records`, `views`, this folder.
 
 use percent_encoding::percent_decode_str;
 

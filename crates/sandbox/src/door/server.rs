@@ -1,5 +1,4 @@
-//! Serving the sandbox over TCP: HTTP/1.1 and HTTP/2 with prior knowledge, with a graceful end. Uses
-//! `hyper` and the front door only.
+//! Serving the sandbox over TCP: HTTP/1.1 and HTTP/2 with prior knowledge, with a graceful end. May use: this folder.
 
 use std::convert::Infallible;
 use std::future::Future;

@@ -1,4 +1,4 @@
-//! The front door of the sandbox: what it starts with, and one request after another.
+//! The front door of the sandbox: what it starts with, and one request after another. May use: `records`, this folder.
 
 use crate::door::auth;
 use crate::door::costs::{Costs, WORKERS};

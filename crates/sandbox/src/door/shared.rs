@@ -1,4 +1,4 @@
-//! What all clones of a sandbox share.
+//! What all clones of a sandbox share. May use: `records`, this folder.
 
 use crate::door::throttle::Throttle;
 use crate::records::clock::Clock;

@@ -1,4 +1,4 @@
-//! The quota: a sliding minute per key, shared by all paths. Uses the clock's instants only.
+//! The quota: a sliding minute per key, shared by all paths. May use: nothing of this crate.
 
 use parking_lot::Mutex;
 use std::collections::{HashMap, VecDeque};

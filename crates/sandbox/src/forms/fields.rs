@@ -1,5 +1,5 @@
-//! `fields` and `expand`: which keys of a record an answer has and which of them become objects. A
-//! value that is not wanted is not computed. Uses the query and the clock's instants only.
+//! `fields` and `expand`: which keys of a record an answer has and which of them become objects. A value that is not
+//! wanted is not computed. May use: `door`, `records`.
 
 use std::cell::Cell;
 

@@ -1,6 +1,5 @@
-//! The treatment v1 gives to `description_html`: parsed leniently, wrapped into one element,
-//! cleaned of everything that could run, written back as HTML. Uses the lenient reader of
-//! [`crate::forms::html_tree`].
+//! The treatment v1 gives to `description_html`: parsed leniently, wrapped into one element, cleaned of everything
+//! that could run, written back as HTML. May use: this folder.
 
 use crate::forms::html_tree::{BLOCKS, DROPPED, Node, VOID, listed, parse};
 

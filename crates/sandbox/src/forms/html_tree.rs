@@ -1,4 +1,4 @@
-//! A lenient reader of HTML fragments. Uses nothing.
+//! A lenient reader of HTML fragments. May use: nothing of this crate.
 
 /// Elements whose content goes with them.
 pub(crate) const DROPPED: &str = "script style";
@@ -39,8 +39,8 @@ struct Open {
     children: Vec<Node>,
 }
 
-/// Reads a text; whatever it is, it becomes a tree: unclosed elements are closed
-/// (`items_create_html_unclosed`), comments and declarations vanish.
+/// Reads a text; any text becomes a tree: unclosed elements are closed (`items_create_html_unclosed`), comments and
+/// declarations vanish.
 pub(crate) fn parse(text: &str) -> Vec<Node> {
     let mut stack = vec![Open { name: String::new(), attributes: Vec::new(), children: Vec::new() }];
     let mut rest = text;

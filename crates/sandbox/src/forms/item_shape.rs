@@ -1,4 +1,4 @@
-//! How a work item is written, in every answer that has one. Uses the store and the row writer.
+//! How a work item is written, in every answer that has one. May use: `records`, `views`, this folder.
 
 use serde_json::{Value, json};
 
@@ -56,7 +56,7 @@ pub(crate) fn state(world: &World, id: Id) -> Option<Value> {
     Some(json!({ "id": state.id, "name": state.name, "color": state.color, "group": state.group }))
 }
 
-/// An estimate point where it is expanded; what v1 makes of none has fewer keys.
+/// An estimate point where it is expanded; the object that v1 makes of none has fewer keys.
 fn estimate_point(view: &View<'_>, world: &World, id: Option<Id>) -> Value {
     let mut points = world.estimate_points.iter();
     let Some(point) = id.and_then(|id| points.find(|point| point.id == id)) else {

@@ -1,4 +1,5 @@
-//! How values are read and records are written: fields, HTML, validation with the messages of v1.
+//! How values are read and records are written: fields, HTML, validation with the messages of v1. May use: this
+//! folder.
 
 pub(crate) mod fields;
 pub(crate) mod html;

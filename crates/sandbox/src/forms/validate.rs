@@ -1,5 +1,5 @@
-//! Field validation with v1's messages. A [`Form`] collects the messages of all fields, so that one
-//! answer names them all (`states_create_many_errors`). Uses the bodies and value readers only.
+//! Field validation with v1's messages. A [`Form`] collects the messages of all fields, so that one answer names them
+//! all (`states_create_many_errors`). May use: `door`, `records`, this folder.
 
 use jiff::Timestamp;
 use jiff::civil::Date;

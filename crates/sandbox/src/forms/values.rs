@@ -1,5 +1,5 @@
-//! Reading single values the way v1's language does: whole numbers, floats, dates, instants, ids and
-//! slugs. Uses `jiff`, `uuid` and `unicode-normalization`.
+//! Reading single values the way v1's language does: whole numbers, floats, dates, instants, ids and slugs. May use:
+//! `records`.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};

@@ -1,5 +1,5 @@
-//! Lists of work items: the list of a project with its look-up by external pair, the lists inside cycles and modules, and
-//! the look-up by key. Uses the store, the orders, the paging and the work item shape.
+//! Lists of work items: the list of a project with its look-up by external pair, the lists inside cycles and modules,
+//! and the look-up by key. May use: `door`, `forms`, `records`, this folder.
 
 use std::collections::HashSet;
 

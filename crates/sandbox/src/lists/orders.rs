@@ -1,4 +1,4 @@
-//! The orders of work items: what each field name orders by. Uses the store.
+//! The orders of work items: what each field name orders by. May use: `records`, `views`.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! The paging envelope of all lists and the parameters that drive it. Uses the query only.
+//! The paging envelope of all lists and the parameters that drive it. May use: `door`, `forms`.
 
 use serde_json::{Value, json};
 

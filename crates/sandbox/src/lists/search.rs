@@ -1,4 +1,4 @@
-//! The search of a workspace's work items. Uses the store.
+//! The search of a workspace's work items. May use: `door`, `forms`, `records`.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Numbers that look like chance and are the same in every run (SplitMix64). Uses nothing else of the sandbox.
+//! Numbers that look like chance and are the same in every run (SplitMix64). May use: nothing of this crate.
 
 /// What SplitMix64 adds before it mixes.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;

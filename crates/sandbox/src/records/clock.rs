@@ -1,5 +1,5 @@
-//! The sandbox's own clock: the wall clock plus a shift that tests may set, strictly increasing so
-//! that two records never carry the same instant. Uses nothing but `jiff`.
+//! The sandbox's own clock: the wall clock plus a shift that tests may set, strictly increasing so that two records
+//! never carry the same instant. May use: nothing of this crate.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;

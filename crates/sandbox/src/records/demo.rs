@@ -1,5 +1,5 @@
-//! A pleasant sample to try the gateway on: one workspace, one project, five people. All ids are
-//! fixed, so that printed commands work as they stand. Uses the builder.
+//! A pleasant sample to try the gateway on: one workspace, one project, five people. All ids are fixed, so that
+//! printed commands work as they stand. May use: `door`, this folder.
 
 use jiff::ToSpan;
 use jiff::civil::{Date, date};

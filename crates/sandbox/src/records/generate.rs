@@ -1,5 +1,4 @@
-//! Many work items for the first project: varied, and the same in every run. Uses the store and the
-//! record types.
+//! Many work items for the first project: varied, and the same in every run. May use: `door`, `views`, this folder.
 
 use std::collections::HashMap;
 

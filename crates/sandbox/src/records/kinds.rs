@@ -1,4 +1,4 @@
-//! The kinds of record the sandbox keeps. Plain data; uses only ids and instants.
+//! The kinds of record the sandbox keeps. Plain data; uses only ids and instants. May use: this folder.
 
 use jiff::Timestamp;
 use jiff::civil::Date;

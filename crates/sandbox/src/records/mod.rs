@@ -1,4 +1,5 @@
 //! What the sandbox remembers: kinds of record, tables, the situations to start from, and how writes are saved.
+//! May use: this folder.
 
 pub(crate) mod chance;
 pub(crate) mod clock;

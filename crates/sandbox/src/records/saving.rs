@@ -1,10 +1,10 @@
 //! Saving as the real v1 does it: a write loads a row, is at work for a while, and then saves every column of the row
-//! as it was loaded, with its own change over it. Whatever others saved meanwhile is lost, deletes and archiving
-//! included; and what was checked when the row was loaded, such as a free external pair, need not hold any more when
-//! it is saved. People and labels of a work item and people of a module are rows of their own at v1, so they are saved
-//! only when they were sent.
+//! as it was loaded, with its own change over it. All that others saved meanwhile is lost, deletes and archiving
+//! included; and a check that was made when the row was loaded, such as for a free external pair, need not hold any
+//! more when it is saved. People and labels of a work item and people of a module are rows of their own at v1, so they
+//! are saved only when they were sent.
 //!
-//! The sandbox does so only when told to, because most tests want one answer, not one of many. Uses the store.
+//! The sandbox does so only when told to, because most tests want one answer, not one of many. May use: this folder.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -40,7 +40,7 @@ impl Pace {
 
 /// A row about to be changed by a view.
 pub(crate) trait Watched {
-    /// Takes back what the view has done to the row; what is to be saved later.
+    /// Takes back what the view has done to the row; gives what is to be saved later.
     fn hold(self: Box<Self>, world: &mut World) -> Option<Box<dyn Held>>;
 }
 

@@ -1,5 +1,5 @@
-//! The situations a sandbox can start from, and the helpers that build them. The recorded one is
-//! here; the demo is in [`crate::records::demo`]. Uses the store and the record makers.
+//! The situations a sandbox can start from, and the helpers that build them. The recorded one is here; the demo is in
+//! [`crate::records::demo`]. May use: `door`, `views`, this folder.
 
 use jiff::civil::date;
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! What the sandbox remembers: one table per kind of record and the questions several resources ask
-//! of them. Uses nothing but the record types of [`crate::records::kinds`].
+//! What the sandbox remembers: one table per kind of record and the questions several resources ask of them. May use:
+//! this folder.
 
 use parking_lot::Mutex;
 use std::collections::HashMap;

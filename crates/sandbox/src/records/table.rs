@@ -1,4 +1,4 @@
-//! Tables of records, found by id or by owner. Uses nothing else of the sandbox.
+//! Tables of records, found by id or by owner. May use: nothing of this crate.
 
 use std::collections::HashMap;
 

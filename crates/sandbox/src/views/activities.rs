@@ -1,5 +1,5 @@
-//! The history of a work item. The sandbox notes what the recordings show: creation, links and
-//! relations. Uses the store, the paging and the row writer.
+//! The history of a work item. The sandbox notes what the recordings show: creation, links and relations. May use:
+//! `door`, `forms`, `lists`, `records`.
 
 use std::cmp::Reverse;
 

@@ -1,5 +1,5 @@
-//! Attachments of a work item. The sandbox has no object storage: there are none, and a well-formed
-//! request to upload one fails. Uses the body reader only.
+//! Attachments of a work item. The sandbox has no object storage: there are none, and a well-formed request to upload
+//! one fails. May use: `door`, `records`.
 
 use serde_json::json;
 

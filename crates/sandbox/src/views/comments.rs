@@ -1,5 +1,5 @@
-//! Comments of a work item. Whether the work item is visible, or of this project, is not looked at.
-//! Uses the store, the forms, the row writer and the work item shape (for `expand`).
+//! Comments of a work item. The sandbox does not look whether the work item is visible, or of this project. May use:
+//! `door`, `forms`, `lists`, `records`.
 
 use serde_json::{Value, json};
 use uuid::Uuid;

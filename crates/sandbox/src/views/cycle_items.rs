@@ -1,5 +1,5 @@
-//! Work items in cycles: list, add (which moves), read, remove, transfer. Uses the store and the
-//! work item lists.
+//! Work items in cycles: list, add (which moves), read, remove, transfer. May use: `door`, `forms`, `lists`,
+//! `records`, this folder.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,5 +1,4 @@
-//! Cycles: list, detail, create, update, delete, archive. Uses the store, the forms and the row
-//! writer.
+//! Cycles: list, detail, create, update, delete, archive. May use: `door`, `forms`, `lists`, `records`, this folder.
 
 use jiff::Timestamp;
 use jiff::civil::Time;
@@ -273,9 +272,8 @@ pub(crate) fn blank(world: &World, project: Id, owner: Id, stamp: Stamp) -> Resu
     })
 }
 
-/// `PATCH cycles/{id}/`: whoever does not name an owner becomes it
-/// (`cycles_patch_owner_null_takes_over`). An ended cycle refuses, unless `sort_order` is in the body
-/// (`cycles_patch_completed_smuggled`).
+/// `PATCH cycles/{id}/`: a caller that does not name an owner becomes it (`cycles_patch_owner_null_takes_over`). An
+/// ended cycle refuses, unless `sort_order` is in the body (`cycles_patch_completed_smuggled`).
 pub(crate) fn update(call: &Call<'_>, world: &mut World) -> Answer {
     let mut cycle = found(call, world)?.clone();
     if cycle.archived_at.is_some() {

@@ -1,5 +1,5 @@
-//! The intake box of a project: a request makes a work item in the hidden triage state, accepting it
-//! moves the item to the default state. Uses the store, the forms and the work item makers.
+//! The intake box of a project: a request makes a work item in the hidden triage state, accepting it moves the item to
+//! the default state. May use: `door`, `forms`, `lists`, `records`, this folder.
 
 use serde_json::{Value, json};
 use uuid::Uuid;

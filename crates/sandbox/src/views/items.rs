@@ -1,5 +1,5 @@
-//! Work items: read, create, update, delete. Lists, key look-up and search are in
-//! [`crate::lists::item_lists`]. Uses the store, the forms, the row writer and the HTML cleaner.
+//! Work items: read, create, update, delete. Lists, key look-up and search are in [`crate::lists::item_lists`].
+//! May use: `door`, `forms`, `records`, this folder.
 
 use jiff::Timestamp;
 use jiff::civil::Date;

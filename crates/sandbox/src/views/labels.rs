@@ -1,5 +1,5 @@
-//! Labels, listed newest first. Creating them is not tied to the project in the path. Uses the
-//! store, the forms and the row writer.
+//! Labels, listed newest first. Creating them is not tied to the project in the path. May use: `door`, `forms`,
+//! `lists`, `records`.
 
 use serde_json::json;
 use uuid::Uuid;

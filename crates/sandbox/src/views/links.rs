@@ -1,4 +1,4 @@
-//! Links of a work item. Uses the store, the forms and the row writer.
+//! Links of a work item. May use: `door`, `forms`, `lists`, `records`, this folder.
 
 use serde_json::{Value, json};
 use uuid::Uuid;

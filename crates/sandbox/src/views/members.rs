@@ -1,5 +1,5 @@
-//! Rosters of workspaces and projects. They list inactive people, are not paged and know no
-//! parameters. Uses the store and the person shape.
+//! Rosters of workspaces and projects. They list inactive people, are not paged and know no parameters. May use:
+//! `door`, `forms`, `records`.
 
 use serde_json::{Value, json};
 use uuid::Uuid;

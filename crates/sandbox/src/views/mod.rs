@@ -1,4 +1,4 @@
-//! What each path of v1 does, one resource a file.
+//! What each path of v1 does, one resource a file. May use: this folder.
 
 pub(crate) mod activities;
 pub(crate) mod attachments;

@@ -1,4 +1,4 @@
-//! Work items in modules: list, add, remove. Uses the store and the work item lists.
+//! Work items in modules: list, add, remove. May use: `door`, `forms`, `lists`, `records`, this folder.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,4 @@
-//! Modules: list, detail, create, update, delete, archive. Uses the store, the forms and the row
-//! writer.
+//! Modules: list, detail, create, update, delete, archive. May use: `door`, `forms`, `lists`, `records`.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Projects: list, detail, create, update, archive, delete and the summary of counts. Uses the store,
-//! the forms and the row writer.
+//! Projects: list, detail, create, update, archive, delete and the summary of counts. May use: `door`, `forms`,
+//! `lists`, `records`, this folder.
 
 use std::cmp::Ordering;
 

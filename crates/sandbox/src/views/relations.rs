@@ -1,4 +1,4 @@
-//! Relations between work items. Uses the store, the forms and the history.
+//! Relations between work items. May use: `door`, `forms`, `records`, this folder.
 
 use serde_json::{Map, Value, json};
 use uuid::Uuid;

@@ -1,4 +1,4 @@
-//! States of a project, listed by `sequence`. Uses the store, the forms and the row writer.
+//! States of a project, listed by `sequence`. May use: `door`, `forms`, `lists`, `records`.
 
 use uuid::Uuid;
 

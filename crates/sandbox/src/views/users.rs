@@ -1,4 +1,4 @@
-//! The current user. Uses the store and the person shape.
+//! The current user. May use: `door`, `forms`, `records`.
 
 use crate::door::call::Call;
 use crate::door::http::{Answer, Reply};

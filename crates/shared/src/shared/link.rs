@@ -1,6 +1,6 @@
 //! The connection: one for all, kept up by a task of its own, so that no request ever waits for it to be made.
 //!
-//! What is asked has a time limit of some tens of milliseconds. When three in a row are not answered, or the connection
+//! Each question has a time limit of some tens of milliseconds. When three in a row are not answered, or the connection
 //! ends, it is made anew; until then everybody is told [`Away`] at once. That is said once in the log, and once when it is
 //! over. May use: `script`.
 
@@ -130,7 +130,7 @@ impl Inner {
     }
 
     async fn connect(&self) -> Result<MultiplexedConnection, Unfit> {
-        // Each command has a limit of its own, so that what is late here is told from what is not sent.
+        // Each command has a limit of its own, so that an answer that is late is told from a command that is not sent.
         let how = AsyncConnectionConfig::new().set_connection_timeout(Some(CONNECTING)).set_response_timeout(None);
         let mut connection = self.client.get_multiplexed_async_connection_with_config(&how).await?;
         let mut question = redis::cmd("INFO");
@@ -140,7 +140,7 @@ impl Inner {
                 Some((major, text)) if major < OLDEST => Err(Unfit::Never(SharedError::Old(text))),
                 _ => Ok(connection),
             },
-            // Whoever is not allowed to ask for it still is allowed to use it.
+            // A user that is not allowed to ask for it is still allowed to use it.
             Ok(Err(fault)) if fault.code() == Some("NOPERM") => Ok(connection),
             Ok(Err(fault)) => Err(fault.into()),
             Err(_) => Err(Unfit::Now(RedisError::from((ErrorKind::Io, "no answer")))),

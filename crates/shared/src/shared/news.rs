@@ -1,6 +1,6 @@
 //! What one process tells all others at once.
 //!
-//! A message that is sent while a process is cut off from Redis does not reach it; whoever uses this needs an age as well,
+//! A message that is sent while a process is cut off from Redis does not reach it; a user of this needs an age as well,
 //! after which it does not rely on silence. May use: `link`.
 
 use super::link::Inner;

@@ -37,8 +37,8 @@ impl Shared {
         Ok(Self(inner))
     }
 
-    /// Looks whether the place at `url` can be used, and says why it cannot be at present. Whoever looks is none of those
-    /// who share it and leaves nothing there.
+    /// Looks whether the place at `url` can be used, and says why it cannot be at present. A process that looks is none
+    /// of those who share it and leaves nothing there.
     ///
     /// # Errors
     /// As [`Shared::open`].
@@ -68,7 +68,7 @@ impl Shared {
         self.0.processes.load(Ordering::Relaxed)
     }
 
-    /// How often Redis was asked: what goes together counts once.
+    /// How often Redis was asked: scripts that go together count once.
     pub fn asked(&self) -> u64 {
         self.0.asked()
     }

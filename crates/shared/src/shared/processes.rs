@@ -1,7 +1,7 @@
 //! How many gateway processes of the deployment there are.
 //!
-//! Each says every second or two that it is there, which also finds out that Redis is away before a request does. May
-//! use: `link`, `script`.
+//! Each says every second or two that it is there, which also finds out that Redis is away before a request does.
+//! May use: `link`, `script`.
 
 use super::link::Inner;
 use super::script::Script;

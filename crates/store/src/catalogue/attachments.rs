@@ -1,4 +1,4 @@
-//! Rules of properties on types (14.5).
+//! Rules of properties on types (14.5). May use: `refusal`, this folder.
 
 use super::edit::{Edit, Effect};
 use super::faults::listed;

@@ -1,4 +1,4 @@
-//! What must hold of every catalogue, whatever was done to it.
+//! What must hold of every catalogue, whatever was done to it. May use: this folder.
 
 use super::model::{Catalogue, Context, Property, PropertyType};
 use super::scope::overlap;

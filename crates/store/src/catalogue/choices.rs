@@ -1,5 +1,5 @@
 //! Options by what a value may call them: put together once, asked for each value, so that many values cost no more
-//! for there being many options.
+//! for there being many options. May use: `v2`, this folder.
 
 use super::model::PropertyOption;
 use crate::v2::value::read_uuid;

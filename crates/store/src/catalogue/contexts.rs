@@ -1,4 +1,4 @@
-//! Rules of property contexts (chapter 15): scope, name, pair, choices.
+//! Rules of property contexts (chapter 15): scope, name, pair, choices. May use: `refusal`, `v2`, this folder.
 
 use super::attachments::STEP;
 use super::choices::Choices;
@@ -66,7 +66,7 @@ impl Edit {
         self.write_context(&owner, context, given, projects)
     }
 
-    /// Deletes a context with the options only it offers; what it covered falls to the next match.
+    /// Deletes a context with the options only it offers; the items it covered fall to the next match.
     ///
     /// # Errors
     /// 404.
@@ -213,8 +213,8 @@ impl Edit {
 }
 
 impl Context {
-    /// Whether both cover the same items and offer them the same choices. Otherwise values may have to go
-    /// (15.14); what merely rests on an item of another type just now must not (O38).
+    /// Whether both cover the same items and offer them the same choices. Otherwise values may have to go (15.14); a
+    /// value that merely rests on an item of another type just now must not (O38).
     fn reaches_as(&self, other: &Self) -> bool {
         let choices = |context: &Self| context.options.iter().map(|link| link.option).collect::<HashSet<_>>();
         (self.all_projects, self.all_types) == (other.all_projects, other.all_types)

@@ -1,4 +1,5 @@
 //! Default values: strings that must be readable for the kind of the property (O69), and preselected options (O77).
+//! May use: `v2`, this folder.
 
 use super::choices::Choices;
 use super::faults::Faults;

@@ -1,4 +1,4 @@
-//! One change of a catalogue, and what it means for recorded values.
+//! One change of a catalogue, and what it means for recorded values. May use: `v2`, this folder.
 
 use super::model::Catalogue;
 use crate::v2::time::Micros;

@@ -1,7 +1,7 @@
 //! Members of a body: read by name, with every fault collected for one answer (O29).
 //!
-//! What an operation declares with a kind arrives checked; `options`, `default_value` and the free objects
-//! arrive as sent and are judged here, with dotted names (O28).
+//! Members that an operation declares with a kind arrive checked; `options`, `default_value` and the free objects
+//! arrive as sent and are judged here, with dotted names (O28). May use: `refusal`, `v2`.
 
 use crate::refusal::{FieldErrors, Refusal};
 use crate::v2::body::Given;

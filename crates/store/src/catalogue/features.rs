@@ -1,4 +1,4 @@
-//! Rules of the features record (16.2).
+//! Rules of the features record (16.2). May use: `refusal`, `v2`, this folder.
 
 use super::edit::Edit;
 use super::faults::flag;

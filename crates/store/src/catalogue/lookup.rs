@@ -1,4 +1,5 @@
-//! What is defined where: the look-ups that reads, writes and work items share.
+//! What is defined where: the look-ups that reads, writes and work items share. May use: `plan`, `refusal`, `v2`, this
+//! folder.
 
 use super::model::{Catalogue, Context, FLAGS, Features, Property, PropertyOption, PropertyType, WorkItemType};
 use crate::plan::TypeMode;

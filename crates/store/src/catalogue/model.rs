@@ -1,4 +1,4 @@
-//! What is defined in one workspace.
+//! What is defined in one workspace. May use: `v2`.
 
 use crate::v2::time::Micros;
 use serde::{Deserialize, Serialize};

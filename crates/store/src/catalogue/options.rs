@@ -1,8 +1,8 @@
 //! Rules of the choices of an option property (14.4): order, defaults, deletion.
 //!
-//! A workspace property offers its options through contexts (O73). What comes through the option routes or
-//! inline with the property belongs to the context that covers everything, and an option is gone when no
-//! context offers it any more.
+//! A workspace property offers its options through contexts (O73). An option that comes through the option routes or
+//! inline with the property belongs to the context that covers everything, and an option is gone when no context offers
+//! it any more. May use: `refusal`, `v2`, this folder.
 
 use super::attachments::STEP;
 use super::choices::Choices;

@@ -1,4 +1,5 @@
-//! Rules of custom properties (14.3): kinds, defaults, inline options, the context seeded with them.
+//! Rules of custom properties (14.3): kinds, defaults, inline options, the context seeded with them. May use:
+//! `refusal`, `v2`, this folder.
 
 use super::attachments::STEP;
 use super::choices::Choices;

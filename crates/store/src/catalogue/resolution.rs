@@ -1,7 +1,8 @@
 //! Which properties an item takes, and with what rules there.
 //!
 //! A project's property is itself wherever it is attached. A workspace property is seen through the one context
-//! that resolves for the item's project and type: the most specific wins and nothing is merged (chapter 15).
+//! that resolves for the item's project and type: the most specific wins and nothing is merged (chapter 15). May use:
+//! this folder.
 
 use super::choices::Choices;
 use super::model::{Catalogue, Context, Property, PropertyOption, PropertyType};
@@ -142,7 +143,7 @@ impl Catalogue {
     /// The options an item of the type in the project may point at. `None`: the property does not cover the
     /// item at all and its values go; for kinds without options an empty set means nothing.
     ///
-    /// Attachment does not matter: what is detached on the workspace is hidden, not gone (O75).
+    /// Attachment does not matter: a property that is detached on the workspace is hidden, not gone (O75).
     pub fn offers(&self, property: Uuid, project: Uuid, type_id: Uuid) -> Option<HashSet<Uuid>> {
         let found = self.properties.get(&property)?;
         match found.project {
@@ -158,8 +159,8 @@ impl Catalogue {
     }
 
     /// What an item of the type in the project may point at with a value that is being written, as
-    /// [`Catalogue::offers`] says it. `None`: no value is stored, for a property of the project was detached
-    /// meanwhile, and what is recorded for it goes with that.
+    /// [`Catalogue::offers`] says it. `None`: no value is stored, for a property of the project was detached meanwhile,
+    /// and the values recorded for it go with that.
     pub fn takes(&self, property: Uuid, project: Uuid, type_id: Uuid) -> Option<HashSet<Uuid>> {
         let of_project = self.properties.get(&property)?.project.is_some();
         if of_project && !self.is_attached(type_id, property) {

@@ -1,4 +1,4 @@
-//! The schema of a type: what a work item of the type accepts in a project (14.2).
+//! The schema of a type: what a work item of the type accepts in a project (14.2). May use: this folder.
 
 use super::model::{Catalogue, PropertyType, RelationType};
 use super::resolution::Applicable;

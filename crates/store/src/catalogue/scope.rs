@@ -1,5 +1,5 @@
 //! What a context covers: two axes, each a wildcard or a list, and no two contexts of a property equally
-//! specific in one place (15.1–15.6, 15.13).
+//! specific in one place (15.1–15.6, 15.13). May use: `v2`, this folder.
 
 use super::faults::{Faults, flag, ids, listed};
 use super::model::{Catalogue, Context};
@@ -56,7 +56,7 @@ impl Axis {
         if let Some(sent) = sent {
             let mut seen = HashSet::new();
             let repeated: Vec<Uuid> = sent.iter().copied().filter(|id| !seen.insert(*id)).collect();
-            // What is stored was known once: the caller may not see it any more, and may keep it all the same.
+            // A stored id was known once: perhaps the caller does not see it any more, and it may keep it all the same.
             let unknown = sent.iter().copied().filter(|id| !known(id) && !stored.contains(id));
             let unknown: Vec<Uuid> = unknown.collect();
             if !repeated.is_empty() {

@@ -1,4 +1,5 @@
-//! Read shapes: what clients see of definitions, members in the order of the contract.
+//! Read shapes: what clients see of definitions, members in the order of the contract. May use: `plan`, `v2`, this
+//! folder.
 
 use super::model::{
     Catalogue, Context, FLAGS, Features, Property, PropertyOption, PropertyType, RelationType, WorkItemType,

@@ -1,4 +1,4 @@
-//! Names of properties: slugs of their labels (O64).
+//! Names of properties: slugs of their labels (O64). May use: nothing of this crate.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,5 @@
-//! Rules of work item types (14.1): names, defaults, enabling, importing, deleting.
+//! Rules of work item types (14.1): names, defaults, enabling, importing, deleting. May use: `plan`, `refusal`, `v2`,
+//! this folder.
 
 use super::edit::{Edit, Effect};
 use super::faults::{flag, listed, nullable_text, text};

@@ -1,8 +1,9 @@
 //! Values of custom properties: what may be written, how a value is kept, how it is read (O36, O37).
 //!
-//! A value is kept raw, one JSON scalar for each element, and understood anew with the kind the property has
-//! when it is read, because the kind may change (O67). What stands for a record (an option, a person, a work
-//! item) is kept as its id; finding such records is the caller's work, so [`written`] gives them as a [`Wish`].
+//! A value is kept raw, one JSON scalar for each element, and understood anew with the kind the property has when it
+//! is read, because the kind may change (O67). A value that stands for a record (an option, a person, a work item) is
+//! kept as its id; finding such records is the caller's work, so [`written`] gives them as a [`Wish`]. May use: `v2`,
+//! this folder.
 
 use super::choices::{Choices, Named};
 use super::model::{Property, PropertyType, RelationType};

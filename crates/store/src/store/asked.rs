@@ -1,8 +1,8 @@
 //! One question to the database for all who ask it at the same time, by the rules of `fresh`.
 //!
 //! Readers compare a number in the database with that of their copy, so this question is asked with every request.
-//! Whoever comes while it is on its way does not get its answer, for something may have been written since it was
-//! sent; but all who came meanwhile share the next one.
+//! A caller that comes while it is on its way does not get its answer, for something may have been written since it was
+//! sent; but all callers that came meanwhile share the next one.
 //!
 //! May use: `fresh`.
 

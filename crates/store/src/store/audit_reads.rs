@@ -325,8 +325,8 @@ fn place(kind: Kind, text: &str, wanted: &str) -> String {
     }
 }
 
-/// What is searched for, in entries that are shown, anywhere; in others not in the name of the target. That is the
-/// last of the texts, so what is found before it has the sign between two texts somewhere behind it.
+/// The text that is searched for: in entries that are shown, anywhere; in others, not in the name of the target. That
+/// is the last of the texts, so a text found before it has the sign between two texts somewhere behind it.
 fn contains_shown(kind: Kind, shown: &str, wanted: &str) -> String {
     let found = place(kind, "search_text", wanted);
     let rest = format!("substr(search_text, {found})");

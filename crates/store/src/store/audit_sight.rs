@@ -1,9 +1,9 @@
 //! An entry of the audit log as somebody sees it who does not see every project.
 //!
-//! The role decides who may read the log (O13), not what private projects are called: of an entry in a project
-//! that its reader does not see, what names it and what belongs to it is left out, and what happened, when and
-//! by whom stays. Entries of the workspace may name projects too (what a context covers): those the reader does
-//! not see are left out one by one. May use: this folder.
+//! The role decides who may read the log (O13), not what private projects are called: when the reader of an entry does
+//! not see its project, the members that name the project or belong to it are left out, and the event, its time and its
+//! author stay. Entries of the workspace may name projects too (what a context covers): those the reader does not see
+//! are left out one by one. May use: this folder.
 
 use super::audit_record::AuditRecord;
 use super::error::StoreError;

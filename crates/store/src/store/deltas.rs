@@ -1,9 +1,9 @@
 //! Which gateway process refreshes an index of work items for all of them, and what it tells the others of it.
 //!
-//! What is told does not concern the store: it keeps bytes under a name and a number that grows by one. A turn is a lease by
-//! the clock of the database, because it needs no connection of its own; who has lost it can tell nothing more, so what is
-//! told of one name never overlaps in time. All ages are by the clock of the database too. Only with PostgreSQL; a
-//! SQLite file belongs to one process.
+//! The content of a note does not concern the store: it keeps bytes under a name and a number that grows by one. A turn
+//! is a lease by the clock of the database, because it needs no connection of its own; a process that has lost it can
+//! tell nothing more, so the notes of one name never overlap in time. All ages are by the clock of the database too.
+//! Only with PostgreSQL; a SQLite file belongs to one process.
 //!
 //! May use: `units`, this folder.
 
@@ -134,8 +134,8 @@ impl Store {
         Ok(())
     }
 
-    /// Tells what was read in a turn and ends it; its number, or none when the turn was lost before. What is no longer of
-    /// use is removed.
+    /// Tells what was read in a turn and ends it; its number, or none when the turn was lost before. Notes that are no
+    /// longer of use are removed.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be written; it may have been told all the same.

@@ -1,12 +1,11 @@
 //! Connections to the database that holds the store, of either kind.
 //!
 //! One SQL text serves both kinds: parameters are written `$1`, ids and JSON are text, times and flags are
-//! whole numbers, and what little differs is asked of [`Engine`]. SQLite: write-ahead log, so that readers do
-//! not wait for the writer; `synchronous=FULL`, so that what was answered survives a power cut; writers queue
-//! in this process and take the file's lock when they begin, because a transaction that first reads and then
-//! wants to write is refused at once instead of waiting its turn. PostgreSQL: `synchronous_commit` on, and
-//! writers of one workspace queue at its row.
-//! May use: `fresh`, `tally`, `units`, this folder.
+//! whole numbers, and [`Engine`] answers for the few differences. SQLite: write-ahead log, so that readers do not wait
+//! for the writer; `synchronous=FULL`, so that an acknowledged write survives a power cut; writers queue in this
+//! process and take the file's lock when they begin, because a transaction that first reads and then wants to write is
+//! refused at once instead of waiting its turn. PostgreSQL: `synchronous_commit` on, and writers of one workspace queue
+//! at its row. May use: `fresh`, `tally`, `units`, this folder.
 
 use super::error::StoreError;
 pub use super::kind::Kind;

@@ -35,8 +35,8 @@ impl Store {
     }
 
     /// Tells all gateway processes of a write to v1 in the project, and of what else it may have changed; the new number.
-    /// With `heard` it waits until all have heard of it. What a `turn` has to itself is noted with the first, and no more
-    /// with `heard`.
+    /// With `heard` it waits until all have heard of it. The names a `turn` has to itself are noted with the first, and
+    /// no more with `heard`.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be written.

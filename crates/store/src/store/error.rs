@@ -56,10 +56,10 @@ pub enum StoreError {
         /// The file.
         file: std::path::PathBuf,
     },
-    /// What was asked for would go on behind the back of a gateway.
+    /// The command would go on behind the back of a gateway.
     #[error("a gateway serves this store; stop it, and all others that share it, then run the command again")]
     InUse,
-    /// What PostgreSQL sends by itself does not arrive.
+    /// Messages that PostgreSQL sends by itself do not arrive.
     #[error(
         "the store answers, but its notifications do not arrive: there seems to be a pooler in transaction mode between \
          (PgBouncer, for example). Connect to PostgreSQL itself, or to a pooler in session mode"
@@ -77,7 +77,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// What was read cannot be what this program wrote.
+    /// This program cannot have written the text that was read.
     pub(super) fn unreadable(what: &str, text: &str) -> Self {
         Self::Damaged(format!("{what} {text:?} cannot be read"))
     }

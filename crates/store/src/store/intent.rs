@@ -77,7 +77,7 @@ pub struct Intent {
 pub enum Settled {
     /// v1 has it, on this item: type and values are stored.
     Done(Uuid),
-    /// v1 has deleted this item: what was recorded goes.
+    /// v1 has deleted this item: the records of it go.
     Purged(Uuid),
     /// v1 does not have it: nothing is stored.
     Dropped,

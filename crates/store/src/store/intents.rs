@@ -1,7 +1,7 @@
 //! Writes that concern v1 and the store, noted before v1 is asked and settled once both have them.
 //!
 //! A crash or a lost answer between the two leaves the note, with what was asked of v1 and what was to be
-//! stored; whoever sees next what v1 made of it finishes the write, drops it or reports it. Notes of this
+//! stored; the next caller that sees what v1 made of it finishes the write, drops it or reports it. Notes of this
 //! process whose request still runs are known in memory, so that nobody else settles them.
 //! May use: `v2` (times), this folder.
 

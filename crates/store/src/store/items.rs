@@ -293,8 +293,8 @@ pub(super) async fn touch(
     Ok(())
 }
 
-/// Stores type and values, by the definitions as they are now: what does not cover the item any more since
-/// the write was judged would have been removed, and is not stored.
+/// Stores type and values, by the definitions as they are now: a value whose property does not cover the item any more
+/// since the write was judged would have been removed, and is not stored.
 pub(super) async fn apply(
     writing: &mut Writing,
     catalogue: &Catalogue,

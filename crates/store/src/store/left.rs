@@ -1,4 +1,4 @@
-//! Workspaces that have been left: what this store held of them lies in a v2 of the deployment's own.
+//! Workspaces that have been left: all that this store held of them lies in a v2 of the deployment's own.
 //!
 //! May use: this folder.
 

@@ -1,8 +1,8 @@
 //! Who waits for what in this process: one line for each name, first come, first served.
 //!
-//! Several may be inside together when all of them only share the name; whoever wants it alone waits for them, and
-//! whoever comes later waits behind. A line is as long as it was told to be: beyond that nobody is let in at all.
-//! May use: nothing else.
+//! Several may be inside together when all of them only share the name; a caller that wants it alone waits for them,
+//! and a caller that comes later waits behind. A line is as long as it was told to be: beyond that nobody is let in at
+//! all. May use: nothing else.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};

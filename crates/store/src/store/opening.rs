@@ -59,7 +59,7 @@ async fn prepare(kind: Kind, connection: &mut AnyConnection) -> Result<(), sqlx:
     Ok(())
 }
 
-/// Whether it is found out here how a store can be opened, and not said by whoever configured it.
+/// Whether it is found out here how a store can be opened, and not said in the settings.
 pub(super) fn chosen_by_us(kind: Kind, url: &str) -> bool {
     kind == Kind::Sqlite && !in_memory(url) && !url.contains("mode=")
 }
@@ -80,7 +80,7 @@ pub(super) fn creating(url: &str) -> String {
     let mode = if writable(file) {
         "mode=rwc"
     } else if std::fs::metadata(format!("{file}-wal")).is_ok_and(|log| log.len() > 0) {
-        // What is in the log counts, and the files beside it are there already.
+        // The content of the log counts, and the files beside it are there already.
         "mode=ro"
     } else {
         // The files a reader shares with writers cannot be made, and there is no writer to share them with.
@@ -138,7 +138,7 @@ pub(super) fn pool_options(kind: Kind, url: &str, writable: &Arc<Writable>) -> A
         })
         .before_acquire(move |_, connection| Box::pin(ready(Ok(used.is_current(connection.age)))));
     if in_memory(url) {
-        // Whoever leaves while the connection is tried before its use takes it along, and the store with it.
+        // A caller that leaves while the connection is tried before its use takes it along, and the store with it.
         let options = options.max_connections(1).min_connections(1).test_before_acquire(false);
         return options.idle_timeout(None).max_lifetime(None);
     }

@@ -1,7 +1,7 @@
 //! The parts of v1's quota that gateway processes have, in the database.
 //!
-//! What is in a row does not concern the store. A row is written only as the next version of the one that was read, and
-//! rows that somebody else is just writing are left alone, so that nobody waits for anybody. Only with PostgreSQL.
+//! The content of a row does not concern the store. A row is written only as the next version of the one that was read,
+//! and rows that somebody else is just writing are left alone, so that nobody waits for anybody. Only with PostgreSQL.
 //!
 //! May use: `peers` (the clock), this folder.
 

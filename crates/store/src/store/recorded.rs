@@ -1,4 +1,4 @@
-//! What one write leaves on a work item beside v1: its type and its custom values.
+//! What one write leaves on a work item beside v1: its type and its custom values. May use: nothing of this crate.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,9 +1,9 @@
 //! Requests that clients may repeat with the same `Idempotency-Key`, each with what became of it.
 //!
-//! A request is running, done with its answer, or ended without anybody knowing what v1 did. Whoever begins one holds
-//! its row by the id of the attempt until a time by which the attempt must have ended; after it, or when the outcome
-//! is not known, the next attempt takes over and has to find out first. Requests of one person begin one after the
-//! other, in all gateway processes, so that of many at once with the same key one runs, and bounds hold exactly.
+//! A request is running, done with its answer, or ended without anybody knowing what v1 did. The caller that begins one
+//! holds its row by the id of the attempt until a time by which the attempt must have ended; after it, or when the
+//! outcome is not known, the next attempt takes over and has to find out first. Requests of one person begin one after
+//! the other, in all gateway processes, so that of many at once with the same key one runs, and bounds hold exactly.
 //! May use: `v2` (times), this folder.
 
 use super::engine::{Writing, now};
@@ -245,8 +245,8 @@ impl Store {
         writing.commit().await
     }
 
-    /// Records that other requests of the person are known to have made, and whether another request like this one
-    /// is not decided, so that what is found could be its record.
+    /// Records that other requests of the person are known to have made, and whether another request like this one is
+    /// not decided, so that a record that is found could be its record.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.

@@ -124,7 +124,7 @@ impl Store {
             let (engine, asking) = (self.engine.clone(), question(self.clone()));
             carried(async move { reading.end(engine.while_there(asking).await.map_err(|_| Unanswered)) })
         };
-        // What was heard before it is known whether this process hears at all would count for nothing.
+        // An answer from before it is known whether this process hears the others at all counts for nothing.
         let age = if self.engine.peers.are_heard() { Duration::MAX } else { Duration::ZERO };
         let need = self.changes.need(&[Changed::Stored(key), Changed::AnyStored], age);
         match answers.get(&key, need, read).await {
@@ -137,9 +137,9 @@ impl Store {
         }
     }
 
-    /// Takes this process into those that serve this store, until what is returned is dropped: with PostgreSQL it hears
-    /// what others write, which goes to `changes` as well, and answers from memory meanwhile; a SQLite file belongs to it
-    /// alone. It waits for the end of another process that serves the file for `patience`.
+    /// Takes this process into those that serve this store, until the returned value is dropped: with PostgreSQL it
+    /// hears what others write, which goes to `changes` as well, and answers from memory meanwhile; a SQLite file
+    /// belongs to it alone. It waits for the end of another process that serves the file for `patience`.
     ///
     /// # Errors
     /// [`StoreError::Served`] and [`StoreError::Pooled`].

@@ -1,5 +1,5 @@
-//! The ways to the database: single statements and transactions. What is sent on them for a request that is recorded
-//! becomes a step of its trace, with the kind of statement and without its text and values.
+//! The ways to the database: single statements and transactions. A statement that is sent on them for a request that is
+//! recorded becomes a step of its trace, with its kind and without its text and values.
 //!
 //! May use: `trace`, the kind and the errors of this folder.
 

@@ -1,7 +1,7 @@
 //! Indices of work items, kept in the database for all gateway processes, and which process builds one.
 //!
-//! What an index is does not concern the store: it keeps bytes under a name. They lie in parts, so that no single value is
-//! large. Only with PostgreSQL; beside a SQLite file there are files.
+//! The content of an index does not concern the store: it keeps bytes under a name. They lie in parts, so that no
+//! single value is large. Only with PostgreSQL; beside a SQLite file there are files.
 //!
 //! May use: `units`, this folder.
 

@@ -1,10 +1,10 @@
-//! The lines of this process, and how many turns it may hold on the database.
+//! The lines of this process, and how many turns it may hold on the database. May use: this folder.
 
 use super::lines::Lines;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// Turns held on the database at once: fewer than connections, because whoever has a turn goes on to read and
+/// Turns held on the database at once: fewer than connections, because a writer that has a turn goes on to read and
 /// write.
 pub(super) const HELD: usize = 8;
 

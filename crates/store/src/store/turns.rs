@@ -1,4 +1,4 @@
-//! Whose turn it is: a write to v1 has what it must not share to itself, in order of arrival.
+//! Whose turn it is: a write to v1 has to itself what it must not share, in order of arrival.
 //!
 //! One interface for one process and for several: the writers of this process stand in line here, and where
 //! several processes share a store (PostgreSQL), the first of each line then takes the same names as advisory locks
@@ -6,7 +6,7 @@
 //! process that dies loses its connection and with it what it held. A SQLite file belongs to one process, where
 //! standing in line is enough.
 //!
-//! Whoever wants several names takes them in the order of their texts, so that no two wait for each other.
+//! A write that wants several names takes them in the order of their texts, so that no two wait for each other.
 //! May use: this folder.
 
 use super::error::StoreError;
@@ -57,7 +57,7 @@ pub enum NoTurn {
 /// A turn; it ends when this is dropped.
 #[must_use = "the turn ends when this is dropped"]
 pub struct Turn {
-    // Dropped in this order: other processes first, then who waits in this one.
+    // Dropped in this order: other processes first, then those that wait in this one.
     held: Option<Session>,
     connection: Option<OwnedSemaphorePermit>,
     here: BTreeMap<String, Inside>,
@@ -93,11 +93,11 @@ impl Store {
 }
 
 impl Turn {
-    /// Waits for more, within the same turn. Who calls this says why nobody can hold these and wait for what is held
+    /// Waits for more, within the same turn. The caller says why nobody can hold these and wait for what is held
     /// already.
     ///
     /// # Errors
-    /// [`NoTurn`]; then what was held before is held still, but a turn shared by several processes is of no use any
+    /// [`NoTurn`]; then the names held before are still held, but a turn shared by several processes is of no use any
     /// more.
     pub async fn also(&mut self, wanted: Vec<Wanted>, patience: Patience) -> Result<(), NoTurn> {
         let mut modes: BTreeMap<String, bool> = BTreeMap::new();

@@ -1,10 +1,10 @@
-//! Writes that are being made at v1, so that what a process leaves behind when it dies is known.
+//! Writes that are being made at v1, so that the writes a process leaves behind when it dies are known.
 //!
 //! v1 loads a row, changes it and saves all of it, and goes on when the one who asked is gone. The locks of a process that
 //! dies are free at once, so the next writer could change the same row while v1 is still at work for the dead one, which then
 //! saves what it loaded before. So each turn notes what it has to itself before it writes, and takes that away when it has
-//! ended. Whoever finds the note of another turn on what is its own now waits until v1 has certainly ended. Only with
-//! PostgreSQL: the process that has a SQLite file to itself leaves it to nobody who runs already.
+//! ended. A turn that finds the note of another one on a name that is its own now waits until v1 has certainly ended.
+//! Only with PostgreSQL: the process that has a SQLite file to itself leaves it to nobody who runs already.
 //!
 //! May use: `peers` (the clock), this folder.
 
@@ -59,8 +59,8 @@ impl Noted {
         &self.names
     }
 
-    /// Whether another turn left something behind on what this one has to itself, asked on the connection of this turn:
-    /// without an answer it is lost.
+    /// Whether another turn left something behind on the names that this one has to itself, asked on the connection of
+    /// this turn: without an answer it is lost.
     pub(super) async fn finds_another(&self, held: &mut Session) -> Result<bool, StoreError> {
         let asking = sqlx::query(
             "SELECT COUNT(*) FROM write_under_way \
@@ -81,7 +81,7 @@ impl Store {
         self.engine.while_there(noting.execute(self.engine.pool())).await.map(|_| ())
     }
 
-    /// What others left behind on what `noted` has to itself does not matter any more, nor does anything old.
+    /// Notes that others left behind on the names of `noted` do not matter any more, nor do old ones.
     pub(super) async fn forget_others(&self, noted: &Noted) -> Result<(), StoreError> {
         let text = format!(
             "DELETE FROM write_under_way WHERE begun_at < {DATABASE_NOW} - {OLD} \

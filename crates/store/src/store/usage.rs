@@ -163,7 +163,7 @@ impl Store {
     }
 
     /// Forgets days before `oldest`, and makes the table at most `most` rows long: the least used rows are added up
-    /// under `other`, day by day and operation by operation, so that sums stay; what is too much even then goes.
+    /// under `other`, day by day and operation by operation, so that sums stay; rows that are too many even then go.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be written.

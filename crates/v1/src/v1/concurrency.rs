@@ -255,8 +255,8 @@ impl State {
         }
     }
 
-    /// Those who may go now; they are told after the lock is given back, because whoever has left gives its place
-    /// back at once.
+    /// Those who may go now; they are told after the lock is given back, because one that has left gives its place back
+    /// at once.
     fn next(&mut self, own: &Arc<Mutex<State>>) -> Vec<(oneshot::Sender<Slot>, Slot)> {
         let mut going = Vec::new();
         for priority in [Priority::Write, Priority::Read, Priority::Index] {
@@ -283,7 +283,7 @@ impl State {
         self.round.most = self.under_way;
         let average = round.seconds / f64::from(round.calls);
         let usual = *self.usual.get_or_insert(average);
-        // How long calls take says something about the limit only while it is used.
+        // The time that calls take says something about the limit only while it is used.
         let used = round.most * 2 >= self.limit;
         let slow = used && average > usual * TOLERANCE;
         if round.failed * 10 > round.calls || slow {

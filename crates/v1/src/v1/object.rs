@@ -1,7 +1,7 @@
 //! Records of v1 are objects.
 //!
-//! A struct that serde derives can also be read from a list, whose elements it takes for its members in order. v1 never means
-//! that, and what it says instead of a record is no record.
+//! A struct that serde derives can also be read from a list, whose elements it takes for its members in order. v1 never
+//! means that, and a list it gives instead of a record is no record.
 //!
 //! May use: nothing of this crate.
 

@@ -1,8 +1,8 @@
 //! A complete v1 collection, read in as few calls as possible.
 //!
 //! v1's pages are cut anew for every request (trap 43, `pagination_second_after_delete`): rows that come
-//! or go between two pages shift the rest. `whole` tells when what was read is one state of the collection all the
-//! same; until then the pages are read again, a few times. May use: `context`, `refusal`, this folder.
+//! or go between two pages shift the rest. `whole` tells when the pages that were read are one state of the collection
+//! all the same; until then the pages are read again, a few times. May use: `context`, `refusal`, this folder.
 
 use super::client::Client;
 use super::message::{V1Error, V1Request, V1Response};

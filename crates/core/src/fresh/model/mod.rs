@@ -2,9 +2,10 @@
 //! at random, by priorities, or, for small worlds, one schedule after the other.
 //!
 //! The files are those of the gateway, compiled a second time with a lock and tasks of the scheduler's in place of the
-//! real ones. What is checked: nobody who asks after a change was told gets a value whose read began before; no value is
-//! older than was allowed; there is one read at a time for each key; whoever waits gets an outcome, whoever else leaves;
-//! what the gateway itself has written is not undone by a read that was under way.
+//! real ones. These rules are checked: nobody who asks after a change was told gets a value whose read began before; no
+//! value is older than was allowed; there is one read at a time for each key; every caller that waits gets an outcome,
+//! even when others leave; writes of the gateway itself are not undone by a read that was under way. May use: this
+//! folder.
 
 mod scenes;
 mod world;

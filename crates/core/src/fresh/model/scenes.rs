@@ -1,4 +1,4 @@
-//! Who takes part together.
+//! Who takes part together. May use: this folder.
 
 use super::world::{HALF, MINUTE, World};
 use shuttle::future::{self, yield_now};
@@ -50,7 +50,7 @@ fn play(parts: &[Part], refused: u64) {
         for one in all {
             one.await.expect("a part that ends");
         }
-        // Whatever has happened, the next one gets an answer.
+        // The next one gets an answer, no matter what has happened.
         world.ask(MINUTE).await;
     });
 }

@@ -1,4 +1,5 @@
-//! What is read and what may have changed in it, and everybody who takes part; each checks what concerns it.
+//! What is read and what may have changed in it, and everybody who takes part; each checks what concerns it. May use:
+//! this folder.
 
 use super::changed::Changed;
 use super::changes::Changes;

@@ -1,5 +1,5 @@
-//! An index that this process has not yet: found where all processes keep theirs, or built and kept there; and what is kept
-//! at the end.
+//! An index that this process has not yet: found where all processes keep theirs, or built and kept there; and the
+//! index that is kept at the end.
 //!
 //! May use: what `service` may use.
 

@@ -1,4 +1,5 @@
-//! Builds against the model: what a build takes for proven is what v1 shows, whatever happens meanwhile.
+//! Builds against the model: rows that a build takes for proven are those v1 shows, whatever happens meanwhile.
+//! May use: `refusal`, `translate`, this folder.
 
 use super::cases;
 use super::model::{Model, SMALL, Write, content, run, writes};

@@ -1,4 +1,5 @@
-//! What one process has read, with another that has missed some of it, changed something or got it spoilt.
+//! What one process has read, with another that has missed some of it, changed something or got it spoilt. May use:
+//! `fresh`, this folder.
 
 use super::memory::Memory;
 use super::model::{Model, SMALL, Write, content, run};
@@ -277,7 +278,7 @@ fn where_there_is_too_much_the_index_is_kept_and_only_that_one_is_believed() {
         assert_eq!(place.tell_read(turn, None, &teller.verified).await, Some(1));
         let mut hearer = Hearer { local: Vec::new(), ..hearer };
         hearer.known = Known::found(hearer.known.base(None), Changes::new(teller.clock.clone()).now());
-        // Only what began after what is known had ended; that there is nothing else is seen here.
+        // Only turns that began after the end of the known read are told; here one sees that there is nothing else.
         assert_eq!(place.told(&hearer.known, teller.clock.now()).await.map(|told| told.len()), Some(0));
         teller.clock.advance(Duration::from_secs(1));
         let Refresher::ThisProcess(turn) = place.refresher().await else { panic!("nobody else") };

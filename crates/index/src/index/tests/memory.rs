@@ -1,4 +1,4 @@
-//! The place that processes share, in memory, with what may happen on the way to it.
+//! The place that processes share, in memory, with what may happen on the way to it. May use: `fresh`, this folder.
 
 use crate::fresh::Clock;
 use crate::index::deployment::{Deployment, RefreshTurn, Refresher, SharedDelta, Turn};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// How what was told reaches a process this time.
+/// The way in which a note reaches a process this time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Way {
     Well,

@@ -1,4 +1,5 @@
-//! The index against plain meanings: selections against brute force, refreshes against a model of v1.
+//! The index against plain meanings: selections against brute force, refreshes against a model of v1. May use:
+//! `translate`, this folder.
 
 mod building;
 mod deltas;

@@ -1,4 +1,5 @@
-//! A model of v1's list that writes happen to between any two calls.
+//! A model of v1's list that writes happen to between any two calls. May use: `refusal`, `translate`, `v2`, this
+//! folder.
 
 use super::plain_item;
 use crate::index::build::Sizes;

@@ -1,9 +1,9 @@
 //! Several processes in front of the model that tell each other what they read: in any order of writes, reads and trouble
 //! between them, nobody is shown anything that was not there at the time it stands for.
 //!
-//! The plain reference is the history of each item. An answer stands for the moment at which its read began; whatever
-//! version of an item it shows must have been there then or later, and no earlier than the last write to that item that was
-//! acknowledged before the request.
+//! The plain reference is the history of each item. An answer stands for the moment at which its read began; every
+//! version of an item it shows must have been there then or later, and no earlier than the last write to that item that
+//! was acknowledged before the request. May use: `fresh`, `translate`, this folder.
 
 use super::memory::{Memory, Way};
 use super::model::{Model, SMALL, Write, content, run};
@@ -215,7 +215,7 @@ impl World {
     /// What a process answers; `stays` keeps the end of a read of its own for later.
     async fn ask(&mut self, which: usize, way: Way, stays: bool) -> Result<(), TestCaseError> {
         if self.processes[which].reading.is_some() {
-            // Who asks now waits for the end of it.
+            // A request that comes now waits for the end of it.
             return Ok(());
         }
         self.memory.goes(way);

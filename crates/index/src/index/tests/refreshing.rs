@@ -1,4 +1,5 @@
-//! Builds and refreshes against the model: they converge to what v1 shows, whatever happens in between.
+//! Builds and refreshes against the model: they converge to what v1 shows, whatever happens in between. May use:
+//! `refusal`, this folder.
 
 use super::model::{Model, SMALL, Write, content, run, writes};
 use super::{building, cases};
@@ -41,7 +42,7 @@ proptest! {
         })?;
     }
 
-    /// Writes between any two calls: whatever was read meanwhile, the next sweep after they end has the truth.
+    /// Writes between any two calls: the next sweep after they end has the truth, whatever was read meanwhile.
     #[test]
     fn writes_between_the_calls_are_caught_up_with(
         items in 0..14_usize, during in writes(10), phases in proptest::collection::vec(writes(10), 0..4)

@@ -1,5 +1,5 @@
-//! Large projects: what selections answer is what a plain look at all items says, through any changes, and what
-//! they look at grows with the page and not with the project.
+//! Large projects: selections answer the same as a plain look at all items, through any changes, and the number of rows
+//! they look at grows with the page and not with the project. May use: `plan`, `translate`, `v2`, this folder.
 
 use super::selecting::{brute_force, call, cell, columns, is_after, keys, lookups, order, orders};
 use super::{any_item, cases, few, plain_item};

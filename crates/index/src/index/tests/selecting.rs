@@ -1,4 +1,5 @@
-//! Selections equal what `v2::page` makes of the same items; cursors keep their promise.
+//! Selections equal what `v2::page` makes of the same items; cursors keep their promise. May use: `plan`, `translate`,
+//! `v2`, this folder.
 
 use super::{NAMES, any_item, any_items, cases, few};
 use crate::index::{Index, Lookups, Memberships, Needs};
@@ -246,9 +247,9 @@ proptest! {
         prop_assert_eq!(seen.into_iter().collect::<HashSet<_>>(), items.iter().map(|item| item.id).collect());
     }
 
-    /// Whatever comes, goes or changes between two pages: a row that is there throughout comes exactly once
-    /// in orders by what never changes; by the last change, untouched rows come exactly once and touched ones at
-    /// least once when walking upwards.
+    /// Rows may come, go or change between two pages: a row that is there throughout comes exactly once in orders by
+    /// something that never changes; by the last change, untouched rows come exactly once and touched ones at least
+    /// once when walking upwards.
     #[test]
     fn a_cursor_walk_keeps_its_promise(
         items in any_items(30), field in select(vec![Column::CreatedAt, Column::SequenceId, Column::Id, Column::UpdatedAt]),

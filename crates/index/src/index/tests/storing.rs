@@ -1,4 +1,4 @@
-//! Rows come back as the items they were, through any changes and through a file.
+//! Rows come back as the items they were, through any changes and through a file. May use: `translate`, this folder.
 
 use super::{any_items, cases, id, plain_item};
 use crate::index::refresh::Verified;

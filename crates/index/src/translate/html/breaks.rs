@@ -3,7 +3,7 @@
 //! html5ever 0.40 writes text by looking for `<` and `>` in all that is left of a text node, again for every `&`
 //! and every character from U+0080 to U+00BF before them: a node of n such characters costs n² (1 MiB of `&` took
 //! 6 s). So a `>` with a private mark is put into long stretches of text before the sanitiser reads it, and taken
-//! out of the result. Inside attributes nothing is ever taken out: what the sanitiser has judged stays as it is.
+//! out of the result. Inside attributes nothing is ever taken out: text that the sanitiser has judged stays as it is.
 //!
 //! May use: nothing of this crate.
 
@@ -56,7 +56,7 @@ pub(super) fn put_every(html: &str, stretch: usize) -> Result<Broken<'_>, &'stat
     Ok(Broken { text: Cow::Owned(out), mark: Some(mark) })
 }
 
-/// What follows a `<`, parted behind the first `>`; all of it is text when no tag or comment can begin so.
+/// The text behind a `<`, parted behind the first `>`; all of it is text when no tag or comment can begin so.
 fn parted(piece: &str) -> (&str, &str) {
     if !piece.starts_with(|first: char| first.is_ascii_alphabetic() || "/!?".contains(first)) {
         return ("", piece);

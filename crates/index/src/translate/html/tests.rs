@@ -1,4 +1,4 @@
-//! What is kept, what goes, and that nothing a client sends gets around it.
+//! What is kept, what goes, and that nothing a client sends gets around it. May use: this folder.
 
 use super::*;
 use html5ever::Attribute;
@@ -67,7 +67,7 @@ fn nesting_costs_no_time() {
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
 }
 
-/// Beginnings that make what follows costly, and what may follow.
+/// Beginnings that make the text behind them costly, and texts that may follow.
 const BEGINNINGS: [&str; 14] = [
     "",
     "<table>",

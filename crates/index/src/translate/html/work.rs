@@ -200,7 +200,7 @@ impl TreeSink for Outline {
 
     fn append_before_sibling(&self, sibling: &Handle, child: NodeOrText<Handle>) {
         let parent = sibling.parent().unwrap_or_else(|| self.root.clone());
-        // The sibling is looked for, and what follows moves up.
+        // The sibling is looked for, and the nodes behind it move up.
         self.step(1 + parent.children.get());
         self.put(&parent, child);
     }

@@ -1,8 +1,8 @@
 //! The OpenAPI 3.1 document, made from the plan alone.
 //!
-//! Purpose: whatever a client may rely on is read off the mappings, so that the document cannot differ
-//! from what is routed, checked and answered. The parameter `expand` and the body member `custom_fields`
-//! are left out, as the contract says, although both work.
+//! Purpose: everything that a client may rely on is read off the mappings, so that the document cannot differ from what
+//! is routed, checked and answered. The parameter `expand` and the body member `custom_fields` are left out, as the
+//! contract says, although both work.
 //!
 //! The document is written once, with a stand-in where the address of the gateway goes; an answer only
 //! puts the address of its request in.

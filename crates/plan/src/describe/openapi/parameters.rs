@@ -108,7 +108,7 @@ fn schema(param: &Param) -> Map<String, Value> {
         schema.insert("default".into(), default.clone());
     }
     if param.value == ValueType::One(Kind::Boolean) && param.role == ParamRole::Paging {
-        // Whatever does not say false counts as true.
+        // A value that does not say false counts as true.
         schema.insert("type".into(), json!(["boolean", "string"]));
     }
     if param.value == ValueType::One(Kind::Integer) && param.role == ParamRole::Paging {

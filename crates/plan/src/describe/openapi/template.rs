@@ -1,4 +1,4 @@
-//! The document as a text with a place for the address of the gateway.
+//! The document as a text with a place for the address of the gateway. May use: nothing of this crate.
 
 /// Stands for the public address of the gateway until a request tells it. Not a word anybody would write.
 pub(super) const STAND_IN: &str = "https://address-of-this-gateway.invalid";

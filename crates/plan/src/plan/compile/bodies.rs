@@ -1,5 +1,5 @@
 //! Stage 2, bodies: members are declared once in `[inputs]`; an operation names the ones it takes and
-//! says what differs.
+//! says what differs. May use: `mapping`, this folder.
 
 use super::draft::Builder;
 use super::kinds;

@@ -1,4 +1,5 @@
 //! Columns: which one each cell of a resource is whose lists come from the index, and whether it can do what is asked.
+//! May use: `mapping`, this folder.
 
 use super::draft::{Case, Draft};
 use crate::mapping::{Faults, Trail};

@@ -1,4 +1,5 @@
-//! Rules of steps: they fit the method, v1 has the paths they need, and their calls are declared.
+//! Rules of steps: they fit the method, v1 has the paths they need, and their calls are declared. May use: `mapping`,
+//! this folder.
 
 use super::draft::{Case, Draft};
 use crate::mapping::{Answer, Faults, Method, Source, Surface};
@@ -38,7 +39,7 @@ fn calls_are_declared(case: Case, faults: &mut Faults) {
     }
 }
 
-/// What works inside a project has one in its path, and what is kept for many is no person's own.
+/// A step that works inside a project has one in its path, and an answer that is kept for many is no person's own.
 fn place_fits(case: Case, faults: &mut Faults) {
     let trail = case.trail().then("step");
     match case.operation.step {

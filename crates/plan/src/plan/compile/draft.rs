@@ -1,5 +1,5 @@
 //! What the stages of the compiler work on: the plan in the making, and one operation of it under a rule or while it is
-//! built.
+//! built. May use: `mapping`, this folder.
 
 use crate::mapping::{Files, OperationSpec, ResourceFile, Source, Trail};
 use crate::plan::{Field, Operation, Resource};

@@ -1,4 +1,4 @@
-//! Rules of fields and body members, for resources with operations that work already.
+//! Rules of fields and body members, for resources with operations that work already. May use: `mapping`, this folder.
 
 use super::draft::{Case, Draft};
 use crate::mapping::{Answer, Faults, Keep, OnCreate, ResourceFile, Source};
@@ -118,7 +118,7 @@ fn inputs_have_fields(resource: &Resource, file: &ResourceFile, faults: &mut Fau
                     "there is no field of this name; say `write_only = true` when it never comes back",
                 );
             }
-            // A name in place of an id: write-only, and what reads under the same name is its expansion.
+            // A name in place of an id: write-only, and the field that is read under the same name is its expansion.
             Some(field) if field.read_only && input.value.write_only == Some(true) => {}
             Some(field) if field.read_only => faults.add(&trail, "the field of this name is read-only"),
             _ => {}

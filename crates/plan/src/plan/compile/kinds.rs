@@ -1,4 +1,4 @@
-//! Type words of the files into kinds of values.
+//! Type words of the files into kinds of values. May use: `mapping`, this folder.
 
 use crate::mapping::{Faults, Trail, TypeWord};
 use crate::plan::{Kind, ValueType};

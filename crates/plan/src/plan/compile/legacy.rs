@@ -1,8 +1,8 @@
 //! Stage 5: the public operations of v1, from the steps of the v2 operations and from what is declared beside them.
 //!
-//! What a v2 operation stands for follows from its step: a list for v1's list, a create for v1's POST, and so on; a
-//! function stands for the first of its calls with the method of the operation, else for the first that reads or writes as
-//! it does.
+//! The v1 operation that a v2 operation stands for follows from its step: a list for v1's list, a create for v1's POST,
+//! and so on; a function stands for the first of its calls with the method of the operation, else for the first that
+//! reads or writes as it does. May use: `mapping`, this folder.
 
 use crate::mapping::{Faults, Method, Source, Trail, V1_FILE, V1Row, V1Table};
 use crate::plan::legacy::{Extent, Fill, V1Operation, V1Operations};

@@ -1,4 +1,4 @@
-//! Rules of lists: order, paging, filters, search, expansion.
+//! Rules of lists: order, paging, filters, search, expansion. May use: `mapping`, this folder.
 
 use super::draft::{Case, Draft};
 use crate::mapping::{Faults, Read, Trail};

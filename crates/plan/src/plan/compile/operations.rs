@@ -1,4 +1,4 @@
-//! Stage 2: operations.
+//! Stage 2: operations. May use: `mapping`, this folder.
 
 use super::draft::{Builder, Draft, Origin};
 use super::{bodies, params, planned, rules, turns};

@@ -1,5 +1,5 @@
 //! Stage 2, query parameters: the operation's own, then `order_by`, `expand` and paging, which follow
-//! from other keys.
+//! from other keys. May use: `mapping`, this folder.
 
 use super::draft::Builder;
 use super::kinds;

@@ -1,4 +1,4 @@
-//! Rules of paths: v2's among themselves, and v1's against v2's.
+//! Rules of paths: v2's among themselves, and v1's against v2's. May use: `mapping`, this folder.
 
 use super::draft::{Case, Draft};
 use crate::mapping::{Faults, Method, Surface};
@@ -18,7 +18,7 @@ pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     shapes_are_unique(draft, faults);
 }
 
-/// Where a path lies is what its surface says.
+/// The surface of a path says where it lies.
 fn surface(case: Case, faults: &mut Faults) {
     let operation = case.operation;
     let has = |name: &str| operation.path.variables().any(|known| known == name);
@@ -86,8 +86,8 @@ fn shape(path: &PathTemplate) -> String {
     path.segments().iter().map(segment).collect::<Vec<_>>().join("/")
 }
 
-/// What a step fills into v1's paths must come from v2's path, and the other way round nothing of v2's
-/// path may get lost on the way.
+/// A value that a step fills into v1's paths must come from v2's path, and the other way round nothing of v2's path may
+/// get lost on the way.
 fn v1_paths_fit(case: Case, faults: &mut Faults) {
     let Some(v1) = case.resource.v1.as_ref().filter(|_| case.translates()) else { return };
     let own: Vec<&str> = case.operation.path.variables().collect();

@@ -2,7 +2,8 @@
 //!
 //! The plain steps of resources behind v1 say it by themselves; other calls are declared, as `METHOD path`, with `unless kept`
 //! behind those that are not made when the gateway has the answer at hand, and `for each NAME` behind those that come
-//! beyond the usual ones. Everything that speaks of the cost reads it off these calls.
+//! beyond the usual ones. Everything that speaks of the cost reads it off these calls. May use: `mapping`, this
+//! folder.
 
 use super::draft::Builder;
 use crate::mapping::{Faults, Keep, Method, ReadOneBy, Rows, Source, StepWord, Trail};
@@ -10,7 +11,7 @@ use crate::plan::{Extra, Made, PathTemplate, PlannedCall, Resource, V1Source};
 
 /// Ends a declared call that a warm operation does not make.
 const UNLESS_KEPT: &str = " unless kept";
-/// Stands before what a declared call beyond the usual ones is made for.
+/// Stands before the thing that a declared call beyond the usual ones is made for.
 const FOR_EACH: &str = " for each ";
 /// What asks v1 for a whole list, page by page.
 const WHOLE_LIST: &str = "per_page=1000";

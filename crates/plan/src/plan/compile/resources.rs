@@ -1,4 +1,4 @@
-//! Stage 1: resources, their fields, and where v1 keeps their records.
+//! Stage 1: resources, their fields, and where v1 keeps their records. May use: `mapping`, this folder.
 
 use super::draft::Draft;
 use super::{kinds, rules};
@@ -95,7 +95,7 @@ fn template(text: Option<&str>, trail: &Trail, faults: &mut Faults) -> Option<Pa
     PathTemplate::parse(text).map_err(|message| faults.add(trail, format!("the path {message}"))).ok()
 }
 
-/// Asks the list for `id` and whatever else the fields need, each once.
+/// Asks the list for `id` and all other members that the fields need, each once.
 fn list_query(fields: &[Field]) -> String {
     let mut names = vec!["id"];
     for name in fields.iter().filter_map(|field| field.v1.as_deref()) {

@@ -2,7 +2,7 @@
 //! `also_in`), and what each of them needs.
 //!
 //! The own store has rules of its own, so there they are refused; and so is a rule that the step of an operation does not
-//! hold ([`Rule::is_held_by`]), because it would be declared in vain.
+//! hold ([`Rule::is_held_by`]), because it would be declared in vain. May use: `mapping`, this folder.
 
 use super::draft::{Builder, Case, Draft};
 use crate::mapping::{
@@ -93,7 +93,7 @@ pub(super) fn check(draft: &Draft, faults: &mut Faults) {
     }
 }
 
-/// What the rule is about is a value of this kind that v1 holds.
+/// The field of the rule is a value of this kind that v1 holds.
 fn field_fits(field: &Field, kind: Kind, trail: &Trail, faults: &mut Faults) {
     if field.value != ValueType::One(kind) || field.v1.is_none() || field.read_only {
         faults.add(trail, format!("`{}` is no {} that is written to v1", field.name, kind.contract_type()));

@@ -1,5 +1,6 @@
 //! Stage 3: read shapes. The visible fields of a resource give properties, and `shapes/` what fields cannot
-//! say: formats, nested objects, expansions. Resources without fields have theirs from `shapes/` alone.
+//! say: formats, nested objects, expansions. Resources without fields have theirs from `shapes/` alone. May use:
+//! `mapping`, this folder.
 
 use super::draft::Draft;
 use crate::mapping::{Faults, InputSpec, Read, ShapeSpec, Trail};
@@ -64,8 +65,8 @@ fn of_fields(
     schema.into()
 }
 
-/// What the declaration of a field says, and, as what may be written is what may be read, the limits of
-/// the body member of the same name.
+/// What the declaration of a field says, and the limits of the body member of the same name, because a value that may
+/// be read is one that may be written.
 fn property(field: &Field, input: Option<&InputSpec>) -> Map<String, Value> {
     let mut schema = schema::of_value(field.value);
     if field.value == ValueType::One(Kind::String) {
@@ -88,8 +89,8 @@ fn property(field: &Field, input: Option<&InputSpec>) -> Map<String, Value> {
     schema
 }
 
-/// The refinement wins, keyword by keyword; where it says what the property is in another way than by a
-/// type, only what describes is left of the field's own schema.
+/// The refinement wins, keyword by keyword; where it says in another way than by a type what the property is, only the
+/// describing keywords are left of the field's own schema.
 fn laid_over(mut own: Map<String, Value>, refinement: Option<Value>) -> Value {
     let Some(Value::Object(refinement)) = refinement else { return own.into() };
     if INSTEAD_OF_TYPE.iter().any(|keyword| refinement.contains_key(*keyword)) {

@@ -1,8 +1,8 @@
 //! Stage 2, turns: what a write must have to itself, and the rules about it.
 //!
 //! Declared as `NAME`, with ` shared` behind what others may share and ` with MEMBER, MEMBER` where only those members
-//! of a body matter. What is not declared is the whole collection for a write to v1, and the record for one to the own
-//! store: never too little.
+//! of a body matter. Where nothing is declared, it is the whole collection for a write to v1, and the record for one to
+//! the own store: never too little. May use: `mapping`, this folder.
 
 use super::draft::Builder;
 use super::draft::{Case, Draft};

@@ -1,4 +1,4 @@
-//! Rules over the set as a whole: names are unique, and nothing is declared in vain.
+//! Rules over the set as a whole: names are unique, and nothing is declared in vain. May use: `mapping`, this folder.
 
 use super::draft::Draft;
 use crate::mapping::{Faults, Surface, Trail};

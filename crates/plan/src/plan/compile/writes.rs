@@ -1,4 +1,4 @@
-//! Rules of methods, scopes, modes, statuses, bodies and errors.
+//! Rules of methods, scopes, modes, statuses, bodies and errors. May use: `mapping`, this folder.
 
 use super::draft::{Case, Draft};
 use crate::mapping::{Answer, Faults, Method, ResourceFile, Trail, TypeMode, WriteKind};

@@ -1,4 +1,4 @@
-//! Why an edit of definitions was not made.
+//! Why an edit of definitions was not made. May use: `refusal`, this folder.
 
 use super::super::error::StoreError;
 use crate::refusal::Refusal;

@@ -1,4 +1,4 @@
-//! Copies of the definitions of workspaces in memory.
+//! Copies of the definitions of workspaces in memory. May use: `cache`, `catalogue`, this folder.
 
 use crate::cache::{Bounds, Cache};
 use crate::catalogue::Catalogue;

@@ -64,7 +64,7 @@ impl Store {
         workspace: Uuid,
     ) -> Result<Arc<Catalogue>, StoreError> {
         let lock = match self.engine.kind() {
-            // Whoever writes has the file to himself.
+            // A writer has the file to itself.
             Kind::Sqlite => "",
             Kind::Postgres => " FOR SHARE",
         };

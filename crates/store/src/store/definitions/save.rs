@@ -1,8 +1,7 @@
 //! Saving what an edit changed: the difference between two catalogues, in an order no index objects to.
 //!
-//! What is deleted or gives up a place that only one may have goes first, then the rest; links go before the
-//! records they join and come after them.
-//! May use: `catalogue`, this folder.
+//! Records that are deleted or give up a place that only one may have are saved first, then the rest; links go before
+//! the records they join and come after them. May use: `catalogue`, this folder.
 
 use super::super::engine::{Kind, json_list, sql};
 use super::super::error::StoreError;

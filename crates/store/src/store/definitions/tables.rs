@@ -21,7 +21,7 @@ pub(super) trait Definition: Sized + PartialEq {
 
     fn read(id: Uuid, cells: &mut Cells<'_>) -> Result<Self, StoreError>;
 
-    /// Whether the record takes a place that only one may have; who gives it up is saved before.
+    /// Whether the record takes a place that only one may have; the record that gives it up is saved before.
     fn takes_a_place(&self) -> bool {
         false
     }

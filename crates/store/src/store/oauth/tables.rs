@@ -1,4 +1,5 @@
-//! The tables of the authorization server, and how ids and lists of words stand in them.
+//! The tables of the authorization server, and how ids and lists of words stand in them. May use: `fresh`, this
+//! folder.
 
 use super::super::engine::{self, Engine, Kind};
 use super::super::error::StoreError;

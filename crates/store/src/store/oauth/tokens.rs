@@ -128,7 +128,7 @@ const TOKEN: &str = "SELECT t.grant_id, g.client_id, g.user_id, t.kind, t.scopes
                      WHERE t.hash = $1";
 
 impl OAuthStore {
-    /// Exchanges a code for `tokens`, at most once whoever asks at the same time. Replay ends the grant.
+    /// Exchanges a code for `tokens`, at most once even when several ask at the same time. Replay ends the grant.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be written; then nothing was.
@@ -228,7 +228,7 @@ impl OAuthStore {
     /// [`StoreError`] when the store cannot be written.
     pub async fn revoke_token(&self, hash: &str, token: &Token) -> Result<bool, StoreError> {
         let mut writing = self.engine.writing().await?;
-        // An exchange at the same time comes before, and what it gave ends as well, or after, and is refused.
+        // An exchange at the same time comes before, and its tokens end as well, or after, and is refused.
         hold_family(&mut writing, "oauth_token", hash).await?;
         let ended = match token.kind {
             TokenKind::Refresh => grants::revoke(&mut writing, &token.grant.to_string(), "client").await?,
@@ -266,9 +266,9 @@ impl OAuthStore {
     }
 }
 
-/// Makes whoever presents something of the same family at the same time wait, in any gateway process, until this
-/// transaction has ended, so that what is read from here on is what is changed: one of several replays ends the
-/// grant and the others find it ended. SQLite has one writer anyhow.
+/// Makes every caller that presents something of the same family at the same time wait, in any gateway process, until
+/// this transaction has ended, so that rows read from here on are as they are when they are changed: one of several
+/// replays ends the grant and the others find it ended. SQLite has one writer anyhow.
 async fn hold_family(writing: &mut Session, table: &str, hash: &str) -> Result<(), StoreError> {
     let text = format!(
         "UPDATE oauth_grant SET revoked_at = revoked_at WHERE id = (SELECT grant_id FROM {table} WHERE hash = $1)"

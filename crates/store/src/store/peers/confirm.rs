@@ -27,7 +27,7 @@ impl Engine {
     /// Tells all processes of changes that no transaction of the store goes with, and waits until all have heard.
     ///
     /// # Errors
-    /// [`StoreError`] when the database cannot be used; what this process keeps is void all the same.
+    /// [`StoreError`] when the database cannot be used; the values this process keeps are void all the same.
     pub(in crate::store) async fn tell(&self, changed: Vec<Changed>) -> Result<(), StoreError> {
         self.peers.tell_here(&changed);
         if self.kind() == Kind::Sqlite {

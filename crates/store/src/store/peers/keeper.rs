@@ -61,11 +61,11 @@ impl Lost {
 }
 
 impl Engine {
-    /// Takes this process into those that serve this store. What they tell it goes to `changes` as well.
+    /// Takes this process into those that serve this store. The changes they tell it go to `changes` as well.
     ///
     /// # Errors
     /// [`StoreError::Served`] for a SQLite file that another process serves, after waiting for its end for `patience`;
-    /// [`StoreError::Pooled`] when what PostgreSQL sends does not arrive.
+    /// [`StoreError::Pooled`] when the messages PostgreSQL sends do not arrive.
     pub(in crate::store) async fn join(&self, changes: &Changes, patience: Duration) -> Result<Joined, StoreError> {
         let (tell, superseded) = watch::channel(false);
         let joined = |keeping, alone| Joined { keeping, engine: self.clone(), superseded, _alone: alone };
@@ -95,7 +95,7 @@ impl Engine {
         Ok(joined)
     }
 
-    /// Makes sure that no process serves this store. A SQLite file is served by nobody as long as what is returned lives.
+    /// Makes sure that no process serves this store. Nobody serves a SQLite file as long as the returned value lives.
     ///
     /// # Errors
     /// [`StoreError::InUse`] when one does; [`StoreError`] when the database cannot be asked.
@@ -187,7 +187,7 @@ impl Keeper {
                     }
                 }
                 lost => {
-                    // A connection may be cut alone; whoever cannot make another one is away from the database.
+                    // A connection may be cut alone; a process that cannot make another one is away from the database.
                     let there = timeout(WAIT, self.options.connect()).await.is_ok_and(|made| made.is_ok());
                     if !there && self.state.lease.gone() {
                         tracing::warn!(cause = %lost, "the store does not answer; reads make do with what is in memory, the rest is refused");

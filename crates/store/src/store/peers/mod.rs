@@ -7,16 +7,16 @@
 //! 1. **A process has a lease** of two seconds, a row of the table `process`, which it renews five times in two seconds
 //!    over the same connection that listens. A renewal counts from before it was sent, and only once the note that went
 //!    with it has come back through the listener: then every earlier note has come as well.
-//! 2. **A write is told** with a note (`NOTIFY`) in its own transaction, which names the counters and whatever else has
-//!    changed (`fresh::Changed`). Whoever hears it voids what it kept and confirms.
+//! 2. **A write is told** with a note (`NOTIFY`) in its own transaction, which names the counters and everything else
+//!    that has changed (`fresh::Changed`). A process that hears it voids what it kept and confirms.
 //! 3. **A write is acknowledged** to its client when every process that had a lease after the commit has confirmed, or two
 //!    seconds have passed. After two seconds a process has either lost its lease, or renewed it after the commit and so
-//!    has heard the note. So no process with a lease answers anything older than what was acknowledged.
+//!    has heard the note. So no process with a lease answers anything older than the acknowledged writes.
 //! 4. **Without a lease** every counter is asked of the database, as before there were leases. When the database does not
 //!    answer at all, reads make do with what is in memory, marked with `Age`; writes are refused.
 //! 5. **A process that has missed notes** (its connection was lost) takes no counter from before for known.
-//! 6. **A process lives** as long as its session holds an advisory lock. What it left half done is judged by the others
-//!    as soon as the lock is gone.
+//! 6. **A process lives** as long as its session holds an advisory lock. The others judge its half-done work as soon as
+//!    the lock is gone.
 //!
 //! Commands such as `causeway store sweep` write without a lease of their own and hear no confirmations; they wait until
 //! every process has renewed its lease twice, or the two seconds are over.

@@ -39,7 +39,7 @@ impl fmt::Debug for Pool {
 pub(super) struct PoolWindow {
     pool: Pool,
     key: String,
-    /// Where it is kept what v1 was seen to allow.
+    /// The place where the quota that v1 was seen to allow is kept.
     learned: String,
     length: Duration,
 }

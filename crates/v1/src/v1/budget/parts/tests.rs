@@ -240,7 +240,7 @@ impl World {
         self.processes.iter().all(knows)
     }
 
-    /// What each process has, for whoever reads of a failure.
+    /// What each process has, for the reader of a failure.
     fn standing(&self, key: usize) -> String {
         let of = |process: &Process| {
             let (used, limit) = (process.used(key), process.held.limit(KEYS[key]));
