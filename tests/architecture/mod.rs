@@ -218,6 +218,16 @@ fn every_file_says_what_it_is_for() {
 }
 
 #[test]
+fn every_header_says_what_the_file_may_use() {
+    let silent: Vec<_> = sources_of_all()
+        .into_iter()
+        .filter(|(_, text)| text.lines().count() > 1 && !header_of(text).contains("May use: "))
+        .map(|(path, _)| path)
+        .collect();
+    assert!(silent.is_empty(), "without `May use:` in the header: {silent:?}");
+}
+
+#[test]
 fn no_file_outgrows_its_purpose() {
     let long: Vec<_> =
         sources_of_all().into_iter().filter(|(_, text)| text.lines().count() > LONGEST).map(|(p, _)| p).collect();
@@ -246,11 +256,15 @@ fn f() { $crate::edge::no(); crate::refusal::Refusal::not_found(); }
     assert_eq!(found, expected);
 }
 
+/// The header of a file, as one line.
+fn header_of(text: &str) -> String {
+    text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim).collect::<Vec<_>>().join(" ")
+}
+
 /// What a file's header allows it to use: everything it names in backticks behind `May use:`. None where the header says
 /// nothing, or refers to another list.
 fn allowed_by_header(text: &str) -> Option<BTreeSet<String>> {
-    let header =
-        text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim).collect::<Vec<_>>().join(" ");
+    let header = header_of(text);
     let (_, rest) = header.split_once("May use: ")?;
     let sentence = rest.split(". ").next().unwrap_or(rest);
     if sentence.starts_with("what `") || sentence.starts_with("everything") {

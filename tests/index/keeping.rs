@@ -21,7 +21,7 @@ async fn a_restart_costs_a_delta_and_not_a_rebuild() {
     let id = first.items().next().unwrap().id;
     world.patch(id, serde_json::json!({"name": "Changed through the gateway"})).await;
     let own = world.truth().await.into_iter().find(|item| item.id == id).unwrap();
-    before.changed(world.scope.project, &own);
+    before.note_change(world.scope.project, &own);
     before.close().await;
     drop(before);
     let after = world.indexes(settings.clone());
