@@ -10,9 +10,11 @@
 //! 5. `translate` turns v2 into v1 and back, without any input or output
 //! 6. `v1` talks to the service behind; `store` keeps what v1 cannot hold, `catalogue` has the rules over it
 //!
-//! Any refusal travels back as a [`refusal::Refusal`] and becomes bytes in `edge::problem`. What
-//! operations exist is said in `mappings/` alone: `mapping` reads those files, `plan` is what they
-//! mean. `sandbox` is a separate world: an embedded v1 for trying things out and for tests.
+//! Any refusal travels back as a [`refusal::Refusal`] and becomes bytes in `edge::problem`. The files in `mappings/`
+//! alone say which operations exist: `mapping` reads them, `plan` is what they mean. `sandbox` is a separate world: an
+//! embedded v1 for trying things out and for tests.
+//!
+//! May use: everything; it only names the folders and passes the other crates on.
 
 pub mod access;
 pub mod admin;

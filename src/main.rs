@@ -1,4 +1,4 @@
-//! Arguments in, exit code out.
+//! Arguments in, exit code out. May use: `cli`.
 
 use std::process::ExitCode;
 

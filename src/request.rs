@@ -85,7 +85,7 @@ impl V2 {
     ) -> Result<V2Answer, Refusal> {
         let read = head.method.is_safe();
         let ctx = ctx.with_priority(if read { Priority::Read } else { Priority::Write }).tolerating(read);
-        // Until its turn has come a write waits, whatever for.
+        // A write waits until its turn has come, whatever it waits for.
         ctx.meter.only_wait();
         let plan = self.runner.plan();
         // Found before the credential is proven, because that costs a call already; judged after.
@@ -96,8 +96,8 @@ impl V2 {
             ctx.meter.ask_for(*operation);
         }
         let begun = Instant::now();
-        // What is read in a workspace is proven by a card as well. What the person is called is told by one surface, and
-        // kept with what they write.
+        // A read in a workspace is proven by a card as well. The person's name is needed only by the users' surface, which
+        // shows it, and by writes, which keep it.
         let by_card = |(operation, variables): &Route| {
             plan.operations[*operation].surface != Surface::User && gate::are_ids(variables)
         };
@@ -195,7 +195,8 @@ impl V2 {
         if let Err(full @ Refusal::Overloaded) = body {
             return Err(full);
         }
-        // A key that cannot be read is told when a body that cannot be read is, which is after what is not there (O2).
+        // A key that cannot be read is told at the same place as a body that cannot be read: after records that are not
+        // there (O2).
         let body = unreadable.clone().map_or(body, Err);
         if let Some(trace) = ctx.meter.trace() {
             trace.step("checks", begun);

@@ -68,7 +68,7 @@ pub struct Log {
 type Refilter = Box<dyn Fn(&str) + Send + Sync>;
 
 impl Log {
-    /// From now on what `filter` says is logged.
+    /// Logs what `filter` says from now on.
     pub fn filter(&self, filter: &str) {
         (self.refilter)(filter);
     }

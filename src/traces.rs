@@ -1,8 +1,8 @@
 //! Recorded traces on their way to a collector: OTLP over HTTP, as JSON.
 //!
 //! Requests are handed to the batch processor of the OpenTelemetry SDK, which has a bounded queue and a thread of its own:
-//! nothing waits for a collector, and what it does not take is lost. May use: `edge` (its trait),
-//! `outgoing`, `settings`, `trace`.
+//! nothing waits for a collector, and traces that it does not take are lost. May use: `edge` (its trait), `outgoing`,
+//! `settings`, `trace`.
 
 use crate::edge::{Recorded, Traces};
 use crate::outgoing;
@@ -33,7 +33,7 @@ pub enum TracesError {
     Exporter(#[from] ExporterBuildError),
 }
 
-/// Sends recorded traces. What waits is sent when it is dropped.
+/// Sends recorded traces. Traces that wait are sent when it is dropped.
 #[derive(Debug)]
 pub struct Exporter {
     processor: BatchSpanProcessor,
@@ -146,7 +146,7 @@ impl Traces for Exporter {
 
 impl Drop for Exporter {
     fn drop(&mut self) {
-        // What the collector does not take in time is lost; nobody waits for it.
+        // Traces that the collector does not take in time are lost; nobody waits for them.
         let _ = self.processor.shutdown_with_timeout(Duration::from_secs(1));
     }
 }

@@ -1,5 +1,5 @@
 //! What is asked again before a write is refused for want of a project: what is remembered may be older than the
-//! project. What was asked for within the call is not asked for twice.
+//! project. Values that were asked for within the call are not asked for twice.
 //!
 //! May use: `context`, `refusal`, this folder.
 

@@ -1,4 +1,4 @@
-//! Who is asking: the person and key behind a proven credential.
+//! Who is asking: the person and key behind a proven credential. May use: `v1`.
 
 use crate::v1::V1Key;
 use serde::{Deserialize, Serialize};

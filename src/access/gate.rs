@@ -109,7 +109,7 @@ pub async fn check_visible(
     }
 }
 
-/// A credential for one workspace sees no other. Compared are ids, because a slug can be given to another
+/// A credential for one workspace sees no other. The ids are compared, because a slug can be given to another
 /// workspace.
 ///
 /// # Errors

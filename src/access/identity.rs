@@ -1,7 +1,7 @@
 //! Who is behind a key: `GET users/me/`.
 //!
 //! v1 answers it for every valid key, also of deactivated accounts (trap 59, `users_me_deactivated_user`);
-//! what such a person may see is decided by the cards. May use: `context`, `refusal`, `v1`, this folder.
+//! the cards decide what such a person may see. May use: `context`, `refusal`, `v1`, this folder.
 
 use super::User;
 use super::paths;

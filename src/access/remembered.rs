@@ -1,11 +1,11 @@
 //! What v1 said about access, for a short while: the one cache behind identities and cards.
 //!
-//! It keeps to the rules of `fresh`. What waits for v1's quota first counts from when v1 is asked, so that it is not old
-//! before it is there. A refusal that is v1's final word is remembered as well, for a shorter time; faults
-//! (429, 5xx, time-outs) never are. While v1 is unreachable or failing, a read may use a value that is older by a time of
-//! grace; a refusal is never used for longer, and v1's next verdict, whatever it is, replaces the value.
+//! It keeps to the rules of `fresh`. A verdict that first waits for v1's quota counts from when v1 is asked, so that it
+//! is not old before it is there. A refusal that is v1's final word is remembered as well, for a shorter time; faults
+//! (429, 5xx, time-outs) never are. While v1 is unreachable or failing, a read may use a value that is older by a time
+//! of grace; a refusal is never used for longer, and v1's next verdict, whatever it is, replaces the value.
 //!
-//! Before v1 is asked, what another process has heard of it not long ago may do (`shared_proofs`).
+//! Before v1 is asked, a proof that another process has obtained from it not long ago may do (`shared_proofs`).
 //!
 //! May use: `context`, `fresh`, `refusal`, `shared_proofs`.
 
@@ -102,8 +102,8 @@ impl<K: Key, V: Value> Remembered<K, V> {
                     && let Some((value, began)) = sharing.look(&changes, lasts.min(max_age)).await
                     && need.is_met(began)
                 {
-                    // Asked for later than what is kept here, it has seen all that had happened before that; else it would
-                    // not take its place, and be looked for again by every request.
+                    // A proof that was asked for later than the value kept here has seen all that had happened before
+                    // that; else it would not take its place, and be looked for again by every request.
                     let before = before.filter(|before| before.at < began.at);
                     let began = before.map_or(began, |before| changes.later_moment_at(began.at, before));
                     drop(reading.land(Ok(value), began));

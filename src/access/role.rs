@@ -1,4 +1,4 @@
-//! Roles of v1.
+//! Roles of v1. May use: nothing of this crate.
 
 use serde::{Deserialize, Serialize};
 

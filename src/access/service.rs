@@ -25,8 +25,8 @@ pub struct AccessSettings {
     /// Greatest age of a project or workspace card; values above 30 s are taken as 30 s. This is how long
     /// a right that was withdrawn on v1 may still work here.
     pub card_ttl: Duration,
-    /// How long a valid key is not checked again; 60 s is a good value. Five times as long it is believed whose it is
-    /// where a card proves it as well.
+    /// How long a valid key is not checked again; 60 s is a good value. Where a card proves the key as well, its owner
+    /// is believed for five times as long.
     pub identity_ttl: Duration,
     /// How long an invalid key is refused without asking v1; 5 s is a good value.
     pub refused_identity_ttl: Duration,
@@ -50,7 +50,7 @@ const ROSTER_BYTES: u64 = 64 * 1024 * 1024;
 /// The same for lists of projects.
 const LIST_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Who could not wait for v1's quota any longer tries again after this at the earliest.
+/// A caller that could not wait for v1's quota any longer tries again after this at the earliest.
 const SOON: Duration = Duration::from_secs(1);
 
 type ProjectKey = (KeyId, Arc<str>, Uuid);
@@ -95,7 +95,7 @@ struct Inner {
 }
 
 impl Access {
-    /// What is remembered here is void after `changes`, by whose clock it ages.
+    /// Values remembered here are void after `changes`, and age by its clock.
     pub fn new(client: Client, settings: AccessSettings, changes: &Changes) -> Self {
         let card_ttl = settings.card_ttl.min(CARD_LIMIT);
         let grace = settings.outage_grace;
@@ -397,8 +397,8 @@ impl Access {
         Ok(known.id)
     }
 
-    /// Whether `id` stands in for the id of the workspace because the caller sees no project there. What is
-    /// stored under it would be out of sight as soon as a project shows the real one.
+    /// Whether `id` stands in for the id of the workspace because the caller sees no project there. A record stored
+    /// under it would be out of sight as soon as a project shows the real one.
     pub fn is_stand_in(&self, slug: &str, id: Uuid) -> bool {
         id == workspace_id::derived(self.inner.client.base_url(), slug)
     }
@@ -454,8 +454,8 @@ impl Access {
         self.late_for_the_quota(key, ctx, outcome)
     }
 
-    /// What several requests ask together waits for v1's quota longer than one of them may. Who has no time left is told
-    /// when there is room, as if it had waited alone. Room that others wait for too may just have opened.
+    /// A call that several requests share waits for v1's quota longer than one of them may. A request that has no time
+    /// left is told when there is room, as if it had waited alone. Room that others wait for too may just have opened.
     fn late_for_the_quota<T>(&self, key: KeyId, ctx: &Context, outcome: Result<T, Refusal>) -> Result<T, Refusal> {
         let Err(Refusal::DeadlineExceeded { maybe_done: false }) = outcome else { return outcome };
         let budget = self.inner.client.budget();

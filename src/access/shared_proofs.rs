@@ -1,8 +1,9 @@
 //! Proofs that another gateway process has obtained with the same key of v1.
 //!
-//! Where they lie and how they are sealed is decided elsewhere; here is what is asked for. A proof counts from when the
-//! read at v1 began, whoever made it, and is as good here as one of this process: void after the same changes and at the
-//! same age. Only what v1 has said to the key itself is shared, and of a roster nothing but the own row proves anything.
+//! Other code decides where they lie and how they are sealed; this file says what is asked for. A proof counts from
+//! when the read at v1 began, whoever made it, and is as good here as one of this process: void after the same changes
+//! and at the same age. Only what v1 has said to the key itself is shared, and of a roster nothing but the own row
+//! proves anything.
 //!
 //! May use: `fresh`, `refusal`, `v1` (`KeyId`).
 
@@ -34,8 +35,8 @@ pub trait SharedProofs: Send + Sync {
     /// v1 has said nothing that could be kept.
     fn give_up(&self, key: KeyId, of: &str);
 
-    /// v1 has refused it: what was proven before is proven no longer, for any process. Without `of` that is everything
-    /// the key has proven.
+    /// v1 has refused it: a proof from before is good no longer, for any process. Without `of` that is everything the
+    /// key has proven.
     fn refused(&self, key: KeyId, of: Option<&str>);
 }
 

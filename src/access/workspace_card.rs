@@ -118,7 +118,7 @@ pub(super) async fn ask(
     }
 }
 
-/// The role in the caller's own row. Who is not on the roster is not a member, hence sees nothing.
+/// The role in the caller's own row. A person who is not on the roster is not a member, hence sees nothing.
 fn own_row(roster: Bytes, user: Uuid) -> Result<Verdict<Seen>, Refusal> {
     #[derive(Deserialize)]
     struct Row {

@@ -16,7 +16,7 @@ use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use std::net::IpAddr;
 
-/// What lets in.
+/// The rules by which a request is let in.
 pub(super) struct Door {
     hosts: Vec<String>,
     token: Option<Token>,
@@ -87,7 +87,7 @@ fn host(head: &Parts) -> Option<Authority> {
     (!authority.as_str().contains('@')).then_some(authority)
 }
 
-/// Browsers say where a form comes from; what says nothing is no browser.
+/// Browsers say where a form comes from; a client that says nothing is no browser.
 fn comes_from_elsewhere(headers: &HeaderMap, host: &Authority) -> bool {
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
     let foreign_site = site.is_some_and(|site| site != b"same-origin" && site != b"none");
@@ -181,7 +181,7 @@ mod tests {
         ] {
             assert_eq!(with(&[foreign]), 403, "{foreign:?}");
         }
-        // Reading across sites is what browsers forbid by themselves, for no answer allows it.
+        // Browsers forbid reading across sites by themselves, for no answer allows it.
         assert_eq!(status(&door, "GET", &[&base[..], &[("origin", "http://evil.example")]].concat()), 200);
     }
 }

@@ -170,7 +170,7 @@ async fn answer(site: &Site, request: Request<Incoming>) -> Response<Bytes> {
         let status = response.status().as_u16();
         tracing::info!({ field::STATUS } = status, { field::PATH } = path, "an operator's change");
     }
-    // What a page brings of its own stays.
+    // Headers that a page brings of its own stay.
     html::guard(response.headers_mut(), INLINE, "'self'");
     if method == Method::HEAD {
         let length = response.body().len();

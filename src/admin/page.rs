@@ -10,8 +10,8 @@ use http::{HeaderValue, Request, Response, StatusCode};
 
 /// A page, or several below one path.
 ///
-/// Whoever asks has been let in already, a POST comes with the token and from no other site, and bodies are read and
-/// small. Answers get `Cache-Control: no-store` and a policy that allows no scripts, unless they bring their own.
+/// Everybody who asks has been let in already, a POST comes with the token and from no other site, and bodies are read
+/// and small. Answers get `Cache-Control: no-store` and a policy that allows no scripts, unless they bring their own.
 pub trait AdminPage: Send + Sync + 'static {
     /// Where it is, such as `/metrics`; with a slash at the end everything below belongs to it too.
     fn path(&self) -> &'static str;

@@ -1,4 +1,4 @@
-//! Writes that pass through to v1: what they may have changed is told here and to other gateway processes.
+//! Writes that pass through to v1: tells here and other gateway processes what they may have changed.
 //!
 //! May use: `edge`, `fresh`, `run`; it is composition.
 

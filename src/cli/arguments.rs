@@ -1,4 +1,5 @@
-//! What several commands share: flags that override settings, how a command ends, and the runtime it runs on.
+//! What several commands share: flags that override settings, how a command ends, and the runtime it runs on. May use:
+//! what `cli` may use.
 
 use crate::settings::{HttpAddress, LoadArgs, Loaded, Settings};
 use clap::Args;

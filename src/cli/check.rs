@@ -1,5 +1,5 @@
 //! `causeway check`: settings, mappings, what stands beside the program, and on request the backend, before anything is
-//! served.
+//! served. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on};
 use super::out::say;
@@ -66,7 +66,7 @@ async fn check_beside(settings: &Settings, plan: &Arc<Plan>) -> Outcome {
         match check.state {
             State::Fine => say!("{:<9} fine: {}", check.part, check.found),
             State::Warning => say!("warning   {}; {remedy}", check.found),
-            // What is wrong with `native` says itself what to do.
+            // A fault of `native` says itself what to do.
             State::Fault if check.part == "native" => return Err(check.found.clone()),
             State::Fault => return Err(format!("{}; {remedy}", check.found)),
         }

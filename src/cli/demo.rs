@@ -1,4 +1,4 @@
-//! `causeway demo`: the embedded v1 with sample data, and the gateway in front of it.
+//! `causeway demo`: the embedded v1 with sample data, and the gateway in front of it. May use: what `cli` may use.
 
 use super::arguments::{Outcome, block_on, stop_signal};
 use super::demo_app::{DemoApp, STATE, redirect};

@@ -1,6 +1,7 @@
 //! The app that the demo lets people allow: the page that its link ends on does what an app does with the code, and shows it.
 //!
-//! It is a client of the gateway like any other, on a port of its own, and knows only what it was given when it was registered.
+//! It is a client of the gateway like any other, on a port of its own, and knows only what it was given when it was
+//! registered. May use: what `cli` may use.
 
 use crate::html::{self, INLINE, NOWHERE};
 use crate::outgoing;
@@ -132,7 +133,7 @@ async fn json(request: reqwest::RequestBuilder) -> Result<Value, String> {
 }
 
 fn in_words(fault: reqwest::Error) -> String {
-    // Without the address: what stands there is a code.
+    // Without the address: it holds a code.
     fault.without_url().to_string()
 }
 

@@ -1,4 +1,4 @@
-//! `causeway doctor`: everything an installation stands on.
+//! `causeway doctor`: everything an installation stands on. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on, failed, server};
 use super::out::say;

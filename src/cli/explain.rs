@@ -1,4 +1,4 @@
-//! `causeway explain`: what would happen to a request, and with `--run` what did.
+//! `causeway explain`: what would happen to a request, and with `--run` what did. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on, server};
 use super::out::{print_out, say};

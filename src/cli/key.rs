@@ -1,4 +1,4 @@
-//! `causeway key`: gateway keys, which open less than the v1 key behind them.
+//! `causeway key`: gateway keys, which open less than the v1 key behind them. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on, id};
 use super::oauth::told;

@@ -1,4 +1,4 @@
-//! `causeway leave`: carries what only the store holds to a v2 of the deployment's own.
+//! `causeway leave`: carries what only the store holds to a v2 of the deployment's own. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on, failed, server};
 use super::out::{print_out, say};

@@ -1,4 +1,4 @@
-//! `causeway completions` and `causeway man`: what shells and `man` know of the commands.
+//! `causeway completions` and `causeway man`: what shells and `man` know of the commands. May use: what `cli` may use.
 
 use super::arguments::Outcome;
 use clap::{Args, Command};

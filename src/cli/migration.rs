@@ -1,4 +1,4 @@
-//! `causeway migration`: who still calls v1, and what replaces it.
+//! `causeway migration`: who still calls v1, and what replaces it. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on};
 use super::out::{print_out, say};

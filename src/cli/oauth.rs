@@ -1,4 +1,4 @@
-//! `causeway oauth`: the apps that people may allow to act for them.
+//! `causeway oauth`: the apps that people may allow to act for them. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on};
 use super::out::say;

@@ -1,4 +1,5 @@
-//! A small client of v1 that the demo runs, so that the page about the move has something to show.
+//! A small client of v1 that the demo runs, so that the page about the move has something to show. May use: what `cli`
+//! may use.
 
 use crate::app;
 use crate::plan::Method;
@@ -23,7 +24,7 @@ pub(super) async fn run(gateway: SocketAddr, facts: DemoFacts) {
     let reads = plan.v1.all().iter().filter(|row| row.served && row.method == Method::Get);
     let paths: Vec<String> = reads.filter_map(|row| row.path.fill(known)).collect();
     for path in paths.iter().cycle() {
-        // What becomes of a call is no matter to it.
+        // The outcome of a call does not matter to it.
         let _ = client.send("GET", &format!("/api/v1/{path}"), None).await;
         tokio::time::sleep(PAUSE).await;
     }

@@ -1,4 +1,4 @@
-//! `causeway openapi`: the OpenAPI document, without a running gateway.
+//! `causeway openapi`: the OpenAPI document, without a running gateway. May use: what `cli` may use.
 
 use super::arguments::{Outcome, server};
 use super::out::print_out;

@@ -1,4 +1,4 @@
-//! `causeway operations`: what the gateway serves, read off the plan.
+//! `causeway operations`: what the gateway serves, read off the plan. May use: what `cli` may use.
 
 use super::arguments::Outcome;
 use super::out::print_out;

@@ -6,7 +6,7 @@ use std::fmt::Arguments;
 use std::io::{ErrorKind, Write, stdout};
 use std::process::exit;
 
-/// Writes to standard output. When whoever reads it has left, as `head` does, the process ends with 1 and says nothing.
+/// Writes to standard output. When the reader has left, as `head` does, the process ends with 1 and says nothing.
 pub(super) fn write(text: Arguments<'_>) {
     if let Err(fault) = stdout().lock().write_fmt(text) {
         if fault.kind() != ErrorKind::BrokenPipe {

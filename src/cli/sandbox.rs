@@ -1,4 +1,4 @@
-//! `causeway sandbox`: the embedded v1 alone.
+//! `causeway sandbox`: the embedded v1 alone. May use: what `cli` may use.
 
 use super::arguments::{Outcome, block_on, stop_signal};
 use super::out::say;

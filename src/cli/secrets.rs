@@ -1,4 +1,4 @@
-//! `causeway secrets`: the secrets under which v1 keys are kept.
+//! `causeway secrets`: the secrets under which v1 keys are kept. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on};
 use super::out::say;

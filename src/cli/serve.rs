@@ -1,6 +1,6 @@
 //! `causeway serve`: the gateway in front of an existing deployment, until it is told to stop.
 //!
-//! SIGHUP reads settings, mappings and secrets again.
+//! SIGHUP reads settings, mappings and secrets again. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on, stop_signal};
 use super::supervisor;

@@ -1,4 +1,5 @@
-//! `causeway shadow`: what has come of comparing answers with those of the deployment's own v2.
+//! `causeway shadow`: what has come of comparing answers with those of the deployment's own v2. May use: what `cli`
+//! may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on};
 use super::out::{print_out, say};

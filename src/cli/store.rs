@@ -1,4 +1,4 @@
-//! `causeway store`: what an operator does with the gateway's own data.
+//! `causeway store`: what an operator does with the gateway's own data. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on};
 use super::out::say;

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The listening socket that systemd holds for the gateway (`LISTEN_FDS`), so that it stays open over restarts.
 ///
 /// # Errors
-/// What was handed over is no listening socket.
+/// The descriptor that was handed over is no listening socket.
 pub(super) fn listener() -> Result<Option<TcpListener>, String> {
     let mut handed = ListenFd::from_env();
     if handed.len() == 0 {

@@ -1,4 +1,4 @@
-//! `causeway verify`: acceptance of a running gateway.
+//! `causeway verify`: acceptance of a running gateway. May use: what `cli` may use.
 
 use super::arguments::{block_on, failed, id, server};
 use super::out::say;

@@ -1,4 +1,4 @@
-//! `--version`: the version, the commit it was built from, and the tables of its store.
+//! `--version`: the version, the commit it was built from, and the tables of its store. May use: what `cli` may use.
 
 use crate::store::{Kind, last_step};
 use std::sync::LazyLock;

@@ -3,7 +3,7 @@
 //! Purpose: a page that shows the OpenAPI document and sends requests with a key, complete in the program:
 //! nothing is loaded from another host, and the policy sent with every part forbids it. No credential is
 //! asked for, and `openapi.json` below the page is open too: the document holds nothing that is not in
-//! the source tree, and whoever cannot send a request yet is the one who needs it.
+//! the source tree, and people who cannot send a request yet are the ones who need it.
 //!
 //! People without a key at hand log in with OAuth: `login.json` names the client that an operator has registered for the
 //! page, which is public and has the address of `oauth2-redirect.html` below the page.

@@ -13,7 +13,7 @@ use std::time::Duration;
 const PART: &str = "public";
 /// How long a proxy that passes a request on at once takes at most.
 const AT_ONCE: Duration = Duration::from_secs(3);
-/// What says under which address the gateway believes to be reached.
+/// The document that says under which address the gateway believes it is reached.
 const ISSUER: &str = "/.well-known/oauth-authorization-server";
 
 /// Looks at the public address.
@@ -90,7 +90,7 @@ async fn same_address(client: &Client, address: &str, answer: &Answer, report: &
 
 /// A gateway refuses a write without a credential before its body is there. Only a proxy that collects bodies waits.
 async fn passes_on_at_once(address: &str, report: &mut Report) -> bool {
-    // On a connection of its own: one that is open already may be past what collects.
+    // On a connection of its own: one that is open already may be past the proxy that collects.
     let Ok(client) = client() else { return true };
     let body = futures_util::stream::pending::<Result<Bytes, std::io::Error>>();
     let request = client.post(format!("{address}/api/v2/workspaces/doctor/work-item-types/"));

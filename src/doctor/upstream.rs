@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const PART: &str = "v1";
 /// A key that nobody has.
 const NOBODY: &str = "causeway-doctor-no-such-key";
-/// Most seconds by which the clocks may differ: what is said of times and ends of keys is off by that.
+/// Most seconds by which the clocks may differ: everything said of times and ends of keys is off by that.
 const CLOCKS: u64 = 30;
 
 /// Looks at the v1 that `settings` name; `own` is where this gateway runs, when it does.
@@ -96,7 +96,7 @@ fn httpdate(text: &str) -> Option<u64> {
     u64::try_from(parsed.as_second()).ok()
 }
 
-/// A gateway may stand before another; whoever did not want that should know.
+/// A gateway may stand before another; an operator who did not want that should know.
 async fn another_gateway(client: &Client, base: &str, own: Option<&str>, report: &mut Report) {
     let Ok(answer) = ask(client.get(format!("{base}/api/v2/users/me/"))).await else { return };
     if !answer.is_of_a_gateway() {

@@ -97,7 +97,7 @@ struct BodyRefused(Refusal);
 
 /// Somebody who watches a body go by and is dropped with it.
 pub(super) trait Watch: Send + Unpin + 'static {
-    /// Whoever receives the body is ready for more of it.
+    /// The receiver of the body is ready for more of it.
     fn asked(&mut self) {}
     /// A piece of `bytes` bytes passed.
     fn piece(&mut self, _bytes: usize) {}

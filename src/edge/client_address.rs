@@ -32,7 +32,7 @@ impl ClientAddress {
             if !settings.trusts(nearest) {
                 break;
             }
-            // A hop that names no address ends the chain: what is left of it is nobody's word.
+            // A hop that names no address ends the chain: nobody vouches for what is left of it.
             let Some(address) = address(hop.trim()) else { break };
             nearest = address;
         }

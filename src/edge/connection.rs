@@ -107,7 +107,7 @@ impl Clock {
         self.state().ends = true;
     }
 
-    /// Notes that the rest of a body is read that nobody wants, until the returned value is dropped. No limit of the
+    /// Notes that the rest of a body that nobody wants is read, until the returned value is dropped. No limit of the
     /// connection applies meanwhile, but it may be closed for another.
     pub(super) fn leftover(&self) -> Leftover {
         let running = self.request();
@@ -132,7 +132,8 @@ impl Clock {
         }
     }
 
-    /// Since when no request runs; none while one does. One of which only the rest of its body is read does not.
+    /// Since when no request runs; none while one does. A request of which only the rest of the body is read does not
+    /// run.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let state = self.state();
         (state.running == state.leftover).then_some(state.since)

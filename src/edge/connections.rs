@@ -1,8 +1,8 @@
 //! All open connections: how many there may be, and which one goes when there are too many.
 //!
 //! A connection without a request is of no use to anybody but its client, which can make another at any time. So
-//! when there is no place for a newcomer, an idle one is closed: of whoever has most, the oldest. Who has their share
-//! already can replace only their own, and only so many a second.
+//! when there is no place for a newcomer, an idle one is closed: the oldest one of the client that has most. A client
+//! that has its share already can replace only its own, and only so many a second.
 //!
 //! May use: `load`, `settings`, `tally`, `edge::connection`, `edge::turnover`.
 

@@ -1,7 +1,7 @@
 //! How many connections the operating system allows.
 //!
 //! Each takes a file descriptor, and so do the connections to v1 and the store. A process that has none left can
-//! accept nobody, and who would be refused politely waits instead; so the gateway stays below.
+//! accept nobody, and a client that would be refused politely waits instead; so the gateway stays below.
 //!
 //! May use: nothing of this crate.
 

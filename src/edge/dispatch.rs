@@ -176,7 +176,7 @@ pub(super) async fn dispatch(
     let steps = context.meter.trace().and_then(Trace::steps);
     if let Some(pages) = surface.pages_for(request.uri().path()) {
         let answer = recording(steps, pages.answer(request, context)).await?;
-        // What has a tag is the same for everybody; pages for one person have none.
+        // An answer with a tag is the same for everybody; pages for one person have none.
         let fixed = pages.kind() == Kind::Pages && answer.headers().contains_key(ETAG);
         return Ok(if fixed { codings.coded(&accepted, answer, true).await } else { answer });
     }

@@ -50,7 +50,7 @@ impl Told {
     /// Waits for the end, and then until a request runs, which `clock` tells, unless that takes too long. The answer to
     /// it says that it is the last, also when it is there before anybody looks again.
     pub(super) async fn wait(&mut self, clock: &Clock) {
-        // Without anybody to tell it is the end as well.
+        // When there is nobody left to tell it, that is the end as well.
         let _ = self.0.wait_for(|ended| *ended).await;
         clock.end_soon();
         let patience = match clock.is_asked() {

@@ -30,8 +30,8 @@ const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
 /// Headers by which a server behind may find another client, address, method, path or user than the gateway did.
-/// Neither strangers nor proxies send them on; what a trusted proxy says in `X-Forwarded-For`, `-Host` and `-Proto` is
-/// used to write the gateway's own.
+/// They are sent on neither from strangers nor from proxies; the words of a trusted proxy in `X-Forwarded-For`, `-Host`
+/// and `-Proto` are used to write the gateway's own.
 const SAID_OF_THE_CLIENT: [&str; 31] = [
     "cf-connecting-ip",
     "cf-connecting-ipv6",
@@ -72,7 +72,8 @@ const KINDS_OF_THE_CLIENT: [&str; 5] = ["x-forwarded", "x-original-", "x-rewrite
 /// Takes out what speaks about one connection, those headers included that `Connection` names.
 pub(super) fn strip_hop_by_hop(headers: &mut HeaderMap) {
     let named = named_in_connection(headers);
-    // Most messages have none of these, so those there are are looked through once instead of asked for each.
+    // Most messages have none of these, so the headers of the message are looked through once, instead of asking for
+    // each of these.
     let gone = headers.keys().filter(|name| HOP_BY_HOP.contains(name) || named.contains(name));
     for name in gone.cloned().collect::<Vec<_>>() {
         headers.remove(name);
@@ -106,8 +107,8 @@ fn accepts_trailers(headers: &HeaderMap) -> bool {
     values.flat_map(|value| value.split(',')).any(|coding| coding.trim().eq_ignore_ascii_case("trailers"))
 }
 
-/// Says for whom, and under which address. What the client itself claims is believed, and continued,
-/// only from trusted proxies.
+/// Says for whom, and under which address. Claims of the client itself are believed, and continued, only when they come
+/// from trusted proxies.
 fn add_forwarding(headers: &mut HeaderMap, request: &Parts, settings: &PublicSettings) {
     let peer = request.extensions.get::<Peer>().map(|peer| peer.0.ip().to_canonical());
     let trusted = peer.is_some_and(|peer| settings.trusts(peer));

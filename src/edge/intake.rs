@@ -222,7 +222,7 @@ impl Intake {
         }
     }
 
-    /// What is asked for is not there.
+    /// The piece that is asked for is not there.
     fn poll_missing(&mut self, cx: &mut Context<'_>) -> Poll<Result<Read, Refusal>> {
         if matches!(self.state, State::Unasked) {
             self.state = State::Waiting;

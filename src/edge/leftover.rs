@@ -5,8 +5,8 @@
 //! break and never read the refusal, and one that has begun its next request would lose that. HTTP/2 ends
 //! the stream alone and needs nothing of this.
 //!
-//! What is read on is thrown away at once and costs no memory. It costs the connection's place, and its client has
-//! its answer already; so the place is given to a newcomer who needs it, as that of an idle connection is.
+//! Bytes that are read on are thrown away at once and cost no memory. Reading on costs the connection's place, and its
+//! client has its answer already; so the place is given to a newcomer who needs it, as that of an idle connection is.
 //!
 //! May use: `edge::body`, `edge::connection`.
 
@@ -23,7 +23,7 @@ use std::time::Duration;
 
 /// Longest time to read on; afterwards the connection is closed.
 const LONGEST: Duration = Duration::from_secs(10);
-/// Longest time in which nothing arrives: who sends no more is not going to break off in the middle.
+/// Longest time in which nothing arrives: a client that sends no more is not going to break off in the middle.
 const PAUSE: Duration = Duration::from_secs(2);
 /// Most bytes to read on.
 const MOST: u64 = 64 * 1024 * 1024;
@@ -70,7 +70,7 @@ impl Drop for ReadOn {
     fn drop(&mut self) {
         let Some(rest) = self.body.take().filter(|rest| !rest.is_end_stream()) else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        // What still arrives is no slow head of a next request.
+        // Bytes that still arrive are no slow head of a next request.
         let reading = self.clock.leftover();
         runtime.spawn(async move {
             // Too much or too late: the connection closes when `rest` is dropped.

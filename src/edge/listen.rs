@@ -61,8 +61,8 @@ struct Server {
 }
 
 /// Serves `stack` on `listener` until `shutdown` ends; then accepts nothing more, lets running requests
-/// finish for at most the drain time and closes what is left. What connections hold counts in `memory`. With `tls` only
-/// `/healthz` is answered without it.
+/// finish for at most the drain time and closes what is left. The bytes that connections hold count in `memory`. With
+/// `tls` only `/healthz` is answered without it.
 ///
 /// # Errors
 /// When there can be no thread to accept with; failures to accept are logged and accepting goes on.
@@ -117,7 +117,7 @@ fn carrying(server: Server, stack: Stack) -> Converse {
     })
 }
 
-/// Carries connections that asked for `/healthz` first on the runtime that accepted them. Whatever else they ask for
+/// Carries connections that asked for `/healthz` first on the runtime that accepted them. Any other request of theirs
 /// is the business of the workers, as ever, or refused where it may not be asked without TLS.
 fn beside_workers(server: Server, stack: Stack, plain_is_enough: bool) -> Carry {
     let elsewhere = match plain_is_enough {
@@ -198,7 +198,7 @@ async fn converse(server: Server, arrival: Arrival, stack: Stack, elsewhere: Els
     let mut ends = false;
     loop {
         tokio::select! {
-            // What has come is read before the end is told, or a request would be lost that came in time.
+            // Bytes that have come are read before the end is told; else a request that came in time would be lost.
             biased;
             ended = connection.as_mut() => {
                 if let Err(error) = ended {

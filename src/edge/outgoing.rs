@@ -1,8 +1,8 @@
 //! Answers on their way out: what they hold until their last byte is sent.
 //!
 //! hyper takes a body that is there completely in one piece and lets go of it long before the client has
-//! read it. So what an answer holds hangs on its bytes themselves, and these go out in pieces of bounded size,
-//! so that it shows when a client reads no further.
+//! read it. So everything an answer holds hangs on its bytes themselves, and these go out in pieces of bounded size, so
+//! that it shows when a client reads no further.
 //!
 //! May use: `load`, `edge::body`, `edge::intake`.
 
@@ -98,7 +98,7 @@ impl<W: Watch> http_body::Body for Outgoing<W> {
             }
             let Some(frame) = ready!(Pin::new(&mut self.body).poll_frame(cx)) else { return Poll::Ready(None) };
             match frame?.into_data() {
-                // Of an empty piece nothing would have to be sent.
+                // Nothing would have to be sent of an empty piece.
                 Ok(bytes) => self.rest = bytes,
                 Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
             }

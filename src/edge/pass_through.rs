@@ -241,7 +241,7 @@ impl PassThrough {
             headers.entry(REQUEST_ID).or_insert(id);
         }
         if let Some(trace) = context.meter.trace() {
-            // What other systems add belongs to the trace; without the one it came with it says nothing.
+            // The state that other systems add belongs to the trace; without the trace it came with it says nothing.
             if trace.parent().is_none() {
                 headers.remove(TRACESTATE);
             }
@@ -354,7 +354,7 @@ fn returned(response: Response<hyper::body::Incoming>) -> Response<Body> {
     response
 }
 
-/// v1 says nothing; whoever wrote is told what that may mean.
+/// v1 says nothing; the client of a write is told what that may mean.
 fn no_answer(writes: bool) -> Refusal {
     let detail = "The service behind did not answer in time.";
     match writes {

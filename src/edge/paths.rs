@@ -1,4 +1,4 @@
-//! To whom a path belongs, by its beginning.
+//! To whom a path belongs, by its beginning. May use: nothing of this crate.
 
 /// Beginning of all v2 paths.
 const V2: &str = "/api/v2/";

@@ -1,8 +1,8 @@
 //! The pools of the surface: what is served, read and sent at once, by kind of request.
 //!
 //! A stranger can make a gateway busy with the pass-through, with tokens or with pages; the pools are apart, so
-//! that none of these takes a place from v2. In each, reading a body has places of its own: who still waits for
-//! a body holds no place of those that are served.
+//! that none of these takes a place from v2. In each, reading a body has places of its own: a request that still waits
+//! for its body holds no place of those that are served.
 //!
 //! May use: `load`, `settings`.
 

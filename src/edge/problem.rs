@@ -1,6 +1,6 @@
 //! The only writer of error bodies: refusals as `application/problem+json` (RFC 9457).
 //!
-//! What a client may know of a refusal is decided here in one exhaustive match; causes go to the log.
+//! One exhaustive match here decides what a client may know of a refusal; causes go to the log.
 //!
 //! May use: `refusal`, `telemetry`, `edge::body`, `edge::public_base`.
 

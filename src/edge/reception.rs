@@ -1,8 +1,8 @@
 //! Accepts connections on a thread and a runtime of its own, and answers `/healthz` there.
 //!
-//! What asks whether the process lives must get an answer however busy the workers are. So each connection is
-//! looked at before it is handed to them: one that begins with a request for `/healthz` stays here. It costs others
-//! one hop to another thread for each connection, and none for each request.
+//! A probe that asks whether the process lives must get an answer, however busy the workers are. So each connection is
+//! looked at before it is handed to them: one that begins with a request for `/healthz` stays here. It costs others one
+//! hop to another thread for each connection, and none for each request.
 //!
 //! May use: `load`, `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::ending`, `edge::tls`.
 
@@ -94,7 +94,7 @@ pub(super) enum Door {
 /// Where connections go.
 pub(super) struct Ways {
     pub(super) door: Door,
-    /// Answers who asks for `/healthz`.
+    /// Answers clients that ask for `/healthz`.
     pub(super) healthy: Carry,
     /// Takes all others to the workers.
     pub(super) hand_on: HandOn,
@@ -148,7 +148,8 @@ impl Reception {
         Ok(Self { stop: Some(stop), closed: Some(closed), _release })
     }
 
-    /// Accepts nothing more from now on. Who was accepted has a moment to begin; those that say nothing are closed.
+    /// Accepts nothing more from now on. A connection that was accepted has a moment to begin; those that say nothing
+    /// are closed.
     pub(super) async fn close(&mut self) {
         drop(self.stop.take());
         if let Some(closed) = self.closed.take() {
@@ -276,7 +277,7 @@ impl Desk {
 /// Says why the connection is closed, as far as that goes at once.
 fn say(socket: &TcpStream, why: &[u8]) {
     let mut rest = [0; 4096];
-    // What is left unread would turn the answer into a reset.
+    // Bytes that are left unread would turn the answer into a reset.
     let _ = socket.try_read(&mut rest);
     let _ = socket.try_write(why);
 }

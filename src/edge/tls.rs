@@ -31,7 +31,7 @@ const HANDSHAKE: u8 = 22;
 const VERSION: u8 = 0xa0;
 /// What may be spoken, the preferred first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
-/// What is said to who speaks without TLS.
+/// The answer to a client that speaks without TLS.
 pub(super) const SPEAK_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\
     Content-Type: application/problem+json\r\nCache-Control: no-store\r\nContent-Length: 157\r\n\r\n\
     {\"type\":\"about:blank\",\"title\":\"Validation Error\",\"status\":400,\"code\":\"validation_error\",\"detail\":\"This address speaks TLS only: write https:// for http://.\"}";
@@ -151,7 +151,7 @@ pub(super) fn is_tls(beginning: &[u8]) -> bool {
 }
 
 fn read(files: &TlsSettings) -> Result<Renewed, TlsError> {
-    // Before the files are read: who changes them meanwhile is noticed at the next look.
+    // Before the files are read: a change made meanwhile is noticed at the next look.
     let seen = stamps(files);
     let fault = |file: &Path| {
         let file = file.to_owned();

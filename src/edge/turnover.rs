@@ -1,8 +1,8 @@
 //! How often somebody who has their share of the connections may put a new one in the place of an old one.
 //!
 //! The old connection is closed, and its client comes again: without a bound a few addresses with more clients than
-//! places would make the gateway begin and end connections all the time, each with whatever its client asks first. Who
-//! is beyond the bound is turned away before anything is read.
+//! places would make the gateway begin and end connections all the time, each with whatever its client asks first. A
+//! client beyond the bound is turned away before anything is read.
 //!
 //! May use: `load`.
 

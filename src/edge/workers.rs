@@ -1,7 +1,7 @@
 //! The threads that carry connections: one a processor, each with a runtime of its own.
 //!
 //! A connection stays with its thread, and so do the connections to v1 that are used for it (`worker`), so that the
-//! answer to a request wakes no other thread. What takes long is done on the pool for heavy work, not here. Where
+//! answer to a request wakes no other thread. Work that takes long is done on the pool for heavy work, not here. Where
 //! the gateway runs within somebody else's runtime of a single thread, as in tests, connections are carried there.
 //!
 //! May use: `telemetry`, `worker`, `edge::reception`.

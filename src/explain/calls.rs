@@ -1,4 +1,5 @@
-//! The calls of v1 behind a request: those that prove access, those of the plan, and those its query adds.
+//! The calls of v1 behind a request: those that prove access, those of the plan, and those its query adds. May use:
+//! `access`, `index`, `plan`, `run`, this folder.
 
 use super::query::Reading;
 use crate::access::paths;
@@ -12,7 +13,7 @@ use serde::Serialize;
 pub struct ToldCall {
     /// Method.
     pub method: &'static str,
-    /// Path below v1's base; what is not known before the call is left as a variable.
+    /// Path below v1's base; a value that is not known before the call is left as a variable.
     pub path: String,
     /// Query, as far as it is known before the call.
     pub query: String,

@@ -1,4 +1,4 @@
-//! What is told about a request, as data.
+//! What is told about a request, as data. May use: this folder.
 
 use super::calls::ToldCall;
 use super::query::Part;

@@ -1,4 +1,5 @@
-//! The query of a request, part by part: what it asks for and where that is evaluated.
+//! The query of a request, part by part: what it asks for and where that is evaluated. May use: `plan`, `refusal`,
+//! `run`, `v2`.
 
 use crate::plan::{Answer, FilterTest, Operation, ParamRole, Plan, Source, Special, Step};
 use crate::refusal::Refusal;

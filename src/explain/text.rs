@@ -1,4 +1,4 @@
-//! An explanation for people.
+//! An explanation for people. May use: this folder.
 
 use super::calls::ToldCall;
 use super::explanation::{Explanation, Refused};

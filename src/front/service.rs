@@ -19,7 +19,7 @@ const ERRORS: &str = "/errors/";
 const DOCS: &str = "/api/v2/docs";
 /// Both interfaces are answered below a slash.
 const V2: &str = "/api/v2";
-/// What is no page of anybody: both interfaces and the authorization server answer for themselves.
+/// Paths that never get a page: both interfaces and the authorization server answer for themselves.
 const OTHERS: [&str; 4] = ["/api/v1/", "/api/v2/", "/auth/", "/.well-known/"];
 
 /// The pages.
@@ -89,7 +89,7 @@ fn document(value: &serde_json::Value) -> Response<Body> {
     response
 }
 
-/// Whether somebody asks for HTML by name, as browsers do; `*/*` is what machines say.
+/// Whether somebody asks for HTML by name, as browsers do; machines say `*/*`.
 fn wants_page(headers: &HeaderMap) -> bool {
     let mut accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     accepted.any(|value| {

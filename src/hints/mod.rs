@@ -65,7 +65,7 @@ impl HintDoor {
         if parts.method != Method::POST {
             return Err(Refusal::MethodNotAllowed { allow: vec!["POST"] });
         }
-        // Before the body is read: what is too much is not even looked at.
+        // Before the body is read: a delivery too many is not even looked at.
         if self.0.pace.check_key(&workspace).is_err() {
             return Err(Refusal::Overloaded);
         }

@@ -1,10 +1,11 @@
-//! POST requests that may be sent again: with an `Idempotency-Key` a request is carried out once, and whoever sends
-//! it again gets the same answer.
+//! POST requests that may be sent again: with an `Idempotency-Key` a request is carried out once, and a client that
+//! sends it again gets the same answer.
 //!
 //! The row of the request is written before anything is done and its answer when it is there, by a task that goes on
-//! when the client has left. Refused before anything was written, a request leaves nothing and its key is free. When
-//! nobody knows what v1 did (a lost answer, a process that was killed), the repetition looks first: what is found is
-//! the answer, what is certainly not there is carried out, and where looking proves nothing, nothing is done.
+//! when the client has left. A request that is refused before anything was written leaves nothing, and its key is free.
+//! When nobody knows what v1 did (a lost answer, a process that was killed), the repetition looks first: a record that
+//! is found is the answer, a request that was certainly not carried out is carried out, and where looking proves
+//! nothing, nothing is done.
 //!
 //! May use: `access`, `cache`, `context`, `oauth` (the keyring), `refusal`, `run`, `settings`, `store`, `trace`, `units`, `v2`.
 
@@ -99,12 +100,12 @@ impl Idempotency {
     /// 422 for another request, 409 while it runs, 429 when too much is kept for the person; 502 when nobody knows what
     /// became of it; else what the request is, or was, refused with.
     pub async fn answer(&self, job: Job, key: Key, path: &str, query: &str) -> Result<Reply, Refusal> {
-        // Whoever may not do it any more learns nothing of what became of it.
+        // A caller that may not do it any more learns nothing of what became of it.
         job.hold_role().await?;
         let body = match job.body() {
             Ok(body) => body,
             Err(_) if job.takes_body() => return job.run().await,
-            // What cannot be compared with a repetition is not carried out under a key.
+            // A request whose body cannot be compared with that of a repetition is not carried out under a key.
             Err(refusal) => return Err(refusal.clone()),
         };
         let request = RepeatableRequest {

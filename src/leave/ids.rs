@@ -1,8 +1,8 @@
 //! Which record here is which there, kept in the store so that a run that ended goes on in the next.
 //!
 //! A record is noted twice: before it is made there, and when it is there as it is here. A record that is found there
-//! under the name of a noted one is ours, however far it has come; one that is found under any other name is not. May
-//! use: `store`.
+//! under the name of a noted one is ours, however far it has come; one that is found under any other name is not.
+//! May use: `store`.
 
 use crate::store::{LeaveRecord, Store};
 use serde_json::Value;

@@ -2,17 +2,17 @@
 //!
 //! As long as much is left, a process lets requests through on credit, a part of what is left, and charges them
 //! afterwards; the less is left, the smaller the part, and in the end every request is asked for. Nothing is set aside,
-//! so nobody is refused while another process holds what it does not need. What was let through too much is charged all
-//! the same, so that over any longer time the limit is exact. May use: `units`.
+//! so nobody is refused while another process holds what it does not need. Requests let through beyond the limit are
+//! charged all the same, so that over any longer time the limit is exact. May use: `units`.
 
 use crate::units::micros;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// What Redis said is believed for so long without a doubt.
+/// How long the last word of Redis is believed without a doubt.
 const BELIEVED: Duration = Duration::from_millis(150);
-/// And a little for so long.
+/// How long it is believed a little.
 const DOUBTED: Duration = Duration::from_secs(1);
 /// The part of what is left that goes on credit.
 const PART: i64 = 4;
@@ -89,7 +89,7 @@ impl Account {
     }
 
     fn credit(&self, left: i64, at: Instant, now: Instant) -> i64 {
-        // What is owed already is part of what was left when it was heard.
+        // The slots owed already are part of what was left when it was heard.
         let part = (left + self.owed + self.charging) / PART;
         match now.saturating_duration_since(at) {
             age if age <= BELIEVED => part,

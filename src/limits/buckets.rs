@@ -1,4 +1,5 @@
-//! One bucket per key, refilled evenly. Whoever stays within the limit in every minute is never refused.
+//! One bucket per key, refilled evenly. A client that stays within the limit in every minute is never refused. May use:
+//! `settings`, this folder.
 
 use super::clock::RuntimeClock;
 use crate::settings::RateSettings;
@@ -11,7 +12,7 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// The time in which is counted.
+/// The time over which requests are counted.
 const MINUTE: Duration = Duration::from_secs(60);
 /// Requests between two rounds that drop the buckets of those who have not come for a while.
 const ROUND: usize = 4096;
@@ -94,7 +95,7 @@ impl<K: Hash + Eq + Clone> Buckets<K> {
         MINUTE / self.limit.get()
     }
 
-    /// Time until a bucket is full whose next slot is free in `wait`.
+    /// Time until a bucket whose next slot is free in `wait` is full.
     pub(super) fn full_after(&self, wait: Duration) -> Duration {
         wait + self.interval() * (self.limit.get() - 1)
     }

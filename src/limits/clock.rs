@@ -1,4 +1,5 @@
-//! The runtime's clock for `governor`, so that tests with a stopped clock hold the limits too.
+//! The runtime's clock for `governor`, so that tests with a stopped clock hold the limits too. May use: nothing of
+//! this crate.
 
 use governor::clock::Clock;
 use std::time::Instant;

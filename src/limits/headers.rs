@@ -1,7 +1,7 @@
 //! What an answer says about the limit of its credential.
 //!
 //! `RateLimit` and `RateLimit-Policy` as structured fields (draft-ietf-httpapi-ratelimit-headers-10), beside
-//! the older `X-RateLimit-*` with the reset as a Unix second, as v1 writes it.
+//! the older `X-RateLimit-*` with the reset as a Unix second, as v1 writes it. May use: `context`.
 
 use crate::context::Standing;
 use http::{HeaderMap, HeaderName, HeaderValue};

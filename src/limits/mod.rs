@@ -4,7 +4,7 @@
 //! five classes. It has nothing to do with v1's quota, which is a matter of the key behind (`v1::budget`).
 //!
 //! Several processes count together where they share a Redis (`together`); each process's own buckets count on beside it,
-//! so that what Redis forgets is not given twice by the same process.
+//! so that the same process does not give twice what Redis forgets.
 //!
 //! May use: `context`, `refusal`, `settings`, `shared`, `tally`.
 

@@ -1,4 +1,4 @@
-//! What identifies a credential here, and the refusal for too many requests.
+//! What identifies a credential here, and the refusal for too many requests. May use: `refusal`.
 
 use crate::refusal::Refusal;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The limits under a stopped clock.
+//! The limits under a stopped clock. May use: this folder.
 
 use super::*;
 use std::net::IpAddr;

@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
-/// How long what was let through may wait to be told.
+/// How long requests that were let through may wait to be told.
 const GATHER: Duration = Duration::from_millis(50);
 /// Most buckets told of in one round trip.
 const AT_ONCE: usize = 500;
@@ -153,7 +153,7 @@ impl Inner {
 async fn exchange(inner: Weak<Inner>) {
     loop {
         let Some(inner) = inner.upgrade() else { return };
-        // Not for ever: whether anybody needs it is looked at again.
+        // Not for ever: it is looked at again whether anybody needs it.
         if tokio::time::timeout(KEPT, inner.some.notified()).await.is_err() {
             continue;
         }

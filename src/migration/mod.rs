@@ -1,6 +1,7 @@
 //! The move from v1 to v2 as operators see it: a report made of the counts in the store and the table of v1's operations.
 //!
-//! What clients and people call themselves is hostile by assumption: `printable` is for terminals, `csv` for spreadsheets.
+//! Names that clients and people give themselves are taken to be hostile: `printable` is for terminals, `csv` for
+//! spreadsheets.
 //!
 //! May use: `amount`, `plan`, `printable`, `store`.
 

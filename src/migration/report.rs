@@ -75,7 +75,7 @@ pub struct Report {
     pub left: Vec<Left>,
     /// Operations of v1 that were called once, and not for so many days.
     pub ready: Vec<String>,
-    /// The days that counts for `ready`.
+    /// The number of days that counts for `ready`.
     pub quiet: i64,
     /// Operations of v1 that nobody has called since counting began.
     pub never: Vec<String>,
@@ -84,7 +84,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Of `counts`; what was not called in `quiet` days is ready to be switched off.
+    /// Of `counts`; an operation that was not called in `quiet` days is ready to be switched off.
     pub fn of(plan: &Plan, counts: &Counts, today: i64, quiet: i64) -> Self {
         let since = counts.rows.iter().map(|row| row.day).min();
         let (mut clients, mut callers) = (BTreeMap::new(), BTreeMap::new());

@@ -11,7 +11,7 @@ use crate::store::LeftWorkspace;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// How much is meant by a name; what means less counts more.
+/// How much is meant by a name; a name that means less counts more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Reach {
     Every,
@@ -85,7 +85,7 @@ impl Modes {
         if found { Ok(()) } else { Err(unknown(plan, name)) }
     }
 
-    /// What this gateway's store holds is answered by another only where that one has all of it.
+    /// Operations on records of this gateway's store are answered by another only where that one has all of them.
     fn judge(&self, plan: &Plan, address: &HttpAddress, left: &[LeftWorkspace]) -> Result<(), String> {
         let address = address.as_str();
         let kept = || (0..plan.operations.len()).filter(|index| is_kept(plan, &plan.operations[*index]));

@@ -26,7 +26,7 @@ pub enum AdminError {
     /// There is no secret to keep keys under.
     #[error("{NOT_SET_UP}")]
     NotSetUp,
-    /// What was asked for makes no sense.
+    /// The request makes no sense.
     #[error("{0}")]
     Unfit(String),
     /// v1 does not take the key, or cannot be asked.

@@ -1,7 +1,7 @@
 //! Events of grants and keys as entries of the audit logs they belong to.
 //!
 //! A grant is a person's and not a workspace's, so it is told to the workspaces this process has seen the person
-//! in; a key for one workspace is told there. What cannot be written is in the log of the process.
+//! in; a key for one workspace is told there. Entries that cannot be written are in the log of the process.
 //!
 //! May use: `access`, `store`, `events`.
 
@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 const GRANT: &str = "oauth_grant";
 const KEY: &str = "gateway_key";
-/// The actor of what nobody has proven to have done.
+/// The actor of an event that nobody is proven to have caused.
 const ANONYMOUS: &str = "anonymous";
 
 /// Writes events to audit logs, and to the log of the process.
@@ -33,7 +33,7 @@ impl Audited {
     async fn record(&self, event: &Event, from: Option<&Origin>) {
         let Some(told) = told(event) else { return };
         let known = self.access.acquaintance(told.user);
-        // Whose grant was misused has not misused it; the person is named in `metadata`.
+        // The person whose grant was misused has not misused it, and is named in `metadata`.
         let proven = told.by != ANONYMOUS;
         let person = known.as_ref().map(|known| &known.user).filter(|_| proven);
         let workspaces: BTreeSet<Uuid> = match told.workspace {

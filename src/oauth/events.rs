@@ -1,7 +1,7 @@
 //! What happens to grants and credentials, for whoever keeps a record of it.
 //!
-//! The gateway learns of these without a workspace (a grant is a person's, not a workspace's), so what belongs
-//! into a workspace's audit log is decided by the one who listens, `audited`. May use: nothing.
+//! The gateway learns of these without a workspace (a grant is a person's, not a workspace's), so the listener,
+//! `audited`, decides what belongs into a workspace's audit log. May use: nothing.
 
 use futures_util::future::BoxFuture;
 use std::net::IpAddr;
@@ -142,7 +142,7 @@ impl Event {
     }
 }
 
-/// Is told of events, on the way of a request, which waits for it; what goes wrong is its own matter.
+/// Is told of events, on the way of a request, which waits for it; a fault in it is its own matter.
 pub trait Events: Send + Sync + 'static {
     /// Something happened, by a request `from` somewhere; by none when an operator did it at the command line.
     fn happened<'e>(&'e self, event: &'e Event, from: Option<&'e Origin>) -> BoxFuture<'e, ()>;

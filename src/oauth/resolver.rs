@@ -1,7 +1,8 @@
 //! From a bearer token or gateway key to the v1 key that acts for it.
 //!
-//! What was found is used again for a few seconds. A revocation voids everything found before it, also what is just
-//! being looked up, in this process and in those that share its store; one that cannot be told asks the store each time.
+//! A key that was found is used again for a few seconds. A revocation voids everything found before it, also what is
+//! just being looked up, in this process and in those that share its store; one that cannot be told asks the store each
+//! time.
 //!
 //! May use: `fresh`, `refusal`, `v1`, `access` (the interface), `store`, `keyring`, `events`.
 

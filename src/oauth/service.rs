@@ -1,4 +1,4 @@
-//! The authorization server: who may what is decided here, in terms of the protocol, the store and v1.
+//! The authorization server: decides who may do what, in terms of the protocol, the store and v1.
 //!
 //! One impl block a concern: this file has consent and tokens, `admin` has clients, keys and secrets.
 //!
@@ -79,7 +79,7 @@ impl OAuth {
         (Self { inner: Arc::new(inner), origin: None }, knowing)
     }
 
-    /// The same server, acting for a request: what happens is told with where it came from.
+    /// The same server, acting for a request: events are told with where they came from.
     #[must_use]
     pub fn asked_from(&self, origin: Origin) -> Self {
         Self { origin: Some(Arc::new(origin)), ..self.clone() }
@@ -227,8 +227,8 @@ impl OAuth {
         }
     }
 
-    /// Ends a token of this client; unknown and ended ones are no error (RFC 7009, 2.2). Whoever gives back a refresh
-    /// token that was exchanged may never have got its successors, so they end with it.
+    /// Ends a token of this client; unknown and ended ones are no error (RFC 7009, 2.2). A client that gives back a
+    /// refresh token that was exchanged may never have got its successors, so they end with it.
     pub(super) async fn revoke(&self, client: &Client, token: &str) -> Result<(), OAuthError> {
         let hash = secret::hash(token);
         let found = self.inner.store.token(&hash).await.map_err(|fault| store_fault(&fault))?;

@@ -41,8 +41,8 @@ fn workspace(route: &Route) -> Option<&str> {
 }
 
 impl Beside {
-    /// Who answers the operation at a route. What is told of a token or gateway key itself only this gateway knows: the other
-    /// side sees the key behind it.
+    /// Who answers the operation at a route. Only this gateway knows what is told of a token or gateway key itself: the
+    /// other side sees the key behind it.
     pub(super) fn mode(&self, route: &Route, operation: &Operation, caller: &Caller) -> Mode {
         if operation.surface == Surface::User && caller.kind != PrincipalKind::ApiKey {
             return Mode::Translated;
@@ -126,7 +126,7 @@ pub(super) fn offer(
 /// `limited` tells that the credential opens one workspace alone, which the key behind it does not.
 pub(super) fn side(answer: &Result<Reply, Refusal>, limited: bool, ctx: &Context) -> Option<Side> {
     if ctx.meter.is_stale() {
-        // What is older than usual differs from what the other side says now.
+        // An answer older than usual differs from what the other side says now.
         return None;
     }
     match answer {

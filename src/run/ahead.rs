@@ -5,7 +5,7 @@
 //! index can answer. A project of one page is left alone, for its index is a call that nobody minds.
 //!
 //! The key is proved like any other. Only projects whose card shows the same rows to the owner of the key are refreshed,
-//! and only when `upstream.service_key` is set.
+//! and only when `upstream.service_key` is set. May use: what `run` may use.
 
 use super::in_project::InProject;
 use super::runner::Runner;

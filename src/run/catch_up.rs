@@ -19,7 +19,7 @@ const TOLD_AGAIN: usize = 30;
 const AGAIN: Duration = Duration::from_secs(2);
 
 impl Runner {
-    /// Before a read or write in `project`: what is kept of it is dropped when another process wrote there.
+    /// Before a read or write in `project`: drops what is kept of it when another process wrote there.
     pub(super) async fn catch_up(&self, project: Uuid) {
         match self.store.epoch(project).await {
             Ok(epoch) => self.reached(project, epoch, 0),
@@ -86,7 +86,7 @@ impl Runner {
             return;
         }
         let known = self.epochs.0.get(&project);
-        // Told first: who sees the new number takes what is kept for current.
+        // Told first: a reader that sees the new number takes what is kept for current.
         if known.unwrap_or(0) != epoch - own {
             self.changes.tell(Changed::Project(project));
         }

@@ -1,7 +1,8 @@
 //! Checks of a write against other records, before anything is sent.
 //!
-//! v1 drops foreign ids silently or stores them (traps 15, 29, 30) and compares dates only within one body
-//! (trap 28, `items_patch_dates_start_after_stored_target_accepted`), so the gateway checks against what v1 shows.
+//! v1 drops foreign ids silently or stores them (traps 15, 29, 30) and compares dates only within one body (trap 28,
+//! `items_patch_dates_start_after_stored_target_accepted`), so the gateway checks against what v1 shows. May use: what
+//! `run` may use.
 
 use super::collection::Collection;
 use super::job::Job;

@@ -1,4 +1,4 @@
-//! Creates a record of a plain resource.
+//! Creates a record of a plain resource. May use: what `run` may use.
 
 use super::job::Job;
 use super::members::{Members, id_of};

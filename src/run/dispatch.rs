@@ -48,7 +48,8 @@ impl Job {
         self.run_operation().await
     }
 
-    /// The operation itself. What is seldom asked for or takes long is boxed, so that the rest does not move its room about.
+    /// The operation itself. Steps that are seldom asked for or take long are boxed, so that the others do not move
+    /// their room about.
     pub(super) async fn run_operation(&self) -> Result<Reply, Refusal> {
         match (self.operation().step, self.resource().records) {
             (Step::Special(special), _) => special::run(special, self).await,

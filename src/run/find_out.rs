@@ -2,7 +2,7 @@
 //!
 //! A success is proven by what v1 shows: a new record with everything that was sent, made by this caller since the
 //! write began, under a name or an external pair that v1 gives once; a record that shows everything that was sent; a
-//! record that is gone. That nothing was carried out is never proven, because v1 may still be at work; then the
+//! record that is gone. It is never proven that nothing was carried out, because v1 may still be at work; then the
 //! client is told. Without a fault none of this asks v1 anything. May use: what `run` may use.
 
 use super::external_pair::is_pair;

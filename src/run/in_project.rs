@@ -1,6 +1,6 @@
 //! A call inside a project: with it comes the project card, which the gate has asked for.
 //!
-//! What needs the card takes one of these, so that it cannot be without. May use: what `run` may use, but no step.
+//! Code that needs the card takes one of these, so that it cannot be without. May use: what `run` may use, but no step.
 
 use super::job::{Call, Job};
 use super::runner::Runner;

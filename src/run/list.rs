@@ -1,4 +1,4 @@
-//! Reads: a page of a collection, or one record of it.
+//! Reads: a page of a collection, or one record of it. May use: what `run` may use.
 
 use super::collection::Collection;
 use super::job::Job;
@@ -21,7 +21,8 @@ pub(super) async fn list(job: &Job) -> Result<Reply, Refusal> {
     let strict = job.runner.settings.strict_query;
     let call = match query::read_list(job.operation(), job.resource(), &job.call.parameters, strict) {
         Ok(call) => call,
-        // What must be there and is missing is told before a bad query (O2); the list is not worth a call then.
+        // A record that must be there and is missing is told before a bad query (O2); the list is not worth a call
+        // then.
         Err(refusal) => return Err(job.hold_required().await.err().unwrap_or(refusal)),
     };
     let (required, loaded) = tokio::join!(job.hold_required(), job.load(job.resource()));

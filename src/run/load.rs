@@ -1,4 +1,4 @@
-//! Reads the complete v1 collection of a resource, translated, with the overlay applied.
+//! Reads the complete v1 collection of a resource, translated, with the overlay applied. May use: what `run` may use.
 
 use super::collection::Collection;
 use super::job::Job;

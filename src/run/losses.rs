@@ -103,10 +103,10 @@ mod tests {
         assert_eq!(wrote(json!({"name": "newer"}), json!({"name": "newer", "color": "red"})), ["color"]);
         assert_eq!(losses.total(), 1);
         assert_eq!(wrote(json!({"name": "last"}), json!({"name": "last", "color": "red"})), none, "told once");
-        // What an answer does not show tells nothing.
+        // A field that an answer does not show tells nothing.
         assert_eq!(wrote(json!({"color": "green"}), json!({"color": "green"})), none);
         losses.forget(id);
-        // What was deleted through the gateway was lost to nobody, and anything else is told.
+        // An element that was deleted through the gateway was lost to nobody, and any other loss is told.
         assert_eq!(wrote(json!({"labels": ["a", "deleted"]}), json!({"labels": ["a", "deleted"]})), none);
         assert_eq!(wrote(json!({"name": "x"}), json!({"name": "x", "labels": ["a"]})), none);
         assert_eq!(wrote(json!({"name": "y"}), json!({"name": "y", "labels": []})), ["labels"]);

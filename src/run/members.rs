@@ -1,4 +1,4 @@
-//! The members of records as v1 shows them and is sent them.
+//! The members of records as v1 shows them and is sent them. May use: what `run` may use.
 
 use super::v1_faults::bad_data;
 use crate::refusal::Refusal;

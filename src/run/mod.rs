@@ -1,8 +1,8 @@
 //! Carry it out: the steps of an operation, in turn, with what v1 and the store are asked.
 //!
 //! A [`Job`] is one valid call on its way. Plain resources need no code here: their steps are declared in the
-//! mapping. What the mapping language cannot say is one named function each under `special`, with its v1
-//! calls declared in the mapping. What v1 does not have at all is under `own`.
+//! mapping. Steps that the mapping language cannot say are one named function each under `special`, with their v1 calls
+//! declared in the mapping. Resources that v1 does not have at all are under `own`.
 //!
 //! May use: `plan`, `access`, `v1`, `v2`, `translate`, `catalogue`, `store`, `context`, `fresh`, `settings`,
 //! `refusal`. May not use: `edge`, `cli`, `sandbox`.

@@ -2,8 +2,8 @@
 //! than it can be read: whatever is kept, up to `cache.stale_if_error`, said in `Age`, `Cache-Status` and
 //! `Server-Timing`.
 //!
-//! Only what is there is taken from older data. That something is *not* there is never concluded from it, nor is
-//! anything settled by it, and what a write has voided is not used. Proofs of access follow a rule of their own
+//! Only what is there is taken from older data. The gateway never concludes from it that something is *not* there,
+//! settles nothing by it, and does not use what a write has voided. Proofs of access follow a rule of their own
 //! (`access::remembered`). Writes never look at older data. May use: what `run` may use.
 
 use super::answers::{Question, Shown};
@@ -46,7 +46,7 @@ pub(super) enum Seen {
 enum Body {
     /// The client of v1, by a look of its own.
     Checked,
-    /// Whoever asked, by reading all of it.
+    /// The asker, by reading all of it.
     ForTheAsker,
 }
 
@@ -201,7 +201,7 @@ impl Job {
         }
         let item = resource.is(Known::WorkItems);
         match pk {
-            // What is deleted may take others with it.
+            // A deleted record may take others with it.
             _ if self.operation().method == crate::plan::Method::Delete => vec![Changed::Written(project)],
             Some(id) if item => vec![Changed::Pages(project), Changed::Record(id)],
             None if item => vec![Changed::Pages(project)],
@@ -211,7 +211,7 @@ impl Job {
         }
     }
 
-    /// To be called before the write is begun; what is returned is called with its outcome.
+    /// To be called before the write is begun; the function that is returned is called with its outcome.
     pub(super) fn voiding<T>(&self) -> impl FnOnce(&Result<T, Refusal>) + use<T> {
         let (runner, touched, changes) = (Arc::clone(&self.runner), Arc::clone(&self.touched), self.can_change());
         let project = self.call.card().map(|card| card.id);
@@ -243,7 +243,7 @@ impl InProject<'_> {
         let older = || {
             let answer = self.runner.answers.kept(&question);
             match (answer, self.older_index(&scope)) {
-                // What the newer one does not show is not there to be shown, although it may be on v1.
+                // An item that the newer one does not show is not there to be shown, although it may be on v1.
                 (Some((_, read_at)), Some((index, newer))) if newer > read_at => Some((index, newer)),
                 (Some((answer, read_at)), _) => {
                     return Some((Seen::Answer(Answered::Read(read(&answer).ok()?)), read_at));

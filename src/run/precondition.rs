@@ -1,10 +1,10 @@
 //! Versions of records, and `If-Match`: a write that demands a version is carried out only on that one.
 //!
-//! What is compared is the record as it is now, so a request with the header reads it once more; requests without it
-//! cost nothing. The order of refusals: absent 404, role and mode 403 and 409 of the own store, then 412, then what
-//! is wrong with the body. v1 itself knows no conditions: between the look and the write of this gateway nobody else
-//! writes through it, because the look happens inside the writers' order; a write past the gateway in that moment is
-//! not seen. Definitions of the own store are compared once more inside the transaction that changes them.
+//! The record is compared as it is now, so a request with the header reads it once more; requests without it cost
+//! nothing. The order of refusals: absent 404, role and mode 403 and 409 of the own store, then 412, then what is wrong
+//! with the body. v1 itself knows no conditions: between the look and the write of this gateway nobody else writes
+//! through it, because the look happens inside the writers' order; a write past the gateway in that moment is not seen.
+//! Definitions of the own store are compared once more inside the transaction that changes them.
 //!
 //! May use: what `run` may use.
 
@@ -26,7 +26,7 @@ use uuid::Uuid;
 
 impl Job {
     /// The same on a condition; operations that address no single record know none. One that cannot be read is refused
-    /// when it would be held against the record: what is not there is 404 whatever the header says.
+    /// when it would be held against the record: a record that is not there is 404 whatever the header says.
     #[must_use]
     pub fn on_condition(mut self, condition: Option<Result<IfMatch, Refusal>>) -> Self {
         self.condition = condition;
@@ -46,7 +46,7 @@ impl Job {
             return Ok(());
         }
         let version = match Box::pin(self.reading_by(showing).version_now()).await {
-            // v1 shows no archived item, so what is to be brought back cannot be compared.
+            // v1 shows no archived item, so an item that is to be brought back cannot be compared.
             Err(Refusal::NotFound { .. }) if self.brings_back() => None,
             outcome => outcome?,
         };

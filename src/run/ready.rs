@@ -1,7 +1,7 @@
 //! Answers that were given a moment ago, ready to be given again: pages of a collection as bytes, kept with it.
 //!
-//! They go with the collection, so whatever voids it voids them, and whoever may see it may see them. The query is the
-//! key as it was read, so that one that would be refused finds nothing. May use: `v2`.
+//! They go with the collection, so everything that voids it voids them, and everybody who may see it may see them. The
+//! query is the key as it was read, so that one that would be refused finds nothing. May use: `v2`.
 
 use crate::v2::{Parameters, Reply, tag};
 use bytes::Bytes;

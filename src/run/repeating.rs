@@ -1,4 +1,4 @@
-//! What whoever repeats requests asks of a call before and after it is carried out.
+//! The questions that the repetition of requests asks of a call, before and after it is carried out.
 //!
 //! May use: what `run` may use.
 

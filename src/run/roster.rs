@@ -1,4 +1,4 @@
-//! Rosters: people as v1 lists them, kept like collections.
+//! Rosters: people as v1 lists them, kept like collections. May use: what `run` may use.
 
 use super::job::Job;
 use super::v1_faults::bad_data;

@@ -40,7 +40,7 @@ impl Job {
         Ok(card.role == WorkspaceRole::Admin)
     }
 
-    /// Refuses a write of definitions by anybody who is no admin: reads are anybody's who sees the place (O13).
+    /// Refuses a write of definitions by anybody who is no admin: everybody who sees the place may read (O13).
     ///
     /// # Errors
     /// 403; faults of the proof.

@@ -147,7 +147,8 @@ impl Runner {
     }
 
     /// Another one with `plan`, `access` and `settings`, that shares with this one what both have to know of: who
-    /// writes, what was made, what is kept. What was translated by another plan, or judged by other rules, is not kept.
+    /// writes, what was made, what is kept. Data that were translated by another plan, or judged by other rules, are
+    /// not kept.
     pub fn with_settings(&self, plan: Arc<Plan>, access: Access, settings: RunnerSettings) -> Self {
         // Answers that are ready were judged by the settings of their time.
         let judged = (settings.strict_query, settings.types) == (self.settings.strict_query, self.settings.types);

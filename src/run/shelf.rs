@@ -4,8 +4,9 @@
 //! class of a project. The caller has proven their own class with their own project card before.
 //!
 //! Own writes are serialised per place, for the sake of what is kept here: two at once could not both be carried over.
-//! What v1 holds is guarded by `turns`, which every write has before it comes here, among all processes. What a write
-//! changes is carried into the kept thing when nothing else happened meanwhile; otherwise the thing is dropped.
+//! The records at v1 are guarded by `turns`, which every write has before it comes here, among all processes. The
+//! change of a write is carried into the kept thing when nothing else happened meanwhile; otherwise the thing is
+//! dropped.
 //!
 //! May use: `cache`, `fresh`, `refusal`.
 
@@ -84,7 +85,7 @@ impl<T: Send + Sync + 'static> Shelf<T> {
     }
 
     /// Another one for the same writers that serves things younger than `time_to_live`, with what is kept here when
-    /// `keep` is set. What is written through one of them voids what the other keeps.
+    /// `keep` is set. A write through one of them voids what the other keeps.
     pub fn with_time_to_live(&self, time_to_live: Duration, keep: bool) -> Self {
         let things = if keep { self.things.clone() } else { Fresh::new(&self.changes, CAPACITY) };
         Self { things, changes: self.changes.clone(), writers: self.writers.clone(), time_to_live }
@@ -192,7 +193,7 @@ impl<T: Send + Sync + 'static> Write<'_, T> {
 }
 
 impl<T: Send + Sync + 'static> Drop for Write<'_, T> {
-    /// A write given up: what was kept stays when v1 certainly carried out nothing of it.
+    /// A write given up: the kept thing stays when v1 certainly carried out nothing of it.
     fn drop(&mut self) {
         if self.done {
             return;

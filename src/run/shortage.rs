@@ -40,7 +40,7 @@ impl Job {
     pub(super) fn uses(&self, read_at: Instant, asked: Instant, usual: Duration) {
         let meter = &self.call.ctx.meter;
         let older = read_at < asked && asked - read_at >= usual;
-        // What is used because v1 gave nothing newer has been told already.
+        // Data that are used because v1 gave nothing newer have been told already.
         let told = meter.makes_do();
         if older && !told { meter.stretched(read_at) } else { meter.used(read_at) }
     }
@@ -109,7 +109,7 @@ impl InProject<'_> {
         let fresh = async {
             let mut outcome = indexes.fresh(scope, &key, ctx).await;
             if key.id() != self.key().id() && outcome.is_err() && !ctx.remaining().is_zero() {
-                // What is wrong with the gateway's own key is not this caller's business.
+                // A fault of the gateway's own key is not this caller's business.
                 outcome = indexes.fresh(scope, self.key(), ctx).await;
             }
             outcome

@@ -3,7 +3,7 @@
 //! v1 loads a row, changes it and saves all of it, and checks rules that span rows before it saves: of two writes at
 //! once one is lost, or both pass the check. So each write first gets what its operation declares (`turns` in the
 //! mapping): the record, all records of a resource in the project, or a rule that spans records. Everything the write
-//! reads, decides, sends and compares lies inside, and whatever was read before counts for nothing.
+//! reads, decides, sends and compares lies inside, and anything that was read before counts for nothing.
 //!
 //! A write waits for a part of the time its request has, so that what begins is also answered, and not at all behind a
 //! long line; a client that leaves while it waits takes its place along. May use: what `run` may use.
@@ -32,7 +32,7 @@ impl Job {
     }
 
     /// Waits for further records within this write's turn. Only a write that has the project's rule of parents to
-    /// itself may do so: whoever holds one of these records then waits for nothing this write has.
+    /// itself may do so: a writer that holds one of these records then waits for nothing this write has.
     ///
     /// # Errors
     /// As [`Job::wait_for_turn`].
@@ -71,7 +71,8 @@ impl Job {
         }
     }
 
-    /// Names are taken in the order of their texts, so what spans records (`0`) comes before records (`1`).
+    /// Names are taken in the order of their texts, so turns that span records (`0`) come before turns of records
+    /// (`1`).
     fn name_of(&self, what: &TurnOf) -> String {
         let place = match self.call.card() {
             Some(card) => card.id.to_string(),

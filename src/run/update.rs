@@ -1,4 +1,4 @@
-//! Updates a record of a plain resource.
+//! Updates a record of a plain resource. May use: what `run` may use.
 
 use super::create::{finish, refused_field};
 use super::job::Job;
@@ -31,7 +31,7 @@ pub(super) async fn begin_valid(job: &Job) -> Result<(Write<'_, Collection>, Arc
     let unique = rules::names_unique(resource, &given);
     let flagged =
         resource.exclusive.as_ref().is_some_and(|rule| given.contains_key(&resource.fields[rule.field].name));
-    // What other records have, or the record itself has beside what is sent, must be known as of now.
+    // The values that other records have, or the record itself has beside those that are sent, must be known as of now.
     if unique || flagged || checks::needs_stored_dates(resource, &given) {
         stored = refresh(job, &mut write, stored.record.id).await?;
     }

@@ -1,4 +1,4 @@
-//! What it means when a read of v1 fails or its data cannot be translated.
+//! What it means when a read of v1 fails or its data cannot be translated. May use: what `run` may use.
 
 use crate::refusal::Refusal;
 use crate::translate::Fault;

@@ -1,4 +1,4 @@
-//! Single writes to v1 and what their answers mean.
+//! Single writes to v1 and what their answers mean. May use: what `run` may use.
 
 use super::find_out;
 use super::job::Job;
@@ -62,7 +62,7 @@ impl Job {
                 let checked = confirm::check(resource, body, &shown);
                 match (is_of(resource, &shown, id) && checked.missing.is_empty(), checked.lost.is_empty()) {
                     (true, true) => return Ok(answer),
-                    // What v1 drops of a set it drops without a word (trap 15); the one who asked judges that.
+                    // v1 drops elements of a set without a word (trap 15); the one who asked judges that.
                     (true, false) if find_out::are_sets(resource, &checked.lost) => return Ok(answer),
                     (true, false) => return self.as_it_is(resource, id).await,
                     (false, _) => Doubt::answered(

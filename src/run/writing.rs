@@ -97,15 +97,15 @@ impl Job {
         outcome
     }
 
-    /// Carries the call out; what fails after v1 has, or may have, carried out a part of it says so, and never
-    /// invites to repeat it.
+    /// Carries the call out; a refusal after v1 has, or may have, carried out a part of it says so, and never invites
+    /// to repeat it.
     async fn told_step(self) -> Result<Reply, Refusal> {
         let (touched, runner) = (Arc::clone(&self.touched), Arc::clone(&self.runner));
         let project = self.call.card().map(|card| card.id);
         let outcome = self.step().await;
         outcome.map_err(|refusal| {
             if touched.load(Ordering::SeqCst) {
-                // Who looks the record up now must see what v1 shows now.
+                // A caller that looks the record up now must see what v1 shows now.
                 if let Some(project) = project {
                     runner.changes.tell(Changed::Project(project));
                 }
@@ -130,8 +130,8 @@ fn half_way(refusal: Refusal, touched: &AtomicBool) -> Refusal {
     if touched.load(Ordering::SeqCst) { told(refusal) } else { refusal }
 }
 
-/// A refusal of a write of which v1 has, or may have, carried out a part. What is wrong with the request itself, and
-/// what says already how far the write came, stays as it is.
+/// A refusal of a write of which v1 has, or may have, carried out a part. A refusal because of the request itself, and
+/// one that says already how far the write came, stay as they are.
 fn told(refusal: Refusal) -> Refusal {
     let what = match &refusal {
         Refusal::OutcomeUnknown { .. } => return refusal,

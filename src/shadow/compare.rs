@@ -1,8 +1,8 @@
 //! In what two answers to the same read differ.
 //!
-//! Compared are the status, the media type and the body. Of errors the code is compared, for their prose is nobody's
-//! contract. Lists inside a record have no order; the rows of a page are the business of `rows`. Cursors are opaque, so only
-//! whether there is one counts.
+//! The status, the media type and the body are compared. Errors are compared by their code, for their prose is nobody's
+//! contract. Lists inside a record have no order; the rows of a page are the business of `rows`. Cursors are opaque, so
+//! only whether there is one counts.
 //!
 //! May use: this folder.
 
@@ -36,7 +36,7 @@ pub fn compare(rules: Rules<'_>, ours: &Side, theirs: &Side) -> Found {
     }
     let media = |side: &Side| {
         let media = side.media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        // What a header holds is shown to operators.
+        // The text of a header is shown to operators.
         let legal = |c: char| c.is_ascii_alphanumeric() || "/+-.".contains(c);
         if media.len() <= LONGEST && media.chars().all(legal) { media } else { "something else".into() }
     };

@@ -9,7 +9,7 @@ pub enum Outcome {
     Equal,
     /// They say different things.
     Different,
-    /// What they say cannot be held against each other.
+    /// Their answers cannot be held against each other.
     NotComparable,
     /// There was no room or time to compare it.
     Dropped,

@@ -74,7 +74,7 @@ pub struct Chosen {
 }
 
 impl Shadow {
-    /// Takes answers of the operations of `plan`; what is taken comes out of the queue.
+    /// Takes answers of the operations of `plan`; the answers taken come out of the queue.
     pub(super) fn new(plan: Arc<Plan>, settings: ShadowSettings, tally: Tally) -> (Self, mpsc::Receiver<Offer>) {
         let (queue, waiting) = mpsc::channel(WAITING);
         let rate = u32::try_from(settings.rate).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);

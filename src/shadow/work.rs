@@ -37,7 +37,7 @@ struct Doing {
     words: Arc<Words>,
     values: bool,
     tally: Tally,
-    /// Time until a difference is looked at once more: what is kept of v1 is older than that by then.
+    /// Time until a difference is looked at once more: the data kept of v1 are older than that by then.
     pause: Duration,
     doubtful: Arc<Semaphore>,
 }

@@ -67,7 +67,7 @@ impl Writer {
     /// [`StoreError`] when the store cannot be written; nothing is lost then.
     pub async fn write(&self) -> Result<(), StoreError> {
         let mut open = self.open.lock().await;
-        // What an earlier write has left open is written again under its number, and nothing else with it.
+        // A batch that an earlier write has left open is written again under its number, and nothing else with it.
         self.send(&mut open).await?;
         (open.counts, open.differences) = self.tally.take();
         open.number += 1;

@@ -1,9 +1,9 @@
 //! The log's way out: lines are gathered and written together, a tenth of a second later at the latest.
 //!
 //! A line written by itself costs more than all else that is done for a small request. Warnings and errors are written
-//! at once, with whatever waits before them. What waits is written when the [`Flush`] is dropped, and lost when the
-//! process is killed. Of the crates for this, `tracing-appender` writes each line by itself too, on a thread that every
-//! line wakes. May use: nothing of this crate.
+//! at once, with whatever waits before them. Lines that wait are written when the [`Flush`] is dropped, and lost when
+//! the process is killed. Among the crates for this, `tracing-appender` writes each line by itself too, on a thread
+//! that every line wakes. May use: nothing of this crate.
 
 use parking_lot::{Condvar, Mutex};
 use std::io::{self, Write};

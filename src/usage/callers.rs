@@ -158,7 +158,7 @@ impl Callers {
         known.all.get(*known.numbers.get(&credential)? as usize).cloned()
     }
 
-    /// The numbers that a call and its client are counted under; of clients a credential has only so many on a day.
+    /// The numbers that a call and its client are counted under; a credential has only so many clients on a day.
     pub(super) fn counted(&self, credential: u64, proof: Proof, client: u32, day: u32) -> (u32, u32) {
         let known = self.known.read();
         let found = known.numbers.get(&credential).copied();

@@ -1,7 +1,7 @@
 //! What a client calls itself, brought into one form: product and version of the User-Agent.
 //!
-//! What clients send is hostile by assumption: only letters, digits and a few signs of it are kept, and not many of them.
-//! May use: `store` (the name of what is beyond the bounds).
+//! Texts that clients send are taken to be hostile: only letters, digits and a few signs of them are kept, and not many
+//! of those. May use: `store` (the name of what is beyond the bounds).
 
 use foldhash::quality::RandomState;
 use parking_lot::RwLock;

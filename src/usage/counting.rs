@@ -107,7 +107,7 @@ impl Counting for Usage {
 
     fn answered(&self, arrived: &Arrived, context: &Context, status: u16) {
         let inner = &*self.inner;
-        // Only of a key that v1 has just taken: what was refused is nobody's.
+        // Only of a key that v1 has just taken: a key that was refused is nobody's.
         if let (Some(unknown), Some(key), 200..300) = (&inner.unknown, &arrived.unknown_key, status)
             && inner.callers.asks_owner(arrived.credential)
         {

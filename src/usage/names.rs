@@ -1,8 +1,7 @@
 //! The operations by number, so that counting one copies no text.
 //!
-//! Numbers stay as long as the process: what an operation is called decides, so that it has the same number in each plan that
-//! has it, and counts that wait to be written keep their names when the plan is exchanged.
-//! May use: `plan`.
+//! Numbers stay as long as the process: the name of an operation decides, so that it has the same number in each plan
+//! that has it, and counts that wait to be written keep their names when the plan is exchanged. May use: `plan`.
 
 use crate::plan::{Plan, V1Found};
 use parking_lot::RwLock;
@@ -13,7 +12,7 @@ use std::sync::Arc;
 const MOST_UNKNOWN: usize = 500;
 /// Before the name of a call of v1 that is no operation.
 pub(super) const UNKNOWN: &str = "v1 unknown";
-/// What calls below `/api/v2/` are counted as that are no operation.
+/// The name under which calls below `/api/v2/` are counted that are no operation.
 const UNKNOWN_V2: &str = "unknown";
 
 /// All names that were ever counted.

@@ -78,7 +78,7 @@ impl Writer {
         if lost > 0 {
             tracing::warn!(lost, "calls could not be counted: too many counts wait to be written");
         }
-        // What an earlier write has left open is written again under its number, and nothing else with it.
+        // A batch that an earlier write has left open is written again under its number, and nothing else with it.
         self.send(&mut open).await?;
         open.rows = self.taken();
         open.number += 1;
@@ -127,7 +127,7 @@ impl Writer {
         }
     }
 
-    /// Learns who keys belong to that pass through, with calls to spare only.
+    /// Learns who the keys that pass through belong to, with calls to spare only.
     pub async fn learn(usage: Usage, mut keys: UnknownKeys, access: Access, budget: Budget) {
         while let Some((credential, key)) = keys.recv().await {
             if budget.spares(key.id(), Priority::Index, SPARE) {

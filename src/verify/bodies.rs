@@ -1,4 +1,4 @@
-//! Bodies to write with: one that must be refused, and the smallest that does something.
+//! Bodies to write with: one that must be refused, and the smallest that does something. May use: `plan`, this folder.
 
 use super::place::Place;
 use crate::plan::{BodyRule, Input, Kind, Operation, OwnRecords, Resource, ValueType};

@@ -1,4 +1,4 @@
-//! A gateway as a client meets it.
+//! A gateway as a client meets it. May use: `outgoing`.
 
 use crate::outgoing;
 use reqwest::header::HeaderMap;

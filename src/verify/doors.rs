@@ -1,4 +1,5 @@
-//! Doors: what every operation refuses, and what writes refuse when nothing may be written.
+//! Doors: what every operation refuses, and what writes refuse when nothing may be written. May use: `plan`, this
+//! folder.
 
 use super::client::{Answer, Gateway};
 use super::place::{self, Place};
@@ -66,7 +67,7 @@ pub(super) fn is_problem(answer: &Answer, status: u16, code: &str, when: &str) -
     Ok(())
 }
 
-/// Checks that an answer is a success with this status; what a key may not do cannot be verified with it.
+/// Checks that an answer is a success with this status; an operation that a key may not use cannot be verified with it.
 pub(super) fn is_success(answer: &Answer, operation: &Operation) -> Result<(), Finding> {
     match (answer.status, answer.code()) {
         (status, _) if status == operation.status => Ok(()),

@@ -1,8 +1,8 @@
 //! Acceptance of a running gateway: each operation of the plan asked over HTTP, as a client would.
 //!
-//! Without permission to write, reads are asked with what exists, and of writes it is proven that they are
-//! there and refuse: without a credential, for a record that is not there, for a body that is wrong. With
-//! permission every operation is carried out once in a project made for it and deleted afterwards.
+//! Without permission to write, reads are asked with what exists, and writes are proven to be there and to refuse:
+//! without a credential, for a record that is not there, for a body that is wrong. With permission every operation is
+//! carried out once in a project made for it and deleted afterwards.
 //!
 //! May use: `amount`, `outgoing`, `plan`. Nothing of what serves, so that it proves the gateway and not itself.
 

@@ -1,4 +1,5 @@
-//! What exists behind the gateway: workspace, project, and one record of each resource, for paths.
+//! What exists behind the gateway: workspace, project, and one record of each resource, for paths. May use: `plan`,
+//! this folder.
 
 use super::client::Gateway;
 use super::report::{Finding, Wanted};
@@ -72,7 +73,7 @@ impl Place {
         let Ok(path) = self.path(plan, list) else { return Ok(()) };
         let page = gateway.send_patiently("GET", &path, None).await?;
         let rows = page.json["data"].as_array().map(Vec::as_slice).unwrap_or_default();
-        // Of properties one that can have options, so that those can be looked at too.
+        // For properties, one that can have options is taken, so that those can be looked at too.
         let chosen = rows.iter().find(|row| row["property_type"] == "OPTION").or(rows.first());
         if let Some(row) = chosen {
             self.remember(&plan.resource_of(list).name, row);
@@ -90,7 +91,7 @@ impl Place {
         }
     }
 
-    /// Whether what the path of an operation lies in was named or found.
+    /// Whether the place that the path of an operation lies in was named or found.
     pub(super) fn is_reachable(&self, operation: &Operation) -> Result<(), Finding> {
         let impossible = |text: &str| Err(Finding::Impossible(text.to_owned()));
         match operation.surface {

@@ -1,4 +1,4 @@
-//! The project that is made to be written to, by v1's own API through the gateway.
+//! The project that is made to be written to, by v1's own API through the gateway. May use: this folder.
 
 use super::client::Gateway;
 use super::report::Finding;

@@ -1,4 +1,4 @@
-//! Reads: lists with their envelopes, cursors and refusals; single records.
+//! Reads: lists with their envelopes, cursors and refusals; single records. May use: `amount`, `plan`, this folder.
 
 use super::client::{Answer, Gateway};
 use super::place::Place;

@@ -1,4 +1,4 @@
-//! What a verification is given and what it found.
+//! What a verification is given and what it found. May use: nothing of this crate.
 
 use serde::Serialize;
 use std::fmt;

@@ -1,5 +1,5 @@
 //! Whether an answer has the shape the plan declares: the part of JSON Schema that the shapes use, limits of
-//! lengths and numbers aside.
+//! lengths and numbers aside. May use: `plan`, this folder.
 
 use super::report::Finding;
 use crate::plan::Plan;

@@ -1,8 +1,8 @@
 //! Every operation carried out once, in a project made for it.
 //!
 //! Two rounds, because definitions belong to the project or to the workspace, as its mode says: first what a
-//! project owns, then what a workspace owns. In each round what is made is made first, then read, changed and
-//! deleted, so that every operation finds what it needs and nothing is left behind.
+//! project owns, then what a workspace owns. Each round first makes records, then reads, changes and deletes them, so
+//! that every operation finds what it needs and nothing is left behind. May use: `plan`, this folder.
 
 use super::client::Gateway;
 use super::place::Place;
@@ -60,7 +60,7 @@ pub(super) async fn verify(
     Ok(())
 }
 
-/// The operations of a round: made, read, changed, deleted; what lies deeper is made later and deleted first.
+/// The operations of a round: made, read, changed, deleted; a record that lies deeper is made later and deleted first.
 fn in_order(plan: &Plan, round: Round) -> Vec<&Operation> {
     let of_round = |operation: &&Operation| {
         let owned = plan.resource_of(operation).name.starts_with("workspace_work_item")
@@ -75,7 +75,7 @@ fn in_order(plan: &Plan, round: Round) -> Vec<&Operation> {
         let depth = operation.path.variables().filter(|name| *name != "pk").count();
         let ignored = matches!(operation.body, BodyRule::Ignored);
         match operation.method {
-            // A switch without a record: what it switches on, the rest needs.
+            // A switch without a record: the rest needs what it switches on.
             Method::Post if ignored && !names_record(operation) => (0, depth),
             Method::Post if operation.status == 201 => (1, depth),
             Method::Get => (2, depth),
@@ -139,7 +139,7 @@ impl Work<'_> {
             _ if operation.answer == Form::Empty => Ok("done".into()),
             Method::Post if operation.status == 201 => {
                 self.place.remember(resource, &answer.json);
-                // What was attached goes by the id it had before.
+                // A record that was attached goes by the id it had before.
                 let attached = body.as_ref().and_then(|body| body["properties"][0].as_str());
                 if let Some(id) = attached {
                     self.place.records.insert(resource.clone(), id.to_owned());

@@ -1,7 +1,7 @@
 //! Where a chunked body ends (RFC 9112, 7.1), read as strictly as the grammar is written.
 //!
-//! hyper decodes the body; here it is only followed to its end, and what hyper and others could read differently
-//! ends the connection.
+//! hyper decodes the body; here it is only followed to its end, and anything that hyper and others could read
+//! differently ends the connection.
 //!
 //! May use: `edge::door`.
 
@@ -12,7 +12,7 @@ use http::HeaderName;
 const LONGEST_LINE: usize = 4096;
 /// Most digits of a size, leading zeros included.
 const MOST_DIGITS: usize = 16;
-/// Largest chunk, in bytes: what follows a larger one would never be reached.
+/// Largest chunk, in bytes: the bytes behind a larger one would never be reached.
 const LARGEST: u64 = 1 << 60;
 
 /// What the next bytes are part of.

@@ -5,9 +5,9 @@
 //! that asks to close, and [`Verdicts`] tell with what it is to be answered. So the answer is made like every other,
 //! comes behind those to earlier requests, and the connection ends.
 //!
-//! What a client can make the gateway keep before there is a request counts against the memory: of HTTP/1 the larger
-//! heads, of HTTP/2 what a connection may hold at most. It counts until the connection ends, for hyper keeps its
-//! buffers as large as they once had to be.
+//! Bytes that a client can make the gateway keep before there is a request count against the memory: of HTTP/1 the
+//! larger heads, of HTTP/2 what a connection may hold at most. They count until the connection ends, for hyper keeps
+//! its buffers as large as they once had to be.
 //!
 //! May use: `edge::door`, `load`, `refusal`.
 
@@ -28,8 +28,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-/// How long what still arrives behind a refusal is read and thrown away: a connection that is closed with unread bytes
-/// is reset, and the client might never see the answer.
+/// How long bytes that still arrive behind a refusal are read and thrown away: a connection that is closed with unread
+/// bytes is reset, and the client might never see the answer.
 const LINGER: Duration = Duration::from_secs(2);
 /// Most bytes to throw away.
 const MOST_DISCARDED: usize = 1024 * 1024;
@@ -69,7 +69,7 @@ impl Verdicts {
 /// What the gate does with what arrives.
 enum Mode {
     Passing,
-    /// A request was refused: what follows is thrown away, so many bytes so far.
+    /// A request was refused: the bytes that follow are thrown away, so many so far.
     Refused(usize),
     /// A body is broken.
     Broken(&'static str, usize),
@@ -97,8 +97,8 @@ impl<S> Gate<S> {
         Self { socket, scan, verdicts, mode: Mode::Passing, held, ready: 0, linger: None, room, http2 }
     }
 
-    /// Takes the memory for what is held back now; without it, nothing of this connection is kept any more. Of HTTP/1
-    /// that is the head that is incomplete: one that is complete has taken its memory on its way.
+    /// Takes the memory for what is held back now; without it, nothing of this connection is kept any more. For HTTP/1
+    /// that is the incomplete head: a complete one has taken its memory on its way.
     fn account(&mut self) -> Result<(), Refusal> {
         let begun_head = self.scan.is_head() && self.held.len() - self.ready > FREE;
         let needed = match self.scan.is_http2() {
@@ -110,7 +110,7 @@ impl<S> Gate<S> {
         taken.inspect_err(|_| self.room.clear())
     }
 
-    /// Judges what was read into `buf`, when nothing was held back before; what may be passed on stays there.
+    /// Judges what was read into `buf`, when nothing was held back before; the bytes that may be passed on stay there.
     fn judge(&mut self, buf: &mut ReadBuf<'_>, before: usize) {
         let (good, then) = self.scan.over(&buf.filled()[before..]);
         self.held.extend_from_slice(&buf.filled()[before + good..]);

@@ -1,4 +1,4 @@
-//! How large a head may be.
+//! How large a head may be. May use: `settings`.
 
 use crate::settings::ListenSettings;
 

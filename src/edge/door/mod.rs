@@ -1,10 +1,10 @@
-//! The strict door: what two servers could read differently is refused before anything else looks at it.
+//! The strict door: a request that two servers could read differently is refused before anything else looks at it.
 //!
 //! Purpose: a proxy before the gateway, the gateway and v1 have to agree where a request ends, what its path is and
 //! who sent it; each difference is a way for a stranger to hide a request from one of them. Requests come in two
 //! steps. [`Gate`] reads the bytes of HTTP/1 before hyper, because hyper hides some of what it tolerates (a
 //! `Content-Length` beside a `Transfer-Encoding`, lone line feeds) and answers what it refuses without a body;
-//! what the gate refuses becomes a request like any other, whose answer is the problem. [`admit`] looks at what
+//! a request that the gate refuses becomes one like any other, whose answer is the problem. [`admit`] looks at what
 //! every version of HTTP has: names of headers, method, host, path.
 //!
 //! May use: `load`, `refusal`, `settings`, `edge::paths`.

@@ -7,7 +7,7 @@ use super::head::{Refused, Search};
 use super::length::Body;
 use super::limits::Limits;
 
-/// How HTTP/2 begins; what follows is hyper's business.
+/// How HTTP/2 begins; the bytes behind it are hyper's business.
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// What the next bytes are part of.
@@ -56,7 +56,7 @@ impl Scan {
         matches!(self.part, Part::Head(_))
     }
 
-    /// How many of `bytes` are good, and what to do then. What is not among those has to come again, with more.
+    /// How many of `bytes` are good, and what to do then. Bytes that are not among those have to come again, with more.
     pub(super) fn over(&mut self, bytes: &[u8]) -> (usize, Then) {
         let mut good = 0;
         loop {
@@ -213,12 +213,12 @@ mod tests {
     }
 
     proptest! {
-        /// A stranger chooses how the bytes arrive; what is passed on must not depend on it.
+        /// A stranger chooses how the bytes arrive; the bytes that are passed on must not depend on it.
         #[test]
         fn the_same_bytes_have_the_same_fate_in_any_pieces(bytes in stream(), piece in 1_usize..40) {
             let (whole, parts) = (over(&bytes, bytes.len().max(1)), over(&bytes, piece));
             prop_assert_eq!((whole.0, whole.1), (parts.0, parts.1), "{:?}", (&whole.2, &parts.2));
-            // What comes at once is looked at at once; a head that drips is judged when it is complete.
+            // A head that comes at once is looked at at once; one that drips is judged when it is complete.
             let waits = matches!((&whole.2, &parts.2), (Then::Refuse(_), Then::More));
             let same = std::mem::discriminant(&whole.2) == std::mem::discriminant(&parts.2);
             prop_assert!(same || waits, "{:?}", (&whole.2, &parts.2));

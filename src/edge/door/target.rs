@@ -1,5 +1,5 @@
-//! Paths: what a server behind could resolve to another path than the one that was judged here. Everything else goes
-//! on byte for byte.
+//! Paths: refuses every path that a server behind could resolve to another one than was judged here. Everything else
+//! goes on byte for byte.
 //!
 //! May use: `refusal`, `edge::paths`.
 
@@ -24,7 +24,7 @@ pub(super) fn check(method: &Method, uri: &Uri) -> Result<(), Refusal> {
         return Err(Refusal::invalid("The address of the request is of another scheme than http."));
     }
     path(uri.path()).map_err(Refusal::invalid)?;
-    // What is NUL in a query of v2, its parameters judge themselves.
+    // A NUL in a query of v2 is judged by its parameters.
     match uri.query() {
         Some(query) if !is_v2(uri.path()) && percent_decode_str(query).any(|byte| byte == 0) => {
             Err(Refusal::invalid("The query has a NUL character."))

@@ -1,4 +1,5 @@
 //! Gives each request what accompanies it: its id, its context, the address it came by and that of its client.
+//! May use: `context`, `settings`, `trace`, this folder.
 
 use crate::context::Context;
 use crate::edge::body::Body;

@@ -1,6 +1,7 @@
 //! Lets pages of configured origins call from a browser (CORS). The pass-through leaves this to v1.
 //!
-//! Credentials travel in headers, never in cookies, so `Access-Control-Allow-Credentials` is not sent.
+//! Credentials travel in headers, never in cookies, so `Access-Control-Allow-Credentials` is not sent. May use:
+//! `settings`, this folder.
 
 use crate::edge::body::{self, Body};
 use crate::edge::paths::is_pass_through;

@@ -1,5 +1,6 @@
 //! Where refusals become bytes, and where v2 answers say what they cost at v1, how old their data is, which members
-//! of the body changed nothing, and where the credential stands with its limit.
+//! of the body changed nothing, and where the credential stands with its limit. May use: `context`, `limits`,
+//! `refusal`, this folder.
 
 use super::companion::Companion;
 use crate::context::{Context, MOST_IGNORED};
@@ -27,7 +28,7 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-').remove(b'.'
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 /// Header that tells how a cache came to its answer (RFC 9211).
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
-/// v1 would have been asked, because what is kept is too old, and what is kept is the answer all the same.
+/// v1 would have been asked, because the kept answer is too old, and it is sent all the same.
 const STALE: HeaderValue = HeaderValue::from_static("causeway; fwd=stale");
 
 /// What is told of the costs of one request.

@@ -1,4 +1,5 @@
-//! Ends what is not answered by its deadline. The pass-through has a time limit of its own instead.
+//! Ends what is not answered by its deadline. The pass-through has a time limit of its own instead. May use:
+//! `refusal`, this folder.
 
 use super::companion::context;
 use crate::edge::body::Body;

@@ -1,4 +1,4 @@
-//! Lets in what the strict door admits, on every path.
+//! Lets in what the strict door admits, on every path. May use: `refusal`, `settings`, this folder.
 
 use crate::edge::body::Body;
 use crate::edge::door;

@@ -1,4 +1,4 @@
-//! HEAD as GET without the body (O7); the pass-through leaves HEAD to v1.
+//! HEAD as GET without the body (O7); the pass-through leaves HEAD to v1. May use: this folder.
 
 use crate::edge::body::{self, Body};
 use crate::edge::paths::is_pass_through;

@@ -1,4 +1,5 @@
-//! `/healthz` and `/readyz`: is the process alive, can it serve. Neither needs a credential.
+//! `/healthz` and `/readyz`: is the process alive, can it serve. Neither needs a credential. May use: `refusal`, this
+//! folder.
 
 use super::companion::context;
 use crate::edge::body::{self, Body};

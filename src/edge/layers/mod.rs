@@ -1,7 +1,7 @@
 //! The parts of the stack, one a file; `edge::stack` says in which order and why.
 //!
-//! What a part does before the others it does when it is made, and what it does after them in a method that takes their
-//! answer. Inside [`catching`] answers may be refusals, outside they never are.
+//! A part does its work before the others when it is made, and its work after them in a method that takes their answer.
+//! Inside [`catching`] answers may be refusals, outside they never are.
 //!
 //! May use: `context`, `limits` (headers), `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`, `edge::body`, `edge::dispatch`, `edge::door`,
 //! `edge::intake`, `edge::outgoing`, `edge::pools`, `edge::problem`, `edge::public_base`, `edge::recording`.

@@ -1,4 +1,5 @@
-//! Refuses what is more than the gateway serves at once, instead of letting it queue.
+//! Refuses what is more than the gateway serves at once, instead of letting it queue. May use: `load`, `refusal`, this
+//! folder.
 
 use crate::edge::body::Body;
 use crate::edge::client_address::ClientAddress;
@@ -55,8 +56,8 @@ impl Permit {
     }
 
     /// The answer with what it takes until it is sent. One that passes through holds the place of its request to its last
-    /// byte, for as long it holds a connection to v1; others give it back now. One that finds no memory is refused,
-    /// unless something may have been changed for it.
+    /// byte, because it holds a connection to v1 for that long; others give it back now. One that finds no memory is
+    /// refused, unless something may have been changed for it.
     ///
     /// # Errors
     /// [`Refusal::Overloaded`] without memory for the answer.

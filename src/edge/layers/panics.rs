@@ -1,4 +1,5 @@
-//! A panic while answering becomes an `internal_error`, and the connection lives on.
+//! A panic while answering becomes an `internal_error`, and the connection lives on. May use: `refusal`, `telemetry`,
+//! this folder.
 
 use crate::edge::body::Body;
 use crate::refusal::Refusal;

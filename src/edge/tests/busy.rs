@@ -1,4 +1,5 @@
-//! What a gateway answers whose workers are busy, or that has more connections than it takes.
+//! What a gateway answers when its workers are busy, or when it has more connections than it takes. May use: this
+//! folder.
 
 use super::support::{Answer, Gateway, patiently};
 use std::io::{Read, Write};

@@ -1,4 +1,4 @@
-//! Slow clients, large heads, both versions of HTTP, and stopping.
+//! Slow clients, large heads, both versions of HTTP, and stopping. May use: `settings`, this folder.
 
 use super::support::{Answer, Gateway, RawUpstream, patiently};
 use bytes::Bytes;
@@ -186,8 +186,8 @@ async fn a_client_that_does_not_read_its_answer_is_closed() {
     let _closed = patiently(upstream.closed.acquire()).await.unwrap();
 }
 
-/// What is kept for clients that have asked for nothing yet counts as well: large heads that do not end, and
-/// connections of HTTP/2.
+/// Bytes kept for clients that have asked for nothing yet count as well: large heads that do not end, and connections
+/// of HTTP/2.
 #[tokio::test]
 async fn what_connections_hold_counts_against_the_memory() {
     const BUDGET: usize = 1024 * 1024;

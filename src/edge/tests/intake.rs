@@ -1,4 +1,4 @@
-//! What a request body holds while it arrives.
+//! What a request body holds while it arrives. May use: `load`, this folder.
 
 use super::super::body::{full, read_body};
 use super::*;

@@ -1,4 +1,5 @@
-//! What gets into the log: one line per request, causes, and no secrets.
+//! What gets into the log: one line per request, causes, and no secrets. May use: `settings`, `telemetry`, this
+//! folder.
 
 use super::support::{Gateway, patiently};
 use crate::settings::{LogFormat, LogSettings, Settings};

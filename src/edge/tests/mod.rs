@@ -1,4 +1,5 @@
-//! The surface over real connections: what clients and v1 get to see, byte for byte where it matters.
+//! The surface over real connections: what clients and v1 get to see, byte for byte where it matters. May use: this
+//! folder.
 
 mod busy;
 mod connections;

@@ -1,4 +1,5 @@
-//! What crosses the pass-through, and what happens when v1 fails or the client leaves.
+//! What crosses the pass-through, and what happens when v1 fails or the client leaves. May use: `settings`, this
+//! folder.
 
 use super::support::{Gateway, RawUpstream, patiently};
 use crate::edge::WriteObserver;

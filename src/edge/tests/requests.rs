@@ -1,4 +1,4 @@
-//! What the layers do to single requests.
+//! What the layers do to single requests. May use: `settings`, this folder.
 
 use super::support::Gateway;
 use crate::settings::HttpAddress;

@@ -1,4 +1,5 @@
-//! A gateway on a free port in front of a scripted v2 and a scripted v1, and raw exchanges with it.
+//! A gateway on a free port in front of a scripted v2 and a scripted v1, and raw exchanges with it. May use:
+//! `context`, `load`, `refusal`, `settings`, `tally`, `v2`, this folder.
 
 use crate::context::Context;
 use crate::edge::{

@@ -1,4 +1,4 @@
-//! Answers that their clients do not read.
+//! Answers that their clients do not read. May use: this folder.
 
 use super::support::{Gateway, LARGE, patiently};
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! What changes in the answer.
+//! What changes in the answer. May use: `plan`, this folder.
 
 use super::told::{Lost, Renamed, Replacement};
 use crate::plan::{Answer, Operation, Plan, Rows};

@@ -1,4 +1,4 @@
-//! The body of a call of v1, in v2's words.
+//! The body of a call of v1, in v2's words. May use: `plan`, this folder.
 
 use super::call::Call;
 use super::told::{Lost, Renamed, Replacement};

@@ -1,4 +1,4 @@
-//! The query of a call of v1, in v2's words.
+//! The query of a call of v1, in v2's words. May use: `plan`, this folder.
 
 use super::call::{Call, v2_field};
 use super::told::{Lost, Renamed, Replacement};
@@ -25,7 +25,7 @@ impl Call<'_> {
             if self.row.fills.iter().any(|(_, fill)| *fill == Fill::Parameter(name.clone())) {
                 continue;
             }
-            // Of a repeated parameter v1 takes the last.
+            // v1 takes the last of a repeated parameter.
             let value = self.query.iter().rfind(|(known, _)| known == name).map_or("", |(_, value)| value);
             self.parameter(operation, resource, (name, value), told, &mut query);
         }

@@ -1,4 +1,4 @@
-//! What replaces a call of v1, for people.
+//! What replaces a call of v1, for people. May use: this folder.
 
 use super::told::Replacement;
 use std::fmt::Write;

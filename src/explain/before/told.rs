@@ -34,7 +34,7 @@ pub struct Successor {
     pub operation: String,
     /// Method.
     pub method: &'static str,
-    /// Path with its query; what the call of v1 does not tell is left as a variable.
+    /// Path with its query; a value that the call of v1 does not tell is left as a variable.
     pub target: String,
     /// JSON body.
     pub body: Option<Value>,

@@ -33,7 +33,7 @@ pub fn parse_query(query: &str) -> Option<Form> {
     Form::urlencoded(query.as_bytes())
 }
 
-/// Where the answer is to go. Whoever fails here gets a page and no redirect, for nothing is known of the
+/// Where the answer is to go. A request that fails here gets a page and no redirect, for nothing is known of the
 /// address (RFC 9700, 4.11).
 ///
 /// # Errors

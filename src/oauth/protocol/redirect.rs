@@ -1,7 +1,7 @@
 //! Redirect addresses: which may be registered, and which presented one is a registered one.
 //!
-//! Compared is text with text (RFC 9700, 2.1); nothing is normalised, so no two readers can disagree. Only the
-//! port of a loopback address may differ, because native apps get theirs from the system (RFC 8252, 7.3).
+//! Text is compared with text (RFC 9700, 2.1); nothing is normalised, so no two readers can disagree. Only the port of
+//! a loopback address may differ, because native apps get theirs from the system (RFC 8252, 7.3).
 //!
 //! May use: nothing.
 

@@ -1,7 +1,8 @@
 //! Points of a project's estimate.
 //!
 //! v1 lists no points; a value is only seen by expanding the point on an item that has it (trap 55,
-//! `estimates_list_expanded`). A value no item shows cannot be resolved: a known gap with a 400 of its own.
+//! `estimates_list_expanded`). A value no item shows cannot be resolved: a known gap with a 400 of its own. May use:
+//! what `run` may use.
 
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
@@ -42,7 +43,7 @@ pub(in crate::run) async fn resolve(job: &InProject<'_>, given: &Given) -> Resul
     };
     match (value, id) {
         (Some(value), _) => by_value(job, estimate, value).await,
-        // Whether the point belongs to the project is v1's to say (`estimates_create_foreign_point`).
+        // v1 says whether the point belongs to the project (`estimates_create_foreign_point`).
         (None, Some(id)) => Ok(LookedUp::Found(id.clone())),
         (None, None) => Ok(LookedUp::NotSent),
     }

@@ -2,8 +2,8 @@
 //!
 //! v1's own `expand` replaces ids, turns null into `{}` and leaves a parent without its name (traps 49, 50), so
 //! expansions are put together here: from the kept states, labels and people of the project, and for parents
-//! from the items at hand, the index, or v1. Whatever the size of the page, states, labels and people cost one
-//! read each when they are not kept, parents a few single reads or one walk through the list.
+//! from the items at hand, the index, or v1. States, labels and people cost one read each when they are not kept,
+//! parents a few single reads or one walk through the list, whatever the size of the page. May use: what `run` may use.
 
 use crate::plan::{Known, Operation};
 use crate::refusal::Refusal;
@@ -61,7 +61,7 @@ async fn written(
     let added = added.into_iter().next().unwrap_or_default();
     work_items_text::write(&mut json, item, &job.card.identifier, type_id, custom_fields, &added);
     let version = job.item_version(item, recorded, values)?;
-    // Beside a value stands what its property, option, person or work item is called.
+    // A value comes with the name of its property, option, person or work item.
     let shows_others = !wanted.is_empty() || !values.is_empty();
     Ok(Reply::json(job.operation().status, json).of_version(version).showing_others(shows_others))
 }
@@ -191,8 +191,8 @@ fn parent(id: Uuid, name: &str, sequence_id: i64) -> Value {
     json!({"id": id, "name": name, "sequence_id": sequence_id})
 }
 
-/// One parent. Of one that v1 hides the store knows the name when it was archived through the gateway; else it is
-/// shown by its child alone, without a name (trap 50, `lists_expand_parent`).
+/// One parent. The store knows the name of one that v1 hides when it was archived through the gateway; else it is shown
+/// by its child alone, without a name (trap 50, `lists_expand_parent`).
 async fn read(job: &InProject<'_>, id: Uuid, child: Uuid) -> Result<Value, Refusal> {
     match job.read_item(id).await {
         Ok(item) => Ok(parent(id, &item.name, item.sequence_id)),

@@ -3,7 +3,7 @@
 //! v1's look-up knows no project in its path and hides what the caller cannot read behind 403 (trap 2,
 //! `items_key_private_project`); the key's form was checked before (trap 54). Where two live items have one number,
 //! which v1 lets be written, it fails (trap 18, `items_key_of_shared_number`): then the index of the project says
-//! which items have it.
+//! which items have it. May use: what `run` may use.
 
 use crate::context::Note;
 use crate::fresh::Changed;

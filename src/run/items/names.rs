@@ -2,7 +2,7 @@
 //!
 //! v1 takes ids only, drops people and labels that do not belong without a word (trap 15,
 //! `items_create_assignee_not_in_project`, `items_create_label_other_project`) and knows no names. A name
-//! matches without regard to case and must hit exactly one record.
+//! matches without regard to case and must hit exactly one record. May use: what `run` may use.
 
 use crate::access::Role;
 use crate::plan::Known;

@@ -3,7 +3,8 @@
 //!
 //! v1's pages are numbered, so the wanted window is laid into one page of a suitable size (trap 43). One row
 //! more on each side is read: where the boundary ties on the sort key, v1's tie-break decides what falls on
-//! the page (trap 45, `lists_ties_priority_page_1`), which is not v2's, so such a page is not used.
+//! the page (trap 45, `lists_ties_priority_page_1`), which is not v2's, so such a page is not used. May use: what
+//! `run` may use.
 
 use crate::index::{Index, Selection};
 use crate::refusal::Refusal;

@@ -2,6 +2,7 @@
 //!
 //! v1 refuses parents of other projects and checks neither self nor loops (trap 30,
 //! `items_create_parent_other_project`, `items_patch_parent_self_accepted`, `items_patch_parent_loop_accepted`).
+//! May use: what `run` may use.
 
 use crate::index::Index;
 use crate::refusal::Refusal;

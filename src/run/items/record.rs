@@ -1,7 +1,7 @@
 //! One work item as the other steps need it: is it live, what does it look like, who is below it.
 //!
 //! v1 hides archived, draft and triage items from every read but lets PATCH and comments reach them (traps 36,
-//! 37, 53), so an item is always looked at before it is written to.
+//! 37, 53), so an item is always looked at before it is written to. May use: what `run` may use.
 
 use crate::index::Scope;
 use crate::plan::{Known, Resource};

@@ -2,7 +2,8 @@
 //!
 //! v1 shows membership nowhere on an item (`cycles_item_detail_has_no_cycle`), only as the list inside each
 //! cycle or module. Those lists page exactly only when ordered by id (trap 44, `lists_cycle_order_priority`).
-//! Module adds do not move an item's `updated_at` (trap 56), so each set has a time to live of its own.
+//! Module adds do not move an item's `updated_at` (trap 56), so each set has a time to live of its own. May use: what
+//! `run` may use.
 
 use crate::plan::{Known, Resource};
 use crate::refusal::Refusal;
@@ -44,8 +45,8 @@ impl InProject<'_> {
         self.ids_at(self.members_path(kind, id)?, "order_by=id&fields=id").await
     }
 
-    /// Nobody is in the record `id` any more, which was just deleted: what was read before does not count, and v1
-    /// may show its members for a moment longer (`cycles_deleted_items_later`), so that nothing is kept instead.
+    /// Nobody is in the record `id` any more, which was just deleted: members that were read before do not count, and
+    /// v1 may show its members for a moment longer (`cycles_deleted_items_later`), so that nothing is kept instead.
     pub(in crate::run) async fn left_by_all(&self, resource: &Resource, id: Uuid) -> Result<(), Refusal> {
         if resource.is(Known::Labels) {
             // v1 takes the label from items in the background (`labels_item_after_label_delete`); until then it is left

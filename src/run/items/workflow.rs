@@ -1,7 +1,7 @@
 //! Workflow rules: where an item may begin and which moves between states are allowed (O44).
 //!
 //! v1 has none, so the rules of the settings are held before anything is written. Rules name states by name or
-//! id; a move to the same state is no change.
+//! id; a move to the same state is no change. May use: what `run` may use.
 
 use crate::plan::Known;
 use crate::refusal::Refusal;

@@ -1,4 +1,4 @@
-//! Properties on types (14.5).
+//! Properties on types (14.5). May use: what `run` may use.
 
 use super::call::{OwnCall, Surface, found};
 use super::lists::Row;
@@ -60,7 +60,7 @@ impl Records for Attachments {
         edit.detach(call.variable(TYPE)?, id)
     }
 
-    /// What it answers with has no path of its own, and so no version.
+    /// The record it answers with has no path of its own, and so no version.
     fn created(call: &OwnCall<'_>, catalogue: &Catalogue, id: Uuid) -> Result<Reply, Refusal> {
         Ok(call.reply(Self::written(call, catalogue, id)?).of_version(None))
     }

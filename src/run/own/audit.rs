@@ -1,7 +1,7 @@
 //! What a change of definitions leaves in the audit log: one entry for each record that differs.
 //!
-//! What comes or goes together with its property or type (options, contexts, places on types) is told with it,
-//! and a type that stops being the default with the one that becomes it.
+//! Records that come or go together with their property or type (options, contexts, places on types) are told with it,
+//! and a type that stops being the default with the one that becomes it. May use: what `run` may use.
 
 use crate::catalogue::{Catalogue, WorkItemType, shapes};
 use crate::run::Job;

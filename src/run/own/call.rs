@@ -1,4 +1,4 @@
-//! One call to the own store: which workspace, which surface, who may, and in which mode.
+//! One call to the own store: which workspace, which surface, who may, and in which mode. May use: what `run` may use.
 
 use super::audit;
 use crate::catalogue::{Catalogue, Edit, EntryForm, faults_inside, ignored_inside};
@@ -47,8 +47,8 @@ impl Surface {
 }
 
 impl<'j> OwnCall<'j> {
-    /// Finds out where the call is; `show` is how records are shown that a precondition is about. That the caller
-    /// sees the place was proven before.
+    /// Finds out where the call is; `show` is how records are shown that a precondition is about. It was proven before
+    /// that the caller sees the place.
     pub(super) async fn begin(job: &'j Job, show: Show) -> Result<Self, Refusal> {
         let (workspace, project) = (job.workspace_id().await?, job.call.card().map(|card| card.id));
         let catalogue = job.runner.store.catalogue(workspace).await?;
@@ -122,7 +122,7 @@ impl<'j> OwnCall<'j> {
         Ok(given)
     }
 
-    /// Changes the definitions. What was looked up before may be gone by now, and the mode may be another, so
+    /// Changes the definitions. A record that was looked up before may be gone by now, and the mode may be another, so
     /// `rules` look again inside the transaction.
     pub(super) async fn edit<T: Send>(
         &self,

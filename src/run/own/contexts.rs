@@ -1,4 +1,4 @@
-//! Contexts of workspace properties (chapter 15).
+//! Contexts of workspace properties (chapter 15). May use: what `run` may use.
 
 use super::call::{OwnCall, Surface, found};
 use super::lists::Row;

@@ -1,7 +1,7 @@
 //! What the end of a project, or of a record in it, at v1 means for what is kept here.
 //!
 //! v1 tells nobody that a project was deleted: its card looks like that of a project one may not see. Only the
-//! answer to the delete itself, which comes by on the pass-through, is proof.
+//! answer to the delete itself, which comes by on the pass-through, is proof. May use: what `run` may use.
 
 use super::audit;
 use crate::refusal::Refusal;
@@ -12,8 +12,8 @@ use crate::v2::time::Micros;
 use uuid::Uuid;
 
 impl Runner {
-    /// v1 has deleted the project. Contexts forget it (O84); what is recorded on its work items counts as
-    /// missing from now on, so that a sweep can take it.
+    /// v1 has deleted the project. Contexts forget it (O84); everything recorded on its work items counts as missing
+    /// from now on, so that a sweep can take it.
     ///
     /// # Errors
     /// When the store cannot be written.
@@ -29,7 +29,7 @@ impl Runner {
         Ok(self.store.miss_project(project).await?)
     }
 
-    /// v1 has deleted a record of the project. What is kept of it, when it is a work item, counts as missing from now
+    /// v1 has deleted a record of the project. When it is a work item, everything kept of it counts as missing from now
     /// on, so that a sweep can take it.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! The one features record of a workspace (16.2).
+//! The one features record of a workspace (16.2). May use: what `run` may use.
 
 use super::audit;
 use super::call::OwnCall;

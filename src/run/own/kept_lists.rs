@@ -1,4 +1,4 @@
-//! Lists of own records that are ready to be answered from.
+//! Lists of own records that are ready to be answered from. May use: what `run` may use.
 
 use crate::cache::{Bounds, Cache};
 use crate::v2::record::Record;

@@ -1,6 +1,6 @@
 //! Lists of own records: built once for each version of the definitions, then filtered, ordered and paged like
 //! every other list. Building takes time that grows with all that is defined in the workspace and with what its
-//! records hold, so it is heavy work.
+//! records hold, so it is heavy work. May use: what `run` may use.
 
 use super::call::{OwnCall, Surface};
 use super::kept_lists::{Kept, Key};

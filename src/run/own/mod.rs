@@ -1,8 +1,8 @@
 //! What v1 does not have: types, properties, options, contexts and features of a workspace.
 //!
-//! The rules are `catalogue`'s, the data is the store's; here is who may, in which mode, in which order things
-//! are refused (O2), and what clients see. A project's surface and the workspace's share every function: an
-//! [`OwnCall`] knows which one it is on. One file a resource.
+//! The rules are `catalogue`'s, the data is the store's; this folder says who may, in which mode, in which order things
+//! are refused (O2), and what clients see. A project's surface and the workspace's share every function: an [`OwnCall`]
+//! knows which one it is on. One file a resource.
 //!
 //! May use: what `run` may use.
 

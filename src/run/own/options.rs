@@ -1,4 +1,4 @@
-//! Choices of option properties (14.4).
+//! Choices of option properties (14.4). May use: what `run` may use.
 
 use super::call::{OwnCall, Surface, found};
 use super::lists::Row;

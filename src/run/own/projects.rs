@@ -1,7 +1,7 @@
 //! Projects that a context names: they must be the workspace's, and the caller must see them.
 //!
 //! A project's card proves both, is kept, and costs one call; more than a few projects that are not known are
-//! proven by the list of the workspace's projects, one call per 1,000 of them.
+//! proven by the list of the workspace's projects, one call per 1,000 of them. May use: what `run` may use.
 
 use super::call::OwnCall;
 use crate::catalogue::named_projects;

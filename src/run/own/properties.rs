@@ -1,4 +1,4 @@
-//! Custom properties of projects and of workspaces (14.3).
+//! Custom properties of projects and of workspaces (14.3). May use: what `run` may use.
 
 use super::call::{OwnCall, Surface, found};
 use super::lists::Row;

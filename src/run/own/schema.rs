@@ -1,5 +1,5 @@
 //! The schema of a type in a project (14.2): what is defined here, with the project's states, members and
-//! labels from what is kept of v1.
+//! labels from what is kept of v1. May use: what `run` may use.
 
 use super::call::{OwnCall, found};
 use crate::catalogue::schema::Surroundings;

@@ -1,4 +1,4 @@
-//! Work item types of projects and of workspaces (14.1).
+//! Work item types of projects and of workspaces (14.1). May use: what `run` may use.
 
 use super::call::{OwnCall, Surface, found};
 use super::lists::Row;

@@ -1,8 +1,8 @@
 //! The five verbs of the own store, written once for all its records: list, show, create, update, delete.
 //!
 //! [`Records`] says what differs between the kinds of records. Each kind has its own file. Each write looks twice whether
-//! it may: before its body is judged, so that 404 comes before 400 (O2), and inside the transaction, because what
-//! was there before may be gone by then.
+//! it may: before its body is judged, so that 404 comes before 400 (O2), and inside the transaction, because a record
+//! that was there before may be gone by then.
 //!
 //! May use: what `run` may use.
 

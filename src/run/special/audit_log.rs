@@ -1,4 +1,4 @@
-//! What the list and the retrieve of the audit log have in common.
+//! What the list and the retrieve of the audit log have in common. May use: what `run` may use.
 
 use crate::access::{VisibleProjects, WorkspaceRole};
 use crate::refusal::Refusal;

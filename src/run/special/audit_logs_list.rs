@@ -1,5 +1,6 @@
 //! The audit log of a workspace: the query is read as for every list and answered by the store, which holds
 //! far more entries than fit into memory. Entries may be large, so a page is read, redacted and written as heavy work.
+//! May use: what `run` may use.
 
 use super::audit_log;
 use crate::access::VisibleProjects;
@@ -24,7 +25,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let list = read_list(job.operation(), job.resource(), &job.call.parameters, strict)?;
     let mut query = query_of(job.resource(), &list)?;
     if query.search.is_some() || query.filters.iter().any(names_a_target) {
-        // What the reader may not see cannot be found either.
+        // Entries that the reader may not see cannot be found either.
         query.visible = Some(audit_log::visible(job).await?.iter().collect());
     }
     let found = job.runner.store.audit_page(workspace, &query).await?;

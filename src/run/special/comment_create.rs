@@ -2,7 +2,8 @@
 //!
 //! The work item is looked at first, because v1 takes comments on deleted and foreign items (trap 36). A pair
 //! that another comment of the project has is refused by v1 before anything is stored (trap 34), so the
-//! comment is posted again without it and the overlay keeps the pair. The answer is read back (trap 20).
+//! comment is posted again without it and the overlay keeps the pair. The answer is read back (trap 20). May use: what
+//! `run` may use.
 
 use crate::plan::{Extra, WriteKind};
 use crate::refusal::Refusal;

@@ -3,7 +3,7 @@
 //! v1 does not guard names (trap 5, `cycles_create_duplicate_name_accepted`), wants the project id in the
 //! body (trap 24) and loses the time of day of dates sent together (trap 25). So: a fresh list for the name,
 //! the create without dates, each date in a PATCH of its own, and the record read back. When v1 refuses a date then,
-//! the new cycle is deleted again.
+//! the new cycle is deleted again. May use: what `run` may use.
 
 use crate::plan::Extra;
 use crate::refusal::Refusal;

@@ -2,7 +2,8 @@
 //!
 //! A fresh list gives the names in use (trap 5), the stored dates (trap 28) and the owner and `sort_order`
 //! every update must carry (traps 26, 27). When both dates change, `start_date` goes with everything else and
-//! `end_date` in a write of its own, because together they lose their time of day (trap 25).
+//! `end_date` in a write of its own, because together they lose their time of day (trap 25). May use: what `run` may
+//! use.
 
 use crate::plan::Extra;
 use crate::refusal::Refusal;

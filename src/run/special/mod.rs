@@ -1,5 +1,5 @@
 //! What the mapping language cannot say: one named function a file, each with its v1 calls declared in the
-//! mapping that names it.
+//! mapping that names it. May use: what `run` may use.
 
 mod audit_log;
 mod audit_logs_list;

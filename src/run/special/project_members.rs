@@ -1,5 +1,5 @@
 //! Roster of a project. v1 tells no role on it (trap 52, `members_seeded_project`): the caller's own is on the
-//! project card, those of other people are the workspace's, in project words (O89).
+//! project card, those of other people are the workspace's, in project words (O89). May use: what `run` may use.
 
 use crate::access::Role;
 use crate::refusal::Refusal;

@@ -1,5 +1,5 @@
 //! Roster of a workspace. The workspace card is the roster: v1 shows it to members, and being on it is the
-//! proof of being one.
+//! proof of being one. May use: what `run` may use.
 
 use crate::access::Role;
 use crate::refusal::Refusal;
@@ -17,7 +17,7 @@ pub(super) async fn run(job: &Job) -> Result<Reply, Refusal> {
         // v1 does not show it to guests (trap 52, `members_workspace_guest`).
         return Err(Refusal::Forbidden { detail: "Guests may not read the roster of the workspace.".into() });
     };
-    // Who may not read it is told so before the query is judged (O2).
+    // A caller who may not read it is told so before the query is judged (O2).
     let list = query::read_list(job.operation(), job.resource(), &call.parameters, runner.settings.strict_query)?;
     job.uses(card.read_at, asked, runner.settings.collection_ttl);
     let workspace = runner.access.workspace_id(&call.caller, job.slug(), &call.ctx).await?;

@@ -1,4 +1,5 @@
-//! Type and custom values in the body of a work item, judged before anything is written (O34–O39).
+//! Type and custom values in the body of a work item, judged before anything is written (O34–O39). May use: what `run`
+//! may use.
 
 use super::{records, types};
 use crate::catalogue::values::{self, Wish};
@@ -66,7 +67,7 @@ pub(in crate::run) async fn ask(
             }
         },
         Err(error) => {
-            // Which properties there are depends on the type, so nothing can be said about values.
+            // The properties depend on the type, so nothing can be said about values.
             asked.errors.push(error);
             return Ok(asked);
         }
@@ -197,7 +198,7 @@ async fn keep(job: &InProject<'_>, wished: Vec<Wished>, asked: &mut Asked) -> Re
     Ok(())
 }
 
-/// What a new item must have, it has by what was sent or by default (O39).
+/// A new item has the values it must have from what was sent, or by default (O39).
 fn require(applicable: &[Arc<Applicable>], asked: &mut Asked) {
     for one in applicable.iter().filter(|one| one.is_required) {
         let field = format!("custom_fields.{}", one.property.name);

@@ -1,4 +1,4 @@
-//! Writes that concern v1 and the store: noted first, ended by what v1 answered.
+//! Writes that concern v1 and the store: noted first, ended by what v1 answered. May use: what `run` may use.
 
 use crate::fresh::Changed;
 use crate::refusal::Refusal;

@@ -1,5 +1,5 @@
 //! Marks what v1 does not show any more, and what it shows again. Nothing is removed: v1's own users archive
-//! items without a word (trap 53), and values return with them.
+//! items without a word (trap 53), and values return with them. May use: what `run` may use.
 
 use super::settle::drop_unmade;
 use crate::index::Index;

@@ -1,4 +1,5 @@
-//! Writes that an earlier run of the gateway left open, looked at once at start with the gateway's own key.
+//! Writes that an earlier run of the gateway left open, looked at once at start with the gateway's own key. May use:
+//! what `run` may use.
 
 use super::settle::settle_all;
 use crate::access::Standing;

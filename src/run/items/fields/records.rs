@@ -1,4 +1,4 @@
-//! Records that custom values stand for: people of the project and its work items.
+//! Records that custom values stand for: people of the project and its work items. May use: what `run` may use.
 
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
@@ -108,7 +108,7 @@ async fn one_by_one(job: &InProject<'_>, wanted: &[(&str, Wanted)]) -> Result<Ve
     Ok(ids)
 }
 
-/// As an index shows them that is read after now, for what was made a moment ago can be named too.
+/// As an index that is read after now shows them, for an item that was made a moment ago can be named too.
 async fn by_index(job: &InProject<'_>, wanted: &[(&str, Wanted)]) -> Result<Vec<Option<Uuid>>, Refusal> {
     let index = job.runner.indexes.newest(&job.index_scope()?, job.key(), &job.call.ctx).await;
     let index = job.explain_refused_read(index).await?;

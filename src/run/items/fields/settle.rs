@@ -1,8 +1,9 @@
 //! Ends writes whose request could not: from what v1 shows of the item now.
 //!
 //! A request that is about to show an item settles what is open about it first, so that nobody sees the half of
-//! a write. Writes whose request still runs are waited for. What v1 does not decide is reported, and the item
-//! answers `store_unavailable` until it is decided by a write of its type or values, or by an operator.
+//! a write. Writes whose request still runs are waited for. A write that v1 does not decide is reported, and the item
+//! answers `store_unavailable` until that is decided by a write of its type or values, or by an operator. May use: what
+//! `run` may use.
 
 use crate::context::Context;
 use crate::index::Index;
@@ -226,7 +227,7 @@ fn of_update(intent: &Intent, item: &Item) -> Evidence {
     work_items_write::keep_changes(&mut body, item);
     let unseen = ["description_html", "estimate_point"];
     let differs = body.keys().any(|key| !unseen.contains(&key.as_str()));
-    // What is not shown of an item leaves its mark in the time of the last change alone.
+    // A changed field that is not shown of an item leaves its mark in the time of the last change alone.
     let all_shown = body.is_empty();
     if !differs && (all_shown || item.updated_at > before) {
         Evidence::Done

@@ -1,4 +1,4 @@
-//! `custom_fields` of the read shape: values with what stands behind them (O36).
+//! `custom_fields` of the read shape: values with what stands behind them (O36). May use: what `run` may use.
 
 use super::records;
 use crate::catalogue::values::{self, ValueKind};

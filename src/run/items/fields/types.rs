@@ -1,4 +1,4 @@
-//! Types of a project as work items see them.
+//! Types of a project as work items see them. May use: what `run` may use.
 
 use crate::catalogue::{Catalogue, WorkItemType};
 use crate::refusal::{FieldError, Refusal};

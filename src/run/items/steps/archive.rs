@@ -1,7 +1,8 @@
 //! Archives a work item. v1 has no route for it; a PATCH of `archived_at` with a day does it (trap 53,
 //! `archived_archive_by_patch`). Only a live item can be archived, so a second archive is 404. v1 keeps the day;
-//! the instant is kept here, and with it that the item is archived and not gone, so that its values stay, and what
-//! v1 tells no more of it: its name for its children, and its parent for when that is deleted.
+//! the instant is kept here, and with it the fact that the item is archived and not gone, so that its values stay. The
+//! things that v1 tells no more of it are kept too: its name for its children, and its parent for when that is deleted.
+//! May use: what `run` may use.
 
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;

@@ -1,13 +1,13 @@
 //! Creates a work item.
 //!
 //! Names and ids are resolved first, because v1 drops what does not belong without a word (trap 15). The item
-//! is read back, because v1's answer is not what is stored (trap 20, `items_create_minimal`). What v1 dropped
-//! all the same (a guest of the project, somebody just removed) takes the whole item back. An empty set of
-//! assignees gets v1's default assignee (trap 16, `items_default_assignee_explicit_empty`) and is emptied by a
-//! PATCH.
+//! is read back, because v1's answer is not what is stored (trap 20, `items_create_minimal`). When v1 dropped somebody
+//! all the same (a guest of the project, somebody just removed), the whole item is taken back. An empty set of
+//! assignees gets v1's default assignee (trap 16, `items_default_assignee_explicit_empty`) and is emptied by a PATCH.
 //!
 //! Type and values are noted before v1 is asked, and stored when v1 shows the item under the id it told. The id alone
-//! is not enough: stored under a wrong one, they would be lost for the item that was made.
+//! is not enough: stored under a wrong one, they would be lost for the item that was made. May use: what `run` may
+//! use.
 
 use crate::plan::{Extra, WriteKind};
 use crate::refusal::{FieldError, Refusal};
@@ -88,7 +88,7 @@ async fn make<'j>(
 }
 
 /// Mends, takes back or reports the difference between what is stored and what was sent.
-/// What was not made by this caller since `began` is another item, and is left alone.
+/// An item that was not made by this caller since `began` is another one, and is left alone.
 async fn settle(
     job: &InProject<'_>,
     given: &Given,
@@ -112,7 +112,7 @@ async fn settle(
     Ok(stored)
 }
 
-/// What was stored for the item has no use any more; left behind, it is a record of an item v1 does not show.
+/// The values stored for the item have no use any more; left behind, they are a record of an item v1 does not show.
 async fn forget(job: &InProject<'_>, id: Uuid) {
     let card = job.card;
     if let Err(fault) = job.runner.store.purge_item(card.id, id).await {

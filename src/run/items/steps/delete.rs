@@ -3,9 +3,9 @@
 //! v1 deletes the children in the background (trap 39, `items_child_after_parent_delete`), v2 makes them
 //! top-level (O47). So each child is detached by a PATCH, then the item goes; a crash in between leaves an item
 //! with fewer children, never a child deleted. v1 lists no archived child; those archived through the gateway are
-//! known from the store. Who may delete is v1's to say (trap 40); but children are not
-//! touched for a delete that v1 is known to refuse. Type and values go with the item; what is recorded of it makes
-//! the delete a noted one, so that a lost answer leaves nothing behind.
+//! known from the store. v1 says who may delete (trap 40); but children are not touched for a delete that v1 is known
+//! to refuse. Type and values go with the item; a delete of an item of which something is recorded is noted, so that a
+//! lost answer leaves nothing behind. May use: what `run` may use.
 
 use crate::access::Role;
 use crate::plan::Extra;

@@ -3,7 +3,7 @@
 //! v1 lists with no filter and no search, breaks ties by rules of its own and pages by a drifting number (traps
 //! 43, 45, 47). In this order: a look-up v1 answers directly is one call; without an index, a page v1 can
 //! answer truly is one call and never waits for an index; everything else, and every list once the index is
-//! warm, comes from the index.
+//! warm, comes from the index. May use: what `run` may use.
 
 use crate::context::Note;
 use crate::heavy::Input;

@@ -1,8 +1,8 @@
 //! A work item by its human key, anywhere in the workspace.
 //!
-//! Whatever is wrong (the form, the project, the caller's place in it, the number, an archived item) gives the
-//! same 404, never 403. v1's answer names the project; the caller's own card of it decides whether it may be
-//! shown, and an archived project is not there (trap 58).
+//! Every fault (the form, the project, the caller's place in it, the number, an archived item) gives the same 404,
+//! never 403. v1's answer names the project; the caller's own card of it decides whether it may be shown, and an
+//! archived project is not there (trap 58). May use: what `run` may use.
 
 use crate::access::Standing;
 use crate::index::Index;

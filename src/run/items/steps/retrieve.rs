@@ -1,4 +1,5 @@
-//! One live work item. v1 hides archived, draft and triage items itself (trap 53, `archived_get`).
+//! One live work item. v1 hides archived, draft and triage items itself (trap 53, `archived_get`). May use: what `run`
+//! may use.
 
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;

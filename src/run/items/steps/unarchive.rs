@@ -2,7 +2,7 @@
 //!
 //! v1 shows no archived item to a read, but a PATCH reaches it (trap 53, `archived_unarchive_by_patch`). The
 //! PATCH would reach drafts and triage items as well, changing nothing about them; its answer tells, and they
-//! are not there for v2.
+//! are not there for v2. May use: what `run` may use.
 
 use crate::plan::Known;
 use crate::refusal::Refusal;

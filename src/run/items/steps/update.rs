@@ -5,7 +5,7 @@
 //! the state under workflow rules, one half of an external pair, a parent or a set that stays as it is), it is read
 //! from v1 even then. The answer to the PATCH is the stored record and is compared with what was sent; where v1
 //! dropped part of a set, the update is undone. Type and values alone need no write to v1; beside one they are noted
-//! before it and stored after it.
+//! before it and stored after it. May use: what `run` may use.
 
 use crate::fresh::Changed;
 use crate::plan::{Extra, WriteKind};
@@ -123,7 +123,7 @@ async fn patch(
     let item = job.item_after(id, &shown).await?;
     let confirmed = work_items_write::check(resource, body, &shown).confirm(resource);
     if confirmed.is_err() {
-        // What is stored is not what was asked, but it is stored.
+        // The stored item is not what was asked, but it is stored.
         job.item_changed(&item);
     }
     confirmed.map(|()| item)
