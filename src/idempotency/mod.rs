@@ -122,7 +122,9 @@ impl Idempotency {
                 job.replay();
                 self.0.sealer.open(&kept, &key, &place)
             }
-            Repeatable::Running(_) => Err(Refusal::IdempotencyInProgress { retry_after: 1 }),
+            Repeatable::Running(left) => {
+                Err(Refusal::IdempotencyInProgress { retry_after: look_again(self.0.bounds.attempt, left) })
+            }
             Repeatable::Other => Err(Refusal::IdempotencyKeyReused),
             Repeatable::Full(left) => Err(Refusal::RateLimited {
                 retry_after: u64::try_from(left / 1_000_000).unwrap_or_default() + 1,
@@ -197,6 +199,13 @@ impl Repeated {
     }
 }
 
+/// In how many seconds to ask again for an attempt that may take `longest` in all and `left` from now on, both in
+/// microseconds: half of the time that it has taken. Most end at once; one whose process died is not asked for every second.
+fn look_again(longest: i64, left: i64) -> u64 {
+    let seconds = |micros: i64| u64::try_from(micros / 1_000_000).unwrap_or_default();
+    (seconds(longest - left) / 2).min(seconds(left) + 1).max(1)
+}
+
 /// Whether nobody knows what became of a request that ended so.
 fn is_unknown(refusal: &Refusal, written: bool) -> bool {
     match refusal {
@@ -211,4 +220,17 @@ fn is_unknown(refusal: &Refusal, written: bool) -> bool {
 async fn on_its_own(work: impl Future<Output = Result<Reply, Refusal>> + Send + 'static) -> Result<Reply, Refusal> {
     let done = tokio::spawn(carried(work)).await;
     done.unwrap_or_else(|gone| Err(Refusal::internal(format!("a request that may be repeated ended: {gone}"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::look_again;
+
+    #[test]
+    fn the_longer_an_attempt_takes_the_later_it_is_asked_for() {
+        let second = 1_000_000;
+        let longest = 65 * second;
+        let after = |seconds: i64| look_again(longest, longest - seconds * second);
+        assert_eq!([0, 1, 2, 10, 40, 60, 65].map(after), [1, 1, 1, 5, 20, 6, 1]);
+    }
 }

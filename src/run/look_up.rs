@@ -18,7 +18,7 @@ use crate::units::now_micros;
 use crate::v2::body::Given;
 use crate::v2::time::{self, Micros, Written};
 use crate::v2::{Parameters, Reply};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::time::Instant;
 use uuid::Uuid;
 
@@ -80,7 +80,10 @@ impl Job {
                 let Some(reply) = self.read_created_record(*id).await? else { return Ok(Looked::NotKnown) };
                 // Else another one's of the same name, or only a part of what was sent.
                 let whole = self.shows_all(&reply, &given)? && self.has_sent_pair(*id, &given).await?;
-                Ok(if whole { Looked::Found(reply) } else { Looked::NotKnown })
+                match whole {
+                    true => Ok(Looked::Found(self.made_the_only_one(*id, &given, reply).await?)),
+                    false => Ok(Looked::NotKnown),
+                }
             }
             _ => Ok(Looked::NotKnown),
         }
@@ -89,23 +92,23 @@ impl Job {
     /// Whether the write makes a record that a list shows.
     fn creates(&self) -> bool {
         self.operation().method == Method::Post
-            && self.sibling(Answer::Page, "").is_some()
+            && self.sibling(Method::Get, Answer::Page, "").is_some()
             && self.retrieve().is_some()
             && self.resource().records != Some(OwnRecords::Attachments)
     }
 
-    /// The operation that reads at the path of this one and `suffix`.
-    fn sibling(&self, answer: Answer, suffix: &str) -> Option<usize> {
+    /// The operation with this method at the path of this one and `suffix`.
+    fn sibling(&self, method: Method, answer: Answer, suffix: &str) -> Option<usize> {
         let path = format!("{}{suffix}", self.operation().path.as_str());
         self.runner
             .plan
             .operations
             .iter()
-            .position(|known| known.method == Method::Get && known.answer == answer && known.path.as_str() == path)
+            .position(|known| known.method == method && known.answer == answer && known.path.as_str() == path)
     }
 
     fn retrieve(&self) -> Option<usize> {
-        self.sibling(Answer::Record, "{pk}/")
+        self.sibling(Method::Get, Answer::Record, "{pk}/")
     }
 
     async fn look_at_verb(&self) -> Result<Looked, Refusal> {
@@ -120,7 +123,8 @@ impl Job {
 
     /// Records of the list at this path that show what was sent.
     async fn new_records(&self, given: &Given) -> Result<Vec<Candidate>, Refusal> {
-        let list = self.sibling(Answer::Page, "").ok_or_else(|| Refusal::internal("no list to look in"))?;
+        let list =
+            self.sibling(Method::Get, Answer::Page, "").ok_or_else(|| Refusal::internal("no list to look in"))?;
         let v1 = self.resource().v1.as_ref().is_some_and(|v1| v1.collection.is_some());
         if v1 && !self.resource().reads_alone() {
             self.load_since(self.resource(), Instant::now()).await?;
@@ -165,6 +169,20 @@ impl Job {
         let compared = inputs.iter().filter(|input| !input.write_only && !decided(input));
         let mut both = compared.filter_map(|input| Some((given.get(&input.name)?, shown.get(&input.name)?)));
         Ok(both.all(|(sent, shown)| is_shown_as(sent, shown)))
+    }
+
+    /// The answer after the record `id` was made the only one with the flag that one record of the collection has, when
+    /// `given` asks for that (`exclusive`). A create that was broken off may have left the flag on the one before too.
+    async fn made_the_only_one(&self, id: Uuid, given: &Given, reply: Reply) -> Result<Reply, Refusal> {
+        let flag = self.resource().exclusive.as_ref().map(|rule| &self.resource().fields[rule.field].name);
+        let Some(flag) = flag.filter(|flag| given.get(*flag) == Some(&Value::Bool(true))) else { return Ok(reply) };
+        let update = self.sibling(Method::Patch, Answer::Record, "{pk}/");
+        let update = update.ok_or_else(|| Refusal::internal("nothing updates the record"))?;
+        let mut writing = self.reading_as(update, self.call.parameters.clone());
+        writing.call.variables.push(("pk".to_owned(), id.to_string()));
+        writing.call.body = Ok(json!({ flag: true }).to_string().into());
+        let reply = Box::pin(writing.run()).await?;
+        Ok(Reply { status: self.operation().status, ..reply })
     }
 
     /// Whether the work item has the external pair that was sent, which v2 never shows.

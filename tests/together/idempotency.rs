@@ -402,3 +402,28 @@ async fn half_of_what_was_sent_is_no_answer() {
         assert_eq!(rows(gateway, &path, "half").await, 1, "{path}");
     }
 }
+
+/// A create that was to make a new default was broken off when the old one still had the flag: the repetition takes it from
+/// that one before it calls the create done.
+#[tokio::test]
+async fn a_default_is_the_only_one_before_a_create_counts_as_done() {
+    let stage = Stage::new(&[]).await;
+    let (gateway, path) = (&stage.gateway, format!("{WEB}/states/"));
+    let body = json!({"name": "first of all", "color": "#112233", "is_default": true});
+    // v1 carries the first PATCH out, which sets the flag, and never sees the second, which clears it on the old one.
+    stage.losing.lose("PATCH");
+    stage.losing.swallow("PATCH");
+    let half = post(gateway, "ada", &path, &body, "k").await;
+    assert!([502, 504].contains(&half.status), "{}", half.json);
+    let defaults = format!("{path}?is_default=true");
+    let names = |answer: Answer| -> Vec<String> {
+        let rows = answer.json["data"].as_array().expect("rows").iter();
+        rows.map(|row| row["name"].as_str().expect("a name").to_owned()).collect()
+    };
+    let now = || async { names(gateway.get("ada", &defaults).await.expect(200)) };
+    assert_eq!(now().await.len(), 2, "or the scene is another one");
+    let done = post(gateway, "ada", &path, &body, "k").await.expect(201);
+    assert!(replayed(&done) && done.json["is_default"] == true, "{}", done.json);
+    assert_eq!(now().await, ["first of all"]);
+    alike(&post(gateway, "ada", &path, &body, "k").await, &done);
+}
