@@ -27,7 +27,7 @@ impl Deref for InProject<'_> {
 impl InProject<'_> {
     /// The same call for work beside it, which may take longer than the call.
     pub(super) fn aside(&self) -> Inside {
-        let job = self.reading_as(self.call.operation, self.call.parameters.clone());
+        let job = self.as_operation(self.call.operation, self.call.parameters.clone());
         Inside { job, card: Arc::clone(self.card) }
     }
 }

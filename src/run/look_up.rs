@@ -132,7 +132,7 @@ impl Job {
         let mut found = Vec::new();
         for page in 0..PAGES {
             let query = format!("per_page={PAGE}&offset={}", page * PAGE);
-            let reading = self.reading_as(list, Parameters::parse(&query));
+            let reading = self.as_operation(list, Parameters::parse(&query));
             let body = Box::pin(reading.run_operation()).await?.body.unwrap_or_default();
             let body: Value = serde_json::from_slice(&body).map_err(Refusal::internal)?;
             let rows = body.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -178,8 +178,7 @@ impl Job {
         let Some(flag) = flag.filter(|flag| given.get(*flag) == Some(&Value::Bool(true))) else { return Ok(reply) };
         let update = self.sibling(Method::Patch, Answer::Record, "{pk}/");
         let update = update.ok_or_else(|| Refusal::internal("nothing updates the record"))?;
-        let mut writing = self.reading_as(update, self.call.parameters.clone());
-        writing.call.variables.push(("pk".to_owned(), id.to_string()));
+        let mut writing = self.on_record(update, id);
         writing.call.body = Ok(json!({ flag: true }).to_string().into());
         let reply = Box::pin(writing.run()).await?;
         Ok(Reply { status: self.operation().status, ..reply })
@@ -198,12 +197,17 @@ impl Job {
             && item.external_source.unwrap_or_default() == source)
     }
 
+    /// This call as one of another operation, on the record `id`.
+    fn on_record(&self, operation: usize, id: Uuid) -> Self {
+        let mut job = self.as_operation(operation, self.call.parameters.clone());
+        job.call.variables.push(("pk".to_owned(), id.to_string()));
+        job
+    }
+
     /// The answer of this write, had it just made the record `id`.
     async fn read_created_record(&self, id: Uuid) -> Result<Option<Reply>, Refusal> {
         let retrieve = self.retrieve().ok_or_else(|| Refusal::internal("nothing shows the record"))?;
-        let mut reading = self.reading_as(retrieve, self.call.parameters.clone());
-        reading.call.variables.push(("pk".to_owned(), id.to_string()));
-        match Box::pin(reading.run_operation()).await {
+        match Box::pin(self.on_record(retrieve, id).run_operation()).await {
             Ok(reply) => Ok(Some(Reply { status: self.operation().status, ..reply })),
             Err(Refusal::NotFound { .. }) => Ok(None),
             Err(refusal) => Err(refusal),

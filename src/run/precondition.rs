@@ -65,11 +65,11 @@ impl Job {
 
     /// The same call as one that reads by another operation, from the same path.
     pub(super) fn reading_by(&self, operation: usize) -> Job {
-        self.reading_as(operation, Parameters::default())
+        self.as_operation(operation, Parameters::default())
     }
 
-    /// The same with these parameters.
-    pub(super) fn reading_as(&self, operation: usize, parameters: Parameters) -> Job {
+    /// The same call as one of another operation with these parameters, from the same path and without a body.
+    pub(super) fn as_operation(&self, operation: usize, parameters: Parameters) -> Job {
         let call = &self.call;
         let call = Call {
             operation,
