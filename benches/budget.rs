@@ -1,8 +1,8 @@
 //! Mixed v2 reads a minute over 5,000 items before a v1 that takes 60 calls a minute, without one 429.
 //!
-//! `cargo bench --bench budget`, about a minute and a half; `-- SECONDS` measures for longer or shorter. With
-//! `--admin ADDRESS` operators are served there, so that a Prometheus may scrape it, and the bench scrapes `/metrics` every
-//! five seconds itself: it tells how many series there are and how long the slowest scrape took.
+//! `cargo bench --bench budget`, about a minute and a half; `-- SECONDS` measures for longer or shorter. With `--admin
+//! ADDRESS` operators are served there, so that a Prometheus may scrape it, and the bench scrapes `/metrics` every five
+//! seconds itself: it tells how many series there are and how long the slowest scrape took.
 
 #[path = "../tests/support/gateway.rs"]
 #[allow(dead_code)]

@@ -1,6 +1,6 @@
-//! A cold build of 10,000 work items in front of a v1 that is as slow as a real one: what it costs that v1, and how long
-//! another client of it has to wait meanwhile. All times are those of the sandbox's cost model, on a clock that jumps
-//! from one timer to the next, so the figures are the same in every run and on every machine.
+//! A cold build of 10,000 work items in front of a v1 that is as slow as a real one: what it costs that v1, and how
+//! long another client of it has to wait meanwhile. All times are those of the sandbox's cost model, on a clock that
+//! jumps from one timer to the next, so the figures are the same in every run and on every machine.
 //!
 //! `cargo bench --bench build`; with `-- --check` it fails beyond 1.1 times the pages or 1.5 times the wait.
 

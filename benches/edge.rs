@@ -1,13 +1,13 @@
-//! What the gateway costs in CPU time beside a bare hyper server: for one uncached `GET states`, against a reverse proxy
-//! that forwards the same v1 list untouched, and for one new connection. Both run as processes of their own before the
-//! same sandbox, in turns.
+//! What the gateway costs in CPU time beside a bare hyper server: for one uncached `GET states`, against a reverse
+//! proxy that forwards the same v1 list untouched, and for one new connection. Both run as processes of their own
+//! before the same sandbox, in turns.
 //!
-//! A connection costs what a request on a new one takes beyond the same request on an open one; it asks for a path where
-//! there is nothing, so that nothing else is done. In the gateway that is the accepting thread, the hop from there to a
-//! worker, the places that are counted and the limits of time.
+//! A connection costs what a request on a new one takes beyond the same request on an open one; it asks for a path
+//! where there is nothing, so that nothing else is done. In the gateway that is the accepting thread, the hop from
+//! there to a worker, the places that are counted and the limits of time.
 //!
-//! `cargo bench --bench edge` prints microseconds of CPU and their ratios; with `-- --check` it also fails when a ratio is
-//! above what it may be. Linux only: the times are those the kernel keeps in `/proc`.
+//! `cargo bench --bench edge` prints microseconds of CPU and their ratios; with `-- --check` it also fails when a ratio
+//! is above what it may be. Linux only: the times are those the kernel keeps in `/proc`.
 //!
 //! May use: the public interface of the crate and the built binary.
 

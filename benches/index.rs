@@ -1,6 +1,6 @@
-//! The index at 100,000 items: time to build, memory held, and the time of a page with three filters, search
-//! and a semantic order, beside a plain scan of the same items in the same run. Then the same kinds of pages at 10,000 and
-//! at 500,000 items: the cost of a page must depend on the page and hardly on the project.
+//! The index at 100,000 items: time to build, memory held, and the time of a page with three filters, search and a
+//! semantic order, beside a plain scan of the same items in the same run. Then the same kinds of pages at 10,000 and at
+//! 500,000 items: the cost of a page must depend on the page and hardly on the project.
 //!
 //! `cargo bench --bench index`; with `-- --check` it fails when a ratio or the memory is above its bound. No figures of
 //! other runs are compared, because machines differ.

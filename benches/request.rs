@@ -1,11 +1,11 @@
-//! What one request of four kinds allocates in the gateway: one work item, a page of 100 and a list from memory on v2, and
-//! a work item that passes through. v1 is a process of its own that answers with fixed bytes, the client a plain socket,
-//! so the counted allocations are those of the gateway.
+//! What one request of four kinds allocates in the gateway: one work item, a page of 100 and a list from memory on v2,
+//! and a work item that passes through. v1 is a process of its own that answers with fixed bytes, the client a plain
+//! socket, so the counted allocations are those of the gateway.
 //!
-//! `cargo bench --bench request` prints allocations and bytes for each request; with `-- --check` it also fails when one
-//! allocates a tenth more often than was written down. Counts do not depend on the machine. With `-- --serve CASE` it only
-//! sends requests of one kind, `--requests N` twice; `benches/instructions` has them counted so by valgrind. `--set NAME=VALUE`
-//! changes a setting of the gateway, to see what it costs.
+//! `cargo bench --bench request` prints allocations and bytes for each request; with `-- --check` it also fails when
+//! one allocates a tenth more often than was written down. Counts do not depend on the machine. With `-- --serve CASE`
+//! it only sends requests of one kind, `--requests N` twice; `benches/instructions` has them counted so by valgrind.
+//! `--set NAME=VALUE` changes a setting of the gateway, to see what it costs.
 //!
 //! May use: the public interface of the crate.
 

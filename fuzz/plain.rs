@@ -1,5 +1,5 @@
-//! Work items of v1 in the read shape of v2, once by a plain slow reference and once as the gateway does it in one pass. They
-//! have to say the same bytes, or both refuse.
+//! Work items of v1 in the read shape of v2, once by a plain slow reference and once as the gateway does it in one
+//! pass. They have to say the same bytes, or both refuse.
 //!
 //! May use: the public interface of the crate.
 

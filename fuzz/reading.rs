@@ -114,8 +114,8 @@ pub fn v1_answer(data: &[u8]) {
     }
 }
 
-/// A page in one pass says what its records say one by one, each cut out and then read. It may only refuse more where the name
-/// of a first member holds a brace or begins with a colon, which no name of v1 does.
+/// A page in one pass says what its records say one by one, each cut out and then read. It may only refuse more where
+/// the name of a first member holds a brace or begins with a colon, which no name of v1 does.
 pub fn read_page(shape: &ReadShape, form: Rows, page: &[u8]) {
     // A list in place of the object of a page would be taken for its members in order.
     let is_list = page.trim_ascii_start().starts_with(b"[");

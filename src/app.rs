@@ -129,7 +129,8 @@ impl App {
         Reloader { current, stack, admin, tls: self.tls.clone() }
     }
 
-    /// Serves until `shutdown` resolves, or a newer version has taken the store over, and running requests have drained.
+    /// Serves until `shutdown` resolves, or a newer version has taken the store over, and running requests have
+    /// drained.
     ///
     /// # Errors
     /// When the listener fails.

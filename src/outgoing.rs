@@ -17,7 +17,8 @@ pub fn client(patience: Duration) -> ClientBuilder {
         .user_agent(concat!("causeway/", env!("CARGO_PKG_VERSION")))
 }
 
-/// A client for the service at `base`. Without TLS it does not read the certificates of the machine, which takes a while.
+/// A client for the service at `base`. Without TLS it does not read the certificates of the machine, which takes a
+/// while.
 ///
 /// # Errors
 /// A sentence, when TLS cannot be set up.

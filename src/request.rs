@@ -96,8 +96,8 @@ impl V2 {
             ctx.meter.ask_for(*operation);
         }
         let begun = Instant::now();
-        // A read in a workspace is proven by a card as well. The person's name is needed only by the users' surface, which
-        // shows it, and by writes, which keep it.
+        // A read in a workspace is proven by a card as well. The person's name is needed only by the users' surface,
+        // which shows it, and by writes, which keep it.
         let by_card = |(operation, variables): &Route| {
             plan.operations[*operation].surface != Surface::User && gate::are_ids(variables)
         };

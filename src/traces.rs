@@ -1,8 +1,8 @@
 //! Recorded traces on their way to a collector: OTLP over HTTP, as JSON.
 //!
-//! Requests are handed to the batch processor of the OpenTelemetry SDK, which has a bounded queue and a thread of its own:
-//! nothing waits for a collector, and traces that it does not take are lost. May use: `edge` (its trait), `outgoing`,
-//! `settings`, `trace`.
+//! Requests are handed to the batch processor of the OpenTelemetry SDK, which has a bounded queue and a thread of its
+//! own: nothing waits for a collector, and traces that it does not take are lost. May use: `edge` (its trait),
+//! `outgoing`, `settings`, `trace`.
 
 use crate::edge::{Recorded, Traces};
 use crate::outgoing;

@@ -1,5 +1,5 @@
-//! The sandbox as slow as a real v1: what calls take, how many run at once, who waits for whom. The clock of the tests is
-//! paused and jumps to the next timer, so that nothing here waits or depends on the machine.
+//! The sandbox as slow as a real v1: what calls take, how many run at once, who waits for whom. The clock of the tests
+//! is paused and jumps to the next timer, so that nothing here waits or depends on the machine.
 
 use bytes::Bytes;
 use causeway::sandbox::{Config, Costs, Sandbox, Seed};

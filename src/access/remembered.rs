@@ -73,7 +73,8 @@ impl<K: Key, V: Value> Remembered<K, V> {
     /// The same for a verdict that other processes may have obtained, where `share` says how.
     ///
     /// # Errors
-    /// What `ask` says; [`Refusal::DeadlineExceeded`] when there is no verdict while something could still be done with it.
+    /// What `ask` says; [`Refusal::DeadlineExceeded`] when there is no verdict while something could still be done with
+    /// it.
     pub(super) async fn get_shared<F>(
         &self,
         key: K,

@@ -40,8 +40,8 @@ pub struct AccessSettings {
 const CARD_LIMIT: Duration = Duration::from_secs(30);
 /// Greatest age of "not visible": somebody who has just been added should not wait for long.
 const REFUSED_CARD: Duration = Duration::from_secs(5);
-/// Factor by which the owner of a key is remembered longer than the key counts as checked, for reads that need a card: the
-/// card proves the key, and a key never changes hands, but the name of its owner may change.
+/// Factor by which the owner of a key is remembered longer than the key counts as checked, for reads that need a card:
+/// the card proves the key, and a key never changes hands, but the name of its owner may change.
 const OWNER_LASTS: u32 = 5;
 /// Greatest age of a workspace's id, which changes only when a slug is given to another workspace.
 const ID_TTL: Duration = Duration::from_secs(600);
@@ -68,8 +68,8 @@ pub(super) struct KnownId {
 pub enum Named {
     /// Within `identity_ttl`.
     Lately,
-    /// Five times as long ago, for a read that is not about the person. Nothing may be shown before v1 has taken the key for
-    /// a card, as [`Access::project`] and [`Access::workspace`] find out.
+    /// Five times as long ago, for a read that is not about the person. Nothing may be shown before v1 has taken the
+    /// key for a card, as [`Access::project`] and [`Access::workspace`] find out.
     AWhileAgo,
 }
 

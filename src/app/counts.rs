@@ -21,7 +21,8 @@ pub(super) struct Counts {
     work: Arc<[AbortOnDrop]>,
 }
 
-/// Counts as `settings` say. A store that cannot give the secret of the fingerprints is told of, and nothing is counted.
+/// Counts as `settings` say. A store that cannot give the secret of the fingerprints is told of, and nothing is
+/// counted.
 pub(super) async fn begin(
     settings: &Settings,
     plan: &Arc<Plan>,

@@ -26,8 +26,8 @@ pub(super) struct Looked {
     left: Vec<LeftWorkspace>,
 }
 
-/// Asks the deployment's own v2 whether it is one, where there is one, and the store what has been carried over to it. One
-/// that does not answer is told of and nothing else: it may come back at any time.
+/// Asks the deployment's own v2 whether it is one, where there is one, and the store what has been carried over to it.
+/// One that does not answer is told of and nothing else: it may come back at any time.
 pub(super) async fn look(settings: &Settings, store: &Store, client: &Client) -> Result<Looked, StartError> {
     let Some(address) = &settings.native.base_url else { return Ok(Looked::default()) };
     match probe::ask(address, client.instance()).await.map_err(StartError::Native)? {
@@ -127,8 +127,8 @@ impl Compared {
     }
 }
 
-/// Writes to the deployment's own v2 change what v1 shows, as writes that pass through to v1 do; the paths are the same behind
-/// their beginning.
+/// Writes to the deployment's own v2 change what v1 shows, as writes that pass through to v1 do; the paths are the same
+/// behind their beginning.
 struct NativeWrites(ForeignWrites);
 
 fn of_v1(path: &str) -> String {

@@ -1,5 +1,5 @@
-//! The other gateway processes, as far as Redis or the store knows: how many there are, which parts of v1's quota they have,
-//! and what they have found of v1.
+//! The other gateway processes, as far as Redis or the store knows: how many there are, which parts of v1's quota they
+//! have, and what they have found of v1.
 //!
 //! Each process says two things of itself with every renewal of its lease (so that it costs no statement): whether its
 //! use of v1's quota is in the table of parts, and how many calls v1 takes at once as it has found. May use: `shared`,
@@ -51,8 +51,8 @@ impl Peers {
         Self { shared, store: OnceLock::new(), word: Mutex::default() }
     }
 
-    /// From now on the store is asked as well; v1's quota and how many calls it takes at once are divided with those who
-    /// share it.
+    /// From now on the store is asked as well; v1's quota and how many calls it takes at once are divided with those
+    /// who share it.
     pub(super) fn know(self: &Arc<Self>, store: Store, client: &Client) {
         if self.store.set(store.clone()).is_ok() && store.shares_parts() {
             client.budget().divide(Arc::clone(self) as _);

@@ -41,8 +41,8 @@ pub struct Reloader {
 }
 
 impl Reloader {
-    /// Serves as `loaded` says from now on; requests under way end as they began. Answers the names of the settings that
-    /// differ.
+    /// Serves as `loaded` says from now on; requests under way end as they began. Answers the names of the settings
+    /// that differ.
     ///
     /// # Errors
     /// Why it cannot be done; then everything is as it was.

@@ -88,7 +88,8 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// The service that `settings` describe, its process among those that share the store, and what the HTTP surface needs.
+    /// The service that `settings` describe, its process among those that share the store, and what the HTTP surface
+    /// needs.
     pub(super) async fn start(settings: &Settings) -> Result<(Self, Joined, Surface), StartError> {
         let upstream = settings.upstream.needed_base_url()?.clone();
         let compiled = Compiled::read(settings.mappings.as_deref(), None)?;

@@ -1,6 +1,7 @@
 //! What has to be sound before anything is served: the mappings, and why there is no gateway.
 //!
-//! May use: `admin`, `hints`, `edge`, `mapping`, `oauth`, `plan`, `settings`, `shared`, `store`, `traces`, `v1`; it is composition.
+//! May use: `admin`, `hints`, `edge`, `mapping`, `oauth`, `plan`, `settings`, `shared`, `store`, `traces`, `v1`; it is
+//! composition.
 
 use crate::admin::{AdminError, TokenError};
 use crate::mapping::{Files, Texts};
@@ -67,8 +68,8 @@ pub(super) struct Compiled {
 }
 
 impl Compiled {
-    /// The plan of the embedded mappings, with those of `directory` laid over them; that of `before` when nothing in them
-    /// has changed.
+    /// The plan of the embedded mappings, with those of `directory` laid over them; that of `before` when nothing in
+    /// them has changed.
     pub(super) fn read(directory: Option<&Path>, before: Option<&Self>) -> Result<Self, StartError> {
         let texts = directory.map(|directory| Texts::embedded().overlay(directory)).transpose()?;
         if let Some(before) = before.filter(|before| before.texts == texts) {

@@ -1,4 +1,5 @@
-//! The app that the demo lets people allow: the page that its link ends on does what an app does with the code, and shows it.
+//! The app that the demo lets people allow: the page that its link ends on does what an app does with the code, and
+//! shows it.
 //!
 //! It is a client of the gateway like any other, on a port of its own, and knows only what it was given when it was
 //! registered. May use: what `cli` may use.

@@ -44,8 +44,8 @@ pub struct ExplainArgs {
     /// Key to send with it
     #[arg(long, value_name = "KEY", env = "CAUSEWAY_KEY", hide_env_values = true)]
     key: Option<String>,
-    /// JSON body: judged as the gateway would before it looks anything up, and sent with --run; for a call of v1 told in v2's
-    /// words
+    /// JSON body: judged as the gateway would before it looks anything up, and sent with --run; for a call of v1 told
+    /// in v2's words
     #[arg(long, value_name = "JSON")]
     body: Option<String>,
     #[command(flatten)]

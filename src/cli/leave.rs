@@ -28,7 +28,8 @@ pub struct LeaveArgs {
     /// Only compare both sides again
     #[arg(long)]
     check: bool,
-    /// Overwrite records of the target that have the same name but differ, instead of stopping before anything is written
+    /// Overwrite records of the target that have the same name but differ, instead of stopping before anything is
+    /// written
     #[arg(long)]
     update: bool,
     /// Accept records that only the target has; without this the two sides then count as different

@@ -231,7 +231,8 @@ async fn restore(store: &Store, from: &Path, force: bool) -> Outcome {
     Ok(())
 }
 
-/// Whether a file to restore from is a copy of a SQLite store, or an export; it is neither when it begins as none of them.
+/// Whether a file to restore from is a copy of a SQLite store, or an export; it is neither when it begins as none of
+/// them.
 fn is_copy(from: &Path) -> Result<bool, String> {
     let fault = |cause: std::io::Error| format!("{}: {cause}", from.display());
     let mut start = Vec::new();

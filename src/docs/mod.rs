@@ -5,8 +5,8 @@
 //! asked for, and `openapi.json` below the page is open too: the document holds nothing that is not in
 //! the source tree, and people who cannot send a request yet are the ones who need it.
 //!
-//! People without a key at hand log in with OAuth: `login.json` names the client that an operator has registered for the
-//! page, which is public and has the address of `oauth2-redirect.html` below the page.
+//! People without a key at hand log in with OAuth: `login.json` names the client that an operator has registered for
+//! the page, which is public and has the address of `oauth2-redirect.html` below the page.
 //!
 //! May use: `context`, `describe`, `edge`, `oauth`, `refusal`, `v2::tag`.
 

@@ -1,7 +1,7 @@
 //! Files and folders beside the store: the operators' token, the secrets of webhooks, and where indices are kept.
 //!
-//! No folder is made. May use: `admin` (the token), `hints` (the secrets), `settings`, `report`, `secrets` (who may read
-//! a file).
+//! No folder is made. May use: `admin` (the token), `hints` (the secrets), `settings`, `report`, `secrets` (who may
+//! read a file).
 
 use super::report::Report;
 use super::secrets::is_private;

@@ -3,8 +3,8 @@
 //! Nothing is changed: no store is made, no table brought up to date, and v1 is asked a handful of times.
 //!
 //! May use: `access` (paths of v1), `admin` (the token), `amount`, `app` (mappings), `edge` (the certificate), `hints`
-//! (their secrets), `hop`, `native`, `oauth` (secrets), `outgoing`, `settings`, `shared` (a look), `store`; the network
-//! with a client of its own, because the gateway's own hides what is looked for here.
+//! (their secrets), `hop`, `native`, `oauth` (secrets), `outgoing`, `settings`, `shared` (a look), `store`, `units`; the
+//! network with a client of its own, because the gateway's own hides what is looked for here.
 
 mod asking;
 mod files;

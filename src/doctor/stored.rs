@@ -1,6 +1,7 @@
 //! The store: whether it is there, can be used and belongs to this v1.
 //!
-//! A store that is not there is not made. May use: `amount`, `settings`, `store`, `report`, `secrets` (who may read a file).
+//! A store that is not there is not made. May use: `amount`, `settings`, `store`, `report`, `secrets` (who may read a
+//! file).
 
 use super::report::Report;
 use super::secrets::is_private;

@@ -1,14 +1,14 @@
 //! v1: reached, of the habits that are known of it, with calls to spare, and neither this gateway nor another.
 //!
-//! May use: `access` (paths), `amount`, `settings`, `asking`, `report`.
+//! May use: `access` (paths), `amount`, `settings`, `units`, `asking`, `report`.
 
 use super::asking::{Answer, ask, client};
 use super::report::{Report, Wanted};
 use crate::access::paths;
 use crate::amount::amount;
 use crate::settings::Settings;
+use crate::units::since_1970;
 use reqwest::Client;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 const PART: &str = "v1";
 /// A key that nobody has.
@@ -82,7 +82,7 @@ fn is_v1(base: &str, answer: &Answer, report: &mut Report) -> bool {
 
 fn clock(answer: &Answer, report: &mut Report) {
     let Some(theirs) = httpdate(answer.header("date")) else { return };
-    let ours = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let ours = since_1970().as_secs();
     let apart = ours.abs_diff(theirs);
     if apart > CLOCKS {
         let found = format!("the clocks of v1 and of this machine differ by {apart} seconds");

@@ -1,7 +1,8 @@
 //! Tells connections that the gateway ends, and knows when all of them have.
 //!
-//! hyper's own way closes a connection at once that has been accepted a moment ago and whose first request is on its way,
-//! or that is kept and whose next one is. Here such ones are heard first, so that nobody is turned away who came in time.
+//! hyper's own way closes a connection at once that has been accepted a moment ago and whose first request is on its
+//! way, or that is kept and whose next one is. Here such ones are heard first, so that nobody is turned away who came
+//! in time.
 //!
 //! May use: `edge::connection`.
 
@@ -12,7 +13,8 @@ use tokio::sync::watch;
 
 /// Time for the first request of a connection to begin, once the end has been told.
 const FIRST: Duration = Duration::from_secs(1);
-/// The same for the next request of a connection that is kept. Its client has not heard of the end and may have sent one.
+/// The same for the next request of a connection that is kept. Its client has not heard of the end and may have sent
+/// one.
 const NEXT: Duration = Duration::from_millis(250);
 
 /// Tells the end; clones are the same.

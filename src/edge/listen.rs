@@ -1,7 +1,8 @@
 //! Accepts connections (HTTP/1.1 and HTTP/2, plain or with TLS) and lets running requests finish when told to stop.
 //!
-//! May use: `load`, `refusal`, `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::descriptors`, `edge::door`, `edge::ending`,
-//! `edge::leftover`, `edge::outgoing`, `edge::public_base`, `edge::reception`, `edge::stack`, `edge::tls`, `edge::workers`.
+//! May use: `load`, `refusal`, `settings`, `telemetry`, `edge::connection`, `edge::connections`, `edge::descriptors`,
+//! `edge::door`, `edge::ending`, `edge::leftover`, `edge::outgoing`, `edge::public_base`, `edge::reception`,
+//! `edge::stack`, `edge::tls`, `edge::workers`.
 
 use super::body::Body;
 use super::connection::{Clock, Peer, Timed};
@@ -166,7 +167,8 @@ async fn converse(server: Server, arrival: Arrival, stack: Stack, elsewhere: Els
     let socket = match &server.tls {
         None => Either::Left(socket),
         Some(tls) => {
-            // The time for a request head is the time for this too; a connection that is to make room ends here as well.
+            // The time for a request head is the time for this too; a connection that is to make room ends here as
+            // well.
             let begun = tokio::select! {
                 begun = tls.begin(socket) => begun,
                 () = clock.expired() => return,

@@ -221,8 +221,8 @@ async fn wish(socket: &TcpStream, clock: &Clock, door: Door) -> Wish {
         match &beginning[..peeked] {
             [] => return Wish::Nothing,
             bytes if BEGINNINGS.iter().any(|health| bytes.starts_with(health)) => return Wish::Health,
-            // It may go on like that: some clients send the line in pieces. A look does not take bytes away, so there is
-            // nothing to wait for but time.
+            // It may go on like that: some clients send the line in pieces. A look does not take bytes away, so there
+            // is nothing to wait for but time.
             bytes if pause < LAST_PAUSE && BEGINNINGS.iter().any(|health| health.starts_with(bytes)) => {
                 tokio::time::sleep(pause).await;
                 pause *= 2;

@@ -1,6 +1,7 @@
 //! What happens to every request between its connection and its operation, in order, on one page.
 //!
-//! May use: `load`, `refusal`, `settings`, `tally`, `edge::coding`, `edge::layers`, `edge::dispatch`, `edge::intake`, `edge::pools`.
+//! May use: `load`, `refusal`, `settings`, `tally`, `edge::coding`, `edge::layers`, `edge::dispatch`, `edge::intake`,
+//! `edge::pools`.
 
 use super::body::Body;
 use super::coding::Codings;

@@ -1,7 +1,7 @@
 //! TLS on the public listener: its certificate, read again when its files change, while connections live on.
 //!
-//! TLS 1.2 and 1.3 with the suites that `rustls` holds for safe; ALPN offers HTTP/2 before HTTP/1.1. A request without TLS
-//! is answered in words, and only `/healthz` is answered as ever, so that probes need no certificate.
+//! TLS 1.2 and 1.3 with the suites that `rustls` holds for safe; ALPN offers HTTP/2 before HTTP/1.1. A request without
+//! TLS is answered in words, and only `/healthz` is answered as ever, so that probes need no certificate.
 //!
 //! May use: `settings`, `telemetry`.
 
@@ -109,8 +109,8 @@ impl Tls {
         self.0.current.read().ends_at
     }
 
-    /// Exchanges the certificate whenever its files have changed. One that cannot be used is told once, and the one before
-    /// stays.
+    /// Exchanges the certificate whenever its files have changed. One that cannot be used is told once, and the one
+    /// before stays.
     pub async fn watch(self) {
         loop {
             tokio::time::sleep(LOOK).await;

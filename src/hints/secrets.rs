@@ -1,7 +1,7 @@
 //! The secrets of v1's webhooks, one or more for each workspace.
 //!
-//! A file with a line for each: the slug of the workspace, a space, and the secret that v1 shows when the webhook is made.
-//! Empty lines and lines that begin with `#` are left out. May use: nothing of this crate.
+//! A file with a line for each: the slug of the workspace, a space, and the secret that v1 shows when the webhook is
+//! made. Empty lines and lines that begin with `#` are left out. May use: nothing of this crate.
 
 use hmac::{Hmac, Mac};
 use sha2::Sha256;

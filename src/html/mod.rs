@@ -1,5 +1,5 @@
-//! What all pages in HTML share: the head (`templates/page.html`), the plain style, and the headers that keep a page from being
-//! framed, led astray, leaked or taken for something else.
+//! What all pages in HTML share: the head (`templates/page.html`), the plain style, and the headers that keep a page
+//! from being framed, led astray, leaked or taken for something else.
 //!
 //! May use: nothing of this crate.
 
@@ -13,9 +13,9 @@ pub const INLINE: &str = "'unsafe-inline'";
 /// The source of forms for pages without any.
 pub const NOWHERE: &str = "'none'";
 
-/// What goes with every answer for people: pages show what stands in them and load nothing, nobody frames them, keeps them or
-/// hears where somebody came from. Styles come from `style` and forms go to `forms`, both sources of a policy. Headers that
-/// are there already stay.
+/// What goes with every answer for people: pages show what stands in them and load nothing, nobody frames them, keeps
+/// them or hears where somebody came from. Styles come from `style` and forms go to `forms`, both sources of a policy.
+/// Headers that are there already stay.
 pub fn guard(headers: &mut HeaderMap, style: &str, forms: &str) {
     let policy = format!(
         "default-src 'none'; style-src {style}; form-action {forms}; base-uri 'none'; frame-ancestors 'none'"

@@ -7,7 +7,8 @@
 //! is found is the answer, a request that was certainly not carried out is carried out, and where looking proves
 //! nothing, nothing is done.
 //!
-//! May use: `access`, `cache`, `context`, `oauth` (the keyring), `refusal`, `run`, `settings`, `store`, `trace`, `units`, `v2`.
+//! May use: `access`, `cache`, `context`, `oauth` (the keyring), `refusal`, `run`, `settings`, `store`, `trace`,
+//! `units`, `v2`.
 
 pub mod answer;
 mod key;
@@ -200,7 +201,8 @@ impl Repeated {
 }
 
 /// In how many seconds to ask again for an attempt that may take `longest` in all and `left` from now on, both in
-/// microseconds: half of the time that it has taken. Most end at once; one whose process died is not asked for every second.
+/// microseconds: half of the time that it has taken. Most end at once; one whose process died is not asked for every
+/// second.
 fn look_again(longest: i64, left: i64) -> u64 {
     let seconds = |micros: i64| u64::try_from(micros / 1_000_000).unwrap_or_default();
     (seconds(longest - left) / 2).min(seconds(left) + 1).max(1)

@@ -1,8 +1,8 @@
 //! Leaving: records of a workspace that only the store holds are carried to a v2 of the deployment's own.
 //!
-//! First a look at both sides, which writes nothing and tells what would be done. Then the same walk again, writing. Last
-//! a look anew, with everything read again: only when that finds both sides alike, the workspace counts as left. A run
-//! that was killed is begun again and finds what is there.
+//! First a look at both sides, which writes nothing and tells what would be done. Then the same walk again, writing.
+//! Last a look anew, with everything read again: only when that finds both sides alike, the workspace counts as left. A
+//! run that was killed is begun again and finds what is there.
 //!
 //! May use: `catalogue`, `outgoing`, `plan` (paths, the type mode), `settings` (addresses), `store`.
 

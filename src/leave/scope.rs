@@ -1,9 +1,9 @@
 //! Which workspace, projects, people and work items here are which there.
 //!
-//! A workspace goes by its slug. A project, a person and a work item keep their ids when the target is the same deployment
-//! with a v2 of its own; otherwise a project goes by its identifier, a person by the address, a work item by its number
-//! within the project, and its name must be the same. A record that is found twice is not guessed. May use: `plan`
-//! (paths of operations), this folder.
+//! A workspace goes by its slug. A project, a person and a work item keep their ids when the target is the same
+//! deployment with a v2 of its own; otherwise a project goes by its identifier, a person by the address, a work item by
+//! its number within the project, and its name must be the same. A record that is found twice is not guessed. May use:
+//! `plan` (paths of operations), this folder.
 
 use super::side::Side;
 use crate::plan::{PathTemplate, Plan};

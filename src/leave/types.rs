@@ -123,8 +123,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The default moves only where this command made it, or where there is none yet. While the workspace manages types,
-    /// a project with imported types shows none of its own as the default.
+    /// The default moves only where this command made it, or where there is none yet. While the workspace manages
+    /// types, a project with imported types shows none of its own as the default.
     async fn default_type(&mut self, owner: Option<Uuid>, types: &[Arc<WorkItemType>]) -> Result<(), String> {
         let Some(base) = self.scope.base(owner) else { return Ok(()) };
         let is_workspace = self.seen.features.get("is_work_item_types_enabled") == Some(&Value::Bool(true));

@@ -246,8 +246,8 @@ impl Work<'_> {
         Ok(None)
     }
 
-    /// Makes or changes a record of `list` as `verdict` says, in the mode in which that is possible. None when nothing was to
-    /// be written, and when the target refused it.
+    /// Makes or changes a record of `list` as `verdict` says, in the mode in which that is possible. None when nothing
+    /// was to be written, and when the target refused it.
     ///
     /// # Errors
     /// As [`Work::write`].

@@ -3,8 +3,8 @@
 //! The limit of the contract (chapter 10, O30) on crate `governor`: one bucket per credential presented, in
 //! five classes. It has nothing to do with v1's quota, which is a matter of the key behind (`v1::budget`).
 //!
-//! Several processes count together where they share a Redis (`together`); each process's own buckets count on beside it,
-//! so that the same process does not give twice what Redis forgets.
+//! Several processes count together where they share a Redis (`together`); each process's own buckets count on beside
+//! it, so that the same process does not give twice what Redis forgets.
 //!
 //! May use: `context`, `refusal`, `settings`, `shared`, `tally`.
 

@@ -1,8 +1,8 @@
 //! The limits of several processes together, through Redis.
 //!
 //! One task tells Redis what was let through and asks for what nobody could decide alone, for all credentials at once:
-//! at the latest after [`GATHER`], at once when somebody waits. So the number of round trips does not grow with the number
-//! of requests. While Redis is away each process counts alone. May use: `account`, `shared`.
+//! at the latest after [`GATHER`], at once when somebody waits. So the number of round trips does not grow with the
+//! number of requests. While Redis is away each process counts alone. May use: `account`, `shared`.
 
 use super::account::{Account, Granted, Shape, Taken};
 use super::refused::CredentialId;
@@ -61,8 +61,8 @@ impl Together {
         Self(inner)
     }
 
-    /// Takes a slot of the bucket of `place`, of `limit` a minute: what is left, or the time until there is one. None when
-    /// Redis is away.
+    /// Takes a slot of the bucket of `place`, of `limit` a minute: what is left, or the time until there is one. None
+    /// when Redis is away.
     pub async fn take(&self, place: Place, limit: u32) -> Option<Granted> {
         if !self.0.shared.is_up() {
             return None;

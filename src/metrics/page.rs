@@ -1,6 +1,7 @@
 //! The page `/metrics` of the operators' listener.
 //!
-//! May use: `access`, `admin`, `edge`, `index`, `limits`, `load`, `oauth`, `retirement`, `run`, `shadow`, `store`, `tally`, `v1`, this folder.
+//! May use: `access`, `admin`, `edge`, `index`, `limits`, `load`, `oauth`, `retirement`, `run`, `shadow`, `store`,
+//! `tally`, `v1`, this folder.
 
 use super::family::{Family, openmetrics, prometheus};
 use super::{caches, process, surface, upstream};

@@ -1,4 +1,5 @@
-//! The move from v1 to v2 as operators see it: a report made of the counts in the store and the table of v1's operations.
+//! The move from v1 to v2 as operators see it: a report made of the counts in the store and the table of v1's
+//! operations.
 //!
 //! Names that clients and people give themselves are taken to be hostile: `printable` is for terminals, `csv` for
 //! spreadsheets.

@@ -4,8 +4,8 @@
 //! there all at once, workspace by workspace, after the records have been carried over. [`Native`] passes requests on,
 //! with the key that the translation would use. [`probe`] asks whether there is a v2 at all, and not this gateway.
 //!
-//! May use: `access` (who asks), `context`, `edge` (the way through), `hop`, `plan`, `refusal`, `settings`, `store` (which
-//! workspaces have been left).
+//! May use: `access` (who asks), `context`, `edge` (the way through), `hop`, `plan`, `refusal`, `settings`, `store`
+//! (which workspaces have been left).
 
 mod modes;
 pub mod probe;

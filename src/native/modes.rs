@@ -1,7 +1,8 @@
 //! Who answers an operation in a workspace.
 //!
-//! The most specific table counts: one that names the workspace before one that does not, then one that names the operation
-//! before one that names its resource before one for all. Two that say different things with equal right are refused.
+//! The most specific table counts: one that names the workspace before one that does not, then one that names the
+//! operation before one that names its resource before one for all. Two that say different things with equal right are
+//! refused.
 //!
 //! May use: `plan`, `settings`, `store` (which workspaces have been left).
 
@@ -30,8 +31,8 @@ struct Said {
 #[derive(Debug)]
 pub struct Modes(Vec<Said>);
 
-/// Whether an operation reads or writes what only this gateway's store holds: all of a resource of its own, and of one that
-/// has a field which v1 cannot hold.
+/// Whether an operation reads or writes what only this gateway's store holds: all of a resource of its own, and of one
+/// that has a field which v1 cannot hold.
 pub fn is_kept(plan: &Plan, operation: &Operation) -> bool {
     let resource = plan.resource_of(operation);
     // A field that clients write and v1 does not have.

@@ -32,8 +32,8 @@ impl Native {
         self.modes.of(operation, workspace)
     }
 
-    /// Sends a request of `caller` on as it is, but for the credential: the key that acts for the caller goes along, and
-    /// nothing else that proves who somebody is.
+    /// Sends a request of `caller` on as it is, but for the credential: the key that acts for the caller goes along,
+    /// and nothing else that proves who somebody is.
     ///
     /// # Errors
     /// When that v2 cannot be reached, does not answer, or refuses the key behind a token or gateway key.

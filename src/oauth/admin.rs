@@ -1,6 +1,6 @@
 //! Clients, gateway keys and secrets, as operators and owners handle them.
 //!
-//! May use: `context`, `plan`, `refusal`, `v1`, this folder, `access`, `store`.
+//! May use: `context`, `plan`, `refusal`, `units`, `v1`, this folder, `access`, `store`.
 
 use super::events::Event;
 use super::protocol::registration::Registrable;
@@ -14,6 +14,7 @@ use crate::plan::scopes;
 use crate::refusal::Refusal;
 use crate::store::StoreError;
 use crate::store::oauth::{Client, GatewayKey, Grant, Sealed};
+use crate::units::now_micros;
 use crate::v1::V1Key;
 use uuid::Uuid;
 
@@ -77,7 +78,7 @@ impl OAuth {
             redirect_uris: client.redirect_uris,
             scopes: client.scopes,
             self_registered,
-            created_at: crate::store::oauth::now(),
+            created_at: now_micros(),
         };
         self.inner.store.add_client(&row).await?;
         Ok((row, secret))
@@ -167,7 +168,7 @@ impl OAuth {
             scopes,
             workspace,
             sealed: Sealed { text, with },
-            created_at: crate::store::oauth::now(),
+            created_at: now_micros(),
             expires_at: wanted.expires_at,
             revoked: false,
         };

@@ -113,8 +113,8 @@ impl Keyring {
         })
     }
 
-    /// A name for `what` that tells nothing about it and that only those who have the secret can make; names for another
-    /// `purpose` are others.
+    /// A name for `what` that tells nothing about it and that only those who have the secret can make; names for
+    /// another `purpose` are others.
     pub fn name(&self, purpose: &str, what: &[&[u8]]) -> String {
         let mut mac = self.with_ring(|ring| ring.names.clone());
         for part in [purpose.as_bytes()].iter().chain(what) {

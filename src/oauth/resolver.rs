@@ -4,7 +4,7 @@
 //! just being looked up, in this process and in those that share its store; one that cannot be told asks the store each
 //! time.
 //!
-//! May use: `fresh`, `refusal`, `v1`, `access` (the interface), `store`, `keyring`, `events`.
+//! May use: `fresh`, `refusal`, `units`, `v1`, `access` (the interface), `store`, `keyring`, `events`.
 
 use super::events::{Dead, Event, Events};
 use super::keyring::Keyring;
@@ -13,7 +13,8 @@ use crate::access::credential::{ACCESS_TOKEN, GATEWAY_KEY};
 use crate::access::{Acting, Credentials, Presented, PrincipalKind};
 use crate::fresh::{Changed, Changes, Figures, Fresh, Lost};
 use crate::refusal::{EndedCredential, Refusal};
-use crate::store::oauth::{OAuthStore, Sealed, TokenKind, now};
+use crate::store::oauth::{OAuthStore, Sealed, TokenKind};
+use crate::units::now_micros;
 use crate::v1::V1Key;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -74,7 +75,7 @@ impl Resolver {
         let delay = if self.store.hears_revocations() { self.delay } else { Duration::ZERO };
         let need = self.changes.need(&[Changed::Credentials], delay);
         if let Some(kept) = self.found.kept(&hash, &need)
-            && kept.value.expires_at > now()
+            && kept.value.expires_at > now_micros()
         {
             return Ok(kept.value.acting);
         }
@@ -121,7 +122,7 @@ impl Resolver {
     }
 
     async fn alive(&self, known: EndedCredential, ended: bool, expires_at: i64) -> Result<(), Refusal> {
-        if !ended && expires_at > now() {
+        if !ended && expires_at > now_micros() {
             return Ok(());
         }
         let why = if ended { Dead::Revoked } else { Dead::Expired };

@@ -20,10 +20,9 @@ use crate::plan::scopes;
 use crate::settings::OAuthSettings;
 use crate::store::oauth::{
     Client, Code, Exchange, NewCode, NewGrant, NewToken, OAuthStore, Refresh, Sealed, Token, TokenKind, Verdict,
-    now,
 };
 use crate::store::{Store, StoreError};
-use crate::units::micros;
+use crate::units::{micros, now_micros};
 use crate::v1::V1Key;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -254,7 +253,7 @@ impl OAuth {
         issuer: &str,
     ) -> Result<Introspection, OAuthError> {
         let found = self.inner.store.token(&secret::hash(token)).await.map_err(|fault| store_fault(&fault))?;
-        let good = |found: &Token| found.client_id == client.id && !found.ended && found.expires_at > now();
+        let good = |found: &Token| found.client_id == client.id && !found.ended && found.expires_at > now_micros();
         let Some(found) = found.filter(good) else { return Ok(Introspection::default()) };
         Ok(Introspection {
             active: true,
@@ -282,7 +281,7 @@ impl OAuth {
 
     /// Sweeps out what expired long ago, once an hour; a failure is only logged, for nobody waits for it.
     async fn sweep(&self) {
-        let (last, at) = (self.inner.swept_at.load(Ordering::Relaxed), now());
+        let (last, at) = (self.inner.swept_at.load(Ordering::Relaxed), now_micros());
         let mine = at - last >= SWEEP
             && self.inner.swept_at.compare_exchange(last, at, Ordering::Relaxed, Ordering::Relaxed).is_ok();
         if mine && let Err(fault) = self.inner.store.prune(at - KEPT).await {
@@ -329,7 +328,7 @@ impl Pair {
 }
 
 pub(super) fn after(life: Duration) -> i64 {
-    now().saturating_add(micros(life))
+    now_micros().saturating_add(micros(life))
 }
 
 /// A fault of the store in the words of the protocol; its cause goes to the log.

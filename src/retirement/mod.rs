@@ -1,5 +1,5 @@
-//! The end of v1, as its clients are told: headers on answers that pass through, trial refusals in declared windows, and
-//! refusal after the end. By default nothing is set, and answers pass through as they are.
+//! The end of v1, as its clients are told: headers on answers that pass through, trial refusals in declared windows,
+//! and refusal after the end. By default nothing is set, and answers pass through as they are.
 //!
 //! May use: `edge` (the trait of what is done to answers), `plan`, `settings`, `usage` (the names of clients).
 

@@ -1,11 +1,11 @@
 //! Work on indices ahead of requests, so that nobody waits for it.
 //!
-//! The index of a project that is being read is brought up to date with the gateway's own key. And the index of a project
-//! that is met for the first time is begun: after a list that v1 has answered straight, others mostly follow that only the
-//! index can answer. A project of one page is left alone, for its index is a call that nobody minds.
+//! The index of a project that is being read is brought up to date with the gateway's own key. And the index of a
+//! project that is met for the first time is begun: after a list that v1 has answered straight, others mostly follow
+//! that only the index can answer. A project of one page is left alone, for its index is a call that nobody minds.
 //!
-//! The key is proved like any other. Only projects whose card shows the same rows to the owner of the key are refreshed,
-//! and only when `upstream.service_key` is set. May use: what `run` may use.
+//! The key is proved like any other. Only projects whose card shows the same rows to the owner of the key are
+//! refreshed, and only when `upstream.service_key` is set. May use: what `run` may use.
 
 use super::in_project::InProject;
 use super::runner::Runner;

@@ -88,8 +88,8 @@ impl Answers {
         self.changes.need(&voids, self.age).is_met(kept.began).then_some((answer, kept.began.at))
     }
 
-    /// Reads with `read` and keeps a success; `voids` tells after which changes it does not count any more. None when it
-    /// is something else than was asked for, which is not kept: it would take the place of the last true answer.
+    /// Reads with `read` and keeps a success; `voids` tells after which changes it does not count any more. None when
+    /// it is something else than was asked for, which is not kept: it would take the place of the last true answer.
     pub async fn read(
         &self,
         question: &Question,

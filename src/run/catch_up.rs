@@ -32,8 +32,8 @@ impl Runner {
         }
     }
 
-    /// Tells other processes of a write in `project` that is about to be sent. `changed` is what else they keep that may
-    /// not count any more, and `turn` what a write of this gateway's own has to itself meanwhile.
+    /// Tells other processes of a write in `project` that is about to be sent. `changed` is what else they keep that
+    /// may not count any more, and `turn` what a write of this gateway's own has to itself meanwhile.
     ///
     /// # Errors
     /// When they cannot be told.
@@ -48,8 +48,8 @@ impl Runner {
         Ok(())
     }
 
-    /// The same for one that was answered; waits until all that answer from memory have heard of it. When they cannot be
-    /// told, that is tried again beside the answer: nobody can take the write back.
+    /// The same for one that was answered; waits until all that answer from memory have heard of it. When they cannot
+    /// be told, that is tried again beside the answer: nobody can take the write back.
     pub async fn announce_done(self: &Arc<Self>, project: Uuid, changed: Vec<Changed>, turn: Option<&Noted>) {
         match self.store.bump_epoch(project, changed.clone(), turn, true).await {
             Ok(epoch) => self.reached(project, epoch, 1),

@@ -15,8 +15,8 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// One DELETE; v1 itself says whether the record exists and whether the role may. Where the operation declares more, the
-/// record is read first.
+/// One DELETE; v1 itself says whether the record exists and whether the role may. Where the operation declares more,
+/// the record is read first.
 pub(super) async fn delete(job: &Job) -> Result<Reply, Refusal> {
     let write = job.begin_write().await?;
     if let Some(field) = job.operation().detach_children {

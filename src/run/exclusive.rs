@@ -1,8 +1,9 @@
 //! Creates and updates where one record of a collection has a flag, such as the default state of a project.
 //!
 //! v1 handles it badly (trap 23): `true` in a create clears it everywhere even if the create is refused
-//! (`states_list_defaults_after_failed_create`), `true` in an update clears nothing (`states_list_two_defaults`). So the
-//! flag is never part of a create, and the order is: set the new one, clear every other, so that there is never none.
+//! (`states_list_defaults_after_failed_create`), `true` in an update clears nothing (`states_list_two_defaults`). So
+//! the flag is never part of a create, and the order is: set the new one, clear every other, so that there is never
+//! none.
 //!
 //! May use: what `run` may use.
 
@@ -50,7 +51,8 @@ pub(super) async fn create(job: &Job, rule: &OneOfAll) -> Result<Reply, Refusal>
     create::finish(job, write, &v1).await.map_err(failed)
 }
 
-/// Updates a record; giving it the flag takes it from the others, and it cannot be taken without being given to another.
+/// Updates a record; giving it the flag takes it from the others, and it cannot be taken without being given to
+/// another.
 pub(super) async fn update(job: &Job, rule: &OneOfAll) -> Result<Reply, Refusal> {
     let (write, stored, mut given) = update::begin_valid(job).await?;
     let resource = job.resource();

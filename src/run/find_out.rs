@@ -24,7 +24,8 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis
 /// Resources whose names are given once in a project: by v1 (trap 5), those of cycles by the gateway itself.
 const ONE_OF_A_NAME: [Known; 4] = [Known::States, Known::Labels, Known::Modules, Known::Cycles];
 
-/// Whether all of these are lists of ids, of which v1 stores a part or adds to them (traps 15, 16). That is judged later.
+/// Whether all of these are lists of ids, of which v1 stores a part or adds to them (traps 15, 16). That is judged
+/// later.
 pub(super) fn are_sets(resource: &Resource, fields: &[&str]) -> bool {
     let is_set =
         |name: &str| resource.field(name).is_some_and(|field| field.value == ValueType::Array(Some(Kind::Uuid)));

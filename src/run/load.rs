@@ -125,8 +125,8 @@ impl Job {
         }
     }
 
-    /// The record `id` in the second list of its resource, which is read anew each time. v1 answers 404 for the own path
-    /// of an archived module (`modules_archived_get`) and lists it apart (`modules_archived_list`; O59).
+    /// The record `id` in the second list of its resource, which is read anew each time. v1 answers 404 for the own
+    /// path of an archived module (`modules_archived_get`) and lists it apart (`modules_archived_list`; O59).
     pub(super) async fn find_further(&self, resource: &Resource, id: Uuid) -> Result<Option<Held>, Refusal> {
         let Some((v1, template)) = resource.v1.as_ref().and_then(|v1| Some((v1, v1.also_in.as_ref()?))) else {
             return Ok(None);
@@ -176,8 +176,8 @@ impl Job {
         }
     }
 
-    /// The refusal that a new look at the project gives; `refusal` when the caller is a member still. v1 says 403 both of
-    /// a project that the caller does not see, which is 404 here, and of one that the caller is not in (trap 2).
+    /// The refusal that a new look at the project gives; `refusal` when the caller is a member still. v1 says 403 both
+    /// of a project that the caller does not see, which is 404 here, and of one that the caller is not in (trap 2).
     pub(super) async fn by_new_card(&self, refusal: Refusal) -> Refusal {
         let Some(card) = self.call.card() else { return refusal };
         self.runner.changes.tell(Changed::ProjectAccess(card.id));

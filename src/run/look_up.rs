@@ -1,10 +1,10 @@
 //! What became of a write whose answer nobody has: looked for by what it would have made.
 //!
 //! A create is looked for among the records its person made in the time it can have run: by name, title, text and
-//! external pair, whichever it sent. Exactly one that shows everything that was sent is the record; none, once v1 cannot
-//! carry the create out any more, proves that there is none; anything else proves nothing. Verbs on one record may be
-//! repeated, because the second time changes nothing, with one exception: an item that v1 shows no more may be archived,
-//! or gone.
+//! external pair, whichever it sent. Exactly one that shows everything that was sent is the record; none, once v1
+//! cannot carry the create out any more, proves that there is none; anything else proves nothing. Verbs on one record
+//! may be repeated, because the second time changes nothing, with one exception: an item that v1 shows no more may be
+//! archived, or gone.
 //!
 //! May use: what `run` may use.
 
@@ -158,8 +158,8 @@ impl Job {
         maker.is_none_or(|maker| maker == me) && !told.any(differs)
     }
 
-    /// Whether the record of an answer shows everything that was sent and can be compared: members that are shown as they
-    /// are written, and that nobody but the writer decides.
+    /// Whether the record of an answer shows everything that was sent and can be compared: members that are shown as
+    /// they are written, and that nobody but the writer decides.
     fn shows_all(&self, reply: &Reply, given: &Given) -> Result<bool, Refusal> {
         let BodyRule::Members(inputs) = &self.operation().body else { return Ok(true) };
         let body = reply.body.as_deref().unwrap_or_default();

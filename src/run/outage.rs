@@ -89,8 +89,8 @@ impl Job {
         (!void).then_some((kept.value, kept.began.at))
     }
 
-    /// A read of v1 that is made anew for every request, and shows one record of this project. In trouble, the last answer
-    /// to the same.
+    /// A read of v1 that is made anew for every request, and shows one record of this project. In trouble, the last
+    /// answer to the same.
     ///
     /// # Errors
     /// As `Client::ask`.
@@ -132,8 +132,8 @@ impl Job {
         or_older(&self.call.ctx, older, pin!(asking)).await
     }
 
-    /// Reads all of a success with `read`, which is then the check that it is whole; `about` tells what voids it, or that
-    /// it is none to what was asked.
+    /// Reads all of a success with `read`, which is then the check that it is whole; `about` tells what voids it, or
+    /// that it is none to what was asked.
     async fn ask_and_read<T>(
         &self,
         question: &Question,

@@ -1,5 +1,5 @@
-//! The rules that mappings declare about one record and its place: what must be there, what must be switched on, who may,
-//! and names that occur once. The plain steps and the named functions hold them with the same code.
+//! The rules that mappings declare about one record and its place: what must be there, what must be switched on, who
+//! may, and names that occur once. The plain steps and the named functions hold them with the same code.
 //!
 //! May use: what `run` may use.
 

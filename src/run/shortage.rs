@@ -169,8 +169,8 @@ impl InProject<'_> {
         Ok(item)
     }
 
-    /// Labels that still exist. A row of the index keeps the id of a deleted label, because v1 takes the label off the item
-    /// without moving `updated_at` (trap 56, `updated_after_label_delete`), so no refresh reads the item again.
+    /// Labels that still exist. A row of the index keeps the id of a deleted label, because v1 takes the label off the
+    /// item without moving `updated_at` (trap 56, `updated_after_label_delete`), so no refresh reads the item again.
     pub(super) async fn live_labels(&self) -> Result<HashSet<Uuid>, Refusal> {
         let labels = self.load(self.resource_named(Known::Labels)?).await?.value;
         Ok(labels.rows().iter().map(|held| held.record.id).collect())

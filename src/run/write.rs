@@ -261,8 +261,8 @@ pub(super) fn partly_done(done: String) -> impl Fn(Refusal) -> Refusal {
     }
 }
 
-/// Says how far a delete came that made so many `kind`s below its record top-level first, whatever v1 refuses then: a plain
-/// refusal would say that nothing was changed.
+/// Says how far a delete came that made so many `kind`s below its record top-level first, whatever v1 refuses then: a
+/// plain refusal would say that nothing was changed.
 pub(super) fn half_deleted(kind: &str, detached: usize) -> impl Fn(Refusal) -> Refusal {
     let told =
         partly_done(format!("{detached} {kind}s below it were made top-level, but the {kind} was not deleted:"));

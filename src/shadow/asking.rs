@@ -1,7 +1,7 @@
 //! The same read, asked of the other side.
 //!
-//! It goes to the address of the settings and nowhere else: redirects are not followed. It carries the key that acts for the
-//! caller, and no header of the client.
+//! It goes to the address of the settings and nowhere else: redirects are not followed. It carries the key that acts
+//! for the caller, and no header of the client.
 //!
 //! May use: `hop`, `settings`, `v1` (keys), this folder.
 

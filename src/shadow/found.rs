@@ -36,8 +36,8 @@ impl Outcome {
 /// A place where two answers differ.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Difference {
-    /// A JSON pointer with `*` for places in lists and for names that are no words of the contract; or `status`, or `header`
-    /// and a name.
+    /// A JSON pointer with `*` for places in lists and for names that are no words of the contract; or `status`, or
+    /// `header` and a name.
     pub place: String,
     /// What the gateway says.
     pub ours: String,

@@ -1,5 +1,5 @@
-//! Which answers are compared, and the queue they wait in. On the way of a request nothing waits and nothing is copied but
-//! handles.
+//! Which answers are compared, and the queue they wait in. On the way of a request nothing waits and nothing is copied
+//! but handles.
 //!
 //! May use: `plan`, `settings`, `v1` (keys), this folder.
 

@@ -1,8 +1,8 @@
 //! The rows of two pages.
 //!
-//! Rows are held against each other by their id. Their order counts as far as the contract has one: the values of the field
-//! that orders them follow in the same order, and rows with the same value may stand in any order. At the ends of a page that is
-//! not the whole list, rows with the same value as the last one may be others.
+//! Rows are held against each other by their id. Their order counts as far as the contract has one: the values of the
+//! field that orders them follow in the same order, and rows with the same value may stand in any order. At the ends of
+//! a page that is not the whole list, rows with the same value as the last one may be others.
 //!
 //! May use: `shadow::same`, `shadow::walk`.
 

@@ -23,7 +23,8 @@ const AT_ONCE: usize = 4;
 const DOUBTFUL: usize = 64;
 /// Bytes from which on bodies are compared where that holds nobody up.
 const LARGE: usize = 32 * 1024;
-/// Time from an answer until it is compared: by then it has been sent, and does not share the processor with what it causes.
+/// Time from an answer until it is compared: by then it has been sent, and does not share the processor with what it
+/// causes.
 const SENT: Duration = Duration::from_millis(5);
 
 /// What is to be compared, and how.

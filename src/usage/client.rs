@@ -64,7 +64,8 @@ impl Default for Known {
 }
 
 thread_local! {
-    /// The last client that this thread has met: the hash of its text, which is another in each set of clients, and its number.
+    /// The last client that this thread has met: the hash of its text, which is another in each set of clients, and its
+    /// number.
     static LAST: Cell<(u64, u32)> = const { Cell::new((0, OTHER)) };
 }
 

@@ -1,6 +1,7 @@
 //! Marks calls when they arrive and counts them when they are answered; both only touch memory.
 //!
-//! May use: `access` (who a credential belongs to), `context`, `edge` (its traits), `plan`, `v1` (keys), this folder.
+//! May use: `access` (who a credential belongs to), `context`, `edge` (its traits), `plan`, `units`, `v1` (keys), this
+//! folder.
 
 use super::callers::{Callers, Proof};
 use super::client::Clients;
@@ -11,11 +12,11 @@ use crate::access::credential::presented_id;
 use crate::context::Context;
 use crate::edge::{Arrived, Counting, Sender};
 use crate::plan::Plan;
+use crate::units::since_1970;
 use crate::v1::{KeyId, V1Key};
 use http::header::USER_AGENT;
 use http::{HeaderMap, Method};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc;
 
 /// Seconds of a day.
@@ -43,8 +44,8 @@ pub(super) struct Inner {
 pub type UnknownKeys = mpsc::Receiver<(u64, V1Key)>;
 
 impl Usage {
-    /// Counts calls of the operations of `plan`; fingerprints are made with `secret`. With `learn`, keys of v1 that pass through
-    /// are handed out, so that somebody asks who they belong to.
+    /// Counts calls of the operations of `plan`; fingerprints are made with `secret`. With `learn`, keys of v1 that
+    /// pass through are handed out, so that somebody asks who they belong to.
     pub fn new(plan: Arc<Plan>, secret: &str, learn: bool) -> (Self, UnknownKeys) {
         let (send, receive) = mpsc::channel(WAITING);
         let inner = Inner {
@@ -85,8 +86,7 @@ pub fn beginning(id: [u8; 32]) -> u64 {
 
 /// Days since 1970 UTC.
 pub fn today() -> u32 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u32::try_from(since.as_secs() / DAY).unwrap_or(u32::MAX)
+    u32::try_from(since_1970().as_secs() / DAY).unwrap_or(u32::MAX)
 }
 
 impl Counting for Usage {

@@ -108,7 +108,7 @@ const RULES: [(&str, Rule); 54] = [
     ),
     ("front", Only(&["context", "edge", "html", "plan", "refusal"])),
     ("board", Only(&["admin", "amount", "migration", "plan", "printable", "shadow", "store", "usage"])),
-    ("usage", Only(&["access", "context", "edge", "plan", "settings", "store", "v1"])),
+    ("usage", Only(&["access", "context", "edge", "plan", "settings", "store", "units", "v1"])),
     ("verify", Only(&["amount", "outgoing", "plan"])),
     // Composition.
     ("request", AllBut(&["app", "cli", "doctor", "mapping", "sandbox"])),
@@ -117,7 +117,7 @@ const RULES: [(&str, Rule); 54] = [
         "doctor",
         Only(&[
             "access", "admin", "amount", "app", "edge", "hints", "hop", "native", "oauth", "outgoing", "plan",
-            "settings", "shared", "store",
+            "settings", "shared", "store", "units",
         ]),
     ),
     ("cli", AllBut(&[])),
@@ -261,8 +261,8 @@ fn header_of(text: &str) -> String {
     text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
-/// What a file's header allows it to use: everything it names in backticks behind `May use:`. None where the header says
-/// nothing, or refers to another list.
+/// What a file's header allows it to use: everything it names in backticks behind `May use:`. None where the header
+/// says nothing, or refers to another list.
 fn allowed_by_header(text: &str) -> Option<BTreeSet<String>> {
     let header = header_of(text);
     let (_, rest) = header.split_once("May use: ")?;

@@ -1,5 +1,5 @@
-//! Thousands of mixed reads with planted differences: all are found, and no other. With LONG_TESTS=1 it is 5,000 reads, and the
-//! time to an answer with and without comparing is printed side by side.
+//! Thousands of mixed reads with planted differences: all are found, and no other. With LONG_TESTS=1 it is 5,000 reads,
+//! and the time to an answer with and without comparing is printed side by side.
 
 use crate::cutover::stage::Stage;
 use crate::support::mixed::Reader;
@@ -90,8 +90,8 @@ async fn all_planted_differences_are_found_and_no_other() {
     assert_eq!(told, i64::try_from(PLANTED).expect("few"));
 }
 
-/// Times to an answer in one process, in turns with and without comparing: one read after the other, and with a pause between
-/// them. The other side answers from memory, so that what is measured is the gateway.
+/// Times to an answer in one process, in turns with and without comparing: one read after the other, and with a pause
+/// between them. The other side answers from memory, so that what is measured is the gateway.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_takes_as_long_as_without_comparing() {
     if !is_long() {

@@ -1,5 +1,5 @@
-//! A new plain resource from a mapping file alone: on two surfaces, with a name that occurs once, a default of which there
-//! is one, a feature of the project that must be switched on, and a say in who may change a record.
+//! A new plain resource from a mapping file alone: on two surfaces, with a name that occurs once, a default of which
+//! there is one, a feature of the project that must be switched on, and a say in who may change a record.
 
 use super::more::MoreV1;
 use crate::support::gateway::{Gateway, WEB};

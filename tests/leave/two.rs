@@ -49,8 +49,8 @@ impl Two {
         Self::of(folder, here, there, HERE).await
     }
 
-    /// Both before deployments of their own with so many work items more in their projects `WEB`; the store that is left
-    /// is in a file unless it is said where.
+    /// Both before deployments of their own with so many work items more in their projects `WEB`; the store that is
+    /// left is in a file unless it is said where.
     pub async fn large(work_items: usize, store: Option<&str>) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let mut gateways = Vec::new();

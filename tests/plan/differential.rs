@@ -1,5 +1,5 @@
-//! Work items in one pass against a plain slow reference (`fuzz/plain.rs`): every answer that was recorded of a v1, and what
-//! damage can make of it, is translated by both.
+//! Work items in one pass against a plain slow reference (`fuzz/plain.rs`): every answer that was recorded of a v1, and
+//! what damage can make of it, is translated by both.
 
 #[path = "../../fuzz/plain.rs"]
 mod plain;

@@ -1,5 +1,5 @@
-//! A gateway that is killed loses the counts since its last write at most, and none is there twice; two processes on one
-//! store add up.
+//! A gateway that is killed loses the counts since its last write at most, and none is there twice; two processes on
+//! one store add up.
 
 use super::child::Child;
 use super::support::gateway::serve_sandbox;

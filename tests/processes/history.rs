@@ -1,11 +1,11 @@
 //! A history of many clients through three gateways on one database, which are killed and cut off from it meanwhile.
 //!
-//! Every field of a work item is a register: for all that was written of it and read of the item alone there must be an order
-//! (`linear`) in which each answer could have been given, what v1 holds in the end included. A list shows the last value
-//! whose write was answered before the list was asked for, or a later one: until a write is answered, a gateway may answer
-//! lists from its memory. A write whose answer was lost may have been carried out or not; one that was refused with a time to
-//! come again was not. Reads that tell their `Age` may be old and do not count. Names of labels are unique.
-//! `LONG_TESTS=1` runs 100,000 operations.
+//! Every field of a work item is a register: for all that was written of it and read of the item alone there must be an
+//! order (`linear`) in which each answer could have been given, what v1 holds in the end included. A list shows the
+//! last value whose write was answered before the list was asked for, or a later one: until a write is answered, a
+//! gateway may answer lists from its memory. A write whose answer was lost may have been carried out or not; one that
+//! was refused with a time to come again was not. Reads that tell their `Age` may be old and do not count. Names of
+//! labels are unique. `LONG_TESTS=1` runs 100,000 operations.
 
 use super::child::Child;
 use super::linear::{Event, Verdict, check};

@@ -1,7 +1,7 @@
 //! `causeway leave` as an operator runs it, and killed on the way again and again.
 //!
-//! Every day twice on each engine with a little of everything; with LONG_TESTS=1 ten times with 40 types, 200 properties,
-//! 1,000 options, 50 contexts and 20,000 values, half of them of projects and half of the workspace.
+//! Every day twice on each engine with a little of everything; with LONG_TESTS=1 ten times with 40 types, 200
+//! properties, 1,000 options, 50 contexts and 20,000 values, half of them of projects and half of the workspace.
 
 #[path = "../leave/filled.rs"]
 mod filled;
@@ -224,7 +224,8 @@ async fn large(two: &Two) {
     }
 }
 
-/// The first two of five take one value, the others several, so that five have ten or more; the first three are choices.
+/// The first two of five take one value, the others several, so that five have ten or more; the first three are
+/// choices.
 async fn property(here: Side<'_>, base: &str, name: &str, place: usize) -> (Value, usize) {
     let kind = ["OPTION", "OPTION", "OPTION", "TEXT", "DECIMAL"][place];
     let mut body = json!({"display_name": name, "property_type": kind, "is_multi": place > 1});

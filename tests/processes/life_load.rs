@@ -270,7 +270,8 @@ async fn reloads_and_restarts_under_a_mixed_load_fail_no_request() {
         if round % every == 0 {
             tokio::task::spawn_blocking(move || process.stop()).await.expect("a clean stop");
             process = place.start();
-            // As systemd does, which reloads nothing that has not said that it is ready: until then SIGHUP ends a process.
+            // As systemd does, which reloads nothing that has not said that it is ready: until then SIGHUP ends a
+            // process.
             place.until_changed(&looking, round, &certificate).await;
         }
     }

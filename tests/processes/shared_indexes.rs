@@ -1,5 +1,5 @@
-//! Three gateways on one PostgreSQL database that list work items all the time: v1 is asked as if there were one, and nobody
-//! is shown anything older than the freshness window, or older than a write that was acknowledged.
+//! Three gateways on one PostgreSQL database that list work items all the time: v1 is asked as if there were one, and
+//! nobody is shown anything older than the freshness window, or older than a write that was acknowledged.
 //!
 //! `LONG_TESTS=1` takes 20,000 work items and runs for longer.
 
@@ -144,8 +144,8 @@ async fn names(client: &reqwest::Client, base: &str, items: &str, search: &str) 
 /// Versions of an item that somebody changes past the gateways, and when each was there at the latest.
 type Versions = Arc<Mutex<Vec<Instant>>>;
 
-/// Reads from all gateways for some time while somebody writes past them; answers how many pages v1 was asked for, and how
-/// many reads there were.
+/// Reads from all gateways for some time while somebody writes past them; answers how many pages v1 was asked for, and
+/// how many reads there were.
 async fn read_all_the_time(deployment: &Deployment, gateways: &[Child], time: Duration) -> (usize, usize) {
     let (_, page) = deployment.send(&gateways[0], "GET", "?per_page=1&order_by=id", None).await;
     let id = page["data"][0]["id"].as_str().expect("an item").to_owned();
@@ -265,8 +265,8 @@ async fn a_rolling_restart_of_three_costs_three_calls_at_most() {
     assert!(pages <= 3, "{pages} pages");
 }
 
-/// As it is set up for many keys, with a Redis and the windows that are there by default. Beside the calls that are counted each
-/// process asks once at its start, without a key, whether v1 answers.
+/// As it is set up for many keys, with a Redis and the windows that are there by default. Beside the calls that are
+/// counted each process asks once at its start, without a key, whether v1 answers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_redis_a_rolling_restart_of_three_asks_for_no_proof_again() {
     let (deployment, redis) = (Deployment::new().await, Redis::start());

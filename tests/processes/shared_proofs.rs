@@ -113,8 +113,8 @@ async fn what_another_process_has_proven_is_looked_for_once() {
     assert!(run < 30, "{run} scripts were run for 60 requests");
 }
 
-/// Each key reads once in ten seconds, through a process by turns, for longer than the quota counts in a long run. Proofs are
-/// never stretched, so that a small quota is used by them; who finds no room is told when there is some.
+/// Each key reads once in ten seconds, through a process by turns, for longer than the quota counts in a long run.
+/// Proofs are never stretched, so that a small quota is used by them; who finds no room is told when there is some.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_keys_together_keep_to_the_total_quota() {
     let long = std::env::var_os("LONG_TESTS").is_some();

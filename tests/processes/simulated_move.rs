@@ -1,5 +1,6 @@
-//! Three clients over fourteen days through two gateways on one PostgreSQL store: what `causeway migration` tells is what they
-//! did, to the last call; after a kill in the middle what one process had not written is missing, and nothing else.
+//! Three clients over fourteen days through two gateways on one PostgreSQL store: what `causeway migration` tells is
+//! what they did, to the last call; after a kill in the middle what one process had not written is missing, and nothing
+//! else.
 //!
 //! Every day 600 requests a test; with LONG_TESTS=1 50,000. The days go by on a clock that only the gateways have.
 
@@ -36,7 +37,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const PROJECT: &str = "workspaces/acme/projects/00000000-0000-4000-c000-000000000001";
 const NO_STATE: &str = "states/00000000-0000-4000-9000-00000000dead/";
 
-/// A thing that clients do: its call of v1 and of v2, each with the name of the operation, and the class of both answers.
+/// A thing that clients do: its call of v1 and of v2, each with the name of the operation, and the class of both
+/// answers.
 struct Deed {
     v1: (String, &'static str),
     v2: (String, &'static str),
@@ -62,8 +64,8 @@ fn deeds() -> Vec<Deed> {
     ]
 }
 
-/// The clients: User-Agent, name in the report, the people whose keys it uses, the deeds it does, and whether it is done or
-/// will never begin.
+/// The clients: User-Agent, name in the report, the people whose keys it uses, the deeds it does, and whether it is
+/// done or will never begin.
 struct Tool {
     agent: &'static str,
     name: &'static str,
@@ -192,8 +194,8 @@ impl Simulation {
         }
     }
 
-    /// Sends `count` requests of a day, several at once. With `kill`, the first gateway is killed when half of them were
-    /// sent; those that it did not answer are sent again to the other.
+    /// Sends `count` requests of a day, several at once. With `kill`, the first gateway is killed when half of them
+    /// were sent; those that it did not answer are sent again to the other.
     async fn pass(&mut self, random: &mut Random, day: i64, count: usize, kill: bool) -> Option<Instant> {
         self.clock.move_to(day);
         let bases: Vec<(usize, String)> =
@@ -428,8 +430,8 @@ async fn a_simulated_move_lacks_what_a_dead_process_had_not_written() {
     let killed = killed.expect("a kill");
     let report = simulation.last_report().await;
     let sent = simulation.sent.lock();
-    // What the killed process answered after its last write but one had begun may be lost, and what it did not answer may be
-    // counted.
+    // What the killed process answered after its last write but one had begun may be lost, and what it did not answer
+    // may be counted.
     let may_be_lost = |sent: &&Sent| {
         sent.process == victim && sent.answered.is_none_or(|answered| answered + FLUSH + WRITE > killed)
     };

@@ -1,5 +1,5 @@
-//! Turns to refresh an index, and what is told in them: one at a time, numbered, told by nobody who has lost the turn, and
-//! gone after a while.
+//! Turns to refresh an index, and what is told in them: one at a time, numbered, told by nobody who has lost the turn,
+//! and gone after a while.
 
 use crate::store::place::{Place, execute, number};
 use causeway::store::{DeltaTurn, Store, TakenTurn};

@@ -4,8 +4,9 @@
 use crate::store::place::{Place, number};
 use causeway::store::oauth::{
     Client, Code, Exchange, GatewayKey, NewCode, NewGrant, NewToken, OAuthStore, Refresh, Sealed, Token, TokenKind,
-    Verdict, now,
+    Verdict,
 };
+use causeway::units::now_micros;
 use uuid::Uuid;
 
 on_both_engines![
@@ -85,7 +86,7 @@ fn key(number: u128, workspace: Option<(Uuid, String)>) -> GatewayKey {
 /// Something in every table of the authorization server.
 pub async fn fill(store: &OAuthStore) {
     store.add_client(&client("app")).await.unwrap();
-    let soon = now() + 10 * MINUTE;
+    let soon = now_micros() + 10 * MINUTE;
     store.add_grant(&grant(1), &code("code", soon)).await.unwrap();
     let given = store.exchange_code("code", |_| Verdict::Accept, |_| pair("1", soon)).await.unwrap();
     assert!(matches!(given, Exchange::Done(_)), "{given:?}");
@@ -94,19 +95,19 @@ pub async fn fill(store: &OAuthStore) {
 }
 
 async fn accepted(store: &OAuthStore, token: &str, retry: i64, name: &str) -> Refresh {
-    let soon = now() + MINUTE;
+    let soon = now_micros() + MINUTE;
     store.refresh(token, retry, |_| Verdict::Accept, |_| pair(name, soon)).await.unwrap()
 }
 
 async fn is_live(store: &OAuthStore, hash: &str) -> bool {
-    store.token(hash).await.unwrap().is_some_and(|token| !token.ended && token.expires_at > now())
+    store.token(hash).await.unwrap().is_some_and(|token| !token.ended && token.expires_at > now_micros())
 }
 
 async fn a_client_is_kept_changed_and_deleted(place: Place) {
     let store = place.open().await.oauth();
     fill(&store).await;
     let found = store.client("app").await.unwrap().unwrap();
-    assert!((now() - found.created_at).abs() < MINUTE);
+    assert!((now_micros() - found.created_at).abs() < MINUTE);
     assert_eq!(Client { created_at: 0, ..found }, client("app"));
     assert!(store.add_client(&client("app")).await.is_err(), "the id is taken");
     assert!(store.set_client_secret("app", "another").await.unwrap());
@@ -127,12 +128,12 @@ async fn a_code_is_exchanged_once_whoever_asks(place: Place) {
     let store = place.open().await.oauth();
     let second = place.open().await.oauth();
     store.add_client(&client("app")).await.unwrap();
-    store.add_grant(&grant(1), &code("code", now() + MINUTE)).await.unwrap();
+    store.add_grant(&grant(1), &code("code", now_micros() + MINUTE)).await.unwrap();
     let tasks: Vec<_> = (0..8)
         .map(|number| {
             let store = if number % 2 == 0 { store.clone() } else { second.clone() };
             tokio::spawn(async move {
-                let tokens = move |_: &Code| pair(&number.to_string(), now() + MINUTE);
+                let tokens = move |_: &Code| pair(&number.to_string(), now_micros() + MINUTE);
                 store.exchange_code("code", |_| Verdict::Accept, tokens).await.unwrap()
             })
         })
@@ -159,17 +160,17 @@ async fn a_code_is_exchanged_once_whoever_asks(place: Place) {
 async fn a_code_is_judged_before_it_is_used(place: Place) {
     let store = place.open().await.oauth();
     store.add_client(&client("app")).await.unwrap();
-    store.add_grant(&grant(1), &code("one", now() + MINUTE)).await.unwrap();
+    store.add_grant(&grant(1), &code("one", now_micros() + MINUTE)).await.unwrap();
     let given = |hash: &'static str, verdict| {
         let store = store.clone();
-        async move { store.exchange_code(hash, |_| verdict, |_| pair(hash, now() + MINUTE)).await.unwrap() }
+        async move { store.exchange_code(hash, |_| verdict, |_| pair(hash, now_micros() + MINUTE)).await.unwrap() }
     };
     assert!(matches!(given("one", Verdict::Ignore).await, Exchange::Refused));
     assert!(matches!(given("one", Verdict::Accept).await, Exchange::Done(_)), "nothing had changed");
-    store.add_grant(&grant(2), &code("two", now() + MINUTE)).await.unwrap();
+    store.add_grant(&grant(2), &code("two", now_micros() + MINUTE)).await.unwrap();
     assert!(matches!(given("two", Verdict::Burn).await, Exchange::Ended(_)));
     assert!(matches!(given("two", Verdict::Accept).await, Exchange::Refused), "its grant has ended");
-    store.add_grant(&grant(3), &code("late", now() - 1)).await.unwrap();
+    store.add_grant(&grant(3), &code("late", now_micros() - 1)).await.unwrap();
     assert!(matches!(given("late", Verdict::Accept).await, Exchange::Refused));
     assert!(matches!(given("unknown", Verdict::Accept).await, Exchange::Refused));
     assert!(store.token("access late").await.unwrap().is_none());
@@ -253,11 +254,11 @@ async fn what_expired_long_ago_is_swept_out(place: Place) {
     let opened = place.open().await;
     let store = opened.oauth();
     fill(&store).await;
-    store.add_grant(&grant(5), &code("late", now() - MINUTE)).await.unwrap();
-    assert_eq!(store.prune(now() - 2 * MINUTE).await.unwrap(), 0, "not yet");
-    assert_eq!(store.prune(now() - MINUTE / 2).await.unwrap(), 1, "the code; its grant is younger");
-    assert_eq!(store.prune(now() + MINUTE).await.unwrap(), 1, "the grant nobody can use");
-    assert_eq!(store.prune(now() + 20 * MINUTE).await.unwrap(), 4, "code, two tokens and their grant");
+    store.add_grant(&grant(5), &code("late", now_micros() - MINUTE)).await.unwrap();
+    assert_eq!(store.prune(now_micros() - 2 * MINUTE).await.unwrap(), 0, "not yet");
+    assert_eq!(store.prune(now_micros() - MINUTE / 2).await.unwrap(), 1, "the code; its grant is younger");
+    assert_eq!(store.prune(now_micros() + MINUTE).await.unwrap(), 1, "the grant nobody can use");
+    assert_eq!(store.prune(now_micros() + 20 * MINUTE).await.unwrap(), 4, "code, two tokens and their grant");
     assert_eq!(number(&opened, "SELECT COUNT(*) FROM oauth_grant").await, 0);
     assert_eq!(number(&opened, "SELECT COUNT(*) FROM gateway_key").await, 2, "keys are not swept");
 }

@@ -1,5 +1,5 @@
-//! A v2 of the deployment's own for tests: another gateway, behind a wire that notes what it is asked and changes answers as
-//! a test likes.
+//! A v2 of the deployment's own for tests: another gateway, behind a wire that notes what it is asked and changes
+//! answers as a test likes.
 //!
 //! May use: nothing of the crate.
 

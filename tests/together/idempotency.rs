@@ -403,8 +403,8 @@ async fn half_of_what_was_sent_is_no_answer() {
     }
 }
 
-/// A create that was to make a new default was broken off when the old one still had the flag: the repetition takes it from
-/// that one before it calls the create done.
+/// A create that was to make a new default was broken off when the old one still had the flag: the repetition takes it
+/// from that one before it calls the create done.
 #[tokio::test]
 async fn a_default_is_the_only_one_before_a_create_counts_as_done() {
     let stage = Stage::new(&[]).await;

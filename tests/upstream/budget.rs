@@ -132,8 +132,8 @@ async fn a_429_is_waited_for_and_sent_again_writes_included() {
     v1.finish();
 }
 
-/// What many requests want to know is asked once for all, with a deadline of its own; it waits for the quota longer than
-/// some of them can.
+/// What many requests want to know is asked once for all, with a deadline of its own; it waits for the quota longer
+/// than some of them can.
 #[tokio::test]
 async fn who_cannot_wait_for_the_quota_with_the_others_is_told_when_there_is_room() {
     let v1 = ScriptedV1::start().await;

@@ -7,7 +7,8 @@ use causeway::oauth::Minting;
 use causeway::oauth::protocol::registration::Registrable;
 use causeway::oauth::protocol::secret;
 use causeway::plan::scopes;
-use causeway::store::oauth::{Exchange, NewToken, OAuthStore, TokenKind, Verdict, now};
+use causeway::store::oauth::{Exchange, NewToken, OAuthStore, TokenKind, Verdict};
+use causeway::units::now_micros;
 use http::Request;
 use http_body_util::Full;
 use std::collections::BTreeMap;
@@ -93,7 +94,7 @@ impl<'g> Issuer<'g> {
         };
         let exchanged = self
             .store
-            .exchange_code(&secret::hash(&code), |_| Verdict::Accept, |_| rows(now() - 1))
+            .exchange_code(&secret::hash(&code), |_| Verdict::Accept, |_| rows(now_micros() - 1))
             .await
             .expect("written");
         assert!(matches!(exchanged, Exchange::Done(_)));
@@ -110,7 +111,7 @@ impl<'g> Issuer<'g> {
 
     /// A gateway key for everything whose time is over.
     pub async fn expired_key(&self) -> Credential {
-        let over = Minting { expires_at: Some(now() - 1), ..Minting::default() };
+        let over = Minting { expires_at: Some(now_micros() - 1), ..Minting::default() };
         Credential::Key(self.new_key(&everything().join(" "), over).await.1)
     }
 

@@ -54,7 +54,8 @@ fn every_shape_is_the_contracts() {
         match name.as_str() {
             // Said once for each kind of row; see the next test.
             "OffsetEnvelope" | "CursorEnvelope" => continue,
-            // The gateway has additional codes, and tools cannot read the contract's way to say "only on validation_error".
+            // The gateway has additional codes, and tools cannot read the contract's way to say "only on
+            // validation_error".
             "Problem" => {
                 let codes: Vec<&str> = codes::TABLE.iter().map(|(_, code)| *code).collect();
                 theirs["properties"]["code"]["enum"] = json!(codes);

@@ -97,7 +97,8 @@ async fn index(gateway: &Gateway) {
     gateway.get("ada", &format!("{ITEMS}?priority=none")).await.expect(200);
 }
 
-/// v1 refuses a parent that is archived, also to an item that has it (`items_create_parent_other_project` shows the words).
+/// v1 refuses a parent that is archived, also to an item that has it (`items_create_parent_other_project` shows the
+/// words).
 #[tokio::test]
 async fn the_parent_an_item_has_may_be_sent_when_it_is_archived() {
     let gateway = recorded().await;

@@ -13,8 +13,8 @@ pub const MOST_IGNORED: usize = 20;
 
 /// Kept back of a deadline: a call to v1 that is let through must also be answered.
 const MARGIN: Duration = Duration::from_millis(500);
-/// The same for a write: one that is cut off leaves nobody knowing whether it was carried out, and a v1 that is busy takes
-/// seconds over it.
+/// The same for a write: one that is cut off leaves nobody knowing whether it was carried out, and a v1 that is busy
+/// takes seconds over it.
 const MARGIN_OF_WRITES: Duration = Duration::from_secs(3);
 
 /// Counts the v1 calls made for one request and the time they took, and holds what its answer has to say about

@@ -68,8 +68,8 @@ impl Heavy {
     /// Carries out `work` over an input of `size` bytes, on a thread of the pool when it is not small.
     ///
     /// # Errors
-    /// [`Refusal::Overloaded`] when too many bytes of bodies wait, [`Refusal::DeadlineExceeded { maybe_done: false }`] when the
-    /// request's time ends before a thread is free; nothing was done then.
+    /// [`Refusal::Overloaded`] when too many bytes of bodies wait, [`Refusal::DeadlineExceeded { maybe_done: false }`]
+    /// when the request's time ends before a thread is free; nothing was done then.
     pub async fn run<T: Send + 'static>(
         &self,
         input: Input,

@@ -1,8 +1,8 @@
 //! The trace that a request belongs to (W3C Trace Context, level 1): its ids, and the steps of those that are recorded.
 //!
-//! Every request has one, so that v1 gets a `traceparent` in any case. Few are recorded; for the others a step costs one
-//! look. The task of a recorded request knows where its steps go, for work that is not told whom it is for ([`recording`]).
-//! May use: nothing of this crate.
+//! Every request has one, so that v1 gets a `traceparent` in any case. Few are recorded; for the others a step costs
+//! one look. The task of a recorded request knows where its steps go, for work that is not told whom it is for
+//! ([`recording`]). May use: nothing of this crate.
 
 use futures_util::future::Either;
 use parking_lot::Mutex;

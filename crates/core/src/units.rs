@@ -17,6 +17,11 @@ pub fn millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(LONGEST).min(LONGEST)
 }
 
+/// The time since 1970, by the clock of this machine; none before.
+pub fn since_1970() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
 /// `instant` in microseconds since 1970; 0 for what was before.
 pub fn unix_micros(instant: SystemTime) -> i64 {
     micros(instant.duration_since(UNIX_EPOCH).unwrap_or_default())
@@ -24,7 +29,7 @@ pub fn unix_micros(instant: SystemTime) -> i64 {
 
 /// The present in microseconds since 1970, by the clock of this machine.
 pub fn now_micros() -> i64 {
-    unix_micros(SystemTime::now())
+    micros(since_1970())
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 //!
 //! Both ways to v1 use this, the client of the translation and the pass-through, each with connections of its own. It
 //! is hyper's own client rather than reqwest, which parses and normalises each address anew; v1 gets the bytes it was
-//! asked for. Redirects, proxies of the environment and compressed answers are nobody's business here. May use: `worker`.
+//! asked for. Redirects, proxies of the environment and compressed answers are nobody's business here. May use:
+//! `worker`.
 
 use crate::worker;
 use bytes::Bytes;
@@ -85,8 +86,8 @@ impl Instance {
 /// Connections of one thread.
 type Connections<B> = legacy::Client<InTime<HttpsConnector<HttpConnector>>, B>;
 
-/// Connections to the servers of one scheme; cheap to clone, all clones share them. Each thread that carries clients has
-/// connections of its own (`worker`), all other threads share some.
+/// Connections to the servers of one scheme; cheap to clone, all clones share them. Each thread that carries clients
+/// has connections of its own (`worker`), all other threads share some.
 #[derive(Debug, Clone)]
 pub struct Hop<B> {
     by_worker: Arc<[Connections<B>]>,

@@ -1,4 +1,5 @@
-//! One line per request, written when its answer has been sent, or when the client left before; and the request counted.
+//! One line per request, written when its answer has been sent, or when the client left before; and the request
+//! counted.
 //!
 //! Neither headers nor the query get into the log, for both can hold secrets. May use: `context`, `settings`, `tally`,
 //! `telemetry`, `trace`, this folder.

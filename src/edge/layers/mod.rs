@@ -3,8 +3,9 @@
 //! A part does its work before the others when it is made, and its work after them in a method that takes their answer.
 //! Inside [`catching`] answers may be refusals, outside they never are.
 //!
-//! May use: `context`, `limits` (headers), `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`, `edge::body`, `edge::dispatch`, `edge::door`,
-//! `edge::intake`, `edge::outgoing`, `edge::pools`, `edge::problem`, `edge::public_base`, `edge::recording`.
+//! May use: `context`, `limits` (headers), `load`, `refusal`, `settings`, `tally`, `telemetry`, `trace`, `edge::body`,
+//! `edge::dispatch`, `edge::door`, `edge::intake`, `edge::outgoing`, `edge::pools`, `edge::problem`,
+//! `edge::public_base`, `edge::recording`.
 
 mod access_log;
 mod companion;

@@ -55,9 +55,9 @@ impl Permit {
         Ok((request.map(|body| taken_in(body, holding, manner, patience)), permit))
     }
 
-    /// The answer with what it takes until it is sent. One that passes through holds the place of its request to its last
-    /// byte, because it holds a connection to v1 for that long; others give it back now. One that finds no memory is
-    /// refused, unless something may have been changed for it.
+    /// The answer with what it takes until it is sent. One that passes through holds the place of its request to its
+    /// last byte, because it holds a connection to v1 for that long; others give it back now. One that finds no memory
+    /// is refused, unless something may have been changed for it.
     ///
     /// # Errors
     /// [`Refusal::Overloaded`] without memory for the answer.

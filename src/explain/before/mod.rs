@@ -1,4 +1,5 @@
-//! What replaces a call of v1: the v2 request that means the same, what is called differently, and what has no equivalent.
+//! What replaces a call of v1: the v2 request that means the same, what is called differently, and what has no
+//! equivalent.
 //!
 //! Everything is read off the table of v1's operations and the mappings. Nothing is sent. Anything that v2 has no place
 //! for is named and left out of the request, never guessed.

@@ -3,7 +3,7 @@
 //! A form carries what it is about, sealed for a random cookie of the browser it was shown in: it cannot be
 //! changed, not be filled in elsewhere (CSRF), and expires. No session is kept anywhere.
 //!
-//! May use: `edge`, `store`, `v1`, this folder, `keyring`, `attempts`, `access`.
+//! May use: `edge`, `units`, `v1`, this folder, `keyring`, `attempts`, `access`.
 
 use super::{Asked, OAuthPages};
 use crate::access::User;
@@ -11,7 +11,7 @@ use crate::edge::Body;
 use crate::oauth::admin::usable;
 use crate::oauth::attempts::WINDOW;
 use crate::oauth::protocol::secret;
-use crate::store::oauth::now;
+use crate::units::now_micros;
 use crate::v1::V1Key;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -95,7 +95,7 @@ fn name(secure: bool) -> &'static str {
 impl OAuthPages {
     /// Seals what a form is about, for one purpose and one browser.
     pub(super) fn seal_form(&self, purpose: &str, cookie: &FormCookie, content: &impl Serialize) -> Option<String> {
-        let text = serde_json::to_string(&Dated { sealed_at: now(), content }).ok()?;
+        let text = serde_json::to_string(&Dated { sealed_at: now_micros(), content }).ok()?;
         let place = format!("{purpose} {}", cookie.value);
         let (sealed, with) = self.oauth.inner.keyring.as_ref()?.seal(&text, &place);
         Some(format!("{with}.{sealed}"))
@@ -108,7 +108,7 @@ impl OAuthPages {
         let place = format!("{purpose} {}", cookie.value);
         let text = self.oauth.inner.keyring.as_ref()?.unseal(sealed, with, &place)?;
         let dated: Dated<T> = serde_json::from_str(&text).ok()?;
-        (now() - dated.sealed_at <= FORM_LIFE).then_some(dated.content)
+        (now_micros() - dated.sealed_at <= FORM_LIFE).then_some(dated.content)
     }
 
     /// The person whose v1 key was typed in; v1 judges it, and an address has only so many wrong tries.

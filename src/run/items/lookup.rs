@@ -66,8 +66,9 @@ pub(in crate::run) async fn find(job: &InProject<'_>, direct: &Direct) -> Result
     match answer.status {
         200 => of_direct(job, direct, &answer.body).await,
         404 => Ok(Found::Told(None)),
-        // An identifier that changed meanwhile is refused like an unknown one (`updated_old_key_after_identifier_change`),
-        // and so is a right that was withdrawn: the index asks without an identifier and tells them apart.
+        // An identifier that changed meanwhile is refused like an unknown one
+        // (`updated_old_key_after_identifier_change`), and so is a right that was withdrawn: the index asks without an
+        // identifier and tells them apart.
         403 => Ok(Found::Unclear),
         status => Err(Refusal::upstream("The work item could not be looked up.", format!("status {status}"))),
     }

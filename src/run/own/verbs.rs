@@ -1,8 +1,8 @@
 //! The five verbs of the own store, written once for all its records: list, show, create, update, delete.
 //!
-//! [`Records`] says what differs between the kinds of records. Each kind has its own file. Each write looks twice whether
-//! it may: before its body is judged, so that 404 comes before 400 (O2), and inside the transaction, because a record
-//! that was there before may be gone by then.
+//! [`Records`] says what differs between the kinds of records. Each kind has its own file. Each write looks twice
+//! whether it may: before its body is judged, so that 404 comes before 400 (O2), and inside the transaction, because a
+//! record that was there before may be gone by then.
 //!
 //! May use: what `run` may use.
 
@@ -25,8 +25,8 @@ pub(super) struct Sent {
     pub(super) projects: HashSet<Uuid>,
 }
 
-/// What differs between the kinds of records. Verbs that a kind does not have are refused when the mappings are compiled
-/// ([`crate::plan::OwnRecords::has`]).
+/// What differs between the kinds of records. Verbs that a kind does not have are refused when the mappings are
+/// compiled ([`crate::plan::OwnRecords::has`]).
 pub(super) trait Records: 'static {
     /// The record above the addressed ones, which the caller's surface must show; none where nothing is above.
     fn above(_: &OwnCall<'_>) -> Result<Option<Uuid>, Refusal> {

@@ -93,8 +93,8 @@ impl Changes {
         self.state.lock().next(&self.clock)
     }
 
-    /// The moment of something that was read elsewhere at `at`, which is past: void after every change that was told here
-    /// since, and where that is not known any more after any at all.
+    /// The moment of something that was read elsewhere at `at`, which is past: void after every change that was told
+    /// here since, and where that is not known any more after any at all.
     pub fn moment_at(&self, at: Instant) -> Moment {
         let state = self.state.lock();
         let before = state.recent.partition_point(|(told, _)| *told < at);

@@ -29,8 +29,8 @@
 //!    old to be of use to anybody go when the number of entries has doubled.
 //!
 //! `changes` has rules 1 to 3, `table` has the kept values and the reads under way as plain transitions under one lock,
-//! `shared` adds tasks and waiting, `older` is rule 8. `model` is a test that runs `changes`, `table` and `shared` under
-//! thousands of permuted schedules.
+//! `shared` adds tasks and waiting, `older` is rule 8. `model` is a test that runs `changes`, `table` and `shared`
+//! under thousands of permuted schedules.
 //!
 //! May use: `context`, `refusal`, this folder.
 

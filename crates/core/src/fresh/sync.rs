@@ -11,8 +11,8 @@ pub(super) fn spawn(work: impl Future<Output = ()> + Send + 'static) {
     spawn_boxed(Box::pin(work));
 }
 
-/// tokio compiles what it needs for a task once for each kind of future, and twice at that, for its two schedulers. Each
-/// thing that is read has a future of its own, and boxed all are of one kind.
+/// tokio compiles what it needs for a task once for each kind of future, and twice at that, for its two schedulers.
+/// Each thing that is read has a future of its own, and boxed all are of one kind.
 fn spawn_boxed(work: Pin<Box<dyn Future<Output = ()> + Send>>) {
     drop(tokio::spawn(work));
 }

@@ -6,8 +6,8 @@
 //! time. Answers that do not fit its rows prove nothing to it: its refresh asks for something that was not noted, and
 //! fails.
 //!
-//! Answers are given in the order in which they came; only the pages of one sweep, and single items one after the other, may
-//! be asked for in another.
+//! Answers are given in the order in which they came; only the pages of one sweep, and single items one after the
+//! other, may be asked for in another.
 //!
 //! May use: `translate`, `v2`, `refusal`, this folder.
 
@@ -196,9 +196,9 @@ impl<S: Source> Source for Recorder<'_, S> {
 }
 
 impl Delta {
-    /// What the refresh finds that begins with `base`, which has no local write that came after `began`, when the turn of the
-    /// process that asked v1 had begun, by our clock. The mark is when the last delta began. None when the answers are not
-    /// those that this refresh needs.
+    /// What the refresh finds that begins with `base`, which has no local write that came after `began`, when the turn
+    /// of the process that asked v1 had begun, by our clock. The mark is when the last delta began. None when the
+    /// answers are not those that this refresh needs.
     ///
     /// v1's count must be that of the rows, and no removal excuses a difference: which removals v1 had counted when it
     /// answered, only the process that asked can tell.

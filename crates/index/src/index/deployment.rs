@@ -113,8 +113,8 @@ impl SharedPlace {
         file_name(&self.identity)
     }
 
-    /// What another process has built, waiting for one that is at it and noting in `progress` what it says; or that this
-    /// one is to build.
+    /// What another process has built, waiting for one that is at it and noting in `progress` what it says; or that
+    /// this one is to build.
     pub async fn find(&self, progress: &Progress) -> Found {
         loop {
             if let Some(verified) = self.load().await {
@@ -144,8 +144,8 @@ impl SharedPlace {
         postcard::from_bytes(&bytes).ok().flatten()
     }
 
-    /// Tells the processes that wait for this one how far it has come, until it is dropped. The first word takes the place
-    /// of what was said of an earlier build.
+    /// Tells the processes that wait for this one how far it has come, until it is dropped. The first word takes the
+    /// place of what was said of an earlier build.
     pub async fn tell(&self, progress: &Progress) -> Infallible {
         let mut last = None;
         loop {

@@ -92,8 +92,8 @@ impl Entry {
         self.state().local.since(since)
     }
 
-    /// A read begins anew with all local writes from `since` on, which are answered, so that only those to come are noted.
-    /// None when not all of them are known; then the noting goes on.
+    /// A read begins anew with all local writes from `since` on, which are answered, so that only those to come are
+    /// noted. None when not all of them are known; then the noting goes on.
     pub fn restart_read(&self, since: Instant) -> Option<Vec<(Instant, LocalWrite)>> {
         let mut state = self.state();
         let local = state.local.since(since)?;

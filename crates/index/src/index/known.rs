@@ -84,8 +84,8 @@ impl Known {
         self.shown.number.map_or(at >= self.shown.ended, |known| number > known)
     }
 
-    /// Takes in what v1 has answered another process; `local` are all local writes since this was read, `now` is the end of
-    /// that read or later. Tells whether it could be.
+    /// Takes in what v1 has answered another process; `local` are all local writes since this was read, `now` is the
+    /// end of that read or later. Tells whether it could be.
     pub async fn follow(
         &mut self,
         heard: Heard<Delta>,
@@ -137,8 +137,8 @@ impl Known {
         (verified, self.shown.clone())
     }
 
-    /// What a refresh of this process begins with: what was taken in, or what was found where nothing was, with these own
-    /// writes, which are all that came after it was read. Where they are not known it is what was found.
+    /// What a refresh of this process begins with: what was taken in, or what was found where nothing was, with these
+    /// own writes, which are all that came after it was read. Where they are not known it is what was found.
     pub fn base(&self, local: Option<Vec<(Instant, LocalWrite)>>) -> Verified {
         match local {
             Some(local) if self.has_heard => self.with(local).0,

@@ -1,7 +1,7 @@
 //! The comparison of all ids: which items there are and when they last changed, without anything else of them.
 //!
-//! v1 cuts its pages anew for every call (trap 43), so a sweep is whole only when v1's count never fell while it was read
-//! and its distinct ids are as many as counted at the end. New items come last in this order.
+//! v1 cuts its pages anew for every call (trap 43), so a sweep is whole only when v1's count never fell while it was
+//! read and its distinct ids are as many as counted at the end. New items come last in this order.
 //!
 //! May use: `v2`, `refusal`, this folder.
 

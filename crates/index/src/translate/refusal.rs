@@ -1,7 +1,7 @@
 //! v1's refusals of writes, in v2 words and v2 field names.
 //!
-//! v1 refuses in more than ten shapes (`fixtures/v1/errors.json`). The shapes that all resources share are read here; the
-//! others are declared in the mapping (`[[v1.refusals]]`).
+//! v1 refuses in more than ten shapes (`fixtures/v1/errors.json`). The shapes that all resources share are read here;
+//! the others are declared in the mapping (`[[v1.refusals]]`).
 //!
 //! May use: `plan`, `v1` messages, `refusal`.
 

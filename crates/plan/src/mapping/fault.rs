@@ -1,7 +1,7 @@
 //! A fault of the mappings with its place, and the collector that keeps going.
 //!
-//! A trail reads `labels.toml › labels_list › order › default`: the file first, then ever smaller parts. Of a file about
-//! several surfaces the surface comes second, unless the same is wrong on all of them. May use: this folder.
+//! A trail reads `labels.toml › labels_list › order › default`: the file first, then ever smaller parts. Of a file
+//! about several surfaces the surface comes second, unless the same is wrong on all of them. May use: this folder.
 
 use super::words::Surface;
 use std::fmt;

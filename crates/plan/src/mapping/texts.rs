@@ -40,7 +40,8 @@ impl Texts {
         texts
     }
 
-    /// Lays the `*.toml`, `shapes/*.json` and `v1/*.toml` files of a directory over these: same name replaces, new name adds.
+    /// Lays the `*.toml`, `shapes/*.json` and `v1/*.toml` files of a directory over these: same name replaces, new name
+    /// adds.
     ///
     /// # Errors
     /// The directory or one of its files cannot be read.

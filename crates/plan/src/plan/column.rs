@@ -1,8 +1,8 @@
 //! The columns of work items: the fields that their lists filter, order or search by.
 //!
 //! The mapping of work items declares each with its names, its kind, its filters, its order and its cursor. This file
-//! names them for the program, where every use is a `match` over all of them. A field that such a list looks at and that
-//! is no column, or holds other values, keeps the gateway from starting. May use: this folder.
+//! names them for the program, where every use is a `match` over all of them. A field that such a list looks at and
+//! that is no column, or holds other values, keeps the gateway from starting. May use: this folder.
 
 use super::kind::{Kind, ValueType};
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};

@@ -188,8 +188,8 @@ impl V1Operations {
         name
     }
 
-    /// The node a path ends at, and whether it lacks its slash; adds the values of the variables in their order. Every call
-    /// of v1 comes by here, so nothing is kept that nobody wants.
+    /// The node a path ends at, and whether it lacks its slash; adds the values of the variables in their order. Every
+    /// call of v1 comes by here, so nothing is kept that nobody wants.
     fn walk(&self, path: &str, values: Option<&mut Vec<String>>) -> Option<(&Node, bool)> {
         let inner = path.strip_prefix(BASE)?;
         let (inner, missing_slash) = match inner.strip_suffix('/') {

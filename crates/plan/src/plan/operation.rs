@@ -204,8 +204,8 @@ pub struct Input {
 }
 
 impl Input {
-    /// Why v1 can never hold `text` here; none when it can. v1 answers a name whose slug is too long with a 500 (trap 7,
-    /// `states_create_name_101_letters`), and keeps some values for itself (trap 37, `states_patch_group_triage`).
+    /// Why v1 can never hold `text` here; none when it can. v1 answers a name whose slug is too long with a 500 (trap
+    /// 7, `states_create_name_101_letters`), and keeps some values for itself (trap 37, `states_patch_group_triage`).
     pub fn fault_of_v1(&self, text: &str) -> Option<String> {
         if let Some(most) = self.max_slug.filter(|most| slug_length(text) > *most) {
             let name = &self.name;

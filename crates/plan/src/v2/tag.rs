@@ -43,7 +43,8 @@ fn plain(tag: &str) -> Cow<'_, str> {
     plain.map_or(Cow::Borrowed(tag), |plain| Cow::Owned(format!("{plain}\"")))
 }
 
-/// Whether a value of `If-None-Match` has this tag, or that of a coded form; weak ones compare equal (RFC 9110, 13.1.2).
+/// Whether a value of `If-None-Match` has this tag, or that of a coded form; weak ones compare equal (RFC 9110,
+/// 13.1.2).
 pub fn is_among(tag: &str, known: &str) -> bool {
     known.split(',').map(str::trim).any(|one| one == "*" || plain(one.trim_start_matches("W/")) == tag)
 }

@@ -18,7 +18,8 @@ const YEARS: std::ops::RangeInclusive<Micros> = -62_135_596_800_000_000..=253_40
 /// Seconds of a day.
 const DAY: i32 = 24 * 60 * 60;
 
-/// The zones that are compiled in. Those of the machine may be older, and have names beside the list, such as `localtime`.
+/// The zones that are compiled in. Those of the machine may be older, and have names beside the list, such as
+/// `localtime`.
 static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 
 /// What a client wrote where an instant is wanted.
@@ -98,8 +99,8 @@ fn number([tens, ones]: [u8; 2]) -> Option<i64> {
 const ERA: i64 = 146_097;
 const BEFORE_EPOCH: i64 = 719_468;
 
-/// Days from the epoch until a date of the years 0 to 9999. Years are counted from March, so that the day that is not in
-/// every year is their last.
+/// Days from the epoch until a date of the years 0 to 9999. Years are counted from March, so that the day that is not
+/// in every year is their last.
 fn days_before(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));

@@ -32,8 +32,8 @@ pub(crate) fn identify<'w, 'h>(headers: &'h HeaderMap, world: &'w World) -> Resu
         .ok_or_else(|| Reply::detail(403, "Given API token is not valid"))
 }
 
-/// Who may read, make and change the records of a path. This is asked before the check whether the path has the method at
-/// all (`errors_405_by_outsider_is_403`).
+/// Who may read, make and change the records of a path. This is asked before the check whether the path has the method
+/// at all (`errors_405_by_outsider_is_403`).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct May {
     read: Who,

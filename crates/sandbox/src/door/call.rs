@@ -127,8 +127,8 @@ fn holder<'w>(source: &str, id: &str, mut records: impl Iterator<Item = (Id, &'w
         .map(|(holder, _)| holder)
 }
 
-/// The refusal of a name that another record of the project has. The clash is found under the trimmed name but explained
-/// by looking for the untrimmed one; finding nothing is a 500 (`states_create_duplicate_name_padded`,
+/// The refusal of a name that another record of the project has. The clash is found under the trimmed name but
+/// explained by looking for the untrimmed one; finding nothing is a 500 (`states_create_duplicate_name_padded`,
 /// `labels_create_duplicate_padded`).
 pub(crate) fn name_taken<'w>(kind: &str, body: &Body, mut records: impl Iterator<Item = (Id, &'w str)>) -> Reply {
     let sent = body.truthy("name").unwrap_or_default();

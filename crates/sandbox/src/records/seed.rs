@@ -253,8 +253,8 @@ fn projects(build: &mut Builder<'_>, acme: Id, other: Id) -> [Id; 2] {
     [typ, oth]
 }
 
-/// The work items: number, number of the state (which begins with that of the project) and of the author, name, and what
-/// is unlike others.
+/// The work items: number, number of the state (which begins with that of the project) and of the author, name, and
+/// what is unlike others.
 fn items(build: &mut Builder<'_>) {
     type Change = fn(&mut Item);
     let items: [(u64, u64, u64, &str, Change); 10] = [

@@ -1,8 +1,8 @@
 //! The connection: one for all, kept up by a task of its own, so that no request ever waits for it to be made.
 //!
 //! Each question has a time limit of some tens of milliseconds. When three in a row are not answered, or the connection
-//! ends, it is made anew; until then everybody is told [`Away`] at once. That is said once in the log, and once when it is
-//! over. May use: `script`.
+//! ends, it is made anew; until then everybody is told [`Away`] at once. That is said once in the log, and once when it
+//! is over. May use: `script`.
 
 use super::script::{Answer, Away, Call};
 use parking_lot::Mutex;

@@ -1,12 +1,12 @@
 //! The audit log: appended in the transaction of what it tells of, never changed.
 //!
-//! May use: this folder.
+//! May use: `units`, this folder.
 
 use super::audit_search::search_text;
-use super::engine::now;
 use super::error::StoreError;
 use super::service::Store;
 use super::session::Session;
+use crate::units::now_micros;
 use serde_json::Value;
 use sqlx::Row;
 use uuid::Uuid;
@@ -119,7 +119,7 @@ pub(super) async fn append(
     )
     .bind(workspace.to_string())
     .bind(count)
-    .bind(now())
+    .bind(now_micros())
     .bind(CLOCKS_APART)
     .fetch_one(&mut *writing)
     .await?;

@@ -85,8 +85,8 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the store cannot be written.
     pub async fn take_delta_turn(&self, name: &str) -> Result<TakenTurn, StoreError> {
-        // Numbers begin with the time, so that they grow also where nothing is remembered. A turn that would end long after
-        // it may was taken before the clock was put back.
+        // Numbers begin with the time, so that they grow also where nothing is remembered. A turn that would end long
+        // after it may was taken before the clock was put back.
         let text = format!(
             "WITH taken AS (INSERT INTO index_turn AS t (name, number, holder, taken_at, held_until) \
              VALUES ($1, {DATABASE_NOW}, $2, {DATABASE_NOW}, {DATABASE_NOW} + $3) \

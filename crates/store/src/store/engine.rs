@@ -5,7 +5,7 @@
 //! for the writer; `synchronous=FULL`, so that an acknowledged write survives a power cut; writers queue in this
 //! process and take the file's lock when they begin, because a transaction that first reads and then wants to write is
 //! refused at once instead of waiting its turn. PostgreSQL: `synchronous_commit` on, and writers of one workspace queue
-//! at its row. May use: `fresh`, `tally`, `units`, this folder.
+//! at its row. May use: `fresh`, `tally`, this folder.
 
 use super::error::StoreError;
 pub use super::kind::Kind;
@@ -16,7 +16,6 @@ use super::unchanged::{Ending, Log, Seen, Writes};
 use super::writable::Writable;
 use crate::fresh::{Changed, Changes};
 use crate::tally::{Counter, Durations};
-use crate::units::now_micros;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{AnyPool, AssertSqlSafe};
 use std::ops::{Deref, DerefMut};
@@ -333,9 +332,4 @@ pub(super) fn sql(text: String) -> AssertSqlSafe<String> {
 /// A list as one parameter, for [`Kind::elements`].
 pub(super) fn json_list(items: impl Iterator<Item = String>) -> String {
     serde_json::Value::from_iter(items).to_string()
-}
-
-/// Microseconds since 1970.
-pub(super) fn now() -> i64 {
-    now_micros()
 }

@@ -34,9 +34,9 @@ impl Store {
         Ok(row.map(|row| row.try_get(0)).transpose()?.unwrap_or(0))
     }
 
-    /// Tells all gateway processes of a write to v1 in the project, and of what else it may have changed; the new number.
-    /// With `heard` it waits until all have heard of it. The names a `turn` has to itself are noted with the first, and
-    /// no more with `heard`.
+    /// Tells all gateway processes of a write to v1 in the project, and of what else it may have changed; the new
+    /// number. With `heard` it waits until all have heard of it. The names a `turn` has to itself are noted with the
+    /// first, and no more with `heard`.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be written.

@@ -1,12 +1,12 @@
 //! What is left of a project that v1 has deleted.
 //!
-//! May use: this folder.
+//! May use: `units`, this folder.
 
-use super::engine::now;
 use super::error::StoreError;
 use super::items::bump;
 use super::rows::read_id;
 use super::service::Store;
+use crate::units::now_micros;
 use sqlx::Row;
 use uuid::Uuid;
 
@@ -34,7 +34,7 @@ impl Store {
         let missed =
             sqlx::query("UPDATE work_item SET missing_since = $2 WHERE project_id = $1 AND missing_since IS NULL")
                 .bind(project.to_string())
-                .bind(now())
+                .bind(now_micros())
                 .execute(&mut *writing)
                 .await?;
         if missed.rows_affected() == 0 {

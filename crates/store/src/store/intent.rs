@@ -1,13 +1,14 @@
 //! A write that concerns v1 and the store, noted before v1 is asked: what it is, how it is read from its row, and
 //! which ones run in this process.
 //!
-//! May use: `v2` (times), this folder.
+//! May use: `units`, `v2` (times), this folder.
 
-use super::engine::{now, sql};
+use super::engine::sql;
 use super::error::StoreError;
 use super::recorded::OwnWrite;
 use super::rows::read_id as id;
 use super::session::Session;
+use crate::units::now_micros;
 use crate::v2::time::Micros;
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -139,7 +140,7 @@ impl Intent {
         sent: Value,
         own: OwnWrite,
     ) -> Self {
-        let (id, began_at, state) = (Uuid::new_v4(), now(), IntentState::Open);
+        let (id, began_at, state) = (Uuid::new_v4(), now_micros(), IntentState::Open);
         Self { id, workspace, project, kind, item, user, sent, own, state, began_at, process: None }
     }
 }

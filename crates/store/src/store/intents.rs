@@ -3,9 +3,8 @@
 //! A crash or a lost answer between the two leaves the note, with what was asked of v1 and what was to be
 //! stored; the next caller that sees what v1 made of it finishes the write, drops it or reports it. Notes of this
 //! process whose request still runs are known in memory, so that nobody else settles them.
-//! May use: `v2` (times), this folder.
+//! May use: `units`, `v2` (times), this folder.
 
-use super::engine::now;
 use super::error::StoreError;
 use super::intent::{COLUMNS, Intent, IntentKind, IntentState, RunningIntent, Settled, read};
 use super::items::{apply, bump, purge, type_stands};
@@ -13,6 +12,7 @@ use super::kind::Kind;
 use super::recorded::TypeChange;
 use super::service::Store;
 use super::session::Session;
+use crate::units::now_micros;
 use crate::v2::time::Micros;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -96,7 +96,7 @@ impl Store {
         .bind(intent.id.to_string())
         .bind(state)
         .bind(item.map(|id| id.to_string()))
-        .bind(now())
+        .bind(now_micros())
         .bind(i64::from(owner))
         .fetch_optional(&mut *writing)
         .await?;
@@ -169,7 +169,7 @@ impl Store {
             Some(id) => peers.lives(id, intent.began_at),
             None => None,
         };
-        lives.unwrap_or(true) && now() - intent.began_at < longest
+        lives.unwrap_or(true) && now_micros() - intent.began_at < longest
     }
 
     /// All writes that are not settled, oldest first.

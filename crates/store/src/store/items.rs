@@ -3,9 +3,9 @@
 //! The types of a project are kept in memory beside the project's counter `items`, which grows with every own
 //! write about its work items; a read compares the counter, so that another gateway's write is seen at once. Where this
 //! process has the store to itself it knows the counter as long as it writes nothing (`unchanged`).
-//! May use: `catalogue`, `v2` (times), this folder.
+//! May use: `catalogue`, `units`, `v2` (times), this folder.
 
-use super::engine::{Writing, json_list, now, sql};
+use super::engine::{Writing, json_list, sql};
 use super::error::StoreError;
 use super::intent::{self, Intent};
 use super::items_kept::{NOTHING, ProjectItems};
@@ -15,6 +15,7 @@ use super::rows::{at_once, read_id as id, rows_of_places};
 use super::service::Store;
 use super::session::Session;
 use crate::catalogue::Catalogue;
+use crate::units::now_micros;
 use crate::v2::time::Micros;
 use sqlx::Row;
 use std::collections::{HashMap, HashSet};
@@ -204,7 +205,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         bump(&mut writing, project).await?;
-        for (items, since) in [(gone, Some(now())), (back, None)] {
+        for (items, since) in [(gone, Some(now_micros())), (back, None)] {
             let text = format!(
                 "UPDATE work_item SET missing_since = $3 WHERE project_id = $1 AND changed_at <= $4 \
                  AND (missing_since IS NULL) = ($5 = 1) AND id IN {}",
@@ -287,7 +288,7 @@ pub(super) async fn touch(
     .bind(item.to_string())
     .bind(workspace.to_string())
     .bind(project.to_string())
-    .bind(now())
+    .bind(now_micros())
     .execute(&mut **writing)
     .await?;
     Ok(())

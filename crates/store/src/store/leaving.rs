@@ -1,13 +1,14 @@
 //! What is carried to a deployment's own v2: all that is held of a workspace, and how far the carrying has come.
 //!
-//! May use: `v2` (times), this folder.
+//! May use: `units`, `v2` (times), this folder.
 
-use super::engine::{now, sql};
+use super::engine::sql;
 use super::error::StoreError;
 use super::overlay::OverlayValue;
 use super::recorded::{Element, ItemValues};
 use super::rows::{Cell, Cells, at_once, rows_of_places};
 use super::service::Store;
+use crate::units::now_micros;
 use crate::v2::time::Micros;
 use sqlx::Row;
 use std::collections::{HashMap, HashSet};
@@ -109,7 +110,7 @@ impl Store {
                     Cell::id(record.own),
                     Cell::Text(record.theirs.clone()),
                     Cell::text(record.digest.clone()),
-                    Cell::Whole(record.is_done.then(now)),
+                    Cell::Whole(record.is_done.then(now_micros)),
                 ]
             });
             let query = cells.fold(sqlx::query(sql(text)), |query, cell| cell.bind(query));

@@ -1,7 +1,7 @@
 //! One run at a time carries what the store holds to another v2: two would make the same records there twice.
 //!
-//! With PostgreSQL it is a lock of a session, with SQLite one on a file beside the store; both are gone when the process is.
-//! May use: this folder.
+//! With PostgreSQL it is a lock of a session, with SQLite one on a file beside the store; both are gone when the
+//! process is. May use: this folder.
 
 use super::error::StoreError;
 use super::kind::Kind;
@@ -24,8 +24,8 @@ pub struct CarryingAlone {
 }
 
 impl Store {
-    /// Takes the store at `url`, which is this one, for a run that carries; none while another run has it. A store that can
-    /// only be read is not locked: a run fails at its first note.
+    /// Takes the store at `url`, which is this one, for a run that carries; none while another run has it. A store that
+    /// can only be read is not locked: a run fails at its first note.
     ///
     /// # Errors
     /// [`StoreError`] when the database cannot be asked.

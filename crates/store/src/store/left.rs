@@ -1,11 +1,11 @@
 //! Workspaces that have been left: all that this store held of them lies in a v2 of the deployment's own.
 //!
-//! May use: this folder.
+//! May use: `units`, this folder.
 
-use super::engine::now;
 use super::error::StoreError;
 use super::rows::Cells;
 use super::service::Store;
+use crate::units::now_micros;
 
 /// A workspace that has been left.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Store {
         )
         .bind(slug)
         .bind(url)
-        .bind(now())
+        .bind(now_micros())
         .execute(&mut *writing)
         .await?;
         writing.commit().await

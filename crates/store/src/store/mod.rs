@@ -5,7 +5,8 @@
 //! one v1 deployment and refuses any other. One interface and one SQL text whatever holds the data: a SQLite
 //! file or a PostgreSQL database; `engine` knows what differs.
 //!
-//! May use: `catalogue`, `fresh`, `refusal`, `trace`, `v1` (the base URL), `v2` (times). May not use: `translate`, `run`, `edge`.
+//! May use: `catalogue`, `fresh`, `refusal`, `trace`, `v1` (the base URL), `v2` (times). May not use: `translate`,
+//! `run`, `edge`.
 
 mod archived;
 mod asked;

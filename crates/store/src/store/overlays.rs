@@ -1,11 +1,12 @@
 //! Overlay values in the database.
 //!
-//! May use: this folder.
+//! May use: `units`, this folder.
 
-use super::engine::{json_list, now, sql};
+use super::engine::{json_list, sql};
 use super::error::StoreError;
 use super::overlay::OverlayValue;
 use super::service::{Overlays, Store};
+use crate::units::now_micros;
 use serde_json::Value;
 use sqlx::Row;
 use sqlx::any::AnyRow;
@@ -76,7 +77,7 @@ impl Store {
             .bind(field.field.clone())
             .bind(field.value.to_string())
             .bind(field.seen.to_string())
-            .bind(now())
+            .bind(now_micros())
             .execute(&mut *writing)
             .await?;
         }

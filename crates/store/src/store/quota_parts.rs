@@ -46,9 +46,9 @@ impl Store {
         self.engine.kind() == Kind::Postgres
     }
 
-    /// Writes those of `changes` whose version is still the one in the database, removes rows that were not written for a
-    /// quarter of an hour, and reads those named in `changes` as well as those that name this process and were written
-    /// after `since`. Rows read are those from before this.
+    /// Writes those of `changes` whose version is still the one in the database, removes rows that were not written for
+    /// a quarter of an hour, and reads those named in `changes` as well as those that name this process and were
+    /// written after `since`. Rows read are those from before this.
     ///
     /// # Errors
     /// [`StoreError`] when the database does not answer; then nobody knows what was written.

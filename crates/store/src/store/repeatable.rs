@@ -4,13 +4,14 @@
 //! holds its row by the id of the attempt until a time by which the attempt must have ended; after it, or when the
 //! outcome is not known, the next attempt takes over and has to find out first. Requests of one person begin one after
 //! the other, in all gateway processes, so that of many at once with the same key one runs, and bounds hold exactly.
-//! May use: `v2` (times), this folder.
+//! May use: `units`, `v2` (times), this folder.
 
-use super::engine::{Writing, now};
+use super::engine::Writing;
 use super::error::StoreError;
 use super::kind::Kind;
 use super::rows::{Cells, read_id};
 use super::service::Store;
+use crate::units::now_micros;
 use crate::v2::time::Micros;
 use sqlx::Row;
 use std::collections::HashSet;
@@ -92,7 +93,7 @@ impl Store {
     ) -> Result<Repeatable, StoreError> {
         let mut writing = self.engine.writing().await?;
         self.wait_for_turn_of(&mut writing, request.user).await?;
-        let now = now();
+        let now = now_micros();
         sqlx::query("DELETE FROM repeatable_request WHERE user_id = $1 AND expires_at <= $2")
             .bind(request.user.to_string())
             .bind(now)
@@ -276,7 +277,7 @@ impl Store {
     pub async fn sweep_repeatable(&self) -> Result<u64, StoreError> {
         let mut writing = self.engine.writing().await?;
         let swept = sqlx::query("DELETE FROM repeatable_request WHERE expires_at <= $1")
-            .bind(now())
+            .bind(now_micros())
             .execute(&mut *writing)
             .await?;
         writing.commit().await?;

@@ -1,10 +1,11 @@
 //! The store itself: its connections and what it keeps in memory.
 //!
-//! The other files of this folder add what can be asked of it. May use: `fresh`, `trace`, `v1` (the base URL), this folder.
+//! The other files of this folder add what can be asked of it. May use: `fresh`, `trace`, `units`, `v1` (the base URL),
+//! this folder.
 
 use super::asked::{Answers, Unanswered};
 use super::definitions::Memory;
-use super::engine::{self, Engine};
+use super::engine::Engine;
 use super::error::StoreError;
 use super::intent::Running;
 use super::items_kept::ProjectItems;
@@ -16,6 +17,7 @@ use super::turn_places::Turns;
 use super::unchanged::Unchanged;
 use crate::fresh::{Changed, Changes, Reading, Value};
 use crate::trace::carried;
+use crate::units::now_micros;
 use crate::v1::BaseUrl;
 use sqlx::Row;
 use std::collections::HashMap;
@@ -73,7 +75,7 @@ impl Store {
         }
         sqlx::query("INSERT INTO service (id, v1_base_url, recorded_at) VALUES (1, $1, $2) ON CONFLICT DO NOTHING")
             .bind(v1_base_url)
-            .bind(engine::now())
+            .bind(now_micros())
             .execute(self.engine.pool())
             .await?;
         let claimed = deployment_of(&self.engine.pool()).await?;
@@ -177,8 +179,8 @@ impl Store {
         self.engine.peers.say(word);
     }
 
-    /// The living processes, this one included, with what each has said of itself (older versions nothing); none while this
-    /// one hears nothing of the others.
+    /// The living processes, this one included, with what each has said of itself (older versions nothing); none while
+    /// this one hears nothing of the others.
     pub fn words(&self) -> Option<HashMap<Uuid, Option<String>>> {
         self.engine.peers.words()
     }

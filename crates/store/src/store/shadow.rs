@@ -1,11 +1,12 @@
 //! What came of comparing answers with those of the deployment's own v2, of all processes together.
 //!
-//! May use: this folder.
+//! May use: `units`, this folder.
 
-use super::engine::{Writing, now};
+use super::engine::Writing;
 use super::error::StoreError;
 use super::rows::Cells;
 use super::service::Store;
+use crate::units::now_micros;
 use uuid::Uuid;
 
 /// Microseconds of a day.
@@ -80,7 +81,7 @@ impl Store {
             add(&mut writing, difference).await?;
         }
         sqlx::query("DELETE FROM shadow_count WHERE day <= $1")
-            .bind(now() / DAY - days)
+            .bind(now_micros() / DAY - days)
             .execute(&mut *writing)
             .await?;
         sqlx::query(

@@ -5,12 +5,12 @@
 //!
 //! May use: `units`, this folder.
 
-use super::engine::{now, sql};
+use super::engine::sql;
 use super::error::StoreError;
 use super::kind::Kind;
 use super::opening::connected;
 use super::service::Store;
-use crate::units::micros;
+use crate::units::{micros, now_micros};
 use sqlx::{AnyConnection, Row};
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ impl Store {
             return Ok(());
         }
         let mut writing = self.engine.writing().await?;
-        let before = now() - micros(age);
+        let before = now_micros() - micros(age);
         // Of two that write the same, the second waits here and then finds a young one.
         let lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, 1))::text";
         sqlx::query(lock).bind(name).fetch_one(&mut *writing).await?;
@@ -74,15 +74,15 @@ impl Store {
                 .bind(name)
                 .bind(part)
                 .bind(bytes)
-                .bind(now())
+                .bind(now_micros())
                 .execute(&mut *writing)
                 .await?;
         }
         writing.commit().await
     }
 
-    /// Takes this process for the one that does what `name` names; none while another one does it. It has a connection of
-    /// its own, because it may take minutes.
+    /// Takes this process for the one that does what `name` names; none while another one does it. It has a connection
+    /// of its own, because it may take minutes.
     ///
     /// # Errors
     /// [`StoreError`] when the database cannot be asked.

@@ -1,10 +1,10 @@
 //! Counters of the database that need not be read again, because nothing was written since they were read.
 //!
 //! A counter read after the last write of this process is what a SQLite file says, unless somebody else has written to
-//! the file: a command such as `causeway store sweep`. Every write shows in the size or time of the log beside the file,
-//! which costs a microsecond to look at. Times of files are coarse, so a counter counts for a second at most. Behind
-//! PostgreSQL there may be other processes at any time, so there nothing is known without a statement.
-//! May use: nothing of this crate.
+//! the file: a command such as `causeway store sweep`. Every write shows in the size or time of the log beside the
+//! file, which costs a microsecond to look at. Times of files are coarse, so a counter counts for a second at most.
+//! Behind PostgreSQL there may be other processes at any time, so there nothing is known without a statement. May use:
+//! nothing of this crate.
 
 use parking_lot::Mutex;
 use std::collections::HashMap;

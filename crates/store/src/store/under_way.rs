@@ -1,10 +1,11 @@
 //! Writes that are being made at v1, so that the writes a process leaves behind when it dies are known.
 //!
-//! v1 loads a row, changes it and saves all of it, and goes on when the one who asked is gone. The locks of a process that
-//! dies are free at once, so the next writer could change the same row while v1 is still at work for the dead one, which then
-//! saves what it loaded before. So each turn notes what it has to itself before it writes, and takes that away when it has
-//! ended. A turn that finds the note of another one on a name that is its own now waits until v1 has certainly ended.
-//! Only with PostgreSQL: the process that has a SQLite file to itself leaves it to nobody who runs already.
+//! v1 loads a row, changes it and saves all of it, and goes on when the one who asked is gone. The locks of a process
+//! that dies are free at once, so the next writer could change the same row while v1 is still at work for the dead one,
+//! which then saves what it loaded before. So each turn notes what it has to itself before it writes, and takes that
+//! away when it has ended. A turn that finds the note of another one on a name that is its own now waits until v1 has
+//! certainly ended. Only with PostgreSQL: the process that has a SQLite file to itself leaves it to nobody who runs
+//! already.
 //!
 //! May use: `peers` (the clock), this folder.
 

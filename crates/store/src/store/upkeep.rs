@@ -5,7 +5,7 @@
 
 use super::asked;
 use super::definitions;
-use super::engine::{Engine, Kind, now};
+use super::engine::{Engine, Kind};
 use super::error::StoreError;
 use super::items_kept;
 use super::place::opening;
@@ -15,7 +15,7 @@ use super::service::Store;
 use super::turn_places::{HELD, Turns};
 use super::unchanged::Unchanged;
 use crate::fresh::Changes;
-use crate::units::micros;
+use crate::units::{micros, now_micros};
 use sqlx::Row;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -167,7 +167,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the store cannot be written; then nothing was purged.
     pub async fn sweep(&self, age: Duration) -> Result<Swept, StoreError> {
-        let before = now() - micros(age);
+        let before = now_micros() - micros(age);
         let mut writing = self.engine.writing().await?;
         let values = sqlx::query(
             "DELETE FROM custom_value WHERE work_item_id IN (SELECT id FROM work_item WHERE missing_since < $1)",

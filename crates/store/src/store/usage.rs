@@ -1,11 +1,12 @@
 //! Counts of who calls which operation, by day, of all processes together.
 //!
-//! May use: this folder.
+//! May use: `units`, this folder.
 
-use super::engine::{Writing, now, sql};
+use super::engine::{Writing, sql};
 use super::error::StoreError;
 use super::rows::{Cell, Cells, at_once, rows_of_places};
 use super::service::Store;
+use crate::units::now_micros;
 use sqlx::Row;
 use uuid::Uuid;
 
@@ -125,7 +126,7 @@ impl Store {
             .bind(caller.kind.clone())
             .bind(caller.person.clone())
             .bind(title)
-            .bind(now())
+            .bind(now_micros())
             .execute(&mut *writing)
             .await?;
         }
@@ -173,7 +174,7 @@ impl Store {
         let old = sqlx::query("DELETE FROM usage_count WHERE day < $1").bind(oldest).execute(&mut *writing).await?;
         bound.old = old.rows_affected();
         sqlx::query("DELETE FROM usage_writer WHERE seen_at < $1")
-            .bind(now() - WRITERS_KEPT)
+            .bind(now_micros() - WRITERS_KEPT)
             .execute(&mut *writing)
             .await?;
         sqlx::query(
@@ -230,7 +231,7 @@ impl Writing {
         )
         .bind(process.to_string())
         .bind(batch)
-        .bind(now())
+        .bind(now_micros())
         .execute(&mut **self)
         .await?;
         Ok(first.rows_affected() > 0)

@@ -83,8 +83,8 @@ impl BaseUrl {
         &self.text
     }
 
-    /// Address of a v1 path (percent-encoded, below `/api/v1/`) with a query, byte for byte; `None` when v1, or a server
-    /// before it, could take the path for another one, as with `..` in it, or for no address.
+    /// Address of a v1 path (percent-encoded, below `/api/v1/`) with a query, byte for byte; `None` when v1, or a
+    /// server before it, could take the path for another one, as with `..` in it, or for no address.
     pub(super) fn address(&self, path: &str, query: &str) -> Option<Uri> {
         if !is_plain_path(path) || !query.bytes().all(|byte| OF_A_QUERY[usize::from(byte)]) {
             return None;

@@ -228,8 +228,8 @@ impl Client {
         refusals::refusal_of_status(&answer).map_or(Ok(answer), Err)
     }
 
-    /// [`Client::ask`] for one who reads all of the body of a 200, and asks [`refusals::refusal_of_status`] when it cannot
-    /// be read.
+    /// [`Client::ask`] for one who reads all of the body of a 200, and asks [`refusals::refusal_of_status`] when it
+    /// cannot be read.
     ///
     /// # Errors
     /// As [`Client::ask`].

@@ -4,8 +4,8 @@
 //! than they usually do while the limit is in use (additive increase, multiplicative decrease). Waiting calls
 //! go by priority, among equals in order; a part of the limit is never given to index work.
 //!
-//! Several processes before one v1 have one limit together: each tells the others what it has found and how many places it
-//! wants ([`Measured`]), takes the mean of what all that are at work have found, and uses its part by demand.
+//! Several processes before one v1 have one limit together: each tells the others what it has found and how many places
+//! it wants ([`Measured`]), takes the mean of what all that are at work have found, and uses its part by demand.
 //!
 //! May use: `context`, `fair`.
 
@@ -411,8 +411,8 @@ mod tests {
         drop(waiting);
     }
 
-    /// Most calls at once in the long run that so many busy processes make of a v1 that takes twelve at once and slows down
-    /// beyond.
+    /// Most calls at once in the long run that so many busy processes make of a v1 that takes twelve at once and slows
+    /// down beyond.
     async fn most_at_once(processes: usize, tells: bool) -> usize {
         let processes: Vec<Concurrency> = (0..processes).map(|_| of(4, 256)).collect();
         let mut most = 0;

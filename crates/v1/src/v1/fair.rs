@@ -2,7 +2,8 @@
 //!
 //! May use: nothing of this crate.
 
-/// What each of `wants` gets of `total` (max-min fairness): as much as it wants, or the same as the others that want more.
+/// What each of `wants` gets of `total` (max-min fairness): as much as it wants, or the same as the others that want
+/// more.
 pub(super) fn by_demand(total: usize, wants: &[usize]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..wants.len()).collect();
     order.sort_unstable_by_key(|at| wants[*at]);

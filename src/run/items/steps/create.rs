@@ -67,7 +67,8 @@ async fn post(job: &InProject<'_>, given: &Given, body: &Members) -> Result<Uuid
     id_of(&members(&answer)?)
 }
 
-/// The new item as v1 shows it, and how that compares with what was sent: all of it is there but what v1 may drop of sets.
+/// The new item as v1 shows it, and how that compares with what was sent: all of it is there but what v1 may drop of
+/// sets.
 async fn make<'j>(
     job: &'j InProject<'_>,
     given: &Given,

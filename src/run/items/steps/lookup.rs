@@ -48,7 +48,8 @@ async fn live(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
 }
 
 /// The answer of the index where v1 fails, as it does for a number that two live items have (trap 18,
-/// `items_key_of_shared_number`): the one created first is shown. The caller's own card and the caller's own list of projects say what may be shown.
+/// `items_key_of_shared_number`): the one created first is shown. The caller's own card and the caller's own list of
+/// projects say what may be shown.
 async fn by_index(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
     let runner = &job.runner;
     let mut within = match runner.project_with(job.slug(), &key.project) {

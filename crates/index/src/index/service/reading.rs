@@ -108,8 +108,8 @@ impl Inner {
                     }
                     return self.for_all(&place, turn, &known, asking).await;
                 }
-                // Also for one that began too early to be of use here, as in one process: the next read is then shared by all
-                // who wait, and begins with what that one has found.
+                // Also for one that began too early to be of use here, as in one process: the next read is then shared
+                // by all who wait, and begins with what that one has found.
                 Refresher::Others(for_so_long) if for_so_long.max(begun.elapsed()) >= PATIENCE => {
                     return self.by_itself(&known, asking, Why::TooSlow).await;
                 }
@@ -178,7 +178,8 @@ impl Inner {
         Ok(Got::of(refreshed, known.swept, Some(shown)))
     }
 
-    /// Asks v1 for this process alone; while another one does the same, not for a comparison of all ids that it may be at.
+    /// Asks v1 for this process alone; while another one does the same, not for a comparison of all ids that it may be
+    /// at.
     async fn by_itself(&self, known: &Known, (source, entry): Asking<'_>, why: Why) -> Result<Got, Refusal> {
         let others = why == Why::TooSlow;
         if why != Why::NoOthers {

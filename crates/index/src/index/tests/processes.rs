@@ -1,5 +1,5 @@
-//! Several processes in front of the model that tell each other what they read: in any order of writes, reads and trouble
-//! between them, nobody is shown anything that was not there at the time it stands for.
+//! Several processes in front of the model that tell each other what they read: in any order of writes, reads and
+//! trouble between them, nobody is shown anything that was not there at the time it stands for.
 //!
 //! The plain reference is the history of each item. An answer stands for the moment at which its read began; every
 //! version of an item it shows must have been there then or later, and no earlier than the last write to that item that

@@ -1,9 +1,9 @@
 //! Stage 2, calls of v1: what an operation asks of v1 with nothing kept, and what of it even then.
 //!
-//! The plain steps of resources behind v1 say it by themselves; other calls are declared, as `METHOD path`, with `unless kept`
-//! behind those that are not made when the gateway has the answer at hand, and `for each NAME` behind those that come
-//! beyond the usual ones. Everything that speaks of the cost reads it off these calls. May use: `mapping`, this
-//! folder.
+//! The plain steps of resources behind v1 say it by themselves; other calls are declared, as `METHOD path`, with
+//! `unless kept` behind those that are not made when the gateway has the answer at hand, and `for each NAME` behind
+//! those that come beyond the usual ones. Everything that speaks of the cost reads it off these calls. May use:
+//! `mapping`, this folder.
 
 use super::draft::Builder;
 use crate::mapping::{Faults, Keep, Method, ReadOneBy, Rows, Source, StepWord, Trail};

@@ -1,8 +1,8 @@
-//! Stages 1 and 2, rules that files declare (`unique`, `exclusive`, `requires`, `needs_feature`, `detach_children`, `may`,
-//! `also_in`), and what each of them needs.
+//! Stages 1 and 2, rules that files declare (`unique`, `exclusive`, `requires`, `needs_feature`, `detach_children`,
+//! `may`, `also_in`), and what each of them needs.
 //!
-//! The own store has rules of its own, so there they are refused; and so is a rule that the step of an operation does not
-//! hold ([`Rule::is_held_by`]), because it would be declared in vain. May use: `mapping`, this folder.
+//! The own store has rules of its own, so there they are refused; and so is a rule that the step of an operation does
+//! not hold ([`Rule::is_held_by`]), because it would be declared in vain. May use: `mapping`, this folder.
 
 use super::draft::{Builder, Case, Draft};
 use crate::mapping::{

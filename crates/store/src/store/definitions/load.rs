@@ -27,7 +27,8 @@ where
     Ok(row.map(|row| row.try_get(0)).transpose()?)
 }
 
-/// Everything defined in the workspace; to be called in a transaction, so that the tables are of one moment. None when nothing was written for it.
+/// Everything defined in the workspace; to be called in a transaction, so that the tables are of one moment. None when
+/// nothing was written for it.
 pub(super) async fn all(connection: &mut Session, workspace: Uuid) -> Result<Option<Catalogue>, StoreError> {
     let row = sqlx::query("SELECT version, flags, default_level, created_at FROM workspace WHERE id = $1")
         .bind(workspace.to_string())

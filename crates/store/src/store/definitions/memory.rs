@@ -1,8 +1,8 @@
-//! Copies of the definitions of workspaces in memory. May use: `cache`, `catalogue`, this folder.
+//! Copies of the definitions of workspaces in memory. May use: `cache`, `catalogue`, `units`, this folder.
 
 use crate::cache::{Bounds, Cache};
 use crate::catalogue::Catalogue;
-use crate::store::engine::now;
+use crate::units::now_micros;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -31,10 +31,10 @@ impl Memory {
         self.0.get(&workspace).filter(|kept| kept.version == version)
     }
 
-    /// What is kept, else definitions of a workspace for which nothing was written yet: all who ask at once get the same,
-    /// so that its features were made at one instant.
+    /// What is kept, else definitions of a workspace for which nothing was written yet: all who ask at once get the
+    /// same, so that its features were made at one instant.
     pub(super) fn first(&self, workspace: Uuid) -> Arc<Catalogue> {
-        self.0.get_or_insert(workspace, || Arc::new(Catalogue::empty(workspace, now())))
+        self.0.get_or_insert(workspace, || Arc::new(Catalogue::empty(workspace, now_micros())))
     }
 
     pub(super) fn put(&self, catalogue: &Arc<Catalogue>) {

@@ -4,7 +4,7 @@
 //! their copy's, so that a change made by another process shows in the next read; writers raise it first, which
 //! locks the row, so that the writers of a workspace follow one another and each sees what the last one left.
 //!
-//! May use: `catalogue`, `refusal`, this folder.
+//! May use: `catalogue`, `refusal`, `units`, this folder.
 
 mod effects;
 mod failure;
@@ -16,12 +16,13 @@ mod tables;
 pub(super) use memory::Memory;
 
 use super::audit::{self, AuditEntry};
-use super::engine::{Kind, Writing, now, sql};
+use super::engine::{Kind, Writing, sql};
 use super::error::StoreError;
 use super::service::Store;
 use super::session::Session;
 use crate::catalogue::{Catalogue, Edit};
 use crate::refusal::Refusal;
+use crate::units::now_micros;
 use failure::Failure;
 use sqlx::Row;
 use std::sync::Arc;
@@ -116,7 +117,7 @@ impl Store {
         let version = self.lock(&mut writing, workspace).await?;
         let before = self.as_of(&mut writing, workspace, version - 1).await?;
         // Later than all there is, also when the clock was set back or another machine's is ahead.
-        let mut edit = Edit::begin(&before, now().max(newest(&before) + 1));
+        let mut edit = Edit::begin(&before, now_micros().max(newest(&before) + 1));
         let entries = change(&mut edit)?;
         let Edit { mut after, effects, .. } = edit;
         if after == *before && effects.is_empty() && entries.is_empty() {
@@ -125,7 +126,7 @@ impl Store {
         }
         let kind = self.engine.kind();
         effects::carry_out(&mut writing, kind, &effects, &before, &after).await?;
-        save::difference(&mut writing, kind, &before, &after, now()).await?;
+        save::difference(&mut writing, kind, &before, &after, now_micros()).await?;
         audit::append(&mut writing, workspace, &entries).await?;
         writing.commit().await?;
         after.version = version;
@@ -171,7 +172,7 @@ impl Store {
 /// Everything defined in the workspace as stored, past the memory.
 pub(super) async fn read(connection: &mut Session, workspace: Uuid) -> Result<Catalogue, StoreError> {
     let found = load::all(connection, workspace).await?;
-    Ok(found.unwrap_or_else(|| Catalogue::empty(workspace, now())))
+    Ok(found.unwrap_or_else(|| Catalogue::empty(workspace, now_micros())))
 }
 
 async fn raise(writing: &mut Writing, workspace: Uuid) -> Result<Option<i64>, StoreError> {

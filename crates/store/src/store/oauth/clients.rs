@@ -1,10 +1,10 @@
 //! Registered clients.
 //!
-//! May use: this folder, the engine.
+//! May use: `units`, this folder, the engine.
 
 use super::tables::{OAuthStore, joined, words};
-use crate::store::engine::now;
 use crate::store::error::StoreError;
+use crate::units::now_micros;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 
@@ -46,7 +46,7 @@ impl OAuthStore {
         .bind(serde_json::Value::from_iter(client.redirect_uris.iter().cloned()).to_string())
         .bind(joined(&client.scopes))
         .bind(i64::from(client.self_registered))
-        .bind(now())
+        .bind(now_micros())
         .execute(self.engine.pool())
         .await?;
         Ok(())
@@ -102,7 +102,7 @@ impl OAuthStore {
     /// [`StoreError`] when the store cannot be written; then nothing was.
     pub async fn delete_client(&self, id: &str) -> Result<bool, StoreError> {
         let mut writing = self.engine.writing().await?;
-        let at = now();
+        let at = now_micros();
         let done = sqlx::query("UPDATE oauth_client SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL")
             .bind(id.to_owned())
             .bind(at)

@@ -1,12 +1,12 @@
 //! What people allowed clients.
 //!
-//! May use: this folder, the engine.
+//! May use: `units`, this folder.
 
 use super::super::session::Session;
 use super::sealed::Sealed;
 use super::tables::{OAuthStore, id, joined, words};
-use crate::store::engine::now;
 use crate::store::error::StoreError;
+use crate::units::now_micros;
 use sqlx::Row;
 use uuid::Uuid;
 
@@ -70,7 +70,7 @@ impl OAuthStore {
         .bind(joined(&grant.scopes))
         .bind(grant.sealed.text.clone())
         .bind(grant.sealed.with.clone())
-        .bind(now())
+        .bind(now_micros())
         .execute(&mut *writing)
         .await?;
         sqlx::query(
@@ -125,7 +125,7 @@ impl OAuthStore {
         )
         .bind(grant.to_string())
         .bind(user.to_string())
-        .bind(now())
+        .bind(now_micros())
         .execute(self.engine.pool())
         .await?;
         Ok(done.rows_affected() > 0)
@@ -139,7 +139,7 @@ pub(super) async fn revoke(writing: &mut Session, grant: &str, reason: &str) -> 
          WHERE id = $1 AND revoked_at IS NULL",
     )
     .bind(grant.to_owned())
-    .bind(now())
+    .bind(now_micros())
     .bind(reason.to_owned())
     .execute(&mut *writing)
     .await?;

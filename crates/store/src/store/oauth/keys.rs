@@ -1,11 +1,12 @@
 //! Keys of the gateway's own.
 //!
-//! May use: this folder, the engine.
+//! May use: `units`, this folder, the engine.
 
 use super::sealed::Sealed;
 use super::tables::{OAuthStore, id, joined, words};
-use crate::store::engine::{now, sql};
+use crate::store::engine::sql;
 use crate::store::error::StoreError;
+use crate::units::now_micros;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 use uuid::Uuid;
@@ -65,7 +66,7 @@ impl OAuthStore {
         .bind(slug)
         .bind(key.sealed.text.clone())
         .bind(key.sealed.with.clone())
-        .bind(now())
+        .bind(now_micros())
         .bind(key.expires_at.unwrap_or(i64::MAX))
         .execute(self.engine.pool())
         .await?;
@@ -105,7 +106,7 @@ impl OAuthStore {
         )
         .bind(key.to_string())
         .bind(user.map(|user| user.to_string()).unwrap_or_default())
-        .bind(now())
+        .bind(now_micros())
         .execute(self.engine.pool())
         .await?;
         Ok(done.rows_affected() > 0)

@@ -17,5 +17,5 @@ pub use clients::Client;
 pub use grants::{Grant, NewCode, NewGrant};
 pub use keys::GatewayKey;
 pub use sealed::{Sealed, SealedRow};
-pub use tables::{OAuthStore, now};
+pub use tables::OAuthStore;
 pub use tokens::{Code, Exchange, NewToken, Refresh, Token, TokenKind, Verdict};

@@ -1,7 +1,7 @@
 //! The tables of the authorization server, and how ids and lists of words stand in them. May use: `fresh`, this
 //! folder.
 
-use super::super::engine::{self, Engine, Kind};
+use super::super::engine::{Engine, Kind};
 use super::super::error::StoreError;
 use super::super::service::Store;
 use crate::fresh::Changed;
@@ -21,8 +21,8 @@ impl Store {
 }
 
 impl OAuthStore {
-    /// Whether this process knows of every revocation that was answered: it has the store to itself, or hears what others
-    /// write.
+    /// Whether this process knows of every revocation that was answered: it has the store to itself, or hears what
+    /// others write.
     pub fn hears_revocations(&self) -> bool {
         self.engine.kind() == Kind::Sqlite || self.engine.peers.are_heard()
     }
@@ -48,9 +48,4 @@ pub(super) fn words(text: &str) -> Vec<String> {
 
 pub(super) fn id(text: &str) -> Result<Uuid, StoreError> {
     Uuid::try_parse(text).map_err(|_| StoreError::unreadable("the id", text))
-}
-
-/// The store's clock: microseconds since 1970.
-pub fn now() -> i64 {
-    engine::now()
 }

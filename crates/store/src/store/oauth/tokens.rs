@@ -1,13 +1,14 @@
 //! Codes and tokens: exchanging each once, and ending what came of one that was used twice.
 //!
-//! May use: this folder, the engine.
+//! May use: `units`, this folder, the engine.
 
 use super::super::session::Session;
 use super::grants;
 use super::sealed::Sealed;
 use super::tables::{OAuthStore, id, words};
-use crate::store::engine::{now, sql};
+use crate::store::engine::sql;
 use crate::store::error::StoreError;
+use crate::units::now_micros;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 use uuid::Uuid;
@@ -145,12 +146,12 @@ impl OAuthStore {
         };
         let (code, expires_at, used_at) = read_code(&row)?;
         let verdict = judge(&code);
-        if verdict == Verdict::Ignore || (used_at == 0 && expires_at <= now()) {
+        if verdict == Verdict::Ignore || (used_at == 0 && expires_at <= now_micros()) {
             return Ok(Exchange::Refused);
         }
         let taken = sqlx::query("UPDATE oauth_code SET used_at = $2 WHERE hash = $1 AND used_at IS NULL")
             .bind(hash.to_owned())
-            .bind(now())
+            .bind(now_micros())
             .execute(&mut *writing)
             .await?;
         if taken.rows_affected() == 0 || verdict == Verdict::Burn {
@@ -186,7 +187,7 @@ impl OAuthStore {
         let token = read_token(&row)?;
         let (used_at, revoked_at, grant_ended): (i64, i64, i64) =
             (row.try_get(9)?, row.try_get(10)?, row.try_get(11)?);
-        let at = now();
+        let at = now_micros();
         let dead = grant_ended != 0 || token.kind != TokenKind::Refresh || token.expires_at <= at;
         if dead || judge(&token) != Verdict::Accept {
             return Ok(Refresh::Refused);
@@ -236,7 +237,8 @@ impl OAuthStore {
                 let text = "UPDATE oauth_token SET revoked_at = $2 WHERE hash = $1 AND revoked_at IS NULL \
                             AND NOT EXISTS (SELECT 1 FROM oauth_grant g WHERE g.id = grant_id \
                             AND g.revoked_at IS NOT NULL)";
-                let done = sqlx::query(text).bind(hash.to_owned()).bind(now()).execute(&mut *writing).await?;
+                let done =
+                    sqlx::query(text).bind(hash.to_owned()).bind(now_micros()).execute(&mut *writing).await?;
                 done.rows_affected() > 0
             }
         };
@@ -279,7 +281,7 @@ async fn hold_family(writing: &mut Session, table: &str, hash: &str) -> Result<(
 
 /// Ends the successors of a refresh token; false when the refresh token among them was presented already.
 async fn replace_successors(writing: &mut Session, parent: &str) -> Result<bool, StoreError> {
-    let at = now();
+    let at = now_micros();
     let replaced = sqlx::query(
         "UPDATE oauth_token SET revoked_at = $2 WHERE parent = $1 AND kind = 'refresh' AND used_at IS NULL \
          AND revoked_at IS NULL",
@@ -308,7 +310,7 @@ async fn insert(writing: &mut Session, grant: Uuid, parent: &str, token: &NewTok
     .bind(token.kind.as_str())
     .bind(token.scopes.clone())
     .bind(parent.to_owned())
-    .bind(now())
+    .bind(now_micros())
     .bind(token.expires_at)
     .execute(&mut *writing)
     .await?;

@@ -1,8 +1,8 @@
-//! Locks beside a SQLite file that live as long as the process that took them: one process serves it, and one run carries
-//! what it holds elsewhere.
+//! Locks beside a SQLite file that live as long as the process that took them: one process serves it, and one run
+//! carries what it holds elsewhere.
 //!
-//! Other commands work beside both; they keep nothing in memory. A lock is on a file of its own, because closing SQLite's
-//! own files would end the locks that SQLite has on them.
+//! Other commands work beside both; they keep nothing in memory. A lock is on a file of its own, because closing
+//! SQLite's own files would end the locks that SQLite has on them.
 //!
 //! May use: nothing of this crate.
 

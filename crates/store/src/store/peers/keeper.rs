@@ -110,8 +110,8 @@ impl Engine {
         }
     }
 
-    /// Whether there is a lease soon, or a reason why there is none. Notes that do not come back although statements are
-    /// answered go through something that shares connections between clients.
+    /// Whether there is a lease soon, or a reason why there is none. Notes that do not come back although statements
+    /// are answered go through something that shares connections between clients.
     async fn first_lease(&self) -> bool {
         let (end, state) = (Instant::now() + FIRST, self.peers.state());
         while Instant::now() < end {

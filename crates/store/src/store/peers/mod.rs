@@ -18,8 +18,8 @@
 //! 6. **A process lives** as long as its session holds an advisory lock. The others judge its half-done work as soon as
 //!    the lock is gone.
 //!
-//! Commands such as `causeway store sweep` write without a lease of their own and hear no confirmations; they wait until
-//! every process has renewed its lease twice, or the two seconds are over.
+//! Commands such as `causeway store sweep` write without a lease of their own and hear no confirmations; they wait
+//! until every process has renewed its lease twice, or the two seconds are over.
 //!
 //! May use: `fresh`, `v2` (times), `engine` and what is below it.
 

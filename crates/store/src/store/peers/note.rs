@@ -29,8 +29,8 @@ pub(super) struct Note {
     pub changed: Vec<Changed>,
 }
 
-/// That notes of `of` were heard. Each is named: a note takes its number before its transaction ends, so that one with a
-/// higher number may come before one with a lower.
+/// That notes of `of` were heard. Each is named: a note takes its number before its transaction ends, so that one with
+/// a higher number may come before one with a lower.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Heard {
     pub by: Uuid,

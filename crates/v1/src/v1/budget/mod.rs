@@ -4,9 +4,9 @@
 //! corrected by what v1 says about it, and lets the most urgent call through first. The calls of a pass-through client
 //! with the same key are counted as far as they go through this gateway; the rest is seen in v1's own figures.
 //!
-//! Several processes that share a Redis reserve their calls there (`pool`); those that share a database alone divide the
-//! quota by demand (`parts`), and while neither is there evenly, by their number (`processes`). With a quota for the
-//! deployment as a whole, every call also waits in a lane of all keys.
+//! Several processes that share a Redis reserve their calls there (`pool`); those that share a database alone divide
+//! the quota by demand (`parts`), and while neither is there evenly, by their number (`processes`). With a quota for
+//! the deployment as a whole, every call also waits in a lane of all keys.
 //!
 //! May use: `context`, `shared`, the key.
 
@@ -151,8 +151,8 @@ impl Budget {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Divides the quotas by demand with the other processes that keep theirs in `ledger`, as long as anybody uses these
-    /// budgets; nothing where a place is shared.
+    /// Divides the quotas by demand with the other processes that keep theirs in `ledger`, as long as anybody uses
+    /// these budgets; nothing where a place is shared.
     pub fn divide(&self, ledger: Arc<dyn Ledger>) {
         let inner = &self.inner;
         let Some(held) = inner.parts.clone() else { return };

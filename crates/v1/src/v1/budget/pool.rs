@@ -1,8 +1,9 @@
 //! The quota of a key as all processes use it together, in Redis.
 //!
 //! Every call is reserved before it is made: v1 is asked for few, each of which takes far longer than Redis does, and a
-//! quota that is set aside in several places would be refused to one while another does not need it. A process that dies
-//! under way holds its calls for a while longer, as if v1 had got them. May use: `shared`, `units`, the key, `window` (`Told`).
+//! quota that is set aside in several places would be refused to one while another does not need it. A process that
+//! dies under way holds its calls for a while longer, as if v1 had got them. May use: `shared`, `units`, the key,
+//! `window` (`Told`).
 
 use crate::shared::{Call, Script, Shared};
 use crate::units::millis;

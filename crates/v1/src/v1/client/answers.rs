@@ -1,15 +1,16 @@
 //! What an attempt and its answer tell: for the breaker, for the counts, of the quota, and in words.
 //!
-//! May use: `hop`, `tally` and the messages of the folder above.
+//! May use: `hop`, `tally`, `units` and the messages of the folder above.
 
 use crate::hop::{HopError, chain};
 use crate::tally;
+use crate::units::since_1970;
 use crate::v1::V1Key;
 use crate::v1::breaker::Ended;
 use crate::v1::budget::Told;
 use crate::v1::message::{V1Error, V1Response};
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, RETRY_AFTER};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// A call that ended by its deadline before this says nothing about v1.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -67,7 +68,7 @@ fn number(headers: &HeaderMap, name: &HeaderName) -> Option<u64> {
 
 /// What an answer of v1 says about the quota of its key.
 pub fn told(status: u16, headers: &HeaderMap) -> Told {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let now = since_1970().as_secs();
     Told {
         status,
         remaining: number(headers, &REMAINING).and_then(|number| usize::try_from(number).ok()),

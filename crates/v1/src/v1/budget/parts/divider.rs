@@ -18,8 +18,8 @@ const MOST: usize = 500;
 const TOUCH: Duration = Duration::from_secs(300);
 /// How long others may take to say that what they use is in the table.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long the table must have been there again before parts count. It was away for the others too, and as soon as it is
-/// there each of them counts as living again.
+/// How long the table must have been there again before parts count. It was away for the others too, and as soon as it
+/// is there each of them counts as living again.
 const SETTLED: Duration = Duration::from_secs(5);
 /// Longest time after which a table that answers nothing is tried again.
 const LONGEST: Duration = Duration::from_secs(300);
@@ -259,7 +259,8 @@ impl Divider {
         Some(Planned { change, row: next, limit })
     }
 
-    /// Learns what came of it. Names the keys of which more may be used now, and tells whether somebody else was quicker.
+    /// Learns what came of it. Names the keys of which more may be used now, and tells whether somebody else was
+    /// quicker.
     pub fn learn(&mut self, planned: Vec<Planned>, seen: Seen, now: Instant) -> (Vec<String>, bool) {
         self.clock = Some((seen.now, now));
         let written: HashMap<String, i64> = seen.written.into_iter().collect();

@@ -35,8 +35,8 @@ pub struct Seen {
     pub now: i64,
     /// Rows that were written, with their new version.
     pub written: Vec<(String, i64)>,
-    /// Other rows as they are: name, version and contents. Those that were to be written and were not are among them, if
-    /// there are such rows.
+    /// Other rows as they are: name, version and contents. Those that were to be written and were not are among them,
+    /// if there are such rows.
     pub rows: Vec<(String, i64, String)>,
 }
 
@@ -51,8 +51,9 @@ pub trait Ledger: Send + Sync {
     /// Tells the others whether all that this process uses is in the table.
     fn mark(&self, divides: bool);
 
-    /// Writes those of `changes` that nobody has written in between, and reads them as well as all rows with this process
-    /// in them that were written since `since`. None when the table does not answer; then nobody knows what was written.
+    /// Writes those of `changes` that nobody has written in between, and reads them as well as all rows with this
+    /// process in them that were written since `since`. None when the table does not answer; then nobody knows what was
+    /// written.
     fn exchange(&self, changes: Vec<Change>, since: i64)
     -> Pin<Box<dyn Future<Output = Option<Seen>> + Send + '_>>;
 }

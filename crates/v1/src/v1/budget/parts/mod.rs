@@ -1,7 +1,7 @@
 //! The quota of a key divided by demand among processes that share nothing but a table of parts.
 //!
-//! Each key has a row, which holds the part of every process that uses the key. A process makes no more calls in a window
-//! than its part. The sum of the parts never passes the quota:
+//! Each key has a row, which holds the part of every process that uses the key. A process makes no more calls in a
+//! window than its part. The sum of the parts never passes the quota:
 //!
 //! 1. **Only a process itself changes its part.** It lowers it as it likes, and raises it only into what the row shows to
 //!    be free. A row is written only as the next version of the one that was read, so that two never take the same.
@@ -20,12 +20,13 @@
 //! the first time by a process in the first window without the table, v1 may have to refuse a call; such a call is sent
 //! again.
 //!
-//! A key that is new to a process waits for one statement; everything else happens beside the requests, in one statement a
-//! second at most for all keys, and in none when nothing was used for a window. Of the quota a few calls stay free for each
-//! process that does not use the key, so that its first calls need not wait for others to give something back.
+//! A key that is new to a process waits for one statement; everything else happens beside the requests, in one
+//! statement a second at most for all keys, and in none when nothing was used for a window. Of the quota a few calls
+//! stay free for each process that does not use the key, so that its first calls need not wait for others to give
+//! something back.
 //!
-//! `row` decides who gets what, `held` is what lanes ask, `divider` is the state of one process, `ledger` the table, and
-//! `task` does the work beside the requests. May use: the key (in `task`), this folder.
+//! `row` decides who gets what, `held` is what lanes ask, `divider` is the state of one process, `ledger` the table,
+//! and `task` does the work beside the requests. May use: the key (in `task`), this folder.
 
 mod divider;
 mod held;

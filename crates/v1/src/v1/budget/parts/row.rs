@@ -106,8 +106,8 @@ impl Row {
         others.filter(|part| part.gone.is_none_or(|gone| gone.saturating_add(hold) > looking.now)).collect()
     }
 
-    /// How many calls this process may have in a window from now on, of which it had `limit` until now: never more than the
-    /// others leave free, unless it had them already.
+    /// How many calls this process may have in a window from now on, of which it had `limit` until now: never more than
+    /// the others leave free, unless it had them already.
     pub fn limit(&self, looking: &Looking<'_>, demand: &Demand, limit: usize) -> usize {
         if !demand.is_any() {
             return 0;
