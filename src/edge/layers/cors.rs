@@ -17,13 +17,13 @@ const PREFLIGHT: [(HeaderName, &str); 3] = [
     (ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, PATCH, DELETE"),
     (
         ACCESS_CONTROL_ALLOW_HEADERS,
-        "Authorization, Content-Type, Idempotency-Key, If-Match, X-Api-Key, X-Request-Id",
+        "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Api-Key, X-Request-Id",
     ),
     (ACCESS_CONTROL_MAX_AGE, "600"),
 ];
 
 /// Headers of an answer that pages may read besides the usual ones.
-const READABLE: &str = "Age, Allow, Causeway-Ignored, Causeway-V1-Calls, ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, Server-Timing, \
+const READABLE: &str = "Age, Allow, Cache-Status, Causeway-Ignored, Causeway-V1-Calls, ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, Server-Timing, \
                         WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
 
 /// What a request is to pages of other origins.

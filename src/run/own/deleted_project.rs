@@ -12,13 +12,13 @@ use crate::v2::time::Micros;
 use uuid::Uuid;
 
 impl Runner {
-    /// v1 has deleted the project. Contexts forget it (O84); everything recorded on its work items counts as missing
+    /// v1 has deleted the project. Contexts forget it (O84), and its own definitions go; everything recorded on its work items counts as missing
     /// from now on, so that a sweep can take it.
     ///
     /// # Errors
     /// When the store cannot be written.
     pub async fn project_deleted(&self, project: Uuid) -> Result<(), Refusal> {
-        for workspace in self.store.workspaces_listing(project).await? {
+        for workspace in self.store.workspaces_naming(project).await? {
             let forgotten = self.store.edit(workspace, |edit| {
                 let before = edit.after.clone();
                 edit.forget_project(project);

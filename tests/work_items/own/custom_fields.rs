@@ -114,6 +114,7 @@ async fn every_kind_of_value_is_written_and_read_in_its_form() {
         ("issue", json!(id('e', 99))),
         ("issue", json!("OTHER-1")),
         ("formula", json!("1")),
+        ("rich_text", json!("<script>x</script>")),
         ("unknown", json!("x")),
     ] {
         let refused = gateway.patch("ada", &item, json!({"custom_fields": {name: written}})).await.expect(400);
@@ -121,6 +122,35 @@ async fn every_kind_of_value_is_written_and_read_in_its_form() {
     }
     let listed = gateway.get("ada", &format!("{ITEMS}?per_page=1")).await.expect(200);
     assert_eq!(listed.data()[0]["custom_fields"], Value::Null);
+}
+
+/// Nothing that was sent is lost without a word; a text of blanks alone is no value where one is needed.
+#[tokio::test]
+async fn what_is_empty_is_told_or_clears() {
+    let place = Place::new().await;
+    let gateway = &place.gateway;
+    let task = place.enabled().await;
+    let mut notes = relation("notes", "RICH_TEXT");
+    notes["is_multi"] = json!(true);
+    place.new_property(task, notes).await;
+    place.new_property(task, relation("body", "RICH_TEXT")).await;
+    let mut needed = property("needed", "TEXT");
+    needed["is_required"] = json!(true);
+    place.new_property(task, needed).await;
+    for blank in [json!(""), json!("  "), Value::Null] {
+        let body = json!({"name": "n", "custom_fields": {"needed": blank}});
+        let refused = gateway.post("ada", ITEMS, body).await.expect(400);
+        assert_eq!(refused.error_fields(), ["custom_fields.needed"], "{blank}");
+    }
+    let body = json!({"name": "n", "custom_fields": {"needed": "x", "body": "<p>a</p>", "notes": ["<p>a</p>"]}});
+    let item = one(&gateway.post("ada", ITEMS, body).await.expect(201).text("id"));
+    let several = json!({"custom_fields": {"notes": ["<p>b</p>", "<style>x</style>", ""]}});
+    let refused = gateway.patch("ada", &item, several).await.expect(400);
+    assert_eq!(refused.error_fields(), ["custom_fields.notes.1", "custom_fields.notes.2"]);
+    let read = gateway.get("ada", &item).await.expect(200);
+    assert_eq!(read.json["custom_fields"]["notes"]["value"], json!(["<p>a</p>"]));
+    let cleared = gateway.patch("ada", &item, json!({"custom_fields": {"body": ""}})).await.expect(200);
+    assert_eq!(cleared.json["custom_fields"].get("body"), None);
 }
 
 #[tokio::test]

@@ -54,6 +54,30 @@ async fn contexts_forget_it_and_what_its_items_had_can_be_swept() {
 }
 
 #[tokio::test]
+async fn what_it_defined_itself_goes_with_it() {
+    let place = Place::new().await;
+    let gateway = &place.gateway;
+    let made = gateway.post("ada", PROJECTS, json!({"name": "Short", "identifier": "SHORT"})).await.expect(201);
+    let short = made.text("id");
+    let own = format!("{ACME}/projects/{short}");
+    let bug = gateway.post("ada", &format!("{own}/work-item-types/"), json!({"name": "Bug"})).await.expect(201);
+    let risk = json!({"display_name": "Risk", "property_type": "OPTION", "options": [{"name": "High"}]});
+    let risk = gateway.post("ada", &format!("{own}/work-item-properties/"), risk).await.expect(201);
+    let attached = format!("{own}/work-item-types/{}/properties/", bug.text("id"));
+    gateway.post("ada", &attached, json!({"properties": [risk.json["id"]]})).await.expect(201);
+    let kept = place.store.catalogue(super::workspace()).await.expect("definitions");
+    assert_eq!((kept.types.len(), kept.properties.len(), kept.options.len(), kept.attachments.len()), (1, 1, 1, 1));
+    gateway.delete("ada", &format!("{PROJECTS}{short}/")).await.expect(204);
+    let kept = place.store.catalogue(super::workspace()).await.expect("definitions");
+    assert_eq!((kept.types.len(), kept.properties.len(), kept.options.len(), kept.attachments.len()), (0, 0, 0, 0));
+    let log = gateway.get("ada", &format!("{ACME}/audit-logs/?target_type=work_item_type")).await.expect(200);
+    assert_eq!(
+        (&log.data()[0]["event_name"], &log.data()[0]["source"]),
+        (&json!("work_item_type.deleted"), &json!("system"))
+    );
+}
+
+#[tokio::test]
 async fn a_type_stays_in_use_until_what_is_kept_of_a_deleted_work_item_is_swept() {
     let place = Place::new().await;
     let gateway = &place.gateway;

@@ -78,8 +78,18 @@ impl Edit {
     }
 
     /// Takes a project that was deleted at v1 off every context that listed it; one that listed nothing else
-    /// goes (O84).
+    /// goes (O84). What the project itself has defined goes with it: nobody can reach that any more. Values on its
+    /// work items stay with those until a sweep.
     pub fn forget_project(&mut self, project: Uuid) {
+        let after = &mut self.after;
+        after.types.retain(|_, kind| kind.project != Some(project));
+        after.properties.retain(|_, property| property.project != Some(project));
+        let (types, properties) = (&after.types, &after.properties);
+        after.options.retain(|_, option| properties.contains_key(&option.property));
+        after
+            .attachments
+            .retain(|(kind, property), _| types.contains_key(kind) && properties.contains_key(property));
+        after.imports.retain(|(of, _), _| *of != project);
         self.forget_listed(|context| &mut context.projects, project);
     }
 

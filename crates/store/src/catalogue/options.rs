@@ -179,7 +179,7 @@ impl Edit {
             }
             names.entry(name).or_default().push_back(option.id);
         }
-        let (mut places, mut renamed) = (self.option_places(owner.id), Renamed::default());
+        let (mut places, mut renamed, mut order) = (self.option_places(owner.id), Renamed::default(), Vec::new());
         let no_home = owner.project.is_none() && places.home.is_none();
         for entry in entries {
             let id = match entry.id {
@@ -212,6 +212,7 @@ impl Edit {
                 None => self.new_option(&mut places, entry),
             };
             kept.insert(id);
+            order.push(id);
             match entry.is_default {
                 Some(true) => claimed.push((entry.index, id)),
                 Some(false) => self.set_default(id, false),
@@ -221,6 +222,7 @@ impl Edit {
         self.rename_defaults(owner.id, &renamed);
         let gone = present.iter().map(|option| option.id).filter(|id| !kept.contains(id)).collect();
         self.drop_options(owner.id, gone);
+        self.order_options(&order);
         let mut homes = HashSet::new();
         for (index, id) in claimed {
             let home = self.after.options.get(&id).and_then(|option| self.after.home_of(option));
@@ -229,6 +231,30 @@ impl Edit {
                 self.set_default(id, true);
             } else {
                 faults.add(format!("options.{index}.is_default"), "another option is the default already");
+            }
+        }
+    }
+
+    /// Gives options the order in which they were sent, on their property and in the home context of each.
+    fn order_options(&mut self, ids: &[Uuid]) {
+        let mut last_in_home: HashMap<Uuid, f64> = HashMap::new();
+        for (rank, id) in ids.iter().enumerate() {
+            let Some(option) = self.after.options.get_mut(id) else { continue };
+            let place = (rank + 1) as f64 * STEP;
+            if option.sort_order != place {
+                Arc::make_mut(option).sort_order = place;
+            }
+            let Some(home) = self.after.options.get(id).and_then(|option| self.after.home_of(option)) else {
+                continue;
+            };
+            let home = home.id;
+            let last = last_in_home.entry(home).or_default();
+            *last += STEP;
+            let context = self.after.contexts.get_mut(&home);
+            let moved = |link: &ContextOption| link.option == *id && link.sort_order != *last;
+            if let Some(context) = context.filter(|context| context.options.iter().any(moved)) {
+                let links = Arc::make_mut(context).options.iter_mut();
+                links.filter(|link| link.option == *id).for_each(|link| link.sort_order = *last);
             }
         }
     }

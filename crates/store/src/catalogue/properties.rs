@@ -8,6 +8,7 @@ use super::edit::{Edit, Effect};
 use super::faults::{self, Entry, EntryForm, Faults, PropertyOf, flag, nullable_text, text};
 use super::model::{Context, Property, PropertyType};
 use super::slug::slug;
+use super::values::ValueKind;
 use crate::refusal::Refusal;
 use crate::v2::body::Given;
 use serde::de::DeserializeOwned;
@@ -75,7 +76,8 @@ impl Edit {
             let options = self.after.options_of(id).into_iter().map(|option| option.id).collect();
             self.drop_options(id, options);
         }
-        if given.contains_key("default_value") || property.is_multi != before.is_multi {
+        let is_same_kind = ValueKind::of(&property) == ValueKind::of(&before);
+        if given.contains_key("default_value") || property.is_multi != before.is_multi || !is_same_kind {
             self.judge_default(&property, &mut faults);
         }
         if before.is_multi && !property.is_multi {

@@ -11,15 +11,19 @@ use sqlx::Row;
 use uuid::Uuid;
 
 impl Store {
-    /// Workspaces with a context that lists the project.
+    /// Workspaces in whose definitions the project is named: in a context, or as the owner or user of something.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
-    pub async fn workspaces_listing(&self, project: Uuid) -> Result<Vec<Uuid>, StoreError> {
+    pub async fn workspaces_naming(&self, project: Uuid) -> Result<Vec<Uuid>, StoreError> {
         let rows = sqlx::query(
-            "SELECT DISTINCT workspace_id FROM property_context WHERE deleted_at IS NULL AND projects LIKE $1",
+            "SELECT workspace_id FROM property_context WHERE deleted_at IS NULL AND projects LIKE $1 \
+             UNION SELECT workspace_id FROM work_item_type WHERE deleted_at IS NULL AND project_id = $2 \
+             UNION SELECT workspace_id FROM property WHERE deleted_at IS NULL AND project_id = $2 \
+             UNION SELECT workspace_id FROM type_import WHERE project_id = $2",
         )
         .bind(format!("%{project}%"))
+        .bind(project.to_string())
         .fetch_all(self.engine.pool())
         .await?;
         rows.iter().map(|row| read_id(row.try_get(0)?)).collect()

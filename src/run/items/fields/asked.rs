@@ -160,10 +160,7 @@ async fn keep(job: &InProject<'_>, wished: Vec<Wished>, asked: &mut Asked) -> Re
             let found = match wish {
                 Wish::Plain(value) => Ok(Some(Element { value, option: None })),
                 Wish::Option(id) => Ok(Some(of(id, Some(id)))),
-                Wish::Html(text) => job
-                    .sanitising(text.len(), move || html::sanitise(&text))
-                    .await?
-                    .map(|kept| (!kept.trim().is_empty()).then(|| Element { value: kept.into(), option: None })),
+                Wish::Html(text) => rich_text(job, text, property.is_multi).await?,
                 Wish::Person(named) => match people.find(&named) {
                     Some(person) => Ok(Some(of(person.id, None))),
                     None => Err(format!("names no member of this project: {named}")),
@@ -198,11 +195,34 @@ async fn keep(job: &InProject<'_>, wished: Vec<Wished>, asked: &mut Asked) -> Re
     Ok(())
 }
 
+/// Rich text as it is kept; none for one that is empty, which clears a single value. What is empty only without its
+/// scripts, or stands empty among others, would be lost without a word, so it is a fault.
+async fn rich_text(
+    job: &InProject<'_>,
+    text: String,
+    is_multi: bool,
+) -> Result<Result<Option<Element>, String>, Refusal> {
+    if text.trim().is_empty() {
+        return Ok(if is_multi { Err("is empty".into()) } else { Ok(None) });
+    }
+    let kept = job.sanitising(text.len(), move || html::sanitise(&text)).await?;
+    Ok(kept.and_then(|kept| match kept.trim().is_empty() {
+        true => Err("has nothing in it that is kept".into()),
+        false => Ok(Some(Element { value: kept.into(), option: None })),
+    }))
+}
+
+/// Whether an element is a text of nothing but blanks, which is no value where one is needed.
+fn is_blank(element: &Element) -> bool {
+    element.value.as_str().is_some_and(|text| text.trim().is_empty())
+}
+
 /// A new item has the values it must have from what was sent, or by default (O39).
 fn require(applicable: &[Arc<Applicable>], asked: &mut Asked) {
     for one in applicable.iter().filter(|one| one.is_required) {
         let field = format!("custom_fields.{}", one.property.name);
-        let valued = asked.own.values.iter().any(|(id, elements)| *id == one.property.id && !elements.is_empty());
+        let valued =
+            asked.own.values.iter().any(|(id, elements)| *id == one.property.id && !elements.iter().all(is_blank));
         if !valued && !asked.faulty.contains(&one.property.id) {
             asked.errors.add(field, "is required");
         }

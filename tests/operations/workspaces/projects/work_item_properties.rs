@@ -55,3 +55,42 @@ async fn every_fault_of_a_definition_is_told_at_once() {
     assert_eq!(refused.error_fields(), ["is_active", "options.0.id"]);
     scene.end();
 }
+
+#[tokio::test]
+async fn restated_options_have_the_order_in_which_they_were_sent() {
+    let mut scene = Scene::in_project().await;
+    let path = format!("{WEB}/work-item-properties/");
+    let options = json!([{"name": "Low"}, {"name": "High"}]);
+    let body = json!({"display_name": "Risk", "property_type": "OPTION", "options": options});
+    let made = scene.ask("POST", &path, Some(body)).await.expect(201);
+    let low = made.json["options"][0]["id"].clone();
+    let one = format!("{path}{}/", made.text("id"));
+    let restated = json!({"options": [{"name": "Highest"}, {"name": "high"}, {"id": low}]});
+    let changed = scene.ask("PATCH", &one, Some(restated)).await.expect(200);
+    let listed = scene.ask("GET", &format!("{one}options/?order_by=sort_order"), None).await.expect(200);
+    let places = |options: &[Value]| -> Vec<(Value, Value)> {
+        options.iter().map(|option| (option["name"].clone(), option["sort_order"].clone())).collect()
+    };
+    let expected = [("Highest", 10_000), ("high", 20_000), ("Low", 30_000)];
+    let expected = expected.map(|(name, place)| (json!(name), json!(place)));
+    assert_eq!(places(changed.json["options"].as_array().expect("options")), expected);
+    assert_eq!(places(listed.data()), expected);
+    scene.end();
+}
+
+#[tokio::test]
+async fn a_default_that_the_new_type_cannot_read_is_told_and_not_dropped() {
+    let mut scene = Scene::in_project().await;
+    let path = format!("{WEB}/work-item-properties/");
+    let body = json!({"display_name": "x", "property_type": "TEXT", "default_value": ["many"]});
+    let one = format!("{path}{}/", scene.made(&path, body).await);
+    let decimal = json!({"property_type": "DECIMAL"});
+    let refused = scene.ask("PATCH", &one, Some(decimal)).await.expect_problem(400, "validation_error");
+    assert_eq!(refused.error_fields(), ["default_value.0"]);
+    let kept = scene.ask("GET", &one, None).await.expect(200);
+    assert_eq!((&kept.json["property_type"], &kept.json["default_value"]), (&json!("TEXT"), &json!(["many"])));
+    let with_default = json!({"property_type": "DECIMAL", "default_value": ["3"]});
+    let changed = scene.ask("PATCH", &one, Some(with_default)).await.expect(200);
+    assert_eq!(changed.json["default_value"], json!(["3"]));
+    scene.end();
+}
