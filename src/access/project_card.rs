@@ -9,7 +9,7 @@ use super::role::Role;
 use crate::context::Context;
 use crate::refusal::Refusal;
 use crate::v1::{Client, Object, V1Key, V1Request};
-use serde::de::{Deserializer, IgnoredAny};
+use serde::de::Deserializer;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -78,7 +78,7 @@ struct Detail {
     identifier: String,
     timezone: String,
     #[serde(deserialize_with = "present")]
-    archived_at: Option<IgnoredAny>,
+    archived_at: Option<String>,
     #[serde(deserialize_with = "present")]
     default_assignee: Option<Uuid>,
     #[serde(deserialize_with = "present")]
@@ -119,7 +119,10 @@ fn read(body: &[u8], project: Uuid) -> Result<Verdict<Arc<ProjectCard>>, Refusal
     }
     // Trap 58: an archived project reads as empty lists but takes writes (`projects_archived_states`,
     // `projects_archived_item_create`); v2 does not show it.
-    if detail.archived_at.is_some() {
+    if let Some(archived) = &detail.archived_at {
+        if !begins_with_a_day(archived) {
+            return Err(no_card("archived at no time"));
+        }
         return Ok(Err(Refusal::not_found()));
     }
     Ok(Ok(Arc::new(ProjectCard {
@@ -134,6 +137,16 @@ fn read(body: &[u8], project: Uuid) -> Result<Verdict<Arc<ProjectCard>>, Refusal
         cycle_view: detail.cycle_view,
         module_view: detail.module_view,
     })))
+}
+
+/// Whether a text can be a time, which begins as `2026-11-25` does.
+fn begins_with_a_day(text: &str) -> bool {
+    let day = text.as_bytes().first_chunk::<10>();
+    day.is_some_and(|day| {
+        day.iter()
+            .enumerate()
+            .all(|(at, byte)| if matches!(at, 4 | 7) { *byte == b'-' } else { byte.is_ascii_digit() })
+    })
 }
 
 fn no_card(cause: impl std::fmt::Display) -> Refusal {

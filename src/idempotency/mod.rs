@@ -114,11 +114,16 @@ impl Idempotency {
             user: job.caller().user.id,
             fingerprint: key::fingerprint("POST", path, query, body),
         };
+        // Begun where it goes on when the client leaves: a key that is noted as taken by nobody would be blocked.
+        on_its_own(self.clone().begin(job, key, request)).await
+    }
+
+    async fn begin(self, job: Job, key: Key, request: RepeatableRequest) -> Result<Reply, Refusal> {
         let place = request.id.clone();
         let repeated = |attempt| Repeated { kept: self.clone(), attempt, key: key.clone() };
         match self.0.store.begin_repeatable(request, &self.0.bounds).await? {
-            Repeatable::New(attempt) => on_its_own(repeated(attempt).carry_out(job)).await,
-            Repeatable::Unknown(attempt) => on_its_own(repeated(attempt).find_out(job)).await,
+            Repeatable::New(attempt) => repeated(attempt).carry_out(job).await,
+            Repeatable::Unknown(attempt) => repeated(attempt).find_out(job).await,
             Repeatable::Done(kept) => {
                 job.replay();
                 self.0.sealer.open(&kept, &key, &place)

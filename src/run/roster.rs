@@ -1,7 +1,7 @@
 //! Rosters: people as v1 lists them, kept like collections. May use: what `run` may use.
 
 use super::job::Job;
-use super::v1_faults::bad_data;
+use super::v1_faults::{bad_data, refused_list};
 use crate::fresh::Kept;
 use crate::plan::Known;
 use crate::refusal::Refusal;
@@ -30,7 +30,8 @@ impl Job {
                 let answer = runner.client.ask(&key, V1Request::get(path, ""), &ctx).await?;
                 match answer.status {
                     200 => people(&answer.body),
-                    403 | 404 => Err(Refusal::not_found()),
+                    403 => Err(refused_list()),
+                    404 => Err(Refusal::not_found()),
                     status => Err(Refusal::upstream("The roster could not be read.", format!("status {status}"))),
                 }
             }

@@ -78,6 +78,16 @@ impl Job {
         self
     }
 
+    /// Something was written to the own store: a refusal after this must not say that nothing was changed.
+    pub(super) fn has_written(&self) {
+        self.touched.store(true, Ordering::SeqCst);
+    }
+
+    /// What v1 has carried out of this write so far changed nothing.
+    pub(super) fn has_changed_nothing(&self) {
+        self.touched.store(false, Ordering::SeqCst);
+    }
+
     /// The project of a write that goes to v1.
     fn v1_project(&self) -> Option<Uuid> {
         let project = self.call.card().map(|card| card.id);
@@ -130,18 +140,21 @@ fn half_way(refusal: Refusal, touched: &AtomicBool) -> Refusal {
     if touched.load(Ordering::SeqCst) { told(refusal) } else { refusal }
 }
 
-/// A refusal of a write of which v1 has, or may have, carried out a part. A refusal because of the request itself, and
-/// one that says already how far the write came, stay as they are.
+/// A refusal of a write of which a part has, or may have, been carried out. A refusal because of the request itself
+/// (400, 409, 412), before which that part was undone, and one that says already how far the write came, stay as they are;
+/// of a key, role or record that was refused later the client would take that nothing was changed.
 fn told(refusal: Refusal) -> Refusal {
     let what = match &refusal {
         Refusal::OutcomeUnknown { .. } => return refusal,
         Refusal::UpstreamError { detail, .. } | Refusal::UpstreamFault { detail, .. } => detail.clone(),
-        other if other.status() >= 500 || other.status() == 429 => format!("It then failed ({}).", other.code()),
+        other if other.status() >= 500 || matches!(other.status(), 401 | 403 | 404 | 429) => {
+            format!("It then failed ({}).", other.code())
+        }
         _ => return refusal,
     };
     let timed_out = refusal.status() == 504;
     Refusal::outcome_unknown(
-        format!("The service behind was written to. {what}"),
+        format!("A part of the write, or all of it, was carried out. {what}"),
         format!("{refusal:?}"),
         timed_out,
     )

@@ -10,6 +10,7 @@ mod list;
 mod names;
 mod own;
 mod reads;
+mod spoiled;
 mod traps;
 mod traps_of_reads;
 mod workflow;

@@ -119,6 +119,53 @@ async fn an_update_that_never_arrived_is_dropped_when_v1_can_no_longer_do_it() {
     assert!(open(&place).await.is_empty());
 }
 
+/// A comment moves the time of an item's last change, and v1 itself does after its answer (trap 56); neither says
+/// anything about a write that v1 never got.
+#[tokio::test]
+async fn a_time_that_moves_proves_no_update() {
+    for body in [
+        json!({"description_html": "<p>new</p>", "custom_fields": {"text": "after"}}),
+        json!({"name": "after", "custom_fields": {"text": "after"}}),
+    ] {
+        let mut place = Place { settings: NOW.to_vec(), ..with_text(&[]).await };
+        let made = place.gateway.post("ada", ITEMS, named("before")).await.expect(201).text("id");
+        let item = one(&made);
+        let described = json!({"description_html": "<p>old</p>"});
+        place.gateway.patch("ada", &item, described).await.expect(200);
+        place.wire.swallow("PATCH");
+        place.gateway.patch("ada", &item, body.clone()).await.expect(504);
+        let comment = json!({"comment_html": "<p>moves it</p>"});
+        place
+            .gateway
+            .post("bob", &format!("{item}comments/").replace("/api/v2/", "/api/v1/"), comment)
+            .await
+            .expect(201);
+        place.gateway.get("ada", &item).await.expect_problem(503, "store_unavailable");
+        place.restart().await;
+        let read = place.gateway.get("ada", &item).await.expect(200);
+        assert_eq!(
+            (&read.json["name"], &read.json["custom_fields"]["text"]["value"]),
+            (&json!("before"), &json!("before")),
+            "{body}"
+        );
+        place.gateway.get("ada", ITEMS).await.expect(200);
+        assert!(open(&place).await.is_empty(), "{body}");
+    }
+}
+
+/// v1 stores a description in another form than it was sent.
+#[tokio::test]
+async fn a_description_that_is_another_than_before_is_the_one_that_was_sent() {
+    let place = with_text(&[]).await;
+    let item = one(&place.gateway.post("ada", ITEMS, named("before")).await.expect(201).text("id"));
+    place.wire.lose_unfound("PATCH");
+    let body = json!({"description_html": "<p>a</p><p>b</p>", "custom_fields": {"text": "after"}});
+    place.gateway.patch("ada", &item, body).await.expect_problem(504, "upstream_timeout");
+    let read = place.gateway.get("ada", &item).await.expect(200);
+    assert_eq!(read.json["custom_fields"]["text"]["value"], "after");
+    assert!(open(&place).await.is_empty());
+}
+
 #[tokio::test]
 async fn an_update_that_v1_shows_otherwise_is_reported_until_a_write_decides() {
     let place = with_text(NOW).await;

@@ -164,7 +164,7 @@ impl<S: Source> Refresh<'_, S> {
     async fn delta(&self, verified: &mut Verified, floor: Micros) -> Result<(usize, Option<Touched>), Refusal> {
         let (floor, begun) = (verified.floor.min(floor.saturating_sub(1)), (self.clock)());
         let mut page = self.first_page(self.sizes.delta).await?;
-        let (now, mut number) = (newest(&page), 0);
+        let (now, mut number) = (page.newest(), 0);
         // A first page that does not go far enough is read again as a large one.
         let mut whole = !page.more || reaches(&page, floor);
         while !whole {
@@ -238,10 +238,6 @@ impl<S: Source> Refresh<'_, S> {
 /// Whether the rows are as many as v1 counts, with or without those removed by local writes meanwhile.
 fn adds_up(rows: &Rows, total: usize, gone: &HashSet<Uuid>) -> bool {
     rows.len() == total || rows.len() - gone.iter().filter(|id| rows.find(**id).is_some()).count() == total
-}
-
-fn newest(page: &Page<Item>) -> Micros {
-    page.rows.iter().map(|item| item.updated_at).max().unwrap_or(Micros::MIN)
 }
 
 fn touched(page: &Page<Item>) -> Touched {

@@ -1,11 +1,12 @@
 //! Where rows come from: the work item list of v1, page by page.
 //!
 //! A trait, so that the logic of building and refreshing is tested against a model that changes between any
-//! two calls. May use: `v2`, `context`, `refusal`, `v1`, `translate` (the typed item).
+//! two calls. May use: `v2`, `context`, `refusal`, `units`, `v1`, `translate` (the typed item).
 
 use crate::context::Context;
 use crate::refusal::Refusal;
 use crate::translate::work_items::{self, FIELDS, Item};
+use crate::units::now_micros;
 use crate::v1::{Client, Object, V1Key, V1Request};
 use crate::v2::time::{self, Micros};
 use serde::de::DeserializeOwned;
@@ -17,6 +18,9 @@ use uuid::Uuid;
 
 /// How long after a call of somebody else others are expected.
 const LATELY: Duration = Duration::from_secs(5);
+
+/// How far v1's clock may be ahead of ours.
+const AHEAD: Micros = 10 * 60 * 1_000_000;
 
 /// A page of v1.
 #[derive(Debug, Clone, Deserialize)]
@@ -30,6 +34,16 @@ pub(super) struct Page<T> {
     /// Rows of this page.
     #[serde(rename = "results")]
     pub rows: Vec<T>,
+}
+
+impl Page<Item> {
+    /// The newest change among the rows, as far as it can have happened already. One that lies in the future, by more
+    /// than clocks differ, would be taken for the newest until then, and what changes meanwhile be missed.
+    pub fn newest(&self) -> Micros {
+        let latest = now_micros().saturating_add(AHEAD);
+        let told = self.rows.iter().map(|item| item.updated_at).filter(|updated| *updated <= latest);
+        told.max().unwrap_or(Micros::MIN)
+    }
 }
 
 /// An id and when its item last changed.

@@ -50,12 +50,12 @@ pub(super) async fn sweep(
     progress.begin(0);
     let first = sweeping.page(0, 1).await?;
     let pages = first.total.div_ceil(sizes.page).max(1);
-    let mut found = Found { marks: HashMap::new(), total: first.total, fell: false };
+    let mut found = Found { marks: HashMap::new(), total: first.total, fell: false, ended: false };
     found.take(first);
     progress.note_pages(1, pages);
     sweeping.middle(pages, &mut found).await?;
     let mut more = false;
-    if pages > 1 {
+    if pages > 1 && !found.ended {
         let page = sweeping.page(pages - 1, 1).await?;
         more = page.more;
         found.take(page);
@@ -71,10 +71,13 @@ struct Found {
     /// v1's count at last, and whether it ever fell.
     total: usize,
     fell: bool,
+    /// Whether v1 said of a page that none follows.
+    ended: bool,
 }
 
 impl Found {
     fn take(&mut self, page: Page<Mark>) {
+        self.ended |= !page.more;
         self.fell |= page.total < self.total;
         self.total = page.total;
         self.marks.extend(page.rows.into_iter().map(|mark| (mark.id, mark.updated_at)));
@@ -87,7 +90,8 @@ impl<S: Source> Sweeping<'_, S> {
         let (mut next, mut done, mut under_way) = (1, 1, FuturesUnordered::new());
         loop {
             let at_once = self.read.at_once(self.source.is_urgent());
-            while under_way.len() < at_once && next + 1 < pages {
+            // A count that was wrong once must not have all the pages asked for that it promised.
+            while under_way.len() < at_once && next + 1 < pages && !found.ended {
                 under_way.push(self.page(next, at_once));
                 next += 1;
             }

@@ -77,15 +77,15 @@ item! {
     /// Applied labels.
     labels: Vec<Uuid>,
     /// Planned start, `YYYY-MM-DD`.
-    #[serde(deserialize_with = "present")]
+    #[serde(deserialize_with = "day")]
     start_date: Option<String>,
     /// Planned end, `YYYY-MM-DD`.
-    #[serde(deserialize_with = "present")]
+    #[serde(deserialize_with = "day")]
     target_date: Option<String>,
     /// Always false in what v1 shows (trap 53).
     is_draft: bool,
     /// A day; always null in reads (trap 53), set in the answer to an archiving PATCH.
-    #[serde(deserialize_with = "present")]
+    #[serde(deserialize_with = "day_or_instant")]
     archived_at: Option<String>,
     /// Creation.
     #[serde(deserialize_with = "instant")]
@@ -172,6 +172,24 @@ pub fn instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Micros, D::
         }
     }
     deserializer.deserialize_str(Text)
+}
+
+/// A day, which goes out as it is.
+fn day<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    checked(deserializer, time::is_date)
+}
+
+/// A day, or an instant.
+fn day_or_instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    checked(deserializer, |text| time::is_date(text) || time::read_instant(text).is_some())
+}
+
+fn checked<'de, D: Deserializer<'de>>(deserializer: D, is: fn(&str) -> bool) -> Result<Option<String>, D::Error> {
+    let text: Option<String> = present(deserializer)?;
+    match text {
+        Some(text) if !is(&text) => Err(serde::de::Error::custom("not a date")),
+        text => Ok(text),
+    }
 }
 
 /// The hash of a text, or of its absence.

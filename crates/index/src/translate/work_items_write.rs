@@ -10,7 +10,7 @@ use crate::plan::{Field, Resource, ValueType};
 use crate::refusal::{FieldError, Refusal};
 use crate::v2::body::Given;
 use crate::v2::value;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Members that can be given by name or by id, never both.
 const PAIRS: [(&str, &str); 6] = [
@@ -102,6 +102,56 @@ pub fn keep_changes(body: &mut Map<String, Value>, item: &Item) {
     });
 }
 
+/// Members that v1 shows of an item to single reads alone, and only when they are asked for.
+pub const HIDDEN: [&str; 2] = ["description_html", "estimate_point"];
+
+/// What v1 shows of an item by v1's names, with what only single reads show: the estimate, and the hash of the
+/// description in place of its text, which v1 changes when it stores it.
+pub fn shown(item: &Item) -> Map<String, Value> {
+    let mut shown = item.members();
+    if let Some(description) = item.description {
+        shown.insert("description_html".into(), json!(description));
+        shown.insert("estimate_point".into(), json!(item.estimate_point));
+    }
+    shown
+}
+
+/// What an item tells about a change of it that v1 carries out as a whole or not at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Evidence {
+    /// It shows what was sent.
+    Done,
+    /// Something is as it was before, although other was sent.
+    Unchanged,
+    /// It shows neither.
+    Otherwise,
+    /// It was read without something that decides.
+    Unseen,
+}
+
+/// What `item` tells about a change by which v1 was sent `body`, where it had shown `was` before; members whose earlier
+/// value is not known are not in `was`.
+pub fn evidence(body: &Map<String, Value>, was: &Map<String, Value>, item: &Item) -> Evidence {
+    let now = shown(item);
+    let mut done = true;
+    for (key, sent) in body {
+        let now = match now.get(key) {
+            Some(now) => now,
+            None if HIDDEN.contains(&key.as_str()) => return Evidence::Unseen,
+            None => continue,
+        };
+        let known = was.get(key);
+        let is_as_before = known.is_some_and(|was| same(was, now));
+        // Of a description nobody knows how v1 stores it: one that is another than before is the one that was sent.
+        let is_as_sent = if key == "description_html" { known.is_some() && !is_as_before } else { same(sent, now) };
+        if is_as_before && !is_as_sent {
+            return Evidence::Unchanged;
+        }
+        done &= is_as_sent;
+    }
+    if done { Evidence::Done } else { Evidence::Otherwise }
+}
+
 /// Whether `body` holds a parent or a set that `item` has already. v1 judges these anew: it refuses a parent that was
 /// archived since (with the words of `items_create_parent_other_project`) and drops people who have left (trap 15).
 pub fn repeats(resource: &Resource, body: &Map<String, Value>, item: &Item) -> bool {
@@ -163,7 +213,13 @@ pub fn dropped_sets(
     shown: &Map<String, Value>,
     lost: &[&str],
 ) -> Option<Vec<FieldError>> {
-    if !lost.iter().all(|field| sets(resource).any(|(set, _)| set == *field)) {
+    let is_set = |shown: Option<&Value>| {
+        let elements = shown.and_then(Value::as_array);
+        elements
+            .is_some_and(|all| all.iter().all(|id| id.as_str().is_some_and(|id| value::read_uuid(id).is_some())))
+    };
+    // What is no set of ids says nothing about what was dropped.
+    if !lost.iter().all(|field| sets(resource).any(|(set, key)| set == *field && is_set(shown.get(key)))) {
         return None;
     }
     let value = |of: &Map<String, Value>, key: &str| of.get(key).cloned().unwrap_or_default();
@@ -199,7 +255,6 @@ fn dropped(given: &Given, field: &str, sent: &Value, shown: &Value) -> FieldErro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn given(value: Value) -> Given {
         value.as_object().unwrap().clone()

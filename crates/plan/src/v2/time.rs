@@ -144,6 +144,16 @@ pub fn read_date(text: &str) -> Option<Date> {
     text.parse().ok().filter(|day| *day >= date(1, 1, 1))
 }
 
+/// Whether a text is `YYYY-MM-DD`: quicker than reading it, because a page of work items has up to two hundred of these.
+pub fn is_date(text: &str) -> bool {
+    let &[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text.as_bytes() else { return false };
+    match (number([y1, y2]), number([y3, y4]), number([m1, m2]), number([d1, d2])) {
+        // Longer months, and years that leap, are for the calendar.
+        (Some(of_100), Some(year), Some(1..=12), Some(1..=28)) => of_100 + year > 0,
+        _ => read_date(text).is_some(),
+    }
+}
+
 /// The instant at which `day` begins in `zone`; `None` for an unknown zone name, and where that is in no year v1
 /// has.
 pub fn day_begins(day: Date, zone: &str) -> Option<Micros> {

@@ -5,6 +5,7 @@ use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::store::{Intent, IntentKind, IntentState, OwnWrite, RunningIntent, Settled};
 use crate::translate::work_items::Item;
+use crate::translate::work_items_write;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -37,7 +38,7 @@ impl Begun {
         if own.is_empty() {
             return Ok(Self(None));
         }
-        let sent = json!({"slug": job.slug(), "body": body, "before": stored.updated_at});
+        let sent = sent(job.slug(), body, stored);
         Self::begin(job, IntentKind::Update, Some(stored.id), sent, own).await
     }
 
@@ -111,6 +112,14 @@ impl Begun {
     }
 }
 
+/// What v1 is sent for a change of `stored`, and what it shows of the same members before, as far as that is known.
+fn sent(slug: &str, body: &Map<String, Value>, stored: &Item) -> Value {
+    let shown = work_items_write::shown(stored);
+    let was: Map<String, Value> =
+        body.keys().filter_map(|key| Some((key.clone(), shown.get(key)?.clone()))).collect();
+    json!({"slug": slug, "body": body, "before": stored.updated_at, "was": was})
+}
+
 /// The type was there when the body was judged.
 pub(super) fn type_gone() -> Refusal {
     Refusal::field("type_id", "names no work item type of this project")
@@ -127,6 +136,10 @@ impl InProject<'_> {
         }
         let card = self.card;
         let stored = self.runner.store.write_item(card.workspace_id, card.id, item, own).await?;
-        if stored { Ok(()) } else { Err(type_gone()) }
+        if !stored {
+            return Err(type_gone());
+        }
+        self.has_written();
+        Ok(())
     }
 }

@@ -12,7 +12,7 @@ use crate::run::in_project::InProject;
 use crate::run::load::records_of;
 use crate::store::{Intent, IntentKind, IntentState, ProjectItems, Settled, Store};
 use crate::translate::work_items::{self, Item};
-use crate::translate::work_items_write;
+use crate::translate::work_items_write::{self, Evidence};
 use crate::units::{micros, now_micros};
 use crate::v1::{V1Request, V1Response};
 use crate::v2::time::Micros;
@@ -194,7 +194,15 @@ async fn settle_change(job: &InProject<'_>, intent: &Intent, item: &Item, laggin
     let store = &job.runner.store;
     let freshness = if lagging { micros(job.runner.indexes.freshness()) } else { 0 };
     let is_late = now_micros() - intent.began_at > late(job) + freshness;
-    let settled = match (intent.kind, of_update(intent, item)) {
+    let evidence = match of_update(intent, item) {
+        Evidence::Unseen => match Box::pin(job.read_item(item.id)).await {
+            Ok(whole) => of_update(intent, &whole),
+            Err(Refusal::NotFound { .. }) => return Ok(false),
+            Err(refusal) => return Err(refusal),
+        },
+        evidence => evidence,
+    };
+    let settled = match (intent.kind, evidence) {
         (IntentKind::Update, Evidence::Done) => Settled::Done(item.id),
         (IntentKind::Update, Evidence::Otherwise) if is_late => {
             report(store, intent, IntentState::Conflicting).await?;
@@ -209,32 +217,16 @@ async fn settle_change(job: &InProject<'_>, intent: &Intent, item: &Item, laggin
     Ok(true)
 }
 
-/// What an item tells about a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Evidence {
-    /// It shows what was sent.
-    Done,
-    /// It is as it was before.
-    Unchanged,
-    /// It was changed, but does not show what was sent.
-    Otherwise,
-}
-
+/// What an item tells about a change: by what was sent and what there was before, and not by the time of its last change,
+/// which anything moves, a comment and v1 itself (trap 56) among it.
 fn of_update(intent: &Intent, item: &Item) -> Evidence {
     let none = Map::new();
-    let mut body = intent.sent.get("body").and_then(Value::as_object).unwrap_or(&none).clone();
+    let told = |name: &str| intent.sent.get(name).and_then(Value::as_object).unwrap_or(&none);
     let before = intent.sent.get("before").and_then(Value::as_i64).unwrap_or_default();
-    work_items_write::keep_changes(&mut body, item);
-    let unseen = ["description_html", "estimate_point"];
-    let differs = body.keys().any(|key| !unseen.contains(&key.as_str()));
-    // A changed field that is not shown of an item leaves its mark in the time of the last change alone.
-    let all_shown = body.is_empty();
-    if !differs && (all_shown || item.updated_at > before) {
-        Evidence::Done
-    } else if item.updated_at <= before {
-        Evidence::Unchanged
-    } else {
-        Evidence::Otherwise
+    match work_items_write::evidence(told("body"), told("was"), item) {
+        // An item that nothing has changed is as it was.
+        Evidence::Otherwise if item.updated_at <= before => Evidence::Unchanged,
+        evidence => evidence,
     }
 }
 

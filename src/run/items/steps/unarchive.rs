@@ -39,6 +39,7 @@ async fn bring_back(job: &InProject<'_>) -> Result<Item, Refusal> {
     // v1 lists no triage state (trap 37), so an item in an unlisted state is in triage.
     let listed = list::find(job, job.resource_named(Known::States)?, item.state).await?.is_some();
     if item.is_draft || !listed {
+        job.has_changed_nothing();
         return Err(Refusal::not_found());
     }
     job.item_changed(&item);

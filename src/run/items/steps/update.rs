@@ -84,7 +84,9 @@ fn needs_truth(job: &InProject<'_>, given: &Given, body: &Members, stored: &Item
     let one_date = checks::needs_stored_dates(job.resource(), given);
     let guarded = body.contains_key("state") && workflow::guards_moves(job)?;
     let repeated = work_items_write::repeats(job.resource(), body, stored);
-    Ok(one_date || guarded || repeated || given.contains_key("external_source"))
+    // Beside type or values it has to be known how it was before, in case the answer is lost; no list shows these.
+    let hidden = work_items_write::HIDDEN.iter().any(|key| body.contains_key(*key));
+    Ok(one_date || guarded || repeated || (hidden && decides(given)) || given.contains_key("external_source"))
 }
 
 async fn patch(

@@ -97,3 +97,35 @@ fn calls_are_as_few_as_they_can_be() {
         assert_eq!(counts, [11, 1, 1, 1, 13, 13, 1]);
     });
 }
+
+/// A row that v1 shows with a change of the future once hides no later change of others.
+#[test]
+fn a_change_of_the_future_is_not_the_newest() {
+    const YEAR_2100: i64 = 4_102_444_800_000_000;
+    run(async {
+        let model = Model::of(12);
+        let mut verified = built(&model).await.unwrap();
+        model.now(&[]);
+        let before = std::mem::replace(&mut model.world().shown[3].updated_at, YEAR_2100);
+        verified = refreshed(&model, verified, false).await.unwrap();
+        model.world().shown[3].updated_at = before;
+        model.now(&[Write::Update(1, 0), Write::Update(3, 0), Write::Update(7, 0)]);
+        verified = refreshed(&model, verified, false).await.unwrap();
+        assert_eq!(content(&verified), model.truth());
+    });
+}
+
+/// A count that is wrong once does not have a page asked for beyond the one that v1 calls the last.
+#[test]
+fn a_sweep_ends_where_v1_says_that_no_page_follows() {
+    run(async {
+        let model = Model::of(10);
+        let verified = built(&model).await.unwrap();
+        model.now(&[]);
+        model.calls();
+        model.world().miscount = Some(1_000_000_000);
+        let verified = refreshed(&model, verified, true).await.unwrap();
+        assert_eq!(content(&verified), model.truth());
+        assert!(model.calls() < 20);
+    });
+}

@@ -1,0 +1,137 @@
+//! A v1 that answers wrongly in places: nothing wrong goes out, nothing that was done is told as refused, and nobody is
+//! blamed for it.
+//!
+//! May use: the public interface of the crate and `tests/support`.
+
+use super::world::{ITEMS, id, one};
+use crate::support::gateway::{Gateway, serve_sandbox};
+use crate::support::planting::Planting;
+use causeway::sandbox::{Config, Sandbox, Seed};
+use http::Method;
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+
+/// What becomes of an answer: the method and path of the call, its status and its body.
+type Spoil = fn(&Method, &str, &mut u16, &mut Value);
+
+/// A gateway before the recorded situation, whose answers are spoiled from [`Scene::from_now`] on.
+struct Scene {
+    gateway: Gateway,
+    spoil: Arc<Mutex<Option<Spoil>>>,
+    _wire: Planting,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+        let spoil = Arc::new(Mutex::new(None::<Spoil>));
+        let now = Arc::clone(&spoil);
+        let behind = serve_sandbox(&sandbox).await;
+        let wire = Planting::before(&behind, move |asked, _, status, body| {
+            if let Some(spoil) = *now.lock().expect("no panic") {
+                let path = asked.path.split('?').next().unwrap_or_default();
+                spoil(&asked.method, path, status, body);
+            }
+        });
+        let wire = wire.await;
+        let gateway = Gateway::with(wire.base_url(), &[("cache.collection", "0s")]).await;
+        Self { gateway, spoil, _wire: wire }
+    }
+
+    fn from_now(&self, spoil: Spoil) {
+        *self.spoil.lock().expect("no panic") = Some(spoil);
+    }
+}
+
+/// v1 shows no states any more.
+fn no_states(method: &Method, path: &str, status: &mut u16, body: &mut Value) {
+    if *method == Method::GET && path.ends_with("/states/") {
+        (*status, *body) = (404, json!({"error": "The requested resource does not exist."}));
+    }
+}
+
+#[tokio::test]
+async fn what_was_written_is_not_told_as_refused_when_its_answer_cannot_be_made() {
+    let scene = Scene::new().await;
+    let gateway = &scene.gateway;
+    let item = gateway.post("ada", ITEMS, json!({"name": "n"})).await.expect(201).text("id");
+    let types = ITEMS.replace("work-items", "work-item-types");
+    let bug = gateway.post("ada", &types, json!({"name": "Bug"})).await.expect(201).text("id");
+    scene.from_now(no_states);
+    let expanded = format!("{}?expand=state", one(&item));
+    for change in [json!({"priority": "urgent"}), json!({"type_id": bug})] {
+        let told = gateway.patch("ada", &expanded, change.clone()).await.expect_problem(502, "upstream_error");
+        assert!(told.text("detail").contains("was carried out"), "{change}: {}", told.json);
+    }
+    // What is only read is told as it is.
+    gateway.get("ada", &expanded).await.expect_problem(404, "resource_not_found");
+    let read = gateway.get("ada", &one(&item)).await.expect(200);
+    assert_eq!((&read.json["priority"], &read.json["type_id"]), (&json!("urgent"), &json!(bug)));
+    let archive = format!("{}archive/?expand=state", one(&item));
+    gateway.post("ada", &archive, json!({})).await.expect_problem(502, "upstream_error");
+}
+
+#[tokio::test]
+async fn a_set_that_is_none_is_no_set_from_which_v1_dropped_somebody() {
+    let scene = Scene::new().await;
+    let bob = id('a', 2);
+    for shown in ["null", "1.5", "\"zzz\"", "[\"zzz\"]"] {
+        scene.from_now(match shown {
+            "null" => |_, path, _, body| assignees(path, body, Value::Null),
+            "1.5" => |_, path, _, body| assignees(path, body, json!(1.5)),
+            "\"zzz\"" => |_, path, _, body| assignees(path, body, json!("zzz")),
+            _ => |_, path, _, body| assignees(path, body, json!(["zzz"])),
+        });
+        let body = json!({"name": "n", "assignee_ids": [bob]});
+        scene.gateway.post("ada", ITEMS, body).await.expect_problem(502, "upstream_error");
+    }
+}
+
+fn assignees(path: &str, body: &mut Value, shown: Value) {
+    if path.contains("/work-items/") && body.get("assignees").is_some() {
+        body["assignees"] = shown;
+    }
+}
+
+#[tokio::test]
+async fn dates_that_are_none_do_not_go_out() {
+    let scene = Scene::new().await;
+    let item = one(&id('e', 1));
+    let spoils: [Spoil; 4] = [
+        |_, path, _, body| member(path, body, "start_date", "01.12.2026"),
+        |_, path, _, body| member(path, body, "target_date", "2026-02-30"),
+        |_, path, _, body| member(path, body, "start_date", "2026-12-01T10:00:00+02:00"),
+        |_, path, _, body| member(path, body, "archived_at", "zzz"),
+    ];
+    for spoil in spoils {
+        scene.from_now(spoil);
+        scene.gateway.get("ada", &item).await.expect_problem(502, "upstream_error");
+    }
+    scene.from_now(|_, path, _, body| member(path, body, "start_date", "2028-02-29"));
+    let read = scene.gateway.get("ada", &item).await.expect(200);
+    assert_eq!(read.json["start_date"], "2028-02-29");
+}
+
+fn member(path: &str, body: &mut Value, name: &str, shown: &str) {
+    if path.contains("/work-items/") {
+        body[name] = json!(shown);
+    }
+}
+
+#[tokio::test]
+async fn a_card_or_roster_that_is_wrong_or_refused_does_not_mean_that_something_is_not_there() {
+    let scene = Scene::new().await;
+    scene.from_now(|_, path, _, body| {
+        if path.ends_with("/projects/00000000-0000-4000-c000-000000000001/") {
+            body["archived_at"] = json!("zzz");
+        }
+    });
+    scene.gateway.get("ada", ITEMS).await.expect_problem(502, "upstream_error");
+    scene.from_now(|_, path, status, body| {
+        if path.ends_with("000000000001/members/") || path.ends_with("000000000001/project-members/") {
+            (*status, *body) = (403, json!({"error": "You don't have the required permissions."}));
+        }
+    });
+    let members = ITEMS.replace("work-items", "members");
+    scene.gateway.get("ada", &members).await.expect_problem(403, "forbidden");
+}
