@@ -60,7 +60,8 @@ impl Members {
 /// The read shape of a v1 record; none when v1 cannot mean it.
 fn reference(row: &Members) -> Option<Value> {
     let instant = |name: &str| row.get::<String>(name).and_then(|text| time::read_instant(&text));
-    let day = |name: &str| row.get::<Option<String>>(name);
+    let text = |name: &str| row.get::<Option<String>>(name);
+    let day = |name: &str| text(name).filter(|day| day.as_deref().is_none_or(|day| time::read_date(day).is_some()));
     let priority: String = row.get("priority")?;
     if !["urgent", "high", "medium", "low", "none"].contains(&priority.as_str()) {
         return None;
@@ -68,13 +69,16 @@ fn reference(row: &Members) -> Option<Value> {
     // Read, though v2 shows none of them.
     instant("updated_at")?;
     row.get::<f64>("sort_order")?;
-    day("external_id")?;
-    day("external_source")?;
+    text("external_id")?;
+    text("external_source")?;
     let number: i64 = row.get("sequence_id")?;
-    let archived = day("archived_at")?.map(|day| {
-        let begins = time::read_date(&day).and_then(|day| time::day_begins(day, "UTC"));
-        begins.or_else(|| time::read_instant(&day)).map_or(day, time::write)
-    });
+    let archived = match text("archived_at")? {
+        Some(day) => {
+            let begins = time::read_date(&day).and_then(|day| time::day_begins(day, "UTC"));
+            Some(time::write(begins.or_else(|| time::read_instant(&day))?))
+        }
+        None => None,
+    };
     Some(json!({
         "id": row.get::<Uuid>("id")?,
         "name": row.get::<String>("name")?,

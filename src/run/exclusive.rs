@@ -8,17 +8,17 @@
 //! May use: what `run` may use.
 
 use super::collection::Collection;
+use super::flagged::{flag, has};
 use super::job::Job;
 use super::members::id_of;
 use super::shelf::Write;
 use super::write::{created_but, partly_done};
-use super::{checks, create, rules, update};
+use super::{checks, create, update};
 use crate::plan::{Extra, OneOfAll, Resource};
 use crate::refusal::Refusal;
 use crate::translate::{Held, confirm, outgoing};
 use crate::v2::Reply;
 use crate::v2::body::Given;
-use serde_json::{Map, Value};
 use std::time::Instant;
 use uuid::Uuid;
 
@@ -97,16 +97,6 @@ async fn promote(
 /// Takes the flag out of a body.
 fn take_flag(resource: &Resource, rule: &OneOfAll, given: &mut Given) -> Option<bool> {
     given.shift_remove(&resource.fields[rule.field].name)?.as_bool()
-}
-
-/// The flag as a v1 body.
-fn flag(resource: &Resource, rule: &OneOfAll, value: bool) -> Map<String, Value> {
-    let key = resource.fields[rule.field].v1.clone();
-    key.into_iter().map(|key| (key, Value::Bool(value))).collect()
-}
-
-fn has(resource: &Resource, rule: &OneOfAll, held: &Held) -> bool {
-    rules::value_of(resource, rule.field, held) == Some(Value::Bool(true))
 }
 
 /// Ids of the other records that have the flag, as the list in hand shows them.

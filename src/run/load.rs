@@ -1,6 +1,7 @@
 //! Reads the complete v1 collection of a resource, translated, with the overlay applied. May use: what `run` may use.
 
 use super::collection::Collection;
+use super::flagged;
 use super::job::Job;
 use super::runner::Runner;
 use super::v1_faults::{bad_data, refused_read};
@@ -120,6 +121,10 @@ impl Job {
                 if let Some(overlay) = overlays.get(&held.record.id) {
                     *held = overlaid(shape, held, overlay).map_err(|fault| bad_data(&fault))?;
                 }
+            }
+            if let Some(rule) = &resource.exclusive {
+                let read = |text: &str, id| shape.read(text, overlays.get(&id).map_or(&[], Vec::as_slice));
+                flagged::show_one(resource, rule, &mut rows, read).map_err(|fault| bad_data(&fault))?;
             }
             Ok(Collection::new(rows.into_iter().map(Arc::new).collect()))
         }

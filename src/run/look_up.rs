@@ -165,7 +165,13 @@ impl Job {
         let body = reply.body.as_deref().unwrap_or_default();
         let shown: Given = serde_json::from_slice(body).map_err(Refusal::internal)?;
         let fields = &self.resource().fields;
-        let decided = |input: &Input| input.field.is_some_and(|field| fields[field].on_create == OnCreate::IfFirst);
+        // A flag that one record has is moved to this one afterwards.
+        let moved = self.resource().exclusive.as_ref().map(|rule| rule.field);
+        let asks = |input: &Input| given.get(&input.name) == Some(&Value::Bool(true));
+        let decided = |input: &Input| {
+            let is_moved = input.field.is_some() && input.field == moved && asks(input);
+            is_moved || input.field.is_some_and(|field| fields[field].on_create == OnCreate::IfFirst)
+        };
         let compared = inputs.iter().filter(|input| !input.write_only && !decided(input));
         let mut both = compared.filter_map(|input| Some((given.get(&input.name)?, shown.get(&input.name)?)));
         Ok(both.all(|(sent, shown)| is_shown_as(sent, shown)))

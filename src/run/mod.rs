@@ -20,6 +20,7 @@ mod epochs;
 mod exclusive;
 mod external_pair;
 mod find_out;
+mod flagged;
 pub mod hinted;
 mod in_project;
 mod items;

@@ -1,0 +1,43 @@
+//! A flag that one record of a collection has, such as that of the default state: whether v1 has it on a record, and on
+//! which one v2 shows it.
+//!
+//! May use: what `run` may use, but no step.
+
+use crate::plan::{OneOfAll, Resource};
+use crate::translate::{Fault, Held};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+/// The flag as a v1 body.
+pub(super) fn flag(resource: &Resource, rule: &OneOfAll, value: bool) -> Map<String, Value> {
+    let key = resource.fields[rule.field].v1.clone();
+    key.into_iter().map(|key| (key, Value::Bool(value))).collect()
+}
+
+/// Whether v1 shows the flag on a record; v2 may not, see [`show_one`].
+pub(super) fn has(resource: &Resource, rule: &OneOfAll, held: &Held) -> bool {
+    let name = resource.fields[rule.field].v1.as_deref();
+    name.is_some_and(|name| held.v1_members().get(name) == Some(&Value::Bool(true)))
+}
+
+/// Shows the flag on one record alone, the first in v1's order, which v1 itself takes. v1 has it on two while it moves from
+/// one to the other, after a gateway that ended in between, and when its users have set a second one
+/// (`states_list_two_defaults`).
+///
+/// # Errors
+/// None that the rows did not have before.
+pub(super) fn show_one(
+    resource: &Resource,
+    rule: &OneOfAll,
+    rows: &mut [Held],
+    read: impl Fn(&str, Uuid) -> Result<Held, Fault>,
+) -> Result<(), Fault> {
+    let flagged = rows.iter_mut().filter(|held| has(resource, rule, held));
+    for held in flagged.skip(1) {
+        let mut v1 = held.v1_members();
+        v1.extend(flag(resource, rule, false));
+        let text = Value::Object(v1).to_string();
+        held.record = read(&text, held.record.id)?.record;
+    }
+    Ok(())
+}
