@@ -36,7 +36,7 @@ enum StoreCommand {
         #[command(flatten)]
         settings: SettingArgs,
     },
-    /// Fill an empty store, of either engine, from a backup or an export
+    /// Fill an empty store, of either engine, from a backup or an export; stop the gateways first
     Restore {
         /// File made by `backup` or `export`
         #[arg(long, value_name = "FILE")]
@@ -105,11 +105,24 @@ pub(super) fn run(args: &StoreArgs) -> Outcome {
         if let StoreCommand::Restore { from, .. } = &args.command {
             is_copy(from)?;
         }
+        let new = file_of(&url).filter(|file| !file.exists());
         let store = Store::open_for_upkeep(&url).await.map_err(|fault| fault.to_string())?;
         let outcome = carry_out(&args.command, &store, &url).await;
         store.close().await;
+        if let (Some(file), StoreCommand::Restore { .. }, Err(_)) = (new, &args.command, &outcome) {
+            remove(file);
+        }
         outcome
     })
+}
+
+/// Takes an empty store away that a restore has made before it failed.
+fn remove(file: &Path) {
+    for ending in ["", "-wal", "-shm", ".lock"] {
+        let mut name = file.as_os_str().to_owned();
+        name.push(ending);
+        let _ = std::fs::remove_file(name);
+    }
 }
 
 async fn carry_out(command: &StoreCommand, store: &Store, url: &str) -> Outcome {

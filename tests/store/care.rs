@@ -11,7 +11,7 @@ use std::time::Duration;
 
 on_both_engines![
     a_store_moves_with_its_deployment,
-    a_store_that_a_gateway_serves_does_not_move,
+    a_store_that_a_gateway_serves_does_not_move_and_is_not_replaced,
     what_a_store_holds_is_counted
 ];
 
@@ -32,15 +32,21 @@ async fn a_store_moves_with_its_deployment(place: Place) {
     assert!(matches!(refused, StoreError::OtherDeployment { .. }), "{refused}");
 }
 
-async fn a_store_that_a_gateway_serves_does_not_move(place: Place) {
+async fn a_store_that_a_gateway_serves_does_not_move_and_is_not_replaced(place: Place) {
     let serving = place.open().await;
     let joined = serving.join(&Changes::default(), Duration::ZERO).await.unwrap();
     let store = Store::open_for_upkeep(&place.url()).await.unwrap();
     let refused = store.rebase("https://moved.example").await.unwrap_err().to_string();
     assert!(refused.contains("a gateway serves this store") && refused.contains("stop it"), "{refused}");
+    let mut lines = Vec::new();
+    store.export(&mut lines).await.unwrap();
+    let refused = store.import(&mut &lines[..], true).await.unwrap_err().to_string();
+    assert!(refused.contains("a gateway serves this store") && refused.contains("stop it"), "{refused}");
     assert_eq!(store.deployment().await.unwrap().as_deref(), Some(V1));
     joined.leave().await;
     store.rebase("https://moved.example").await.unwrap();
+    store.import(&mut &lines[..], true).await.unwrap();
+    assert_eq!(store.deployment().await.unwrap().as_deref(), Some(V1));
 }
 
 async fn what_a_store_holds_is_counted(place: Place) {
@@ -104,6 +110,18 @@ async fn the_command_line_moves_counts_and_overwrites_nothing() {
         assert!(!refused.status.success() && told.contains("exists already and was left as it is"), "{told}");
         assert_eq!(std::fs::read_to_string(&copy).unwrap(), "mine");
     }
+}
+
+#[test]
+fn a_restore_that_fails_leaves_no_new_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cut_off, store) = (folder.path().join("cut-off.jsonl"), folder.path().join("store.db"));
+    std::fs::write(&cut_off, "{\"causeway_store\":1,\"tables_version\":1}\n").unwrap();
+    let url = format!("sqlite:{}", store.display());
+    let failed = causeway(&["store", "restore", "--from", cut_off.to_str().unwrap(), "--store", &url]);
+    assert!(!failed.status.success() && told(&failed).contains("cut off"), "{}", told(&failed));
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["cut-off.jsonl"]);
 }
 
 #[tokio::test]

@@ -80,9 +80,11 @@ impl Store {
     /// something is replaced only with `force`.
     ///
     /// # Errors
-    /// [`DumpError`]; then the store is as it was.
+    /// [`DumpError`], also when a gateway serves the store; then the store is as it was.
     pub async fn import(&self, from: &mut (impl BufRead + Send), force: bool) -> Result<u64, DumpError> {
         let engine = self.engine();
+        // A gateway at work would go on with what it has read, and belong to another deployment perhaps.
+        let _unserved = engine.unserved().await?;
         let empty = all_empty(engine).await?;
         if !empty && !force {
             return Err(DumpError::NotEmpty);
