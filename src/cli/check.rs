@@ -32,46 +32,63 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
     for warning in settings.warnings() {
         say!("warning   {warning}");
     }
-    let plan = app::compile_plan(settings.mappings.as_deref()).map_err(|fault| fault.to_string())?;
-    let working = plan.operations.iter().filter(|operation| operation.works()).count();
-    drop(Retirement::new(&settings.retirement, &plan)?);
-    say!("mappings  fine: {} operations, {working} of them work in this version", plan.operations.len());
+    let mut faults = Vec::new();
+    let plan = check_mappings(&settings, &mut faults);
     if let Some(files) = &settings.listen.tls {
-        Tls::open(files).map_err(|fault| fault.to_string())?;
-        say!("tls       fine: the certificate and its key can be used");
-    }
-    block_on(check_beside(&settings, &plan))?;
-    match &settings.upstream.base_url {
-        None => {
-            say!("backend   not checked: no --upstream given");
-            Ok(())
-        }
-        Some(base) => {
-            let base = base.as_str().to_owned();
-            block_on(async move { check_backend(&settings, base, args.key.as_deref()).await })
+        match Tls::open(files) {
+            Ok(_) => say!("tls       fine: the certificate and its key can be used"),
+            Err(fault) => faults.push(fault.to_string()),
         }
     }
+    block_on(async {
+        check_beside(&settings, plan.as_ref(), &mut faults).await;
+        match &settings.upstream.base_url {
+            None => say!("backend   not checked: no --upstream given"),
+            Some(base) => {
+                let checked = check_backend(&settings, base.as_str().to_owned(), args.key.as_deref()).await;
+                faults.extend(checked.err());
+            }
+        }
+        if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
+    })
 }
 
-/// Looks at what stands beside the program: files, the store (opened when it is there, and not made), Redis, and the
-/// deployment's own v2.
-async fn check_beside(settings: &Settings, plan: &Arc<Plan>) -> Outcome {
+/// What the mappings mean, unless there is a fault in them.
+fn check_mappings(settings: &Settings, faults: &mut Vec<String>) -> Option<Arc<Plan>> {
+    let plan = match app::compile_plan(settings.mappings.as_deref()) {
+        Ok(plan) => plan,
+        Err(fault) => {
+            faults.push(fault.to_string());
+            return None;
+        }
+    };
+    let working = plan.operations.iter().filter(|operation| operation.works()).count();
+    say!("mappings  fine: {} operations, {working} of them work in this version", plan.operations.len());
+    faults.extend(Retirement::new(&settings.retirement, &plan).err());
+    Some(plan)
+}
+
+/// Looks at what stands beside the program: secrets, files, the store (opened when it is there, and not made), Redis,
+/// and the deployment's own v2.
+async fn check_beside(settings: &Settings, plan: Option<&Arc<Plan>>, faults: &mut Vec<String>) {
     let mut report = Report::default();
+    doctor::secrets(settings, &mut report);
     doctor::files(settings, &mut report);
     doctor::store(settings, &mut report).await;
     doctor::shared(settings, &mut report).await;
-    doctor::native(settings, plan, &mut report).await;
+    if let Some(plan) = plan {
+        doctor::native(settings, plan, &mut report).await;
+    }
     for check in &report.checks {
         let remedy = check.remedy.as_deref().unwrap_or_default();
         match check.state {
             State::Fine => say!("{:<9} fine: {}", check.part, check.found),
             State::Warning => say!("warning   {}; {remedy}", check.found),
             // A fault of `native` says itself what to do.
-            State::Fault if check.part == "native" => return Err(check.found.clone()),
-            State::Fault => return Err(format!("{}; {remedy}", check.found)),
+            State::Fault if check.part == "native" => faults.push(check.found.clone()),
+            State::Fault => faults.push(format!("{}; {remedy}", check.found)),
         }
     }
-    Ok(())
 }
 
 async fn check_backend(settings: &Settings, base: String, key: Option<&str>) -> Outcome {

@@ -20,6 +20,7 @@ mod upstream;
 pub use files::look as files;
 pub use native::look as native;
 pub use report::{Check, Report, State, Wanted};
+pub use secrets::look as secrets;
 pub use shared::look as shared;
 pub use stored::look as store;
 

@@ -8,7 +8,7 @@ use crate::settings::Settings;
 use std::path::Path;
 
 /// Looks whether the secrets can be read, and by whom.
-pub(super) fn look(settings: &Settings, report: &mut Report) {
+pub fn look(settings: &Settings, report: &mut Report) {
     const PART: &str = "secrets";
     match Keyring::open(&settings.secrets) {
         Err(fault) => {
@@ -21,7 +21,7 @@ pub(super) fn look(settings: &Settings, report: &mut Report) {
         Ok(None) => {
             return report.fine(
                 PART,
-                "none: OAuth and gateway keys are switched off (settings secrets.key_file, secrets.key)",
+                "none is set: OAuth and gateway keys are switched off (settings secrets.key_file, secrets.key)",
             );
         }
         Ok(Some(_)) => {}

@@ -1,0 +1,48 @@
+//! Commands as an operator meets them: what they refuse, what they say, and what they leave as it is.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Whether the command was done, its standard output, and its standard error.
+type Ended = (bool, String, String);
+
+fn run(arguments: &[&str]) -> Ended {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_causeway"));
+    let output = command.args(arguments).stdin(Stdio::null()).output().expect("the program runs");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.success(), text(output.stdout), text(output.stderr))
+}
+
+fn written(file: &Path, text: &str, mode: u32) -> String {
+    std::fs::write(file, text).expect("written");
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(mode)).expect("its mode");
+    file.display().to_string()
+}
+
+#[test]
+fn check_looks_at_the_secrets_and_tells_all_faults() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let secret = run(&["secrets", "new"]).1;
+    let (good, open) = (folder.path().join("good"), folder.path().join("open"));
+    let (good, open) = (written(&good, &secret, 0o600), written(&open, &secret, 0o644));
+    let store = format!("sqlite:{}", folder.path().join("store.db").display());
+    let check = |file: &str, more: &[&str]| {
+        let setting = format!("secrets.key_file={file}");
+        run(&[&["check", "--store", &store, "--set", &setting], more].concat())
+    };
+    let (done, out, err) = check(&good, &[]);
+    assert!(done && out.contains("\nsecrets   fine: can be read"), "{out}{err}");
+    for (file, words) in [
+        ("/nonexistent/secrets", ["/nonexistent/secrets cannot be read", "causeway secrets new"]),
+        ("README.md", ["32 bytes", "causeway secrets new"]),
+        (&open, ["can be read by other users", "chmod 600"]),
+    ] {
+        let (done, out, err) = check(file, &["--set", "admin.token_file=/nonexistent/token"]);
+        assert!(!done && words.iter().all(|word| err.contains(word)), "{file}: {err}");
+        assert!(
+            err.contains("/nonexistent/token") && out.contains("\nbackend   not checked"),
+            "{file}: {out}{err}"
+        );
+    }
+}
