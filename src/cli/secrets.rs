@@ -38,7 +38,13 @@ pub(super) fn run(args: SecretsArgs) -> Outcome {
             Ok(())
         }
         SecretsCommand::New { file: Some(path) } => {
-            put(&path, &Keyring::new_secret()).map_err(|fault| format!("{}: {fault}", path.display()))?;
+            let put = put(&path, &Keyring::new_secret()).map_err(|fault| format!("{}: {fault}", path.display()))?;
+            if !put {
+                return Err(format!(
+                    "{} holds something other than secrets and was left as it is; name another file",
+                    path.display()
+                ));
+            }
             say!("{} has a new secret on top; name it in secrets.key_file", path.display());
             Ok(())
         }
@@ -46,9 +52,13 @@ pub(super) fn run(args: SecretsArgs) -> Outcome {
     }
 }
 
-/// Writes beside the file and renames, so that there is always a whole file.
-fn put(path: &Path, secret: &str) -> std::io::Result<()> {
-    let before = if path.exists() { std::fs::read_to_string(path)? } else { String::new() };
+/// Writes beside the file and renames, so that there is always a whole file. A file that holds something other than
+/// secrets is left as it is; false then.
+fn put(path: &Path, secret: &str) -> std::io::Result<bool> {
+    let before = if path.exists() { std::fs::read(path)? } else { Vec::new() };
+    let Some(before) = std::str::from_utf8(&before).ok().filter(|text| Keyring::are_secrets(text)) else {
+        return Ok(false);
+    };
     let beside = path.with_extension("new");
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
@@ -57,7 +67,8 @@ fn put(path: &Path, secret: &str) -> std::io::Result<()> {
     let mut file = options.open(&beside)?;
     file.write_all(format!("{secret}\n{before}").as_bytes())?;
     file.sync_all()?;
-    std::fs::rename(&beside, path)
+    std::fs::rename(&beside, path)?;
+    Ok(true)
 }
 
 async fn rotate(settings: &SettingArgs) -> Outcome {
@@ -81,9 +92,9 @@ mod tests {
     fn a_new_secret_stands_on_top_of_the_old_ones() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secrets");
-        put(&path, "first").unwrap();
-        put(&path, "second").unwrap();
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "second\nfirst\n");
+        let (first, second) = (Keyring::new_secret(), Keyring::new_secret());
+        assert!(put(&path, &first).unwrap() && put(&path, &second).unwrap());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{second}\n{first}\n"));
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;

@@ -96,6 +96,11 @@ impl Keyring {
         STANDARD.encode(secret::random())
     }
 
+    /// Whether `text` holds nothing but secrets and remarks, so that a new secret can be put before it.
+    pub fn are_secrets(text: &str) -> bool {
+        parse_any(text).is_some()
+    }
+
     /// Id of the secret that seals.
     pub fn current(&self) -> String {
         self.with_ring(|ring| ring.secrets[0].0.clone())
@@ -192,10 +197,14 @@ impl Ring {
 
 /// Secrets by line or comma; lines that begin with # are remarks. None at all is a fault.
 fn parse(text: &str) -> Option<Vec<[u8; 32]>> {
+    parse_any(text).filter(|secrets| !secrets.is_empty())
+}
+
+/// The same where there may be none.
+fn parse_any(text: &str) -> Option<Vec<[u8; 32]>> {
     let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
     let words = lines.flat_map(|line| line.split(',')).map(str::trim).filter(|word| !word.is_empty());
-    let secrets: Option<Vec<_>> = words.map(|word| STANDARD.decode(word).ok()?.try_into().ok()).collect();
-    secrets.filter(|secrets| !secrets.is_empty())
+    words.map(|word| STANDARD.decode(word).ok()?.try_into().ok()).collect()
 }
 
 fn one(bytes: [u8; 32]) -> (String, XChaCha20Poly1305) {
@@ -280,6 +289,13 @@ mod tests {
     fn malformed_secrets_are_refused() {
         for text in ["", "# nothing", "short", "AAAA"] {
             assert!(parse(text).is_none(), "{text}");
+        }
+        let secret = Keyring::new_secret();
+        for text in ["", "# nothing", &secret, &format!("# one\n{secret},{secret}\n")] {
+            assert!(Keyring::are_secrets(text), "{text}");
+        }
+        for text in ["strict_query = true", &format!("{secret}\nshort")] {
+            assert!(!Keyring::are_secrets(text), "{text}");
         }
     }
 }

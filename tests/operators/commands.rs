@@ -46,3 +46,16 @@ fn check_looks_at_the_secrets_and_tells_all_faults() {
         );
     }
 }
+
+#[test]
+fn a_new_secret_goes_into_no_other_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, content) in [("causeway.toml", &b"strict_query = true\n"[..]), ("picture", &[0xff, 0xd8])] {
+        let file = folder.path().join(name);
+        std::fs::write(&file, content).expect("written");
+        let (done, _, err) = run(&["secrets", "new", "--file", &file.display().to_string()]);
+        assert!(!done && err.contains("something other than secrets"), "{err}");
+        assert_eq!(std::fs::read(&file).expect("the file"), content);
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 2, "nothing is beside them");
+}
