@@ -1,9 +1,8 @@
 //! `causeway key`: gateway keys, which open less than the v1 key behind them. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on, id};
-use super::oauth::told;
+use super::oauth::{opened, told};
 use super::out::say;
-use crate::app;
 use crate::context::Context;
 use crate::oauth::Minting;
 use clap::{Args, Subcommand};
@@ -90,7 +89,7 @@ fn instant(text: &str) -> Result<i64, String> {
 
 async fn mint(settings: &SettingArgs, v1_key: &str, wanted: Minting) -> Outcome {
     let settings = settings.load()?;
-    let (oauth, _store) = app::open_oauth(&settings).await.map_err(|fault| fault.to_string())?;
+    let (oauth, _store) = opened(&settings).await?;
     let ctx = Context::new("mint", settings.limits.deadline);
     let (key, secret) = oauth.mint(v1_key, wanted, &ctx).await.map_err(told)?;
     say!("id      {}\nkey     {secret}\nperson  {}\nscopes  {}", key.id, key.user_name, key.scopes.join(" "));
@@ -99,7 +98,7 @@ async fn mint(settings: &SettingArgs, v1_key: &str, wanted: Minting) -> Outcome 
 }
 
 async fn list(settings: &SettingArgs) -> Outcome {
-    let (oauth, _store) = app::open_oauth(&settings.load()?).await.map_err(|fault| fault.to_string())?;
+    let (oauth, _store) = opened(&settings.load()?).await?;
     for key in oauth.keys(None).await.map_err(|fault| fault.to_string())? {
         let place = key.workspace.map_or("all workspaces".to_owned(), |(_, slug)| format!("workspace {slug}"));
         let until = key.expires_at.and_then(|at| Timestamp::from_microsecond(at).ok());
@@ -111,7 +110,7 @@ async fn list(settings: &SettingArgs) -> Outcome {
 
 async fn revoke(settings: &SettingArgs, id: Uuid) -> Outcome {
     let settings = settings.load()?;
-    let (oauth, _store) = app::open_oauth(&settings).await.map_err(|fault| fault.to_string())?;
+    let (oauth, _store) = opened(&settings).await?;
     if oauth.revoke_key(id, None).await.map_err(|fault| fault.to_string())? {
         say!("revoked; running gateways notice within {:?}", settings.oauth.revocation_delay);
         return Ok(());

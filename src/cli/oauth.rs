@@ -2,10 +2,13 @@
 
 use super::arguments::{Outcome, SettingArgs, block_on};
 use super::out::say;
+use super::store::expect_there;
 use crate::app;
 use crate::oauth::protocol::registration::{Metadata, judge};
-use crate::oauth::scope_words;
+use crate::oauth::{AdminError, OAuth, scope_words};
 use crate::plan::scopes;
+use crate::settings::Settings;
+use crate::store::Store;
 use clap::{Args, Subcommand};
 
 /// Arguments of `oauth`.
@@ -104,6 +107,12 @@ pub(super) fn told(fault: impl ToString) -> String {
     }
 }
 
+/// The authorization server with its store, which has to be there.
+pub(super) async fn opened(settings: &Settings) -> Result<(OAuth, Store), String> {
+    expect_there(&settings.store.url)?;
+    app::open_oauth(settings).await.map_err(|fault| fault.to_string())
+}
+
 fn list_scopes(all: bool) -> Outcome {
     for scope in scopes::all().filter(|scope| all || !scopes::DORMANT.contains(scope)) {
         say!("{scope:<45} {}", scope_words::of(scope));
@@ -114,8 +123,14 @@ fn list_scopes(all: bool) -> Outcome {
 async fn create(settings: &SettingArgs, metadata: Metadata, json: bool) -> Outcome {
     let wanted = judge(metadata, |scope| scopes::all().any(|known| known == scope));
     let wanted = wanted.map_err(|error| told(error.description))?;
-    let (oauth, _store) = app::open_oauth(&settings.load()?).await.map_err(|fault| fault.to_string())?;
+    let (oauth, _store) = opened(&settings.load()?).await?;
     let (client, secret) = oauth.register(wanted, false).await.map_err(|fault| fault.to_string())?;
+    if !oauth.is_set_up() {
+        eprintln!(
+            "causeway: the client is registered, but OAuth is off until there is a secret. {}",
+            AdminError::NotSetUp
+        );
+    }
     if json {
         say!("{}", serde_json::json!({"client_id": client.id, "client_secret": secret}));
         return Ok(());
@@ -129,7 +144,7 @@ async fn create(settings: &SettingArgs, metadata: Metadata, json: bool) -> Outco
 }
 
 async fn list(settings: &SettingArgs) -> Outcome {
-    let (oauth, _store) = app::open_oauth(&settings.load()?).await.map_err(|fault| fault.to_string())?;
+    let (oauth, _store) = opened(&settings.load()?).await?;
     for client in oauth.clients().await.map_err(|fault| fault.to_string())? {
         let kind = if client.secret_hash.is_some() { "confidential" } else { "public" };
         let origin = if client.self_registered { ", registered itself" } else { "" };
@@ -143,7 +158,7 @@ async fn list(settings: &SettingArgs) -> Outcome {
 }
 
 async fn rotate(settings: &SettingArgs, id: &str) -> Outcome {
-    let (oauth, _store) = app::open_oauth(&settings.load()?).await.map_err(|fault| fault.to_string())?;
+    let (oauth, _store) = opened(&settings.load()?).await?;
     match oauth.rotate_client(id).await.map_err(|fault| fault.to_string())? {
         Some(secret) => say!("client secret  {secret}\n\nThe secret is not shown again."),
         None => return Err(format!("there is no client {id} with a secret; see `causeway oauth client list`")),
@@ -152,7 +167,7 @@ async fn rotate(settings: &SettingArgs, id: &str) -> Outcome {
 }
 
 async fn delete(settings: &SettingArgs, id: &str) -> Outcome {
-    let (oauth, _store) = app::open_oauth(&settings.load()?).await.map_err(|fault| fault.to_string())?;
+    let (oauth, _store) = opened(&settings.load()?).await?;
     if oauth.delete_client(id).await.map_err(|fault| fault.to_string())? {
         say!("deleted; what it was allowed has ended");
         return Ok(());

@@ -1,8 +1,8 @@
 //! `causeway secrets`: the secrets under which v1 keys are kept. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on};
+use super::oauth::opened;
 use super::out::say;
-use crate::app;
 use crate::oauth::Keyring;
 use clap::{Args, Subcommand};
 use std::fs::OpenOptions;
@@ -72,7 +72,7 @@ fn put(path: &Path, secret: &str) -> std::io::Result<bool> {
 }
 
 async fn rotate(settings: &SettingArgs) -> Outcome {
-    let (oauth, _store) = app::open_oauth(&settings.load()?).await.map_err(|fault| fault.to_string())?;
+    let (oauth, _store) = opened(&settings.load()?).await?;
     let rotation = oauth.rotate_secrets().await.map_err(|fault| fault.to_string())?;
     say!("{} keys sealed anew", rotation.sealed_anew);
     match rotation.lost {

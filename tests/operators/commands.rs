@@ -59,3 +59,22 @@ fn a_new_secret_goes_into_no_other_file() {
     }
     assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 2, "nothing is beside them");
 }
+
+#[test]
+fn commands_of_oauth_make_no_store() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("store.db");
+    let store = format!("sqlite:{}", file.display());
+    let place = ["--upstream", "http://127.0.0.1:9", "--store", &store];
+    let create = ["oauth", "client", "create", "--name", "x", "--redirect-uri", "https://a.example/cb"];
+    for command in [&["oauth", "client", "list"][..], &create, &["key", "list"], &["secrets", "rotate"]] {
+        let (done, _, err) = run(&[command, &place].concat());
+        assert!(!done && err.contains("there is no store at") && err.contains("see --store"), "{command:?}: {err}");
+        assert!(!file.exists());
+    }
+    assert!(run(&["store", "migrate", "--store", &store]).0);
+    let (done, out, err) = run(&[&create[..], &place].concat());
+    assert!(done && out.contains("client id") && err.contains("OAuth is off until there is a secret"), "{err}");
+    let (done, out, err) = run(&[&["oauth", "client", "list"][..], &place].concat());
+    assert!(done && out.contains("  x  (") && err.is_empty(), "{out}{err}");
+}

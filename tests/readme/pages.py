@@ -48,12 +48,13 @@ def getting_started(shell, names):
 
 def oauth(shell, names):
     """What docs/oauth.md tells operators; ids are those that the commands print."""
-    new, export, serve, create, listing, rotate, delete, docs_page, mint, keys, revoke = commands(page("oauth.md"))
+    new, *exports, serve, create, listing, rotate, delete, docs_page, mint, keys, revoke = commands(page("oauth.md"))
     run = lambda command, **ids: shell.run(replaced(command, names | ids))  # noqa: E731
     (Path(shell.folder) / "v1-key").write_text(names[KEY])
     run(new)
-    variable, value = re.fullmatch(r"export (\w+)=(\S+)", replaced(export, names)).groups()
-    shell.env[variable] = value
+    for export in exports:
+        variable, value = re.fullmatch(r"export (\w+)=(\S+)", replaced(export, names)).groups()
+        shell.env[variable] = value
     with shell.served(replaced(serve, names)) as gateway:
         client = re.search(r"^client id +(\S+)$", run(create), re.MULTILINE).group(1)
         same("the app is listed", client in run(listing), True)
