@@ -22,7 +22,7 @@ pub struct SettingArgs {
     /// Where the gateway keeps what v1 cannot hold [setting: store.url, default sqlite:causeway.db]
     #[arg(long, value_name = "URL")]
     pub(super) store: Option<String>,
-    /// Folder with mapping files to use instead of the built-in ones [setting: mappings]
+    /// Folder with mapping files that are laid over the built-in ones [setting: mappings]
     #[arg(long, value_name = "FOLDER")]
     pub(super) mappings: Option<String>,
     /// Any other setting, such as --set limits.deadline=10s; may be repeated

@@ -17,7 +17,7 @@ pub struct OpenapiArgs {
     /// Address of the gateway, as the document names it
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080", value_parser = server)]
     server: HttpAddress,
-    /// Folder with mapping files to use instead of the built-in ones
+    /// Folder with mapping files that are laid over the built-in ones
     #[arg(long, value_name = "FOLDER")]
     mappings: Option<PathBuf>,
 }

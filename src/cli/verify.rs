@@ -34,7 +34,7 @@ pub struct VerifyArgs {
     /// Print JSON instead of lines
     #[arg(long)]
     json: bool,
-    /// Folder with mapping files to use instead of the built-in ones
+    /// Folder with mapping files that are laid over the built-in ones
     #[arg(long, value_name = "FOLDER")]
     mappings: Option<PathBuf>,
 }

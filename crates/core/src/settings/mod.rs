@@ -130,7 +130,7 @@ pub struct Settings {
     pub types: TypeSettings,
     /// Workflow rules of projects.
     pub workflow: WorkflowSettings,
-    /// Folder with mapping files instead of the built-in ones.
+    /// Folder with mapping files that are laid over the built-in ones.
     pub mappings: Option<PathBuf>,
 }
 
