@@ -11,13 +11,7 @@ use std::path::Path;
 pub fn look(settings: &Settings, report: &mut Report) {
     const PART: &str = "secrets";
     match Keyring::open(&settings.secrets) {
-        Err(fault) => {
-            return report.fault(
-                PART,
-                fault.to_string(),
-                "`causeway secrets new --file FILE` makes a file of secrets",
-            );
-        }
+        Err(fault) => return report.fault(PART, fault.found(), fault.remedy()),
         Ok(None) => {
             return report.fine(
                 PART,

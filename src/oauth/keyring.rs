@@ -16,6 +16,7 @@ use hmac::{Hmac, Mac};
 use parking_lot::RwLock;
 use sha2::{Digest, Sha256};
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -27,21 +28,45 @@ const NONCE: usize = 24;
 #[derive(Debug, thiserror::Error)]
 pub enum KeyringError {
     /// The file cannot be read.
-    #[error("secrets.key_file {path} cannot be read: {cause}; make it with `causeway secrets new --file {path}`")]
+    #[error("{}; {}", self.found(), self.remedy())]
     Unreadable {
         /// The file.
         path: String,
         /// Why.
         cause: String,
+        /// Whether it is there, and this user may not read it.
+        denied: bool,
     },
     /// A secret has not the right form.
-    #[error(
-        "{place} must hold secrets of 32 bytes in base64, one a line or separated by commas; make one with `causeway secrets new`"
-    )]
+    #[error("{}; {}", self.found(), self.remedy())]
     Malformed {
         /// Where it stands.
         place: &'static str,
     },
+}
+
+impl KeyringError {
+    /// What is wrong.
+    pub fn found(&self) -> String {
+        match self {
+            Self::Unreadable { path, cause, .. } => format!("secrets.key_file {path} cannot be read: {cause}"),
+            Self::Malformed { place } => {
+                format!("{place} must hold secrets of 32 bytes in base64, one a line or separated by commas")
+            }
+        }
+    }
+
+    /// What to do about it.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Unreadable { path, denied: true, .. } => format!(
+                "the user that the gateway runs as must be able to read it (chown USER {path}), and commands are run \
+                 as that user"
+            ),
+            Self::Unreadable { path, .. } => format!("make it with `causeway secrets new --file {path}`"),
+            Self::Malformed { .. } => "make one with `causeway secrets new`".to_owned(),
+        }
+    }
 }
 
 struct Ring {
@@ -176,6 +201,7 @@ fn read(path: &Path) -> Result<Ring, KeyringError> {
     let unreadable = |cause: std::io::Error| KeyringError::Unreadable {
         path: path.display().to_string(),
         cause: cause.to_string(),
+        denied: cause.kind() == ErrorKind::PermissionDenied,
     };
     let text = std::fs::read_to_string(path).map_err(unreadable)?;
     let changed = std::fs::metadata(path).and_then(|file| file.modified()).ok();
@@ -283,6 +309,16 @@ mod tests {
         ] {
             assert_ne!(other, known);
         }
+    }
+
+    #[test]
+    fn a_file_that_may_not_be_read_is_not_to_be_made_anew() {
+        let told = |denied| {
+            let (path, cause) = ("/etc/causeway/secrets".to_owned(), "no".to_owned());
+            KeyringError::Unreadable { path, cause, denied }.to_string()
+        };
+        assert!(told(true).contains("chown USER /etc/causeway/secrets") && !told(true).contains("secrets new"));
+        assert!(told(false).contains("secrets new --file /etc/causeway/secrets"));
     }
 
     #[test]
