@@ -15,26 +15,23 @@ use std::path::Path;
 /// Time before the end of a certificate from which it is a warning.
 const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
 
-/// Looks at the address; the address of the gateway that runs there, when one does.
-pub(super) async fn look(settings: &Settings, report: &mut Report) -> Option<String> {
+/// Looks at the address.
+pub(super) async fn look(settings: &Settings, report: &mut Report) {
     const PART: &str = "listen";
     certificate(settings, report);
     let address = settings.listen.address;
     let Err(fault) = TcpListener::bind(address) else {
-        report.fine(PART, format!("{address} is free; no gateway runs there"));
-        return None;
+        return report.fine(PART, format!("{address} is free; no gateway runs there"));
     };
     match fault.kind() {
         ErrorKind::AddrInUse => {}
         ErrorKind::PermissionDenied => {
             let remedy = "choose a port above 1023, or give the service the capability CAP_NET_BIND_SERVICE";
-            report.fault(PART, format!("{address} may not be listened on by this user"), remedy);
-            return None;
+            return report.fault(PART, format!("{address} may not be listened on by this user"), remedy);
         }
         _ => {
             let remedy = "name an address of this machine in the setting listen.address";
-            report.fault(PART, format!("{address} cannot be listened on: {fault}"), remedy);
-            return None;
+            return report.fault(PART, format!("{address} cannot be listened on: {fault}"), remedy);
         }
     }
     let scheme = if settings.listen.tls.is_some() { "https" } else { "http" };
@@ -45,12 +42,10 @@ pub(super) async fn look(settings: &Settings, report: &mut Report) -> Option<Str
         Err(_) => None,
     };
     if asked.is_some_and(|answer| answer.is_of_a_gateway()) {
-        report.fine(PART, format!("a gateway runs at {address}"));
-        return Some(base);
+        return report.fine(PART, format!("a gateway runs at {address}"));
     }
     let remedy = "end it, or choose another address with the setting listen.address";
     report.fault(PART, format!("{address} is taken by another program, which is no causeway"), remedy);
-    None
 }
 
 /// Looks whether the certificate can be used, and who may read its key.

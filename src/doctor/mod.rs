@@ -47,8 +47,8 @@ pub async fn examine(settings: &Settings, wanted: &Wanted) -> Report {
     files::look(settings, &mut report);
     stored::look(settings, &mut report).await;
     shared::look(settings, &mut report).await;
-    let listening = listening::look(settings, &mut report).await;
-    upstream::look(settings, wanted, listening.as_deref(), &mut report).await;
+    listening::look(settings, &mut report).await;
+    upstream::look(settings, wanted, &mut report).await;
     public::look(settings, wanted, &mut report).await;
     report
 }

@@ -16,8 +16,8 @@ const NOBODY: &str = "causeway-doctor-no-such-key";
 /// Most seconds by which the clocks may differ: everything said of times and ends of keys is off by that.
 const CLOCKS: u64 = 30;
 
-/// Looks at the v1 that `settings` name; `own` is where this gateway runs, when it does.
-pub(super) async fn look(settings: &Settings, wanted: &Wanted, own: Option<&str>, report: &mut Report) {
+/// Looks at the v1 that `settings` name, which refuse the address of this gateway themselves.
+pub(super) async fn look(settings: &Settings, wanted: &Wanted, report: &mut Report) {
     let Some(base) = &settings.upstream.base_url else {
         return report.fault(PART, "no v1 deployment is named", "set upstream.base_url, or give --upstream URL");
     };
@@ -35,7 +35,7 @@ pub(super) async fn look(settings: &Settings, wanted: &Wanted, own: Option<&str>
         return;
     }
     clock(&answer, report);
-    another_gateway(&client, base, own, report).await;
+    another_gateway(&client, base, report).await;
     let key = wanted.key.as_deref().or(settings.upstream.service_key.as_ref().map(|key| key.expose()));
     match key {
         None => report
@@ -97,22 +97,14 @@ fn httpdate(text: &str) -> Option<u64> {
 }
 
 /// A gateway may stand before another; an operator who did not want that should know.
-async fn another_gateway(client: &Client, base: &str, own: Option<&str>, report: &mut Report) {
+async fn another_gateway(client: &Client, base: &str, report: &mut Report) {
     let Ok(answer) = ask(client.get(format!("{base}/api/v2/users/me/"))).await else { return };
-    if !answer.is_of_a_gateway() {
-        return;
-    }
-    match own {
-        Some(own) if own == base => report.fault(
-            PART,
-            format!("{base} is the address where this gateway listens"),
-            "name the address of v1 in upstream.base_url",
-        ),
-        _ => report.warn(
+    if answer.is_of_a_gateway() {
+        report.warn(
             PART,
             format!("another causeway stands at {base}"),
             "name the address of v1 in upstream.base_url, unless two gateways are meant",
-        ),
+        );
     }
 }
 

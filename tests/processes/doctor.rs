@@ -311,7 +311,7 @@ async fn what_stands_before_the_gateway_is_named() {
         .finds(&[], &["--through", &collecting], ["warning", "collects the bodies", "proxy_request_buffering"])
         .await;
     let own = set_up.examined(&[("upstream.base_url", gateway.base()), ("listen.address", listening)], &[]).await.1;
-    assert!(own.to_string().contains("is the address where this gateway listens"), "{own:#}");
+    assert!(own.to_string().contains("is this gateway itself"), "{own:#}");
 }
 
 /// A proxy that changes words of a request's head, or waits for the whole of its body.

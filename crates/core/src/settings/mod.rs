@@ -207,13 +207,13 @@ impl Settings {
         let (listen, public) = (ListenSettings::read(from), PublicSettings::read(from));
         Self {
             native: NativeSettings::read(from, &listen, &public),
+            upstream: UpstreamSettings::read(from, &listen),
             listen,
             admin: AdminSettings::read(from),
             usage: UsageSettings::read(from),
             retirement: RetirementSettings::read(from),
             edge: EdgeSettings::read(from),
             public,
-            upstream: UpstreamSettings::read(from),
             store: StoreSettings::read(from),
             shared: SharedSettings::read(from),
             limits: LimitSettings::read(from),

@@ -103,21 +103,10 @@ fn judge(from: &mut Reader, address: &HttpAddress, listen: &ListenSettings, publ
         let problem = format!("{} would show credentials to everybody on the way", address.as_str());
         from.fault(BASE_URL, &problem, "write https://");
     }
-    let listens = listen.address.port() != 0 && leads_to(address, listen.address);
-    if listens || public.url.as_ref() == Some(address) {
+    if address.leads_to(listen.address) || public.url.as_ref() == Some(address) {
         let problem = format!("{} is this gateway itself", address.as_str());
         from.fault(BASE_URL, &problem, "name the address of the deployment's own v2, not the one that clients use");
     }
-}
-
-/// Whether `address` is where `listen` listens, as far as it can be told without asking.
-fn leads_to(address: &HttpAddress, listen: SocketAddr) -> bool {
-    let (own, here) = (listen.ip().to_canonical(), address.is_on_this_machine());
-    let same = match address.ip() {
-        Some(ip) if ip.to_canonical() == own => true,
-        _ => here && (own.is_loopback() || own.is_unspecified()),
-    };
-    address.port() == Some(listen.port()) && same
 }
 
 impl ShadowSettings {
@@ -177,6 +166,17 @@ impl HttpAddress {
         self.url()?.port_or_known_default()
     }
 
+    /// Whether it is where a gateway at `listen` listens, as far as it can be told without asking.
+    pub(super) fn leads_to(&self, listen: SocketAddr) -> bool {
+        let (own, here) = (listen.ip().to_canonical(), self.is_on_this_machine());
+        let same = match self.ip() {
+            Some(ip) if ip.to_canonical() == own => true,
+            _ => here && (own.is_loopback() || own.is_unspecified()),
+        };
+        // The system chooses a port where none is named.
+        listen.port() != 0 && self.port() == Some(listen.port()) && same
+    }
+
     /// Whether what is sent there stays on this machine.
     pub fn is_on_this_machine(&self) -> bool {
         match self.ip() {
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn its_own_address_is_known_however_it_is_written() {
         let leads =
-            |address: &str, listen: &str| leads_to(&HttpAddress::parse(address).unwrap(), listen.parse().unwrap());
+            |address: &str, listen: &str| HttpAddress::parse(address).unwrap().leads_to(listen.parse().unwrap());
         assert!(
             leads("http://localhost:8080", "127.0.0.1:8080") && leads("http://127.0.0.1:8080/x", "0.0.0.0:8080")
         );

@@ -137,6 +137,21 @@ fn a_base_address_is_needed_to_serve_and_stops_before_the_interface() {
 }
 
 #[test]
+fn the_gateway_itself_is_no_v1() {
+    for (listen, address) in [
+        ("127.0.0.1:8080", "http://localhost:8080"),
+        ("0.0.0.0:8080", "http://127.0.0.1:8080/"),
+        ("192.0.2.1:80", "http://192.0.2.1"),
+    ] {
+        let found = faults("", &[], &[("listen.address", listen), ("upstream.base_url", address)]);
+        assert!(found[0].contains("is this gateway itself") && found[0].contains(listen), "{found:?}");
+    }
+    for address in ["http://localhost:8081", "http://192.0.2.1:8080"] {
+        assert!(load("", &[], &[("upstream.base_url", address)]).is_ok(), "{address}");
+    }
+}
+
+#[test]
 fn the_address_of_the_store_is_never_shown() {
     let found = faults("", &[("CAUSEWAY_STORE__URL", "hunter2")], &[]);
     assert!(!found[0].contains("hunter2"), "{}", found[0]);

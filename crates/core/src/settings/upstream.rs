@@ -2,10 +2,13 @@
 
 use super::bounded::positive;
 use super::error::{SettingFault, SettingsError};
+use super::listen::ListenSettings;
 use super::reader::Reader;
 use super::source::variable;
 use super::value::{HttpAddress, Secret, Size};
 use std::time::Duration;
+
+const BASE_URL: &str = "upstream.base_url";
 
 /// The service behind (`[upstream]`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,11 +40,11 @@ pub struct UpstreamSettings {
 }
 
 impl UpstreamSettings {
-    pub(super) fn read(from: &mut Reader) -> Self {
+    pub(super) fn read(from: &mut Reader, listen: &ListenSettings) -> Self {
         let concurrency_max = at_once(from, "upstream.concurrency_max", 100_000);
         let concurrency_min = at_once(from, "upstream.concurrency_min", concurrency_max).min(concurrency_max);
         Self {
-            base_url: base_url(from),
+            base_url: base_url(from, listen),
             connect_timeout: positive(from, "upstream.connect_timeout"),
             max_response_size: from.get_where("upstream.max_response_size", "a size above zero", not_nothing).0,
             pool_size: from.get("upstream.pool_size"),
@@ -65,11 +68,16 @@ impl UpstreamSettings {
     }
 }
 
-fn base_url(from: &mut Reader) -> Option<HttpAddress> {
+fn base_url(from: &mut Reader, listen: &ListenSettings) -> Option<HttpAddress> {
     let form = "an address such as \"https://v1.example.com\", without /api/v1, credentials or query";
-    from.optional_where("upstream.base_url", form, |address: &HttpAddress| {
+    let base_url = from.optional_where(BASE_URL, form, |address: &HttpAddress| {
         !address.as_str().ends_with("/api/v1") && !address.as_str().ends_with("/api")
-    })
+    });
+    if let Some(address) = base_url.as_ref().filter(|address| address.leads_to(listen.address)) {
+        let problem = format!("{} is this gateway itself, which listens on {}", address.as_str(), listen.address);
+        from.fault(BASE_URL, &problem, "name the address of v1, or listen on another port (listen.address)");
+    }
+    base_url
 }
 
 fn a_minute(from: &mut Reader, key: &str) -> Option<usize> {
@@ -88,11 +96,10 @@ fn not_nothing(size: &Size) -> bool {
 }
 
 fn missing_base_url() -> SettingFault {
-    let key = "upstream.base_url";
     SettingFault {
-        setting: key.into(),
+        setting: BASE_URL.into(),
         origin: None,
         problem: "not set, so it is not known where v1 is".into(),
-        remedy: format!("set it in the settings file, as {} or with a flag", variable(key)),
+        remedy: format!("set it in the settings file, as {} or with a flag", variable(BASE_URL)),
     }
 }
