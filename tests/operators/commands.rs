@@ -78,3 +78,16 @@ fn commands_of_oauth_make_no_store() {
     let (done, out, err) = run(&[&["oauth", "client", "list"][..], &place].concat());
     assert!(done && out.contains("  x  (") && err.is_empty(), "{out}{err}");
 }
+
+#[test]
+fn a_secret_is_no_argument() {
+    for (setting, variable) in [
+        ("secrets.key", "CAUSEWAY_SECRETS__KEY"),
+        ("upstream.service_key", "CAUSEWAY_UPSTREAM__SERVICE_KEY"),
+        ("admin.token", "CAUSEWAY_ADMIN__TOKEN"),
+    ] {
+        let (done, _, err) = run(&["check", "--set", &format!("{setting}=0123456789abcdef0123456789abcdef")]);
+        assert!(!done && err.contains("must not be an argument") && err.contains(variable), "{err}");
+        assert!(!err.contains("0123456789"), "{err}");
+    }
+}
