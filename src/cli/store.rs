@@ -126,6 +126,9 @@ fn remove(file: &Path) {
 }
 
 async fn carry_out(command: &StoreCommand, store: &Store, url: &str) -> Outcome {
+    if matches!(command, StoreCommand::Check(_) | StoreCommand::Export { .. } | StoreCommand::Backup { .. }) {
+        store.can_be_read().await.map_err(|fault| format!("{}: {fault}", in_words(url)))?;
+    }
     match command {
         StoreCommand::Migrate { plan: true, .. } => plan(store).await,
         StoreCommand::Migrate { .. } => migrate(store).await,

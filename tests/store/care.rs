@@ -112,6 +112,33 @@ async fn the_command_line_moves_counts_and_overwrites_nothing() {
     }
 }
 
+#[tokio::test]
+async fn a_store_that_a_newer_version_reads_alone_is_neither_checked_nor_copied() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("store.db").display());
+    let copy = folder.path().join("copy");
+    let store = Store::open(&url, V1).await.unwrap();
+    let newer = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+                 VALUES (9999, 'newer', true, x'00', 1)";
+    sqlx::query(newer).execute(store.engine().pool()).await.unwrap();
+    let commands = [
+        vec!["store", "check"],
+        vec!["store", "export", "--to", copy.to_str().unwrap()],
+        vec!["store", "backup", "--to", copy.to_str().unwrap()],
+    ];
+    for (least, allowed) in [(9999_i64, false), (1, true)] {
+        sqlx::query("UPDATE service SET min_reader = $1").bind(least).execute(store.engine().pool()).await.unwrap();
+        for command in &commands {
+            let ended = causeway(&[&command[..], &["--store", &url]].concat());
+            let told = told(&ended);
+            assert_eq!(ended.status.success(), allowed, "{command:?}: {told}");
+            assert!(allowed || told.contains("cannot be used by this version"), "{command:?}: {told}");
+            assert_eq!(std::fs::remove_file(&copy).is_ok(), allowed && command[1] != "check");
+        }
+    }
+    store.close().await;
+}
+
 #[test]
 fn a_restore_that_fails_leaves_no_new_store() {
     let folder = tempfile::tempdir().unwrap();

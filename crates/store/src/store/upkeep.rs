@@ -72,6 +72,17 @@ impl Store {
         Ok(self.engine.steps_after(self.engine.tables_version().await?))
     }
 
+    /// Makes sure that this version reads the tables rightly.
+    ///
+    /// # Errors
+    /// [`StoreError::Schema`] when a newer version has changed the meaning of what is there.
+    pub async fn can_be_read(&self) -> Result<(), StoreError> {
+        match self.engine.tables_version().await? {
+            version if version > self.engine.newest_step() => self.engine.may_read_newer_tables(version).await,
+            _ => Ok(()),
+        }
+    }
+
     /// Writes a copy of a SQLite store to a new file, which only its owner can read, while the store is in use.
     ///
     /// # Errors

@@ -34,15 +34,22 @@ impl Engine {
 
     /// Whether this version may use tables of a newer one: that one has said which versions may still write beside it.
     pub(super) async fn fits_newer_tables(&self, version: i64) -> Result<(), StoreError> {
+        self.is_allowed(version, "SELECT min_writer FROM service WHERE id = 1", "writes").await
+    }
+
+    /// Whether this version may read tables of a newer one.
+    pub(super) async fn may_read_newer_tables(&self, version: i64) -> Result<(), StoreError> {
+        self.is_allowed(version, "SELECT min_reader FROM service WHERE id = 1", "reads").await
+    }
+
+    async fn is_allowed(&self, version: i64, least: &'static str, does: &str) -> Result<(), StoreError> {
         let known = self.newest_step();
         let newer = format!("a newer one has made step {version} of its tables, and this one knows {known} steps");
-        let needs = sqlx::query("SELECT min_writer FROM service WHERE id = 1")
-            .fetch_optional(self.pool_of_any_version())
-            .await;
+        let needs = sqlx::query(least).fetch_optional(self.pool_of_any_version()).await;
         let needs: Option<i64> = needs.ok().flatten().and_then(|row| row.try_get(0).ok());
         match needs {
             Some(needs) if needs <= known => Ok(()),
-            Some(needs) => Err(StoreError::Schema(format!("{newer}; whoever writes must know {needs}"))),
+            Some(needs) => Err(StoreError::Schema(format!("{newer}; whoever {does} must know {needs}"))),
             None => Err(StoreError::Schema(newer)),
         }
     }
