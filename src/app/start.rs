@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The mappings do not compile.
-    #[error("the mappings are faulty, nothing is served:\n{0}")]
+    #[error("the mappings are faulty:\n{0}")]
     Mappings(#[from] crate::mapping::Faults),
     /// The folder of mappings cannot be read.
     #[error("{0}; the folder is the setting `mappings`")]

@@ -34,7 +34,12 @@ pub struct SettingArgs {
 }
 
 pub(super) fn server(text: &str) -> Result<HttpAddress, String> {
-    HttpAddress::parse(text).ok_or_else(|| "write it as http://host:port or https://host".to_owned())
+    let address =
+        HttpAddress::parse(text).ok_or_else(|| "write it as http://host:port or https://host".to_owned())?;
+    match ["/api/v2", "/api/v1", "/api"].into_iter().find(|interface| address.as_str().ends_with(interface)) {
+        Some(interface) => Err(format!("write it without {interface}")),
+        None => Ok(address),
+    }
 }
 
 /// An id on the command line.

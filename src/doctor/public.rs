@@ -82,7 +82,10 @@ async fn same_address(client: &Client, address: &str, answer: &Answer, report: &
     let host = |address: &str| address.split("://").nth(1).unwrap_or(address).to_owned();
     let remedy = match host(&believed) == host(address) {
         true => "set public_url, or let the proxy send X-Forwarded-Proto and name the proxy in trusted_proxies",
-        false => "set public_url, or let the proxy pass the header Host on as it is",
+        false => {
+            "set public_url, or let the proxy pass the header Host on as it is, or let it send X-Forwarded-Host and name \
+             it in trusted_proxies"
+        }
     };
     report.fault(PART, format!("the gateway takes itself for {believed}, but clients use {address}"), remedy);
     false

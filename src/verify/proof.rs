@@ -13,7 +13,8 @@ use std::fmt;
 pub enum Proof {
     /// A check did not hold.
     Broken,
-    /// Nothing failed, and something that had to be proven was not: the reasons, and how many operations each kept.
+    /// Nothing failed, and something that had to be proven was not: the reasons, each with what to give, and how many
+    /// operations each kept.
     Missing(BTreeMap<String, usize>),
     /// Every read was carried out; writes were only shown to refuse.
     Reads,
@@ -30,7 +31,7 @@ impl Report {
         let counts = |id: &str| write || plan.operation(id).is_none_or(|operation| !operation.method.writes());
         let mut missing = BTreeMap::new();
         for line in self.lines.iter().filter(|line| line.verdict == Verdict::Skipped && counts(&line.operation)) {
-            *missing.entry(line.told.clone()).or_default() += 1;
+            *missing.entry(format!("{}; {}", line.told, what_to_give(&line.told, write))).or_default() += 1;
         }
         match (missing.is_empty(), write) {
             (false, _) => Proof::Missing(missing),
@@ -57,9 +58,9 @@ impl fmt::Display for Proof {
         f.write_str(self.word())?;
         match self {
             Self::Broken => Ok(()),
-            Self::Missing(reasons) => reasons.iter().try_for_each(|(reason, count)| {
-                write!(f, "\n  {}: {reason}; {}", amount(count, "operation"), what_to_give(reason))
-            }),
+            Self::Missing(reasons) => reasons
+                .iter()
+                .try_for_each(|(reason, count)| write!(f, "\n  {}: {reason}", amount(count, "operation"))),
             Self::Reads => {
                 f.write_str(": writes were only shown to refuse; --write carries them out in a project of its own")
             }
@@ -68,8 +69,10 @@ impl fmt::Display for Proof {
     }
 }
 
-fn what_to_give(reason: &str) -> &'static str {
+fn what_to_give(reason: &str, write: bool) -> &'static str {
     match reason {
+        // Everything is made then, unless the key's owner may not.
+        _ if write => "give --key of an admin of the workspace",
         _ if reason.contains("--workspace") => "give --workspace SLUG",
         _ if reason.contains("--project") => "give --project ID of a project the key belongs to",
         _ => "give --project ID of a project that has one, or --write, which makes a project with everything in it",

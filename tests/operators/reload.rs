@@ -76,6 +76,7 @@ async fn faulty_files_change_nothing_and_say_why() {
         let refused =
             gateway.reload(&[("strict_query", "false"), (name, value)]).await.expect_err(name).to_string();
         assert!(refused.starts_with("nothing was changed") && refused.contains(word), "{name}: {refused}");
+        assert!(!refused.contains("nothing is served"), "{refused}");
         gateway.get("ada", &format!("{WEB}/states/?nothing=1")).await.expect(400);
     }
     assert!(gateway.reload(&[("strict_query", "false")]).await.is_ok());

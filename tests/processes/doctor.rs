@@ -307,7 +307,7 @@ async fn what_stands_before_the_gateway_is_named() {
     let listening: &'static str = listening.leak();
     let hiding = proxy(listening, Some(("localhost", "elsewhere"))).await.replace("127.0.0.1", "localhost");
     set_up
-        .finds(&[], &["--through", &hiding], ["fault", "takes itself for http://elsewhere", "pass the header Host"])
+        .finds(&[], &["--through", &hiding], ["fault", "takes itself for http://elsewhere", "trusted_proxies"])
         .await;
     let collecting = proxy(listening, None).await;
     set_up
