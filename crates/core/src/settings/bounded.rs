@@ -11,7 +11,8 @@ pub(super) fn at_once(from: &mut Reader, key: &str) -> usize {
 
 /// A size that must not be zero.
 pub(super) fn some_bytes(from: &mut Reader, key: &str) -> usize {
-    from.get_where(key, "a size above zero", |size: &Size| size.0 > 0).0
+    from.get_where(key, "a size above zero such as 4096, \"64KiB\", \"1MiB\" or \"2GiB\"", |size: &Size| size.0 > 0)
+        .0
 }
 
 /// A duration that must not be zero.

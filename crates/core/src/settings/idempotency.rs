@@ -1,8 +1,7 @@
 //! How long and how much is kept of requests that clients may repeat. May use: this folder.
 
-use super::bounded::positive;
+use super::bounded::{positive, some_bytes};
 use super::reader::Reader;
-use super::value::Size;
 use std::time::Duration;
 
 /// What is kept for requests with an `Idempotency-Key` (`[idempotency]`).
@@ -19,11 +18,10 @@ pub struct IdempotencySettings {
 impl IdempotencySettings {
     pub(super) fn read(from: &mut Reader) -> Self {
         let some = |count: &usize| (1..=1_000_000).contains(count);
-        let form = "a size above zero";
         Self {
             keep: positive(from, "idempotency.keep"),
             per_person: from.get_where("idempotency.per_person", "a whole number from 1 to 1000000", some),
-            per_person_size: from.get_where("idempotency.per_person_size", form, |size: &Size| size.0 > 0).0,
+            per_person_size: some_bytes(from, "idempotency.per_person_size"),
         }
     }
 }

@@ -137,6 +137,14 @@ fn a_base_address_is_needed_to_serve_and_stops_before_the_interface() {
 }
 
 #[test]
+fn a_size_of_unknown_unit_is_refused_with_those_there_are() {
+    for setting in ["limits.memory", "upstream.max_response_size", "idempotency.per_person_size"] {
+        let found = faults("", &[], &[(setting, "1TB")]);
+        assert!(["KiB", "MiB", "GiB"].iter().all(|unit| found[0].contains(unit)), "{found:?}");
+    }
+}
+
+#[test]
 fn the_gateway_itself_is_no_v1() {
     for (listen, address) in [
         ("127.0.0.1:8080", "http://localhost:8080"),

@@ -1,11 +1,11 @@
 //! The existing deployment behind the gateway. May use: this folder.
 
-use super::bounded::positive;
+use super::bounded::{positive, some_bytes};
 use super::error::{SettingFault, SettingsError};
 use super::listen::ListenSettings;
 use super::reader::Reader;
 use super::source::variable;
-use super::value::{HttpAddress, Secret, Size};
+use super::value::{HttpAddress, Secret};
 use std::time::Duration;
 
 const BASE_URL: &str = "upstream.base_url";
@@ -46,7 +46,7 @@ impl UpstreamSettings {
         Self {
             base_url: base_url(from, listen),
             connect_timeout: positive(from, "upstream.connect_timeout"),
-            max_response_size: from.get_where("upstream.max_response_size", "a size above zero", not_nothing).0,
+            max_response_size: some_bytes(from, "upstream.max_response_size"),
             pool_size: from.get("upstream.pool_size"),
             concurrency_min,
             concurrency_max,
@@ -89,10 +89,6 @@ fn a_minute(from: &mut Reader, key: &str) -> Option<usize> {
 fn at_once(from: &mut Reader, key: &str, most: usize) -> usize {
     let form = format!("a whole number of calls from 1 to {most}");
     from.get_where(key, &form, |calls| (1..=most).contains(calls))
-}
-
-fn not_nothing(size: &Size) -> bool {
-    size.0 > 0
 }
 
 fn missing_base_url() -> SettingFault {

@@ -116,7 +116,7 @@ fn listed(text: &str) -> impl Iterator<Item = &str> {
 pub(super) struct Size(pub usize);
 
 impl Setting for Size {
-    const FORM: &'static str = "a size such as 4096, \"64KiB\" or \"1MiB\"";
+    const FORM: &'static str = "a size such as 4096, \"64KiB\", \"1MiB\" or \"2GiB\"";
 
     fn from_raw(raw: &Raw) -> Option<Self> {
         usize::from_raw(raw).or_else(|| size(text(raw)?)).map(Self)
