@@ -45,6 +45,11 @@ pub struct LimitSettings {
 
 impl LimitSettings {
     pub(super) fn read(from: &mut Reader) -> Self {
+        let (body, memory) = (some_bytes(from, "limits.body"), some_bytes(from, "limits.memory"));
+        if body > memory {
+            let problem = format!("a body of {body} bytes never fits into limits.memory, which is {memory} bytes");
+            from.fault("limits.body", &problem, "write a smaller size, or a larger limits.memory");
+        }
         Self {
             deadline: positive(from, "limits.deadline"),
             concurrency: at_once(from, "limits.concurrency"),
@@ -54,12 +59,12 @@ impl LimitSettings {
             bodies: at_once(from, "limits.bodies"),
             answers: at_once(from, "limits.answers"),
             share: from.get_where("limits.share", "per cent, a whole number from 1 to 100", in_per_cent),
-            body: some_bytes(from, "limits.body"),
+            body,
             body_pause: positive(from, "limits.body_pause"),
             body_grace: positive(from, "limits.body_grace"),
             body_pace: some_bytes(from, "limits.body_pace"),
             body_time: positive(from, "limits.body_time"),
-            memory: some_bytes(from, "limits.memory"),
+            memory,
             writers_waiting: at_once(from, "limits.writers_waiting"),
             rate: RateSettings::read(from),
         }

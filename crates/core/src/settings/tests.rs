@@ -145,6 +145,13 @@ fn a_size_of_unknown_unit_is_refused_with_those_there_are() {
 }
 
 #[test]
+fn a_body_has_to_fit_into_the_memory() {
+    let found = faults("", &[], &[("limits.body", "2MiB"), ("limits.memory", "1MiB")]);
+    assert!(found[0].starts_with("limits.body") && found[0].contains("limits.memory"), "{found:?}");
+    assert!(load("", &[], &[("limits.body", "1MiB"), ("limits.memory", "1MiB")]).is_ok());
+}
+
+#[test]
 fn the_gateway_itself_is_no_v1() {
     for (listen, address) in [
         ("127.0.0.1:8080", "http://localhost:8080"),
