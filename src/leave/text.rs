@@ -40,8 +40,8 @@ fn table(text: &mut String, one: &WorkspaceReport, wish: Wish) {
     let carried = if wish == Wish::Carry && one.carried.is_some() { "CARRIED" } else { "TO CARRY" };
     let _ = writeln!(
         text,
-        "{:<20} {:>8} {:>8} {:>8} {:>9} {:>8} {:>10}",
-        "", "HERE", "ALIKE", carried, "CONFLICTS", "LEFT", "IMPOSSIBLE"
+        "{:<20} {:>8} {:>8} {:>8} {:>9} {:>11} {:>10}",
+        "", "HERE", "ALIKE", carried, "CONFLICTS", "NOT CARRIED", "IMPOSSIBLE"
     );
     for kind in Kind::ALL {
         let line = one.findings.lines.get(&kind).copied().unwrap_or_default();
@@ -51,7 +51,7 @@ fn table(text: &mut String, one: &WorkspaceReport, wish: Wish) {
         };
         let _ = writeln!(
             text,
-            "{:<20} {:>8} {:>8} {:>8} {:>9} {:>8} {:>10}",
+            "{:<20} {:>8} {:>8} {:>8} {:>9} {:>11} {:>10}",
             kind.word(),
             line.here,
             line.alike,
@@ -81,7 +81,15 @@ fn class(text: &mut String, findings: &Findings, this: Class, heading: &str) {
 }
 
 fn verdict(one: &WorkspaceReport, wish: Wish) -> &'static str {
+    let stays = one.findings.count(Class::Left) > 0;
     match (one.outcome, wish, &one.carried) {
+        (Result::Planned, ..) if stays && one.findings.carries() => {
+            "Nothing was written. Without --dry-run the rest is carried, and what stands under \"Not carried\" is not: put \
+             that right first."
+        }
+        (Result::Planned, ..) if stays => {
+            "Nothing was written. What stands under \"Not carried\" would stay here alone: put that right first."
+        }
         (Result::Planned, ..) if one.findings.carries() => {
             "Nothing was written. Without --dry-run this is carried."
         }
@@ -101,5 +109,30 @@ fn verdict(one: &WorkspaceReport, wish: Wish) -> &'static str {
             "The sides are not alike: the lines above say what is not there as it is here. Run the command again when \
              that is put right."
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dry_run_tells_what_would_not_be_carried() {
+        let mut findings = Findings::default();
+        findings.of(Kind::Type).carried = 1;
+        let told = |findings: &Findings| {
+            let one = WorkspaceReport {
+                slug: "acme".into(),
+                outcome: Result::Planned,
+                findings: findings.clone(),
+                carried: None,
+            };
+            verdict(&one, Wish::DryRun)
+        };
+        assert!(told(&findings).ends_with("Without --dry-run this is carried."));
+        findings.leave(Kind::Value, 1, "a value");
+        assert!(told(&findings).contains("the rest is carried"));
+        findings.of(Kind::Type).carried = 0;
+        assert!(told(&findings).contains("would stay here alone"));
     }
 }

@@ -11,19 +11,19 @@ use serde_json::{Value, json};
 const PLAN: &str = "\
 Workspace acme to TARGET
 
-                         HERE    ALIKE TO CARRY CONFLICTS     LEFT IMPOSSIBLE
-features                    1        0        1         0        0          0
-types                       6        0        6         0        0          0
-properties                 10        0       10         0        0          0
-options                     7        0        7         0        0          0
-contexts                    4        0        4         0        0          0
-properties on types        10        0       10         0        0          0
-imported types              2        0        2         0        0          0
-work items                  4        0        3         0        0          1
-values                     14        0       11         0        0          3
-archive marks               1        0        1         0        0          0
-overlays                    2        0        2         0        0          0
-audit entries              42        0        0         0        0         42
+                         HERE    ALIKE TO CARRY CONFLICTS NOT CARRIED IMPOSSIBLE
+features                    1        0        1         0           0          0
+types                       6        0        6         0           0          0
+properties                 10        0       10         0           0          0
+options                     7        0        7         0           0          0
+contexts                    4        0        4         0           0          0
+properties on types        10        0       10         0           0          0
+imported types              2        0        2         0           0          0
+work items                  4        0        3         0           0          1
+values                     14        0       11         0           0          3
+archive marks               1        0        1         0           0          0
+overlays                    2        0        2         0           0          0
+audit entries              42        0        0         0           0         42
 
 Changed on the way:
   - archived_at of archived work items: the target keeps its own
