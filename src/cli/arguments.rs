@@ -7,9 +7,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use uuid::Uuid;
 
-/// Settings that no flag may hold; `admin.token` is refused where settings are read.
-const SECRETS: [&str; 2] = ["secrets.key", "upstream.service_key"];
-
 /// Flags that override settings.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SettingArgs {
@@ -77,15 +74,7 @@ impl SettingArgs {
                     "--set {other}: write it as SETTING=VALUE, for example --set limits.deadline=10s"
                 ));
             };
-            let name = name.trim();
-            if SECRETS.contains(&name) {
-                return Err(format!(
-                    "--set {name}: a secret must not be an argument, because everybody on the machine can read it; use \
-                     the settings file or the variable CAUSEWAY_{}",
-                    name.replace('.', "__").to_ascii_uppercase()
-                ));
-            }
-            overrides.push((name.to_owned(), value.to_owned()));
+            overrides.push((name.trim().to_owned(), value.to_owned()));
         }
         let args = LoadArgs { file: self.config.clone(), env: std::env::vars(), overrides };
         Settings::load_from(args).map_err(|faults| faults.to_string())

@@ -1,7 +1,7 @@
 //! `causeway key`: gateway keys, which open less than the v1 key behind them. May use: what `cli` may use.
 
 use super::arguments::{Outcome, SettingArgs, block_on, id};
-use super::oauth::{opened, told};
+use super::oauth::{opened, opened_or_made, told};
 use super::out::say;
 use crate::context::Context;
 use crate::oauth::Minting;
@@ -89,7 +89,7 @@ fn instant(text: &str) -> Result<i64, String> {
 
 async fn mint(settings: &SettingArgs, v1_key: &str, wanted: Minting) -> Outcome {
     let settings = settings.load()?;
-    let (oauth, _store) = opened(&settings).await?;
+    let (oauth, _store) = opened_or_made(&settings).await?;
     let ctx = Context::new("mint", settings.limits.deadline);
     let (key, secret) = oauth.mint(v1_key, wanted, &ctx).await.map_err(told)?;
     say!("id      {}\nkey     {secret}\nperson  {}\nscopes  {}", key.id, key.user_name, key.scopes.join(" "));

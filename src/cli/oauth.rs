@@ -8,7 +8,7 @@ use crate::oauth::protocol::registration::{Metadata, judge};
 use crate::oauth::{AdminError, OAuth, scope_words};
 use crate::plan::scopes;
 use crate::settings::Settings;
-use crate::store::Store;
+use crate::store::{Store, file_of};
 use clap::{Args, Subcommand};
 
 /// Arguments of `oauth`.
@@ -113,6 +113,15 @@ pub(super) async fn opened(settings: &Settings) -> Result<(OAuth, Store), String
     app::open_oauth(settings).await.map_err(|fault| fault.to_string())
 }
 
+/// The same for what a new gateway may begin with: a store that is not there is made, and that is said, for the name may be
+/// a mistake.
+pub(super) async fn opened_or_made(settings: &Settings) -> Result<(OAuth, Store), String> {
+    if let Some(file) = file_of(&settings.store.url).filter(|file| !file.exists()) {
+        eprintln!("causeway: there was no store at {}; it is made now (see --store)", file.display());
+    }
+    app::open_oauth(settings).await.map_err(|fault| fault.to_string())
+}
+
 fn list_scopes(all: bool) -> Outcome {
     for scope in scopes::all().filter(|scope| all || !scopes::DORMANT.contains(scope)) {
         say!("{scope:<45} {}", scope_words::of(scope));
@@ -123,7 +132,7 @@ fn list_scopes(all: bool) -> Outcome {
 async fn create(settings: &SettingArgs, metadata: Metadata, json: bool) -> Outcome {
     let wanted = judge(metadata, |scope| scopes::all().any(|known| known == scope));
     let wanted = wanted.map_err(|error| told(error.description))?;
-    let (oauth, _store) = opened(&settings.load()?).await?;
+    let (oauth, _store) = opened_or_made(&settings.load()?).await?;
     let (client, secret) = oauth.register(wanted, false).await.map_err(|fault| fault.to_string())?;
     if !oauth.is_set_up() {
         eprintln!(

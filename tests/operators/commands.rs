@@ -63,54 +63,22 @@ fn a_new_secret_goes_into_no_other_file() {
 }
 
 #[test]
-fn commands_of_oauth_make_no_store() {
+fn commands_of_oauth_that_only_look_make_no_store() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("store.db");
     let store = format!("sqlite:{}", file.display());
     let place = ["--upstream", "http://127.0.0.1:9", "--store", &store];
-    let create = ["oauth", "client", "create", "--name", "x", "--redirect-uri", "https://a.example/cb"];
-    for command in [&["oauth", "client", "list"][..], &create, &["key", "list"], &["secrets", "rotate"]] {
+    for command in [&["oauth", "client", "list"][..], &["key", "list"], &["secrets", "rotate"]] {
         let (done, _, err) = run(&[command, &place].concat());
         assert!(!done && err.contains("there is no store at") && err.contains("see --store"), "{command:?}: {err}");
         assert!(!file.exists());
     }
-    assert!(run(&["store", "migrate", "--store", &store]).0);
+    let create = ["oauth", "client", "create", "--name", "x", "--redirect-uri", "https://a.example/cb"];
     let (done, out, err) = run(&[&create[..], &place].concat());
     assert!(done && out.contains("client id") && err.contains("OAuth is off until there is a secret"), "{err}");
+    assert!(err.contains("there was no store at") && err.contains("it is made now"), "{err}");
+    let (done, _, err) = run(&[&create[..], &place].concat());
+    assert!(done && !err.contains("there was no store"), "{err}");
     let (done, out, err) = run(&[&["oauth", "client", "list"][..], &place].concat());
     assert!(done && out.contains("  x  (") && err.is_empty(), "{out}{err}");
-}
-
-#[test]
-fn a_secret_is_no_argument() {
-    for (setting, variable) in [
-        ("secrets.key", "CAUSEWAY_SECRETS__KEY"),
-        ("upstream.service_key", "CAUSEWAY_UPSTREAM__SERVICE_KEY"),
-        ("admin.token", "CAUSEWAY_ADMIN__TOKEN"),
-    ] {
-        let (done, _, err) = run(&["check", "--set", &format!("{setting}=0123456789abcdef0123456789abcdef")]);
-        assert!(!done && err.contains("must not be an argument") && err.contains(variable), "{err}");
-        assert!(!err.contains("0123456789"), "{err}");
-    }
-}
-
-#[test]
-fn an_address_with_an_interface_is_refused_with_what_to_write() {
-    let verify = ["verify", "--key", "k", "--against"];
-    for interface in ["/api/v2", "/api/v2/", "/api"] {
-        let address = format!("http://127.0.0.1:9{interface}");
-        let (done, _, err) = run(&[&verify[..], &[&address]].concat());
-        assert!(!done && err.contains(&format!("write it without {}", interface.trim_end_matches('/'))), "{err}");
-    }
-}
-
-#[test]
-fn what_a_verification_lacks_is_told_with_what_to_give() {
-    let plan = compile_plan(None).expect("a plan");
-    let told = "there is nothing for pk".to_owned();
-    let line = Line { operation: "workspace_members_retrieve".into(), verdict: Verdict::Skipped, told };
-    let report = Report { lines: vec![line] };
-    let [reads, writes] = [false, true].map(|write| report.proof(&plan, write).to_string());
-    assert!(reads.contains("there is nothing for pk; give --project ID of a project that has one"), "{reads}");
-    assert!(writes.contains("admin of the workspace") && !writes.contains("--write"), "{writes}");
 }

@@ -141,9 +141,7 @@ async fn broken_settings_mappings_and_secrets_are_named() {
     set_up.finds(&[], &["--config", &letter], ["fault", "letter", "each line above"]).await;
     set_up.finds(&[("mappings", "/nonexistent")], &[], ["fault", "/nonexistent", "leave out the setting"]).await;
     set_up.finds(&[("mappings", &mappings)], &[], ["fault", "states.toml", "correct the files"]).await;
-    let short = set_up.path("short.toml");
-    std::fs::write(&short, "secrets.key = \"short\"").unwrap();
-    set_up.finds(&[], &["--config", &short], ["fault", "32 bytes", "causeway secrets new"]).await;
+    set_up.finds(&[("secrets.key", "short")], &[], ["fault", "32 bytes", "causeway secrets new"]).await;
     set_up.finds(&[("secrets.key_file", "/nonexistent")], &[], ["fault", "cannot be read", "secrets new"]).await;
     set_up.finds(&[("secrets.key_file", &open)], &[], ["fault", "read by other users", "chmod 600"]).await;
     set_up.finds(&[("secrets.key_file", &good)], &[], ["fine", "can be read", ""]).await;
@@ -181,7 +179,6 @@ async fn files_and_folders_that_cannot_be_used_are_named() {
     ] {
         set_up.finds(&[("admin.token_file", file)], &[], expected).await;
     }
-    let with_key = written("key.toml", &format!("upstream.service_key = {KEY:?}"), 0o600);
     let (good, open) = (written("h1", "acme s3cret", 0o600), written("h2", "acme s3cret", 0o644));
     for (file, expected) in [
         (&good, ["fine", "the secrets of webhooks can be read", ""]),
@@ -189,7 +186,7 @@ async fn files_and_folders_that_cannot_be_used_are_named() {
         (&written("h3", "acme", 0o600), ["fault", "line 1", "hints.secrets_file"]),
         (&set_up.path("h4"), ["fault", "cannot be read", "hints.secrets_file"]),
     ] {
-        set_up.finds(&[("hints.secrets_file", file)], &["--config", &with_key], expected).await;
+        set_up.finds(&[("hints.secrets_file", file), ("upstream.service_key", KEY)], &[], expected).await;
     }
     let keyless = [("hints.secrets_file", good.as_str())];
     set_up.finds(&keyless, &[], ["warning", "nothing without upstream.service_key", "upstream.service_key"]).await;
