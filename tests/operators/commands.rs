@@ -82,3 +82,24 @@ fn commands_of_oauth_that_only_look_make_no_store() {
     let (done, out, err) = run(&[&["oauth", "client", "list"][..], &place].concat());
     assert!(done && out.contains("  x  (") && err.is_empty(), "{out}{err}");
 }
+
+#[test]
+fn an_address_with_an_interface_is_refused_with_what_to_write() {
+    let verify = ["verify", "--key", "k", "--against"];
+    for interface in ["/api/v2", "/api/v2/", "/api"] {
+        let address = format!("http://127.0.0.1:9{interface}");
+        let (done, _, err) = run(&[&verify[..], &[&address]].concat());
+        assert!(!done && err.contains(&format!("write it without {}", interface.trim_end_matches('/'))), "{err}");
+    }
+}
+
+#[test]
+fn what_a_verification_lacks_is_told_with_what_to_give() {
+    let plan = compile_plan(None).expect("a plan");
+    let told = "there is nothing for pk".to_owned();
+    let line = Line { operation: "workspace_members_retrieve".into(), verdict: Verdict::Skipped, told };
+    let report = Report { lines: vec![line] };
+    let [reads, writes] = [false, true].map(|write| report.proof(&plan, write).to_string());
+    assert!(reads.contains("there is nothing for pk; give --project ID of a project that has one"), "{reads}");
+    assert!(writes.contains("admin of the workspace") && !writes.contains("--write"), "{writes}");
+}

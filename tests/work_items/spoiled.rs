@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 /// What becomes of an answer: the method and path of the call, its status and its body.
 type Spoil = fn(&Method, &str, &mut u16, &mut Value);
 
-/// A gateway before the recorded situation, whose answers are spoiled from [`Scene::from_now`] on.
+/// A gateway before the recorded situation, whose answers are spoiled after [`Scene::answer_with`].
 struct Scene {
     gateway: Gateway,
     spoil: Arc<Mutex<Option<Spoil>>>,
@@ -38,7 +38,7 @@ impl Scene {
         Self { gateway, spoil, _wire: wire }
     }
 
-    fn from_now(&self, spoil: Spoil) {
+    fn answer_with(&self, spoil: Spoil) {
         *self.spoil.lock().expect("no panic") = Some(spoil);
     }
 }
@@ -57,7 +57,7 @@ async fn what_was_written_is_not_told_as_refused_when_its_answer_cannot_be_made(
     let item = gateway.post("ada", ITEMS, json!({"name": "n"})).await.expect(201).text("id");
     let types = ITEMS.replace("work-items", "work-item-types");
     let bug = gateway.post("ada", &types, json!({"name": "Bug"})).await.expect(201).text("id");
-    scene.from_now(no_states);
+    scene.answer_with(no_states);
     let expanded = format!("{}?expand=state", one(&item));
     for change in [json!({"priority": "urgent"}), json!({"type_id": bug})] {
         let told = gateway.patch("ada", &expanded, change.clone()).await.expect_problem(502, "upstream_error");
@@ -76,7 +76,7 @@ async fn a_set_that_is_none_is_no_set_from_which_v1_dropped_somebody() {
     let scene = Scene::new().await;
     let bob = id('a', 2);
     for shown in ["null", "1.5", "\"zzz\"", "[\"zzz\"]"] {
-        scene.from_now(match shown {
+        scene.answer_with(match shown {
             "null" => |_, path, _, body| assignees(path, body, Value::Null),
             "1.5" => |_, path, _, body| assignees(path, body, json!(1.5)),
             "\"zzz\"" => |_, path, _, body| assignees(path, body, json!("zzz")),
@@ -104,10 +104,10 @@ async fn dates_that_are_none_do_not_go_out() {
         |_, path, _, body| member(path, body, "archived_at", "zzz"),
     ];
     for spoil in spoils {
-        scene.from_now(spoil);
+        scene.answer_with(spoil);
         scene.gateway.get("ada", &item).await.expect_problem(502, "upstream_error");
     }
-    scene.from_now(|_, path, _, body| member(path, body, "start_date", "2028-02-29"));
+    scene.answer_with(|_, path, _, body| member(path, body, "start_date", "2028-02-29"));
     let read = scene.gateway.get("ada", &item).await.expect(200);
     assert_eq!(read.json["start_date"], "2028-02-29");
 }
@@ -121,13 +121,13 @@ fn member(path: &str, body: &mut Value, name: &str, shown: &str) {
 #[tokio::test]
 async fn a_card_or_roster_that_is_wrong_or_refused_does_not_mean_that_something_is_not_there() {
     let scene = Scene::new().await;
-    scene.from_now(|_, path, _, body| {
+    scene.answer_with(|_, path, _, body| {
         if path.ends_with("/projects/00000000-0000-4000-c000-000000000001/") {
             body["archived_at"] = json!("zzz");
         }
     });
     scene.gateway.get("ada", ITEMS).await.expect_problem(502, "upstream_error");
-    scene.from_now(|_, path, status, body| {
+    scene.answer_with(|_, path, status, body| {
         if path.ends_with("000000000001/members/") || path.ends_with("000000000001/project-members/") {
             (*status, *body) = (403, json!({"error": "You don't have the required permissions."}));
         }
