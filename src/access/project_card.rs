@@ -149,6 +149,11 @@ fn begins_with_a_day(text: &str) -> bool {
     })
 }
 
+/// The project is in a workspace to which the slug of its path did not belong a moment ago.
+pub(super) fn of_another_workspace() -> Refusal {
+    no_card("another workspace than before")
+}
+
 fn no_card(cause: impl std::fmt::Display) -> Refusal {
     Refusal::upstream("Access to the project could not be checked.", format!("project card: {cause}"))
 }

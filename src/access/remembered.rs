@@ -11,7 +11,7 @@
 
 use super::shared_proofs::Sharing;
 use crate::context::Context;
-use crate::fresh::{Changed, Changes, Figures, Fresh, Kept, Key, Moment, Reading, Value, or_older};
+use crate::fresh::{Changed, Changes, Figures, Fresh, Kept, Key, Moment, Need, Reading, Value, or_older};
 use crate::refusal::Refusal;
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -139,6 +139,11 @@ impl<K: Key, V: Value> Remembered<K, V> {
     /// What is kept, and how often it was of use.
     pub(super) fn figures(&self) -> Figures {
         self.verdicts.figures()
+    }
+
+    /// The value that is remembered and meets `need`.
+    pub(super) fn known(&self, key: &K, need: &Need) -> Option<V> {
+        self.verdicts.kept(key, need)?.value.ok()
     }
 
     /// Remembers a value learned on the way to something else, from a read that began then.

@@ -11,7 +11,7 @@ use super::workspace_id::ProjectsPage;
 use super::{Caller, PrincipalKind, ProjectCard, User, WorkspaceCard};
 use super::{VisibleProjects, identity, paths, project_card, visible_projects, workspace_card, workspace_id};
 use crate::context::Context;
-use crate::fresh::{Changed, Changes, Figures, Kept};
+use crate::fresh::{Changed, Changes, Figures, Kept, Moment};
 use crate::refusal::Refusal;
 use crate::v1::{Client, KeyId, V1Error, V1Key};
 use http::HeaderMap;
@@ -244,11 +244,12 @@ impl Access {
                 let began = inner.changes.now();
                 let path = paths::project(&place.1, project)?;
                 let verdict = project_card::ask(inner.client.clone(), key, (project, path), ctx).await?;
-                if let Ok(card) = &verdict {
-                    let known = KnownId { id: card.workspace_id, derived: false };
-                    inner.ids.learn(&place, known, began);
+                match &verdict {
+                    Ok(card) if !inner.learn_id(&place, card.workspace_id, began) => {
+                        Err(project_card::of_another_workspace())
+                    }
+                    _ => Ok(verdict),
                 }
-                Ok(verdict)
             }
         };
         let share = || {
@@ -261,8 +262,7 @@ impl Access {
                 read: Box::new(move |proof, began| {
                     let card: ProjectCard =
                         serde_json::from_str(proof).ok().filter(|card: &ProjectCard| card.id == project)?;
-                    inner.ids.learn(&place, KnownId { id: card.workspace_id, derived: false }, began);
-                    Some(Arc::new(card))
+                    inner.learn_id(&place, card.workspace_id, began).then(|| Arc::new(card))
                 }),
                 ends_all: false,
             })
@@ -467,6 +467,19 @@ impl Access {
 }
 
 impl Inner {
+    /// Takes the id of a workspace from a project card that was read from then on. False when another one is known: then
+    /// one of the two is wrong, or the slug was given away just now, and both are forgotten.
+    fn learn_id(&self, place: &WorkspaceKey, id: Uuid, began: Moment) -> bool {
+        let voids = [Changed::KeyAccess(place.0.0), Changed::WorkspaceAccess((&*place.1).into())];
+        let known = self.ids.known(place, &self.changes.need(&voids, ID_TTL));
+        if known.is_some_and(|known| !known.derived && known.id != id) {
+            self.changes.tell(Changed::WorkspaceAccess((&*place.1).into()));
+            return false;
+        }
+        self.ids.learn(place, KnownId { id, derived: false }, began);
+        true
+    }
+
     fn known_id(&self, page: ProjectsPage, slug: &str) -> KnownId {
         match page.workspace {
             Some(id) => KnownId { id, derived: false },

@@ -2,6 +2,8 @@
 
 use super::collection::Collection;
 use super::job::Job;
+use super::load::elsewhere;
+use super::rules;
 use super::write::same_record;
 use crate::plan::{ReadOneBy, Resource};
 use crate::refusal::Refusal;
@@ -66,7 +68,10 @@ async fn read_alone(job: &Job, id: Uuid) -> Result<Held, Refusal> {
         200 => {
             let held = job.translate_record(job.resource(), &answer.body).await?;
             same_record(held.record.id, id)?;
-            Ok(held)
+            match rules::is_in_its_place(job.resource(), |name| job.variable(name), &held) {
+                true => Ok(held),
+                false => Err(elsewhere()),
+            }
         }
         // Also for a comment of another work item (`comments_get_through_other_item`).
         404 => Err(Refusal::not_found()),

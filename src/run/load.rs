@@ -3,6 +3,7 @@
 use super::collection::Collection;
 use super::flagged;
 use super::job::Job;
+use super::rules;
 use super::runner::Runner;
 use super::v1_faults::{bad_data, refused_read};
 use crate::access::Standing;
@@ -103,6 +104,7 @@ impl Job {
         let (standing, caller, slug) =
             (self.call.standing.clone(), self.call.caller.clone(), self.slug().to_owned());
         let (index, path) = (self.index_of(resource), self.collection_path(resource));
+        let variables = self.call.variables.clone();
         async move {
             let (index, path) = (index?, path?);
             let resource = &runner.plan.resources[index];
@@ -121,6 +123,11 @@ impl Job {
                 if let Some(overlay) = overlays.get(&held.record.id) {
                     *held = overlaid(shape, held, overlay).map_err(|fault| bad_data(&fault))?;
                 }
+            }
+            let variable =
+                |name: &str| variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+            if !rows.iter().all(|held| rules::is_in_its_place(resource, variable, held)) {
+                return Err(elsewhere());
             }
             if let Some(rule) = &resource.exclusive {
                 let read = |text: &str, id| shape.read(text, overlays.get(&id).map_or(&[], Vec::as_slice));
@@ -210,6 +217,11 @@ impl Job {
             None => Ok(plain),
         }
     }
+}
+
+/// v1 answered with a record of another place than the one that it was asked about.
+pub(super) fn elsewhere() -> Refusal {
+    Refusal::upstream("The service behind answered with a record of another place.", "a record of another place")
 }
 
 /// Overlay values of these records; none are looked up where the mapping keeps none.

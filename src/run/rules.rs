@@ -54,6 +54,22 @@ impl Job {
     }
 }
 
+/// Whether a record says of its place what its path says, where it shows that: v1 must not answer with the record of
+/// another one.
+pub(super) fn is_in_its_place<'v>(
+    resource: &Resource,
+    variable: impl Fn(&str) -> Option<&'v str>,
+    held: &Held,
+) -> bool {
+    let named = resource.fields.iter().filter(|field| field.v1.is_some());
+    let mut named = named.filter_map(|field| Some((field.name.as_str(), variable(&field.name)?))).peekable();
+    if named.peek().is_none() {
+        return true;
+    }
+    let shown = held.v2_members();
+    named.all(|(name, value)| shown.get(name).and_then(Value::as_str) == Some(value))
+}
+
 /// Looks whether the feature is switched on that the operation needs.
 pub(super) fn feature_is_on(job: &Job) -> Result<(), Refusal> {
     let Some(feature) = job.operation().needs_feature else { return Ok(()) };

@@ -3,7 +3,7 @@
 //!
 //! May use: the public interface of the crate and `tests/support`.
 
-use super::world::{ITEMS, id, one};
+use super::world::{ARCHIVED, ITEMS, id, one};
 use crate::support::gateway::{Gateway, serve_sandbox};
 use crate::support::planting::Planting;
 use causeway::sandbox::{Config, Sandbox, Seed};
@@ -134,4 +134,40 @@ async fn a_card_or_roster_that_is_wrong_or_refused_does_not_mean_that_something_
     });
     let members = ITEMS.replace("work-items", "members");
     scene.gateway.get("ada", &members).await.expect_problem(403, "forbidden");
+}
+
+#[tokio::test]
+async fn a_card_of_another_workspace_makes_no_tenant_of_it() {
+    let scene = Scene::new().await;
+    let features = "/api/v2/workspaces/acme/features/";
+    let own = scene.gateway.get("ada", features).await.expect(200).json["id"].clone();
+    scene.gateway.get("ada", ITEMS).await.expect(200);
+    scene.answer_with(|_, path, _, body| {
+        if path.ends_with("/projects/00000000-0000-4000-c000-000000000003/") {
+            body["workspace"] = json!(id('b', 2));
+        }
+    });
+    scene.gateway.get("ada", ARCHIVED).await.expect_problem(502, "upstream_error");
+    scene.answer_with(|_, _, _, _| {});
+    assert_eq!(scene.gateway.get("ada", features).await.expect(200).json["id"], own);
+    scene.gateway.get("ada", ARCHIVED).await.expect(200);
+    assert_eq!(scene.gateway.get("ada", features).await.expect(200).json["id"], own);
+}
+
+#[tokio::test]
+async fn a_comment_of_another_item_is_not_shown_as_one_of_this() {
+    let scene = Scene::new().await;
+    let comments = format!("{}comments/", one(&id('e', 1)));
+    let body = json!({"comment_html": "<p>here</p>"});
+    let comment = scene.gateway.post("ada", &comments, body).await.expect(201).text("id");
+    scene.answer_with(|_, path, _, body| {
+        if path.contains("/comments/") {
+            match body["results"].as_array_mut() {
+                Some(rows) => rows.iter_mut().for_each(|row| row["issue"] = json!(id('e', 2))),
+                None => body["issue"] = json!(id('e', 2)),
+            }
+        }
+    });
+    scene.gateway.get("ada", &comments).await.expect_problem(502, "upstream_error");
+    scene.gateway.get("ada", &format!("{comments}{comment}/")).await.expect_problem(502, "upstream_error");
 }
