@@ -11,6 +11,7 @@ use crate::refusal::{FieldError, Refusal};
 use crate::v2::body::Given;
 use crate::v2::value;
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
 /// Members that can be given by name or by id, never both.
 const PAIRS: [(&str, &str); 6] = [
@@ -103,14 +104,15 @@ pub fn keep_changes(body: &mut Map<String, Value>, item: &Item) {
 }
 
 /// Members that v1 shows of an item to single reads alone, and only when they are asked for.
-pub const HIDDEN: [&str; 2] = ["description_html", "estimate_point"];
+pub const HIDDEN: [&str; 2] = [DESCRIPTION, "estimate_point"];
+const DESCRIPTION: &str = "description_html";
 
 /// What v1 shows of an item by v1's names, with what only single reads show: the estimate, and the hash of the
 /// description in place of its text, which v1 changes when it stores it.
 pub fn shown(item: &Item) -> Map<String, Value> {
     let mut shown = item.members();
     if let Some(description) = item.description {
-        shown.insert("description_html".into(), json!(description));
+        shown.insert(DESCRIPTION.into(), json!(description));
         shown.insert("estimate_point".into(), json!(item.estimate_point));
     }
     shown
@@ -132,24 +134,35 @@ pub enum Evidence {
 /// What `item` tells about a change by which v1 was sent `body`, where it had shown `was` before; members whose earlier
 /// value is not known are not in `was`.
 pub fn evidence(body: &Map<String, Value>, was: &Map<String, Value>, item: &Item) -> Evidence {
-    let now = shown(item);
-    let mut done = true;
-    for (key, sent) in body {
-        let now = match now.get(key) {
-            Some(now) => now,
-            None if HIDDEN.contains(&key.as_str()) => return Evidence::Unseen,
-            None => continue,
-        };
-        let known = was.get(key);
-        let is_as_before = known.is_some_and(|was| same(was, now));
-        // Of a description nobody knows how v1 stores it: one that is another than before is the one that was sent.
-        let is_as_sent = if key == "description_html" { known.is_some() && !is_as_before } else { same(sent, now) };
-        if is_as_before && !is_as_sent {
+    let (now, mut is_as_sent, mut has_moved) = (shown(item), true, false);
+    if HIDDEN.iter().any(|key| body.contains_key(*key) && !now.contains_key(*key)) {
+        return Evidence::Unseen;
+    }
+    for (key, sent) in body.iter().filter(|(key, _)| *key != DESCRIPTION) {
+        let Some(now) = now.get(key) else { continue };
+        let (as_sent, as_before) = (same(sent, now), was.get(key).map(|was| same(was, now)));
+        if as_before == Some(true) && !as_sent {
             return Evidence::Unchanged;
         }
-        done &= is_as_sent;
+        is_as_sent &= as_sent;
+        has_moved |= as_sent && as_before == Some(false);
     }
-    if done { Evidence::Done } else { Evidence::Otherwise }
+    // Of a description nobody knows how v1 stores it, so it decides where nothing else does: one that is another than
+    // before is the one that was sent.
+    match (body.get(DESCRIPTION).and_then(Value::as_str), was.get(DESCRIPTION), now.get(DESCRIPTION)) {
+        _ if !is_as_sent => Evidence::Otherwise,
+        (Some(sent), was, Some(now)) if !has_moved && hash_of(sent) != *now => match was {
+            Some(was) if was == now => Evidence::Unchanged,
+            Some(_) => Evidence::Done,
+            None => Evidence::Otherwise,
+        },
+        _ => Evidence::Done,
+    }
+}
+
+/// A description as [`shown`] gives it.
+fn hash_of(description: &str) -> Value {
+    json!(<[u8; 32]>::from(Sha256::digest(description.as_bytes())))
 }
 
 /// Whether `body` holds a parent or a set that `item` has already. v1 judges these anew: it refuses a parent that was
@@ -255,6 +268,7 @@ fn dropped(given: &Given, field: &str, sent: &Value, shown: &Value) -> FieldErro
 #[cfg(test)]
 mod tests {
     use super::*;
+    use uuid::Uuid;
 
     fn given(value: Value) -> Given {
         value.as_object().unwrap().clone()
@@ -276,5 +290,34 @@ mod tests {
         let error = dropped(&given, "assignee_ids", &json!(["1", "2"]), &json!(["1"]));
         assert_eq!((error.field.as_str(), error.message.contains("gil@x")), ("assignees", true));
         assert!(!error.message.contains("bob@x"));
+    }
+
+    #[test]
+    fn what_a_change_left_decides_what_became_of_it() {
+        let object = |value: Value| value.as_object().unwrap().clone();
+        let row = |name: &str, description: &str| {
+            let row = json!({"id": Uuid::nil(), "name": name, "sequence_id": 1, "priority": "none", "state": Uuid::nil(),
+                "parent": null, "assignees": [], "labels": [], "start_date": null, "target_date": null,
+                "is_draft": false, "archived_at": null, "created_at": "2026-11-25T10:00:00Z",
+                "updated_at": "2026-11-25T10:00:00Z", "created_by": null, "sort_order": 1.0, "external_id": null,
+                "external_source": null, "description_html": description, "estimate_point": null});
+            super::super::work_items::read(&row.to_string()).unwrap()
+        };
+        let was = shown(&row("old", "<p>old</p>"));
+        let unread = Item { description: None, ..row("old", "") };
+        let told = |body: Value, item: &Item| evidence(&object(body), &was, item);
+        let both = json!({"name": "new", "description_html": "<p>a</p><p>b</p>"});
+        // v1 stores a description of two parts in another form.
+        assert_eq!(told(both.clone(), &row("new", "<div><p>a</p><p>b</p></div>")), Evidence::Done);
+        assert_eq!(told(both.clone(), &row("old", "<p>old</p>")), Evidence::Unchanged);
+        assert_eq!(told(both.clone(), &row("third", "<p>old</p>")), Evidence::Otherwise);
+        assert_eq!(told(both, &unread), Evidence::Unseen);
+        // The description that there was is sent once more, which changes nothing of it.
+        let same = json!({"name": "new", "description_html": "<p>old</p>"});
+        assert_eq!(told(same.clone(), &row("new", "<p>old</p>")), Evidence::Done);
+        assert_eq!(told(same, &row("old", "<p>old</p>")), Evidence::Unchanged);
+        let alone = json!({"description_html": "<p>a</p><p>b</p>"});
+        assert_eq!(told(alone.clone(), &row("old", "<div><p>a</p><p>b</p></div>")), Evidence::Done);
+        assert_eq!(told(alone, &row("third", "<p>old</p>")), Evidence::Unchanged);
     }
 }
