@@ -2,13 +2,13 @@
 
 use super::arguments::{Outcome, SettingArgs, block_on};
 use super::out::say;
-use super::store::expect_there;
+use super::store::{absent, expect_there};
 use crate::app;
 use crate::oauth::protocol::registration::{Metadata, judge};
 use crate::oauth::{AdminError, OAuth, scope_words};
 use crate::plan::scopes;
 use crate::settings::Settings;
-use crate::store::{Store, file_of};
+use crate::store::Store;
 use clap::{Args, Subcommand};
 
 /// Arguments of `oauth`.
@@ -116,7 +116,7 @@ pub(super) async fn opened(settings: &Settings) -> Result<(OAuth, Store), String
 /// The same for what a new gateway may begin with: a store that is not there is made, and that is said, for the name may be
 /// a mistake.
 pub(super) async fn opened_or_made(settings: &Settings) -> Result<(OAuth, Store), String> {
-    if let Some(file) = file_of(&settings.store.url).filter(|file| !file.exists()) {
+    if let Some(file) = absent(&settings.store.url) {
         eprintln!("causeway: there was no store at {}; it is made now (see --store)", file.display());
     }
     app::open_oauth(settings).await.map_err(|fault| fault.to_string())

@@ -105,7 +105,7 @@ pub(super) fn run(args: &StoreArgs) -> Outcome {
         if let StoreCommand::Restore { from, .. } = &args.command {
             is_copy(from)?;
         }
-        let new = file_of(&url).filter(|file| !file.exists());
+        let new = absent(&url);
         let store = Store::open_for_upkeep(&url).await.map_err(|fault| fault.to_string())?;
         let outcome = carry_out(&args.command, &store, &url).await;
         store.close().await;
@@ -307,10 +307,15 @@ fn create(file: &Path) -> std::io::Result<File> {
 
 /// A mistyped path must not make an empty store that then looks sound.
 pub(super) fn expect_there(url: &str) -> Outcome {
-    match file_of(url) {
-        Some(file) if !file.exists() => Err(format!("there is no store at {}; see --store", file.display())),
-        _ => Ok(()),
+    match absent(url) {
+        Some(file) => Err(format!("there is no store at {}; see --store", file.display())),
+        None => Ok(()),
     }
+}
+
+/// The file of the store at `url`, when there is none yet.
+pub(super) fn absent(url: &str) -> Option<&Path> {
+    file_of(url).filter(|file| !file.exists())
 }
 
 /// `30d`, `12h`, `90m` or `45s`.

@@ -2,7 +2,6 @@
 
 use super::collection::Collection;
 use super::job::Job;
-use super::load::elsewhere;
 use super::rules;
 use super::write::same_record;
 use crate::plan::{ReadOneBy, Resource};
@@ -68,10 +67,8 @@ async fn read_alone(job: &Job, id: Uuid) -> Result<Held, Refusal> {
         200 => {
             let held = job.translate_record(job.resource(), &answer.body).await?;
             same_record(held.record.id, id)?;
-            match rules::is_in_its_place(job.resource(), |name| job.variable(name), &held) {
-                true => Ok(held),
-                false => Err(elsewhere()),
-            }
+            rules::hold_place(job.resource(), &job.call.variables, &held)?;
+            Ok(held)
         }
         // Also for a comment of another work item (`comments_get_through_other_item`).
         404 => Err(Refusal::not_found()),

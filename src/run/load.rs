@@ -124,11 +124,7 @@ impl Job {
                     *held = overlaid(shape, held, overlay).map_err(|fault| bad_data(&fault))?;
                 }
             }
-            let variable =
-                |name: &str| variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
-            if !rows.iter().all(|held| rules::is_in_its_place(resource, variable, held)) {
-                return Err(elsewhere());
-            }
+            rows.iter().try_for_each(|held| rules::hold_place(resource, &variables, held))?;
             if let Some(rule) = &resource.exclusive {
                 let read = |text: &str, id| shape.read(text, overlays.get(&id).map_or(&[], Vec::as_slice));
                 flagged::show_one(resource, rule, &mut rows, read).map_err(|fault| bad_data(&fault))?;
@@ -217,11 +213,6 @@ impl Job {
             None => Ok(plain),
         }
     }
-}
-
-/// v1 answered with a record of another place than the one that it was asked about.
-pub(super) fn elsewhere() -> Refusal {
-    Refusal::upstream("The service behind answered with a record of another place.", "a record of another place")
 }
 
 /// Overlay values of these records; none are looked up where the mapping keeps none.

@@ -166,22 +166,26 @@ impl Job {
         let shown: Given = serde_json::from_slice(body).map_err(Refusal::internal)?;
         let fields = &self.resource().fields;
         // A flag that one record has is moved to this one afterwards.
-        let moved = self.resource().exclusive.as_ref().map(|rule| rule.field);
-        let asks = |input: &Input| given.get(&input.name) == Some(&Value::Bool(true));
-        let decided = |input: &Input| {
-            let is_moved = input.field.is_some() && input.field == moved && asks(input);
-            is_moved || input.field.is_some_and(|field| fields[field].on_create == OnCreate::IfFirst)
-        };
+        let moved = self.flag_asked_for(given);
+        let is_decided = |field: usize| moved == Some(field) || fields[field].on_create == OnCreate::IfFirst;
+        let decided = |input: &Input| input.field.is_some_and(is_decided);
         let compared = inputs.iter().filter(|input| !input.write_only && !decided(input));
         let mut both = compared.filter_map(|input| Some((given.get(&input.name)?, shown.get(&input.name)?)));
         Ok(both.all(|(sent, shown)| is_shown_as(sent, shown)))
     }
 
+    /// The flag that one record of the collection has (`exclusive`), when `given` asks for it: the index of its field.
+    fn flag_asked_for(&self, given: &Given) -> Option<usize> {
+        let field = self.resource().exclusive.as_ref()?.field;
+        let asked = given.get(&self.resource().fields[field].name) == Some(&Value::Bool(true));
+        asked.then_some(field)
+    }
+
     /// The answer after the record `id` was made the only one with the flag that one record of the collection has, when
     /// `given` asks for that (`exclusive`). A create that was broken off may have left the flag on the one before too.
     async fn made_the_only_one(&self, id: Uuid, given: &Given, reply: Reply) -> Result<Reply, Refusal> {
-        let flag = self.resource().exclusive.as_ref().map(|rule| &self.resource().fields[rule.field].name);
-        let Some(flag) = flag.filter(|flag| given.get(*flag) == Some(&Value::Bool(true))) else { return Ok(reply) };
+        let Some(field) = self.flag_asked_for(given) else { return Ok(reply) };
+        let flag = &self.resource().fields[field].name;
         let update = self.sibling(Method::Patch, Answer::Record, "{pk}/");
         let update = update.ok_or_else(|| Refusal::internal("nothing updates the record"))?;
         let mut writing = self.on_record(update, id);

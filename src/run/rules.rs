@@ -54,20 +54,24 @@ impl Job {
     }
 }
 
-/// Whether a record says of its place what its path says, where it shows that: v1 must not answer with the record of
-/// another one.
-pub(super) fn is_in_its_place<'v>(
-    resource: &Resource,
-    variable: impl Fn(&str) -> Option<&'v str>,
-    held: &Held,
-) -> bool {
-    let named = resource.fields.iter().filter(|field| field.v1.is_some());
-    let mut named = named.filter_map(|field| Some((field.name.as_str(), variable(&field.name)?))).peekable();
+/// Looks whether a record says of its place what the `variables` of its path say, where it shows that.
+///
+/// # Errors
+/// `upstream_error` when v1 has answered with the record of another place.
+pub(super) fn hold_place(resource: &Resource, variables: &[(String, String)], held: &Held) -> Result<(), Refusal> {
+    let is_shown = |name: &str| resource.field(name).is_some_and(|field| field.v1.is_some());
+    let mut named = variables.iter().filter(|(name, _)| is_shown(name)).peekable();
     if named.peek().is_none() {
-        return true;
+        return Ok(());
     }
     let shown = held.v2_members();
-    named.all(|(name, value)| shown.get(name).and_then(Value::as_str) == Some(value))
+    match named.all(|(name, value)| shown.get(name).and_then(Value::as_str) == Some(value)) {
+        true => Ok(()),
+        false => Err(Refusal::upstream(
+            "The service behind answered with a record of another place.",
+            "a record of another place",
+        )),
+    }
 }
 
 /// Looks whether the feature is switched on that the operation needs.

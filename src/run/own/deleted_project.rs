@@ -12,8 +12,8 @@ use crate::v2::time::Micros;
 use uuid::Uuid;
 
 impl Runner {
-    /// v1 has deleted the project. Contexts forget it (O84), and its own definitions go; everything recorded on its work items counts as missing
-    /// from now on, so that a sweep can take it.
+    /// v1 has deleted the project. Contexts forget it (O84), and its own definitions go; everything recorded on its work
+    /// items counts as missing from now on, so that a sweep can take it.
     ///
     /// # Errors
     /// When the store cannot be written.

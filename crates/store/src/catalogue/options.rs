@@ -250,11 +250,10 @@ impl Edit {
             let home = home.id;
             let last = last_in_home.entry(home).or_default();
             *last += STEP;
-            let context = self.after.contexts.get_mut(&home);
-            let moved = |link: &ContextOption| link.option == *id && link.sort_order != *last;
-            if let Some(context) = context.filter(|context| context.options.iter().any(moved)) {
-                let links = Arc::make_mut(context).options.iter_mut();
-                links.filter(|link| link.option == *id).for_each(|link| link.sort_order = *last);
+            let Some(context) = self.after.contexts.get_mut(&home) else { continue };
+            let is_moved = |link: &ContextOption| link.option == *id && link.sort_order != *last;
+            if let Some(at) = context.options.iter().position(is_moved) {
+                Arc::make_mut(context).options[at].sort_order = *last;
             }
         }
     }
