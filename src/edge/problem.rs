@@ -19,6 +19,8 @@ pub const MEDIA_TYPE: &str = "application/problem+json";
 const SOON: u64 = 1;
 /// Seconds after which it is worth trying again when the store is away.
 const LATER: u64 = 5;
+/// Told where an earlier write waits to be decided: half of it would be shown.
+const UNDECIDED: &str = "What became of an earlier write to a work item that this would show is not known yet.";
 
 /// How to authenticate with a key.
 const API_KEY_CHALLENGE: &str = "ApiKey realm=\"causeway\", header=\"X-Api-Key\"";
@@ -144,6 +146,7 @@ fn shown(refusal: &Refusal) -> Shown<'_> {
         Refusal::StoreUnavailable { cause } => {
             because(cause, again(LATER, plain("Store Unavailable", "The store of the gateway cannot be used.")))
         }
+        Refusal::WriteUndecided => again(LATER, plain("Store Unavailable", UNDECIDED)),
     }
 }
 
@@ -288,6 +291,7 @@ mod tests {
             Refusal::DeadlineExceeded { maybe_done: false },
             Refusal::IndexBuilding { detail: detail(), retry_after: 7 },
             Refusal::StoreUnavailable { cause: cause() },
+            Refusal::WriteUndecided,
         ]
     }
 

@@ -49,6 +49,7 @@ fn every_refusal_is_in_the_table_of_codes() {
         Refusal::DeadlineExceeded { maybe_done: true },
         Refusal::IndexBuilding { detail: text(), retry_after: 1 },
         Refusal::StoreUnavailable { cause: text() },
+        Refusal::WriteUndecided,
     ];
     let ours: BTreeSet<(u16, &str)> = refusals.iter().map(|refusal| (refusal.status(), refusal.code())).collect();
     let mut table: BTreeSet<(u16, &str)> = codes::TABLE.into_iter().collect();

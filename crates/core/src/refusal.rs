@@ -197,6 +197,8 @@ pub enum Refusal {
         /// For the log only.
         cause: String,
     },
+    /// 503 `store_unavailable`: what became of a write is not known yet, and half of it would be shown.
+    WriteUndecided,
 }
 
 impl FieldErrors {
@@ -319,7 +321,8 @@ impl Refusal {
             | Self::Overloaded
             | Self::TurnNotReached { .. }
             | Self::IndexBuilding { .. }
-            | Self::StoreUnavailable { .. } => 503,
+            | Self::StoreUnavailable { .. }
+            | Self::WriteUndecided => 503,
             Self::UpstreamTimeout { .. }
             | Self::OutcomeUnknown { timed_out: true, .. }
             | Self::DeadlineExceeded { .. } => 504,
@@ -354,7 +357,7 @@ impl Refusal {
             Self::Overloaded | Self::TurnNotReached { .. } => "overloaded",
             Self::DeadlineExceeded { .. } => "deadline_exceeded",
             Self::IndexBuilding { .. } => "index_building",
-            Self::StoreUnavailable { .. } => "store_unavailable",
+            Self::StoreUnavailable { .. } | Self::WriteUndecided => "store_unavailable",
         }
     }
 }

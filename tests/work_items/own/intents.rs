@@ -110,7 +110,8 @@ async fn an_update_that_never_arrived_is_dropped_when_v1_can_no_longer_do_it() {
     let item = one(&place.gateway.post("ada", ITEMS, named("before")).await.expect(201).text("id"));
     place.wire.swallow("PATCH");
     place.gateway.patch("ada", &item, named("after")).await.expect(504);
-    place.gateway.get("ada", &item).await.expect_problem(503, "store_unavailable");
+    let told = place.gateway.get("ada", &item).await.expect_problem(503, "store_unavailable").text("detail");
+    assert!(told.starts_with("What became of an earlier write"), "{told}");
     place.settings = NOW.to_vec();
     place.restart().await;
     let read = place.gateway.get("ada", &item).await.expect(200);

@@ -19,6 +19,6 @@ pub(in crate::run) use asked::{Asked, ask};
 pub(in crate::run) use begun::Begun;
 pub(in crate::run) use missing::mark_absences;
 pub use pass::settle_left_open;
-pub(in crate::run) use settle::{Looking, Newest, newest, note_absence, settle_all, settle_open_writes, unsettled};
+pub(in crate::run) use settle::{Looking, Newest, newest, note_absence, settle_all, settle_open_writes};
 pub(in crate::run) use shown::custom_fields;
 pub(in crate::run) use types::expanded;

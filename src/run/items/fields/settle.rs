@@ -75,7 +75,7 @@ pub(in crate::run) async fn settle_open_writes(
             recorded.open.iter().filter(|intent| concerns(job, intent, items, &recorded)).collect();
         if job.call.ctx.meter.is_stale() {
             // Older data decide nothing.
-            return if open.is_empty() { Ok(recorded) } else { Err(unsettled()) };
+            return if open.is_empty() { Ok(recorded) } else { Err(Refusal::WriteUndecided) };
         }
         if open.is_empty() {
             unmark_missing(job, items, &recorded).await?;
@@ -83,7 +83,7 @@ pub(in crate::run) async fn settle_open_writes(
         }
         if open.iter().any(|intent| store.is_running(intent, late(job) + SKEW)) {
             if began.elapsed() > PATIENCE {
-                return Err(unsettled());
+                return Err(Refusal::WriteUndecided);
             }
             tokio::time::sleep(PAUSE).await;
             continue;
@@ -102,7 +102,7 @@ pub(in crate::run) async fn settle_open_writes(
                     store.settle_left(intent, Settled::Dropped).await?;
                 }
                 (Looking::Deciding, IntentState::Ambiguous) => tolerated += 1,
-                _ => return Err(unsettled()),
+                _ => return Err(Refusal::WriteUndecided),
             }
         }
         if tolerated == open.len() {
@@ -318,9 +318,4 @@ async fn report(store: &Store, intent: &Intent, state: IntentState) -> Result<()
 
 fn late(job: &InProject<'_>) -> Micros {
     micros(job.runner.settings.late_write)
-}
-
-/// Half of a write would be shown.
-pub(in crate::run) fn unsettled() -> Refusal {
-    Refusal::StoreUnavailable { cause: "a write about this work item is not settled".into() }
 }

@@ -12,7 +12,7 @@ use crate::plan::Known;
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::items::expansions;
-use crate::run::items::fields::{Looking, mark_absences, settle_all, settle_open_writes, unsettled};
+use crate::run::items::fields::{Looking, mark_absences, settle_all, settle_open_writes};
 use crate::run::items::lookup::{self, Direct, Found};
 use crate::run::items::page as direct_page;
 use crate::run::items::sets::SetKind;
@@ -131,7 +131,7 @@ async fn types(job: &InProject<'_>, needed: bool) -> Result<Arc<HashMap<Uuid, Uu
     if job.runner.store.open_intents(project).await?.is_empty() || !settle_all(job).await? {
         return Ok(job.runner.store.types_of(project).await?);
     }
-    Err(unsettled())
+    Err(Refusal::WriteUndecided)
 }
 
 async fn groups(job: &InProject<'_>, needed: bool) -> Result<HashMap<Uuid, u8>, Refusal> {
