@@ -2,7 +2,7 @@
 
 use super::arguments::{Outcome, SettingArgs, block_on, failed, server};
 use super::out::{print_out, say};
-use super::store::expect_there;
+use super::store_files::expect_there;
 use crate::app;
 use crate::leave::{self, Place, Wanted, Wish};
 use crate::plan::Plan;

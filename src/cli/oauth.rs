@@ -2,7 +2,7 @@
 
 use super::arguments::{Outcome, SettingArgs, block_on};
 use super::out::say;
-use super::store::{absent, expect_there};
+use super::store_files::{absent, expect_there};
 use crate::app;
 use crate::oauth::protocol::registration::{Metadata, judge};
 use crate::oauth::{AdminError, OAuth, scope_words};

@@ -3,7 +3,7 @@
 
 use super::arguments::{Outcome, SettingArgs, block_on};
 use super::out::{print_out, say};
-use super::store::expect_there;
+use super::store_files::expect_there;
 use crate::shadow::{Report, text};
 use crate::store::Store;
 use clap::{Args, Subcommand};

@@ -2,12 +2,13 @@
 
 use super::arguments::{Outcome, SettingArgs, block_on};
 use super::out::say;
+use super::restore;
+use super::store_files::{create, expect_there};
 use crate::amount::amount;
-use crate::store::{Kind, Store, StoreError, file_of, in_words};
+use crate::store::{Kind, Store, StoreError, in_words};
 use clap::{Args, Subcommand};
 use serde_json::json;
-use std::fs::{File, OpenOptions};
-use std::io::{BufReader, BufWriter, ErrorKind, Read, stdout};
+use std::io::{BufWriter, ErrorKind, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -96,33 +97,17 @@ pub(super) fn run(args: &StoreArgs) -> Outcome {
     };
     let url = settings.load()?.store.url;
     block_on(async {
-        let makes_one =
-            matches!(args.command, StoreCommand::Migrate { plan: false, .. } | StoreCommand::Restore { .. });
-        if !makes_one {
+        if let StoreCommand::Restore { from, force, .. } = &args.command {
+            return restore::run(from, &url, *force).await;
+        }
+        if !matches!(args.command, StoreCommand::Migrate { plan: false, .. }) {
             expect_there(&url)?;
         }
-        // Before a store is made for it.
-        if let StoreCommand::Restore { from, .. } = &args.command {
-            is_copy(from)?;
-        }
-        let new = absent(&url);
         let store = Store::open_for_upkeep(&url).await.map_err(|fault| fault.to_string())?;
         let outcome = carry_out(&args.command, &store, &url).await;
         store.close().await;
-        if let (Some(file), StoreCommand::Restore { .. }, Err(_)) = (new, &args.command, &outcome) {
-            remove(file);
-        }
         outcome
     })
-}
-
-/// Takes an empty store away that a restore has made before it failed.
-fn remove(file: &Path) {
-    for ending in ["", "-wal", "-shm", ".lock"] {
-        let mut name = file.as_os_str().to_owned();
-        name.push(ending);
-        let _ = std::fs::remove_file(name);
-    }
 }
 
 async fn carry_out(command: &StoreCommand, store: &Store, url: &str) -> Outcome {
@@ -133,7 +118,7 @@ async fn carry_out(command: &StoreCommand, store: &Store, url: &str) -> Outcome 
         StoreCommand::Migrate { plan: true, .. } => plan(store).await,
         StoreCommand::Migrate { .. } => migrate(store).await,
         StoreCommand::Backup { to, .. } => backup(store, to).await,
-        StoreCommand::Restore { from, force, .. } => restore(store, from, *force).await,
+        StoreCommand::Restore { .. } => Err("a restore opens the store by itself".to_owned()),
         StoreCommand::Export { to: Some(file), .. } => export(store, file).await,
         StoreCommand::Export { to: None, .. } => {
             store.export(&mut BufWriter::new(stdout())).await.map(drop).map_err(|fault| fault.to_string())
@@ -236,46 +221,6 @@ async fn export(store: &Store, to: &Path) -> Outcome {
     }
 }
 
-async fn restore(store: &Store, from: &Path, force: bool) -> Outcome {
-    let dump: Box<dyn Read + Send> = match is_copy(from)? {
-        true => Box::new(lines_of_copy(from).await?),
-        false => Box::new(File::open(from).map_err(|cause| format!("{}: {cause}", from.display()))?),
-    };
-    store.migrate().await.map_err(|fault| fault.to_string())?;
-    let rows = store.import(&mut BufReader::new(dump), force).await.map_err(|fault| fault.to_string())?;
-    say!("{} restored from {}", amount(rows, "row"), from.display());
-    Ok(())
-}
-
-/// Whether a file to restore from is a copy of a SQLite store, or an export; it is neither when it begins as none of
-/// them.
-fn is_copy(from: &Path) -> Result<bool, String> {
-    let fault = |cause: std::io::Error| format!("{}: {cause}", from.display());
-    let mut start = Vec::new();
-    File::open(from).map_err(fault)?.take(16).read_to_end(&mut start).map_err(fault)?;
-    match start.as_slice() {
-        b"SQLite format 3\0" => Ok(true),
-        [b'{', ..] => Ok(false),
-        _ => Err(format!("{} is neither a backup of a SQLite store nor an export of one", from.display())),
-    }
-}
-
-/// A copy of a SQLite store as the lines of an export, in a file that is gone when it is closed; the copy is
-/// looked through first.
-async fn lines_of_copy(from: &Path) -> Result<File, String> {
-    let url = format!("sqlite:{}?mode=ro&immutable=true", from.display());
-    let copy = Store::open_for_upkeep(&url).await.map_err(|fault| fault.to_string())?;
-    copy.sound().await.map_err(|fault| fault.to_string())?;
-    let name = std::env::temp_dir().join(format!("causeway-restore-{}", uuid::Uuid::new_v4()));
-    let mut file = create(&name).map_err(|fault| format!("{}: {fault}", name.display()))?;
-    let removed = std::fs::remove_file(&name);
-    copy.export(&mut BufWriter::new(&mut file)).await.map_err(|fault| fault.to_string())?;
-    copy.close().await;
-    removed.map_err(|fault| fault.to_string())?;
-    std::io::Seek::rewind(&mut file).map_err(|fault| fault.to_string())?;
-    Ok(file)
-}
-
 async fn check(store: &Store) -> Outcome {
     let steps = store.steps_to_take().await.map_err(|fault| fault.to_string())?;
     if !steps.is_empty() {
@@ -294,28 +239,6 @@ async fn check(store: &Store) -> Outcome {
         }
         found => Err(format!("the store has {}", amount(found, "finding"))),
     }
-}
-
-/// A new file for its owner's eyes only.
-fn create(file: &Path) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(file)
-}
-
-/// A mistyped path must not make an empty store that then looks sound.
-pub(super) fn expect_there(url: &str) -> Outcome {
-    match absent(url) {
-        Some(file) => Err(format!("there is no store at {}; see --store", file.display())),
-        None => Ok(()),
-    }
-}
-
-/// The file of the store at `url`, when there is none yet.
-pub(super) fn absent(url: &str) -> Option<&Path> {
-    file_of(url).filter(|file| !file.exists())
 }
 
 /// `30d`, `12h`, `90m` or `45s`.

@@ -1,0 +1,126 @@
+//! `causeway store restore`: a store from a backup or an export.
+//!
+//! A store that is not there yet is made beside its place and moved there once it is whole. A gateway that is started at that
+//! place meanwhile makes a store of its own, and nothing is taken from it.
+//!
+//! May use: what `cli` may use.
+
+use super::arguments::Outcome;
+use super::out::say;
+use super::store_files::{absent, create};
+use crate::amount::amount;
+use crate::store::Store;
+use std::fs::File;
+use std::io::{BufReader, BufWriter, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+/// Fills the store at `url` with what `from` holds.
+///
+/// # Errors
+/// Why it is as it was before.
+pub(super) async fn run(from: &Path, url: &str, force: bool) -> Outcome {
+    // Before a store is made for it.
+    is_copy(from)?;
+    let rows = match absent(url) {
+        Some(file) => into_new(from, url, file).await?,
+        None => fill(from, url, force).await?,
+    };
+    say!("{} restored from {}", amount(rows, "row"), from.display());
+    Ok(())
+}
+
+async fn into_new(from: &Path, url: &str, file: &Path) -> Result<u64, String> {
+    let unfinished = PathBuf::from(with_ending(file, &format!(".restoring-{}", std::process::id())));
+    let parameters = url.split_once('?').map_or(String::new(), |(_, given)| format!("?{given}"));
+    let filled = fill(from, &format!("sqlite:{}{parameters}", unfinished.display()), false).await;
+    let moved = filled.and_then(|rows| put(&unfinished, file).map(|()| rows));
+    for ending in ["", "-wal", "-shm", ".lock"] {
+        let _ = std::fs::remove_file(with_ending(&unfinished, ending));
+    }
+    moved
+}
+
+fn with_ending(file: &Path, ending: &str) -> std::ffi::OsString {
+    let mut name = file.as_os_str().to_owned();
+    name.push(ending);
+    name
+}
+
+/// Gives a whole store its place, unless there is one now.
+fn put(whole: &Path, file: &Path) -> Result<(), String> {
+    let fault = |cause: std::io::Error| match cause.kind() {
+        ErrorKind::AlreadyExists => {
+            format!("a store was made at {} meanwhile; nothing was restored", file.display())
+        }
+        _ => format!("{}: {cause}", file.display()),
+    };
+    if Path::new(&with_ending(whole, "-wal")).exists() {
+        return Err(format!("{}: its log could not be brought into it", whole.display()));
+    }
+    // A link is refused where something is already, as a move is not.
+    std::fs::hard_link(whole, file).map_err(fault)?;
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(fault)
+}
+
+async fn fill(from: &Path, url: &str, force: bool) -> Result<u64, String> {
+    let store = Store::open_for_upkeep(url).await.map_err(|fault| fault.to_string())?;
+    let filled = fill_opened(from, &store, force).await;
+    store.close().await;
+    filled
+}
+
+async fn fill_opened(from: &Path, store: &Store, force: bool) -> Result<u64, String> {
+    let dump: Box<dyn Read + Send> = match is_copy(from)? {
+        true => Box::new(lines_of_copy(from).await?),
+        false => Box::new(File::open(from).map_err(|cause| format!("{}: {cause}", from.display()))?),
+    };
+    store.migrate().await.map_err(|fault| fault.to_string())?;
+    store.import(&mut BufReader::new(dump), force).await.map_err(|fault| fault.to_string())
+}
+
+/// Whether a file to restore from is a copy of a SQLite store, or an export; it is neither when it begins as none of
+/// them.
+fn is_copy(from: &Path) -> Result<bool, String> {
+    let fault = |cause: std::io::Error| format!("{}: {cause}", from.display());
+    let mut start = Vec::new();
+    File::open(from).map_err(fault)?.take(16).read_to_end(&mut start).map_err(fault)?;
+    match start.as_slice() {
+        b"SQLite format 3\0" => Ok(true),
+        [b'{', ..] => Ok(false),
+        _ => Err(format!("{} is neither a backup of a SQLite store nor an export of one", from.display())),
+    }
+}
+
+/// A copy of a SQLite store as the lines of an export, in a file that is gone when it is closed; the copy is
+/// looked through first.
+async fn lines_of_copy(from: &Path) -> Result<File, String> {
+    let url = format!("sqlite:{}?mode=ro&immutable=true", from.display());
+    let copy = Store::open_for_upkeep(&url).await.map_err(|fault| fault.to_string())?;
+    copy.sound().await.map_err(|fault| fault.to_string())?;
+    let name = std::env::temp_dir().join(format!("causeway-restore-{}", uuid::Uuid::new_v4()));
+    let mut file = create(&name).map_err(|fault| format!("{}: {fault}", name.display()))?;
+    let removed = std::fs::remove_file(&name);
+    copy.export(&mut BufWriter::new(&mut file)).await.map_err(|fault| fault.to_string())?;
+    copy.close().await;
+    removed.map_err(|fault| fault.to_string())?;
+    std::io::Seek::rewind(&mut file).map_err(|fault| fault.to_string())?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_was_made_meanwhile_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (whole, place) = (folder.path().join("whole"), folder.path().join("place"));
+        std::fs::write(&whole, "restored").unwrap();
+        put(&whole, &place).unwrap();
+        assert_eq!(std::fs::read_to_string(&place).unwrap(), "restored");
+        std::fs::write(&place, "of a gateway").unwrap();
+        assert!(put(&whole, &place).unwrap_err().contains("meanwhile"));
+        assert_eq!(std::fs::read_to_string(&place).unwrap(), "of a gateway");
+    }
+}
