@@ -123,9 +123,9 @@ pub fn shown(item: &Item) -> Map<String, Value> {
 pub enum Evidence {
     /// It shows what was sent.
     Done,
-    /// Something is as it was before, although other was sent.
+    /// What was sent as other than before is as it was before.
     Unchanged,
-    /// It shows neither.
+    /// It shows neither, or some of both.
     Otherwise,
     /// It was read without something that decides.
     Unseen,
@@ -134,29 +134,48 @@ pub enum Evidence {
 /// What `item` tells about a change by which v1 was sent `body`, where it had shown `was` before; members whose earlier
 /// value is not known are not in `was`.
 pub fn evidence(body: &Map<String, Value>, was: &Map<String, Value>, item: &Item) -> Evidence {
-    let (now, mut is_as_sent, mut has_moved) = (shown(item), true, false);
+    let now = shown(item);
     if HIDDEN.iter().any(|key| body.contains_key(*key) && !now.contains_key(*key)) {
         return Evidence::Unseen;
     }
+    let (mut is_as_sent, mut has_moved, mut has_stayed, mut has_set_stayed) = (true, false, false, false);
     for (key, sent) in body.iter().filter(|(key, _)| *key != DESCRIPTION) {
         let Some(now) = now.get(key) else { continue };
         let (as_sent, as_before) = (same(sent, now), was.get(key).map(|was| same(was, now)));
-        if as_before == Some(true) && !as_sent {
-            return Evidence::Unchanged;
-        }
-        is_as_sent &= as_sent;
         has_moved |= as_sent && as_before == Some(false);
+        match as_before {
+            _ if as_sent => {}
+            Some(true) if sent.is_array() => has_set_stayed = true,
+            Some(true) => has_stayed = true,
+            _ => is_as_sent &= is_part(now, sent),
+        }
     }
-    // Of a description nobody knows how v1 stores it, so it decides where nothing else does: one that is another than
-    // before is the one that was sent.
-    match (body.get(DESCRIPTION).and_then(Value::as_str), was.get(DESCRIPTION), now.get(DESCRIPTION)) {
+    let description = of_description(body, was, &now);
+    has_moved |= description == Some(Evidence::Done);
+    match (has_moved, has_stayed) {
+        (false, true) => Evidence::Unchanged,
+        (true, true) => Evidence::Otherwise,
         _ if !is_as_sent => Evidence::Otherwise,
-        (Some(sent), was, Some(now)) if !has_moved && hash_of(sent) != *now => match was {
-            Some(was) if was == now => Evidence::Unchanged,
-            Some(_) => Evidence::Done,
-            None => Evidence::Otherwise,
-        },
-        _ => Evidence::Done,
+        // v1 drops people and labels without a word (trap 15), so that a set may stay although the rest was carried out.
+        (true, false) => Evidence::Done,
+        (false, false) if has_set_stayed => Evidence::Unchanged,
+        (false, false) => description.unwrap_or(Evidence::Done),
+    }
+}
+
+/// What the description alone tells; none where none was sent, or the one that there was. Nobody knows how v1 stores a
+/// description, so one that is another than before is the one that was sent, and it decides where nothing else does.
+fn of_description(
+    body: &Map<String, Value>,
+    was: &Map<String, Value>,
+    now: &Map<String, Value>,
+) -> Option<Evidence> {
+    let (sent, now) = (hash_of(body.get(DESCRIPTION)?.as_str()?), now.get(DESCRIPTION)?);
+    match was.get(DESCRIPTION) {
+        Some(was) if was != now => Some(Evidence::Done),
+        _ if sent == *now => None,
+        Some(_) => Some(Evidence::Unchanged),
+        None => Some(Evidence::Otherwise),
     }
 }
 
@@ -173,6 +192,14 @@ pub fn repeats(resource: &Resource, body: &Map<String, Value>, item: &Item) -> b
     let empty = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
     let mut sent = judged.filter_map(|key| Some((body.get(key)?, present.get(key)?)));
     sent.any(|(wanted, actual)| !empty(wanted) && same(wanted, actual))
+}
+
+/// Whether `actual` is a set that holds nothing but elements of `wanted`.
+fn is_part(actual: &Value, wanted: &Value) -> bool {
+    match (actual, wanted) {
+        (Value::Array(actual), Value::Array(wanted)) => actual.iter().all(|element| wanted.contains(element)),
+        _ => false,
+    }
 }
 
 fn same(wanted: &Value, actual: &Value) -> bool {
@@ -267,6 +294,7 @@ fn dropped(given: &Given, field: &str, sent: &Value, shown: &Value) -> FieldErro
 
 #[cfg(test)]
 mod tests {
+    use super::super::work_items::Priority;
     use super::*;
     use uuid::Uuid;
 
@@ -304,6 +332,10 @@ mod tests {
             super::super::work_items::read(&row.to_string()).unwrap()
         };
         let was = shown(&row("old", "<p>old</p>"));
+        let with = |name: &str, people: Value, item: Item| {
+            let people = serde_json::from_value(people).unwrap();
+            Item { name: name.into(), assignees: people, ..item }
+        };
         let unread = Item { description: None, ..row("old", "") };
         let told = |body: Value, item: &Item| evidence(&object(body), &was, item);
         let both = json!({"name": "new", "description_html": "<p>a</p><p>b</p>"});
@@ -319,5 +351,16 @@ mod tests {
         let alone = json!({"description_html": "<p>a</p><p>b</p>"});
         assert_eq!(told(alone.clone(), &row("old", "<div><p>a</p><p>b</p></div>")), Evidence::Done);
         assert_eq!(told(alone, &row("third", "<p>old</p>")), Evidence::Unchanged);
+        // v1 drops people who have left.
+        let (ada, dan) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let people = json!({"name": "new", "assignees": [ada, dan]});
+        let shows = |name: &str, people: Value| with(name, people, row("old", ""));
+        assert_eq!(told(people.clone(), &shows("new", json!([]))), Evidence::Done);
+        assert_eq!(told(people.clone(), &shows("new", json!([ada]))), Evidence::Done);
+        assert_eq!(told(people.clone(), &shows("old", json!([]))), Evidence::Unchanged);
+        assert_eq!(told(people, &shows("new", json!([Uuid::nil()]))), Evidence::Otherwise);
+        // One of two members was put back by somebody else, or the other one set.
+        let two = json!({"name": "new", "priority": "high"});
+        assert_eq!(told(two, &Item { priority: Priority::High, ..row("old", "") }), Evidence::Otherwise);
     }
 }
