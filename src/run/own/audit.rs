@@ -156,7 +156,9 @@ impl Differences<'_> {
 
     fn imports(&mut self) {
         for (project, id) in differing(&self.before.imports, &self.after.imports) {
-            let Some(kind) = self.after.types.get(&id) else { continue };
+            // One that is gone went with its project or its type.
+            let imported = self.after.imports.contains_key(&(project, id));
+            let Some(kind) = self.after.types.get(&id).filter(|_| imported) else { continue };
             let target = Target { id, name: kind.name.clone(), project: Some(project) };
             let new = json!({ "work_item_types": [id] });
             self.entries.push(changed(self.actor.clone(), events::TYPE_IMPORTED, target, None, Some(new)));

@@ -47,6 +47,9 @@ async fn contexts_forget_it_and_what_its_items_had_can_be_swept() {
     let events = log.column("event_name");
     assert!(events.contains(&json!("work_item_property_context.deleted")), "{events:?}");
     assert!(events.contains(&json!("work_item_property_context.updated")), "{events:?}");
+    let types = gateway.get("ada", &format!("{ACME}/audit-logs/?target_type=work_item_type")).await.expect(200);
+    let imports = types.column("event_name").iter().filter(|name| *name == "work_item_type.imported").count();
+    assert_eq!(imports, 1, "an import that is gone is none");
     assert!(log.data().iter().all(|entry| entry["actor_type"] == "system"
         && entry["source"] == "system"
         && entry["actor_id"].is_null()));
