@@ -4,7 +4,7 @@ use super::job::Job;
 use super::members::{Members, id_of};
 use super::shelf::Write;
 use super::write::{created_but, refusable};
-use super::{Collection, checks, rules};
+use super::{Collection, checks, flagged, rules};
 use crate::plan::{Extra, Resource, WriteKind};
 use crate::refusal::Refusal;
 use crate::translate::{confirm, outgoing, refusal};
@@ -52,7 +52,17 @@ pub(super) async fn create_given(job: &Job, write: Write<'_, Collection>, given:
 
 /// Translates the stored record, carries it into what is kept, and answers with it.
 pub(super) async fn finish(job: &Job, write: Write<'_, Collection>, v1: &Members) -> Result<Reply, Refusal> {
-    let held = job.translate_written(job.resource(), v1).await?;
+    let resource = job.resource();
+    let mut held = job.translate_written(resource, v1).await?;
+    // v1 may have the flag on a second record, whose flag is not shown (`states_list_two_defaults`).
+    if let (Some(rule), Some(all)) = (&resource.exclusive, write.before())
+        && flagged::has(resource, rule, &held)
+        && flagged::is_shown_on_another(resource, rule, &all.value, held.record.id)
+    {
+        let mut without = v1.clone();
+        without.extend(flagged::flag(resource, rule, false));
+        held.record = job.translate_written(resource, &without).await?.record;
+    }
     let reply = job.record_reply(held.record.json.clone());
     write.finish(|before| before.with(std::slice::from_ref(&held)));
     Ok(reply)

@@ -8,7 +8,7 @@
 //! May use: what `run` may use.
 
 use super::collection::Collection;
-use super::flagged::{flag, has};
+use super::flagged::{flag, has, is_shown};
 use super::job::Job;
 use super::members::id_of;
 use super::shelf::Write;
@@ -56,14 +56,14 @@ pub(super) async fn create(job: &Job, rule: &OneOfAll) -> Result<Reply, Refusal>
 pub(super) async fn update(job: &Job, rule: &OneOfAll) -> Result<Reply, Refusal> {
     let (write, stored, mut given) = update::begin_valid(job).await?;
     let resource = job.resource();
-    let (flag, had) = (take_flag(resource, rule, &mut given), has(resource, rule, &stored));
-    if flag == Some(false) && had {
+    let flag = take_flag(resource, rule, &mut given);
+    if flag == Some(false) && is_shown(resource, rule, &stored) {
         return Err(Refusal::field(&resource.fields[rule.field].name, rule.detail.as_str()));
     }
     if flag == Some(true) {
         // v1 can hold two (`states_list_two_defaults`); asking for one of them leaves it alone.
         let others = others(resource, rule, &write, stored.record.id);
-        if !had || !others.is_empty() {
+        if !has(resource, rule, &stored) || !others.is_empty() {
             checks::order_of_dates(resource, &given, Some(&stored.v2_members()))?;
             return promote(job, write, &stored, given, rule, &others).await;
         }

@@ -3,6 +3,7 @@
 //!
 //! May use: what `run` may use, but no step.
 
+use super::collection::Collection;
 use crate::plan::{OneOfAll, Resource};
 use crate::translate::{Fault, Held};
 use serde_json::{Map, Value};
@@ -14,10 +15,20 @@ pub(super) fn flag(resource: &Resource, rule: &OneOfAll, value: bool) -> Map<Str
     key.into_iter().map(|key| (key, Value::Bool(value))).collect()
 }
 
-/// Whether v1 shows the flag on a record; v2 may not, see [`show_one`].
+/// Whether v1 shows the flag on a record; v2 may not, see [`is_shown`].
 pub(super) fn has(resource: &Resource, rule: &OneOfAll, held: &Held) -> bool {
     let name = resource.fields[rule.field].v1.as_deref();
     name.is_some_and(|name| held.v1_members().get(name) == Some(&Value::Bool(true)))
+}
+
+/// Whether v2 shows the flag on a record.
+pub(super) fn is_shown(resource: &Resource, rule: &OneOfAll, held: &Held) -> bool {
+    held.v2_members().get(&resource.fields[rule.field].name) == Some(&Value::Bool(true))
+}
+
+/// Whether v2 shows the flag on another record than `id`.
+pub(super) fn is_shown_on_another(resource: &Resource, rule: &OneOfAll, all: &Collection, id: Uuid) -> bool {
+    all.rows().iter().any(|held| held.record.id != id && is_shown(resource, rule, held))
 }
 
 /// Shows the flag on one record alone, the first in v1's order, which v1 itself takes. v1 has it on two while it moves from

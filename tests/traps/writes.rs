@@ -192,6 +192,28 @@ async fn trap_23_two_defaults_on_v1_become_one_with_the_next_promotion() {
     assert_eq!(answer.expect_problem(400, "validation_error").error_fields(), ["is_default"]);
 }
 
+#[tokio::test]
+async fn trap_23_a_second_default_of_v1_is_none_in_what_a_write_answers_either() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let states = stored(&gateway, "ada", "states").await;
+    let todo = id(states.iter().find(|state| state["name"] == "Todo").unwrap()).to_owned();
+    gateway.patch("ada", &format!("{THROUGH}states/{todo}/"), json!({"default": true})).await.expect(200);
+    assert_eq!(defaults(&gateway).await.len(), 2);
+    let one = web(&format!("states/{todo}/"));
+    let read = gateway.get("ada", &one).await.expect(200).json;
+    let again = json!({"name": read["name"], "color": read["color"], "is_default": read["is_default"]});
+    for body in [json!({"description": "x"}), again, json!({"description": "x"})] {
+        let answer = gateway.patch("ada", &one, body).await.expect(200);
+        assert_eq!(answer.json["is_default"], false);
+        assert_eq!(defaults(&gateway).await.len(), 2);
+    }
+    let answer = gateway.patch("ada", &one, json!({"is_default": true})).await.expect(200);
+    assert_eq!(
+        (answer.json["is_default"].as_bool(), defaults(&gateway).await),
+        (Some(true), vec!["Todo".to_owned()])
+    );
+}
+
 async fn defaults(gateway: &Gateway) -> Vec<String> {
     let states = stored(gateway, "ada", "states").await;
     let flagged = states.iter().filter(|state| state["default"] == true);
