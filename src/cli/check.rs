@@ -28,6 +28,7 @@ pub struct CheckArgs {
 
 pub(super) fn run(args: &CheckArgs) -> Outcome {
     let settings = args.settings.load()?;
+    settings.upstream.expect_another(settings.listen.address).map_err(|fault| fault.to_string())?;
     say!("settings  fine");
     for warning in settings.warnings() {
         say!("warning   {warning}");

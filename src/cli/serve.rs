@@ -14,6 +14,7 @@ pub(super) fn run(args: &SettingArgs) -> Outcome {
     let loaded = args.load_from()?;
     let settings = loaded.settings.clone();
     settings.upstream.needed_base_url().map_err(|fault| fault.to_string())?;
+    settings.upstream.expect_another(settings.listen.address).map_err(|fault| fault.to_string())?;
     let log = Arc::new(telemetry::start(&settings.log).map_err(|fault| fault.to_string())?);
     for warning in settings.warnings() {
         tracing::warn!("{warning}");

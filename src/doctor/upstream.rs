@@ -16,12 +16,16 @@ const NOBODY: &str = "causeway-doctor-no-such-key";
 /// Most seconds by which the clocks may differ: everything said of times and ends of keys is off by that.
 const CLOCKS: u64 = 30;
 
-/// Looks at the v1 that `settings` name, which refuse the address of this gateway themselves.
+/// Looks at the v1 that `settings` name.
 pub(super) async fn look(settings: &Settings, wanted: &Wanted, report: &mut Report) {
     let Some(base) = &settings.upstream.base_url else {
         return report.fault(PART, "no v1 deployment is named", "set upstream.base_url, or give --upstream URL");
     };
     let base = base.as_str().trim_end_matches("/api/v1");
+    if settings.upstream.expect_another(settings.listen.address).is_err() {
+        let found = format!("{base} is this gateway itself, which listens on {}", settings.listen.address);
+        return report.fault(PART, found, "name the address of v1 in upstream.base_url, or listen on another port");
+    }
     let client = match client() {
         Ok(client) => client,
         Err(fault) => return report.fault(PART, fault, "see whether this machine has root certificates"),

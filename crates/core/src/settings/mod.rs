@@ -207,7 +207,7 @@ impl Settings {
         let (listen, public) = (ListenSettings::read(from), PublicSettings::read(from));
         Self {
             native: NativeSettings::read(from, &listen, &public),
-            upstream: UpstreamSettings::read(from, &listen),
+            upstream: UpstreamSettings::read(from),
             listen,
             admin: AdminSettings::read(from),
             usage: UsageSettings::read(from),

@@ -168,10 +168,11 @@ impl HttpAddress {
 
     /// Whether it is where a gateway at `listen` listens, as far as it can be told without asking.
     pub(super) fn leads_to(&self, listen: SocketAddr) -> bool {
-        let (own, here) = (listen.ip().to_canonical(), self.is_on_this_machine());
-        let same = match self.ip() {
-            Some(ip) if ip.to_canonical() == own => true,
-            _ => here && (own.is_loopback() || own.is_unspecified()),
+        let own = listen.ip().to_canonical();
+        let same = match self.ip().map(|ip| ip.to_canonical()) {
+            // What listens on all addresses of IPv6 usually does so on those of IPv4.
+            Some(ip) => ip == own || (own.is_unspecified() && ip.is_loopback() && (own.is_ipv6() || ip.is_ipv4())),
+            None => self.is_on_this_machine() && (own.is_loopback() || own.is_unspecified()),
         };
         // The system chooses a port where none is named.
         listen.port() != 0 && self.port() == Some(listen.port()) && same
@@ -231,6 +232,8 @@ mod tests {
             ("http://10.0.0.8:8080", "0.0.0.0:8080"),
             ("http://10.0.0.8:8080", "10.0.0.7:8080"),
             ("https://localhost", "127.0.0.1:80"),
+            ("http://127.0.0.1:8080", "[::1]:8080"),
+            ("http://127.0.0.1:8080", "127.0.0.2:8080"),
         ] {
             assert!(!leads(address, listen), "{address} {listen}");
         }

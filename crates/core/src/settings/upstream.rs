@@ -2,10 +2,10 @@
 
 use super::bounded::{positive, some_bytes};
 use super::error::{SettingFault, SettingsError};
-use super::listen::ListenSettings;
 use super::reader::Reader;
 use super::source::variable;
 use super::value::{HttpAddress, Secret};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 const BASE_URL: &str = "upstream.base_url";
@@ -40,11 +40,11 @@ pub struct UpstreamSettings {
 }
 
 impl UpstreamSettings {
-    pub(super) fn read(from: &mut Reader, listen: &ListenSettings) -> Self {
+    pub(super) fn read(from: &mut Reader) -> Self {
         let concurrency_max = at_once(from, "upstream.concurrency_max", 100_000);
         let concurrency_min = at_once(from, "upstream.concurrency_min", concurrency_max).min(concurrency_max);
         Self {
-            base_url: base_url(from, listen),
+            base_url: base_url(from),
             connect_timeout: positive(from, "upstream.connect_timeout"),
             max_response_size: some_bytes(from, "upstream.max_response_size"),
             pool_size: from.get("upstream.pool_size"),
@@ -66,18 +66,30 @@ impl UpstreamSettings {
     pub fn needed_base_url(&self) -> Result<&HttpAddress, SettingsError> {
         self.base_url.as_ref().ok_or_else(|| missing_base_url().into())
     }
+
+    /// Makes sure that the service behind is not the gateway itself, which serves at `listen`. Commands that do not serve
+    /// need not know where a gateway listens.
+    ///
+    /// # Errors
+    /// When it is, as far as it can be told without asking.
+    pub fn expect_another(&self, listen: SocketAddr) -> Result<(), SettingsError> {
+        let Some(address) = self.base_url.as_ref().filter(|address| address.leads_to(listen)) else {
+            return Ok(());
+        };
+        Err(SettingsError::from(SettingFault {
+            setting: BASE_URL.into(),
+            origin: None,
+            problem: format!("{} is this gateway itself, which listens on {listen}", address.as_str()),
+            remedy: "name the address of v1, or listen on another port (listen.address)".into(),
+        }))
+    }
 }
 
-fn base_url(from: &mut Reader, listen: &ListenSettings) -> Option<HttpAddress> {
+fn base_url(from: &mut Reader) -> Option<HttpAddress> {
     let form = "an address such as \"https://v1.example.com\", without /api/v1, credentials or query";
-    let base_url = from.optional_where(BASE_URL, form, |address: &HttpAddress| {
+    from.optional_where(BASE_URL, form, |address: &HttpAddress| {
         !address.as_str().ends_with("/api/v1") && !address.as_str().ends_with("/api")
-    });
-    if let Some(address) = base_url.as_ref().filter(|address| address.leads_to(listen.address)) {
-        let problem = format!("{} is this gateway itself, which listens on {}", address.as_str(), listen.address);
-        from.fault(BASE_URL, &problem, "name the address of v1, or listen on another port (listen.address)");
-    }
-    base_url
+    })
 }
 
 fn a_minute(from: &mut Reader, key: &str) -> Option<usize> {
