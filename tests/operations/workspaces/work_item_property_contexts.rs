@@ -255,3 +255,49 @@ async fn a_property_becomes_single_when_its_seeded_context_can() {
     assert_eq!(scene.ask("GET", &seeded, None).await.expect(200).json["is_multi"], json!(false));
     scene.end();
 }
+
+/// A gateway in workspace mode, and the paths of a property and of its contexts.
+async fn with_property(body: Value) -> (Gateway, String, String) {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let on = json!({"is_work_item_types_enabled": true});
+    gateway.patch("ada", &format!("{ACME}/features/"), on).await.expect(200);
+    let made = gateway.post("ada", &format!("{ACME}/work-item-properties/"), body).await.expect(201).text("id");
+    let property = format!("{ACME}/work-item-properties/{made}/");
+    let contexts = format!("{property}contexts/");
+    (gateway, property, contexts)
+}
+
+#[tokio::test]
+async fn a_default_that_another_type_cannot_read_is_not_lost() {
+    let text = json!({"display_name": "Risk", "property_type": "TEXT"});
+    let (gateway, property, contexts) = with_property(text).await;
+    let body = json!({"name": "Web", "project_ids": [web()], "applies_to_all_work_item_types": true,
+        "default_value": ["abc"]});
+    let one = format!("{contexts}{}/", gateway.post("ada", &contexts, body).await.expect(201).text("id"));
+    let refused = gateway.patch("ada", &property, json!({"property_type": "DECIMAL"})).await;
+    let refused = refused.expect_problem(400, "validation_error");
+    assert_eq!(refused.error_fields(), ["property_type"]);
+    assert!(refused.json["errors"][0]["message"].as_str().is_some_and(|told| told.contains("\"Web\"")));
+    assert_eq!(gateway.get("ada", &one).await.expect(200).json["default_value"], json!(["abc"]));
+    gateway.patch("ada", &one, json!({"default_value": ["12"]})).await.expect(200);
+    gateway.patch("ada", &property, json!({"property_type": "DECIMAL"})).await.expect(200);
+    assert_eq!(gateway.get("ada", &one).await.expect(200).json["default_value"], json!(["12"]));
+}
+
+#[tokio::test]
+async fn restated_options_have_places_of_their_own_in_each_context() {
+    let choice =
+        json!({"display_name": "Risk", "property_type": "OPTION", "options": [{"name": "a"}, {"name": "b"}]});
+    let (gateway, property, contexts) = with_property(choice).await;
+    let all = gateway.get("ada", &property).await.expect(200).json["options"].clone();
+    let body = json!({"name": "Web", "project_ids": [web()], "applies_to_all_work_item_types": true,
+        "options": [{"id": all[1]["id"]}, {"name": "x"}, {"name": "y"}]});
+    let one = format!("{contexts}{}/", gateway.post("ada", &contexts, body).await.expect(201).text("id"));
+    let restated = ["y", "b", "x", "a"].map(|name| json!({"name": name}));
+    gateway.patch("ada", &property, json!({"options": restated})).await.expect(200);
+    let shown = gateway.get("ada", &one).await.expect(200).json["options"].clone();
+    let shown: Vec<_> =
+        shown.as_array().expect("options").iter().map(|one| (&one["name"], &one["sort_order"])).collect();
+    let expected = [("y", 10_000), ("b", 20_000), ("x", 30_000)].map(|(name, place)| (json!(name), json!(place)));
+    assert_eq!(shown, expected.each_ref().map(|(name, place)| (name, place)));
+}

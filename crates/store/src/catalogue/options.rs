@@ -222,7 +222,7 @@ impl Edit {
         self.rename_defaults(owner.id, &renamed);
         let gone = present.iter().map(|option| option.id).filter(|id| !kept.contains(id)).collect();
         self.drop_options(owner.id, gone);
-        self.order_options(&order);
+        self.order_options(owner.id, &order);
         let mut homes = HashSet::new();
         for (index, id) in claimed {
             let home = self.after.options.get(&id).and_then(|option| self.after.home_of(option));
@@ -235,25 +235,25 @@ impl Edit {
         }
     }
 
-    /// Gives options the order in which they were sent, on their property and in the home context of each.
-    fn order_options(&mut self, ids: &[Uuid]) {
-        let mut last_in_home: HashMap<Uuid, f64> = HashMap::new();
+    /// Gives options the order in which they were sent, on their property and in each context that is home to one of them.
+    fn order_options(&mut self, property: Uuid, ids: &[Uuid]) {
+        let place = |rank: usize| (rank + 1) as f64 * STEP;
         for (rank, id) in ids.iter().enumerate() {
             let Some(option) = self.after.options.get_mut(id) else { continue };
-            let place = (rank + 1) as f64 * STEP;
-            if option.sort_order != place {
-                Arc::make_mut(option).sort_order = place;
+            if option.sort_order != place(rank) {
+                Arc::make_mut(option).sort_order = place(rank);
             }
-            let Some(home) = self.after.options.get(id).and_then(|option| self.after.home_of(option)) else {
-                continue;
-            };
-            let home = home.id;
-            let last = last_in_home.entry(home).or_default();
-            *last += STEP;
-            let Some(context) = self.after.contexts.get_mut(&home) else { continue };
-            let is_moved = |link: &ContextOption| link.option == *id && link.sort_order != *last;
-            if let Some(at) = context.options.iter().position(is_moved) {
-                Arc::make_mut(context).options[at].sort_order = *last;
+        }
+        let options = ids.iter().filter_map(|id| self.after.options.get(id));
+        let homes: HashSet<Uuid> = options.filter_map(|option| Some(self.after.home_of(option)?.id)).collect();
+        let contexts = self.after.contexts.values_mut();
+        for context in contexts.filter(|context| context.property == property && homes.contains(&context.id)) {
+            let mut links = context.options.clone();
+            links.sort_by_key(|link| ids.iter().position(|id| *id == link.option));
+            links.iter_mut().enumerate().for_each(|(rank, link)| link.sort_order = place(rank));
+            let is_placed = |link: &ContextOption| links.iter().any(|placed| placed == link);
+            if !context.options.iter().all(is_placed) {
+                Arc::make_mut(context).options = links;
             }
         }
     }

@@ -80,6 +80,9 @@ impl Edit {
         if given.contains_key("default_value") || property.is_multi != before.is_multi || !is_same_kind {
             self.judge_default(&property, &mut faults);
         }
+        if !is_same_kind {
+            self.judge_defaults_of_contexts(&property, &mut faults);
+        }
         if before.is_multi && !property.is_multi {
             self.judge_followers(&property, given, &mut faults);
         }
@@ -182,6 +185,20 @@ impl Edit {
             defaults::judge_preselected(context, given.contains_key("options"), faults);
             if context.default_value.len() > 1 && context.default_value != property.default_value {
                 faults.add("is_multi", "the seeded context has several default values, which needs is_multi");
+            }
+        }
+    }
+
+    /// Default values of contexts, which another kind of the property may not be able to read.
+    fn judge_defaults_of_contexts(&self, property: &Property, faults: &mut Faults) {
+        let options = Choices::of(self.after.options_of(property.id).into_iter().map(Arc::as_ref));
+        let contexts = self.after.contexts_of(property.id).into_iter();
+        // That of the property itself is judged apart.
+        for context in contexts.filter(|context| context.default_value != property.default_value) {
+            if context.default_value.iter().any(|text| defaults::fault(property, &options, text).is_some()) {
+                let message =
+                    format!("the default value of the context {:?} cannot be one of this kind", context.name);
+                faults.add("property_type", message);
             }
         }
     }
