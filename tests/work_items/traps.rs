@@ -67,7 +67,9 @@ async fn trap_15_an_update_of_which_v1_drops_somebody_is_undone() {
     }
     // What was there before is not known of everything.
     let body = json!({"assignee_ids": [id('a', 7)], "description_html": "<p>x</p>"});
-    gateway.patch("ada", &item, body).await.expect_problem(502, "upstream_error");
+    let told = gateway.patch("ada", &item, body).await.expect_problem(502, "upstream_error").text("detail");
+    let expected = "did not store: assignee_ids. Stored: description_html. assignee_ids is now [].";
+    assert!(told.ends_with(expected), "{told}");
 }
 
 #[tokio::test]

@@ -223,6 +223,34 @@ pub fn check<'r>(
     checked
 }
 
+/// Members of which v1's answer tells nothing, or nothing that can be compared; they are stored when it took the rest.
+const UNCOMPARED: [&str; 4] = [DESCRIPTION, "type", "type_id", "custom_fields"];
+
+/// Success when v1 shows everything that an update sent, `body` of what the client had `given`.
+///
+/// # Errors
+/// [`Refusal::OutcomeUnknown`] naming what was stored, what not, and the sets that there are now.
+pub fn confirm_update(
+    resource: &Resource,
+    given: &Given,
+    body: &Map<String, Value>,
+    shown: &Map<String, Value>,
+) -> Result<(), Refusal> {
+    let mut checked = check(resource, body, shown);
+    checked.kept.extend(UNCOMPARED.into_iter().filter(|name| given.contains_key(*name)));
+    let lost = |field: &str| checked.lost.contains(&field);
+    let now: String = sets(resource)
+        .filter(|(field, _)| lost(field))
+        .filter_map(|(field, v1)| Some(format!(" {field} is now {}.", shown.get(v1)?)))
+        .collect();
+    checked.confirm(resource).map_err(|refusal| match refusal {
+        Refusal::OutcomeUnknown { detail, cause, timed_out } => {
+            Refusal::OutcomeUnknown { detail: detail + &now, cause, timed_out }
+        }
+        refusal => refusal,
+    })
+}
+
 /// v1's refusal of a write, about the members the client sent: the name form where the name was given.
 pub fn refusal(given: &Given, refusal: Refusal) -> Refusal {
     let Refusal::Validation { detail, errors } = refusal else { return refusal };

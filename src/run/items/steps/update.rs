@@ -16,7 +16,7 @@ use crate::run::in_project::InProject;
 use crate::run::items::fields::{Begun, Looking, settle_open_writes};
 use crate::run::items::{expansions, names, workflow};
 use crate::run::members::Members;
-
+use crate::store::OwnWrite;
 use crate::translate::work_items::Item;
 use crate::translate::work_items_write;
 use crate::v1::refusal_of_status;
@@ -42,7 +42,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let recorded = settle_open_writes(job, std::slice::from_ref(&stored), looking).await?;
     let type_id = recorded.types.get(&id).copied();
     let (mut body, own) = names::resolve(job, &given, Some((&stored, type_id))).await?;
-    if !read_now && needs_truth(job, &given, &body, &stored)? {
+    if !read_now && needs_truth(job, &given, &body, &own, &stored)? {
         stored = job.read_item(id).await?;
         read_now = true;
     }
@@ -80,13 +80,19 @@ fn decides(given: &Given) -> bool {
 
 /// Whether a stored value decides about what was sent. So it does for a parent or a set that the item seems to have
 /// already: v1 refuses it, or loses part of it, when the parent was archived or somebody has left since.
-fn needs_truth(job: &InProject<'_>, given: &Given, body: &Members, stored: &Item) -> Result<bool, Refusal> {
+fn needs_truth(
+    job: &InProject<'_>,
+    given: &Given,
+    body: &Members,
+    own: &OwnWrite,
+    stored: &Item,
+) -> Result<bool, Refusal> {
     let one_date = checks::needs_stored_dates(job.resource(), given);
     let guarded = body.contains_key("state") && workflow::guards_moves(job)?;
     let repeated = work_items_write::repeats(job.resource(), body, stored);
     // Beside type or values it has to be known how it was before, in case the answer is lost; no list shows these.
     let hidden = work_items_write::HIDDEN.iter().any(|key| body.contains_key(*key));
-    Ok(one_date || guarded || repeated || (hidden && decides(given)) || given.contains_key("external_source"))
+    Ok(one_date || guarded || repeated || (hidden && !own.is_empty()) || given.contains_key("external_source"))
 }
 
 async fn patch(
@@ -123,7 +129,7 @@ async fn patch(
     begun.settle_done(job, id).await?;
     let shown = shown?;
     let item = job.item_after(id, &shown).await?;
-    let confirmed = work_items_write::check(resource, body, &shown).confirm(resource);
+    let confirmed = work_items_write::confirm_update(resource, given, body, &shown);
     if confirmed.is_err() {
         // The stored item is not what was asked, but it is stored.
         job.item_changed(&item);
