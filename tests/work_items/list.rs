@@ -174,6 +174,19 @@ async fn what_is_written_is_in_the_next_list() {
 }
 
 #[tokio::test]
+async fn a_part_of_a_word_is_found_whatever_letter_it_ends_with() {
+    let gateway = recorded().await;
+    for name in ["ΟΔΟΣΤΡΩΜΑ", "οδος"] {
+        new_item(&gateway, json!({"name": name})).await;
+    }
+    // ΟΔΟΣ and οδοσ.
+    for needle in ["%CE%9F%CE%94%CE%9F%CE%A3", "%CE%BF%CE%B4%CE%BF%CF%83"] {
+        let found = listed(&gateway, &format!("search={needle}&order_by=sequence_id")).await;
+        assert_eq!(found, [json!("ΟΔΟΣΤΡΩΜΑ"), json!("οδος")], "{needle}");
+    }
+}
+
+#[tokio::test]
 async fn labels_that_were_deleted_are_on_no_item() {
     let gateway = recorded().await;
     let label = new_label(&gateway, "gone soon").await;

@@ -8,6 +8,7 @@ use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::items::looked_up::LookedUp;
 use crate::v2::body::Given;
+use crate::v2::value::small_letters;
 use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
@@ -50,10 +51,10 @@ pub(in crate::run) async fn resolve(job: &InProject<'_>, given: &Given) -> Resul
 }
 
 async fn by_value(job: &InProject<'_>, estimate: Uuid, value: &str) -> Result<LookedUp, Refusal> {
-    let wanted = value.trim().to_lowercase();
+    let wanted = small_letters(value.trim());
     let mut hits: Vec<Uuid> = Vec::new();
     for point in shown_points(job).await? {
-        let of_value = point.value.is_some_and(|value| value.trim().to_lowercase() == wanted);
+        let of_value = point.value.is_some_and(|value| small_letters(value.trim()) == wanted);
         if let Some(id) = point.id.filter(|id| of_value && point.estimate == Some(estimate) && !hits.contains(id)) {
             hits.push(id);
         }

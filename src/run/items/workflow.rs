@@ -9,6 +9,7 @@ use crate::run::collection::Collection;
 use crate::run::in_project::InProject;
 use crate::settings::ProjectWorkflow;
 use crate::translate::Held;
+use crate::v2::value::small_letters;
 use serde_json::Value;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -75,7 +76,7 @@ fn default_state(all: &Collection) -> Option<&Arc<Held>> {
 
 fn is(state: &Held, wanted: &str) -> bool {
     state.record.id.to_string().eq_ignore_ascii_case(wanted)
-        || name_of(state).to_lowercase() == wanted.to_lowercase()
+        || small_letters(&name_of(state)) == small_letters(wanted)
 }
 
 fn name_of(state: &Held) -> String {

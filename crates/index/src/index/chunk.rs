@@ -10,6 +10,7 @@ use super::pool::Pools;
 use super::row::{NONE, Row};
 use crate::translate::work_items::{Item, Priority};
 use crate::v2::time::Micros;
+use crate::v2::value::small_letters;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -83,7 +84,7 @@ impl Chunk {
         self.slice(row.name_at, row.name_len)
     }
 
-    /// The name in lower case, as [`str::to_lowercase`] makes it.
+    /// The name in lower case, as [`small_letters`] makes it.
     pub fn lower(&self, row: &Row) -> &str {
         let (from, to) = Self::lower_range(row);
         self.slice(from, to - from)
@@ -210,7 +211,7 @@ struct Writer {
 impl Writer {
     /// Adds the row of an item.
     fn add(&mut self, item: &Item, pools: &mut Pools) {
-        let lower = item.name.to_lowercase();
+        let lower = small_letters(&item.name);
         self.push(Row::of(item, pools), &item.name, &lower);
     }
 

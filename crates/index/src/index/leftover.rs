@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Kind and version of the file; to be raised when the form of a row or of the trail changes.
-const MARK: &[u8; 8] = b"CWPAGES1";
+const MARK: &[u8; 8] = b"CWPAGES2";
 /// Age from which on the pages of a build are not gone on with.
 const TOO_OLD: Micros = 3_600_000_000;
 

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 /// Kind and version of the file; to be raised when the form of a row changes.
-const MARK: &[u8; 8] = b"CWINDEX1";
+const MARK: &[u8; 8] = b"CWINDEX2";
 
 /// Rows as they are read from a file.
 #[derive(Deserialize)]

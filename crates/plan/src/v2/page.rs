@@ -5,6 +5,7 @@
 use super::cursor::Cursor;
 use super::query::{Condition, ListCall, OrderBy, PageCall, Search, Test};
 use super::record::{Cell, Record};
+use super::value::small_letters;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use uuid::Uuid;
@@ -71,7 +72,7 @@ fn passes(record: &Record, condition: &Condition) -> bool {
 
 fn found(record: &Record, search: &Search) -> bool {
     search.cells.iter().any(|&cell| match record.cells.get(cell) {
-        Some(Cell::Text(text)) => text.to_lowercase().contains(&search.needle),
+        Some(Cell::Text(text)) => small_letters(text).contains(&search.needle),
         _ => false,
     })
 }

@@ -264,7 +264,7 @@ impl Reader<'_> {
     }
 
     fn search(&mut self) -> Option<Search> {
-        let needle = self.parameters.given("search")?.trim().to_lowercase();
+        let needle = value::small_letters(self.parameters.given("search")?.trim());
         if needle.is_empty() || self.operation.search.is_empty() {
             return None;
         }

@@ -117,6 +117,16 @@ fn noun(kind: Kind) -> &'static str {
     }
 }
 
+/// The text in small letters, by which names are compared and searched. [`str::to_lowercase`] makes another letter of a
+/// Greek sigma at the end of a word, so that a part of a word would not be found in it.
+pub fn small_letters(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let small = text.chars().flat_map(char::to_lowercase);
+    small.map(|letter| if letter == 'ς' { 'σ' } else { letter }).collect()
+}
+
 /// The text without blanks at its ends, as v1 trims: the separators U+001C to U+001F count, which are no white
 /// space to Rust.
 pub fn trimmed(text: &str) -> &str {
@@ -129,4 +139,21 @@ fn must_be(what: &str) -> String {
 
 fn shorten(text: &str) -> String {
     if text.chars().count() <= 60 { text.into() } else { text.chars().take(60).chain(['…']).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::small_letters;
+
+    #[test]
+    fn a_part_of_a_word_is_found_in_it_in_small_letters_too() {
+        for (whole, part) in
+            [("ΟΔΟΣΤΡΩΜΑ", "ΟΔΟΣ"), ("ΟΔΟΣ", "οδος"), ("οδος", "ΟΔΟΣ"), ("οδός", "ΟΔΌΣ"), ("Ärger", "äR")]
+        {
+            assert!(small_letters(whole).contains(&small_letters(part)), "{whole} {part}");
+        }
+        for other in ["İzmir", "Straße", "ÅSE", "ﬁn", "Hello"] {
+            assert_eq!(small_letters(other), other.to_lowercase());
+        }
+    }
 }

@@ -5,7 +5,7 @@
 
 use crate::refusal::{FieldErrors, Refusal};
 use crate::v2::body::Given;
-use crate::v2::value::{read_uuid, trimmed};
+use crate::v2::value::{read_uuid, small_letters, trimmed};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 use uuid::Uuid;
@@ -193,7 +193,7 @@ impl Earlier {
         if entry.id.is_some_and(|id| !self.ids.insert(id)) {
             faults.add(format!("options.{index}.id"), "is given more than once");
         }
-        let name = entry.name.as_ref().map(|name| name.to_lowercase());
+        let name = entry.name.as_ref().map(|name| small_letters(name));
         if name.is_some_and(|name| !self.names.insert(name)) {
             faults.add(format!("options.{index}.name"), "is given more than once, ignoring case");
         }

@@ -12,6 +12,7 @@ use super::faults::{Entry, Faults, flag, nullable_text, text};
 use super::model::{ContextOption, Property, PropertyOption, PropertyType};
 use crate::refusal::Refusal;
 use crate::v2::body::Given;
+use crate::v2::value::small_letters;
 use serde_json::json;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -133,7 +134,7 @@ impl Edit {
     /// Writes what an entry says about an option, its flag excepted, and notes another name.
     pub(super) fn amend_option(&mut self, id: Uuid, entry: &Entry, renamed: &mut Renamed) {
         let Some(option) = self.after.options.get_mut(&id) else { return };
-        let before = option.name.to_lowercase();
+        let before = small_letters(&option.name);
         let option = Arc::make_mut(option);
         if let Some(name) = &entry.name {
             option.name.clone_from(name);
@@ -147,7 +148,7 @@ impl Edit {
         if let Some(external_source) = &entry.external_source {
             option.external_source.clone_from(external_source);
         }
-        if option.name.to_lowercase() != before {
+        if small_letters(&option.name) != before {
             renamed.0.insert(before, option.name.clone());
         }
     }
@@ -155,7 +156,7 @@ impl Edit {
     /// Defaults that name an option follow when it is renamed.
     pub(super) fn rename_defaults(&mut self, property: Uuid, renamed: &Renamed) {
         if !renamed.0.is_empty() {
-            let now = |text: &String| renamed.0.get(&text.trim().to_lowercase()).cloned();
+            let now = |text: &String| renamed.0.get(&small_letters(text.trim())).cloned();
             self.each_default(property, |text| Some(now(&text).unwrap_or(text)));
         }
     }
@@ -173,7 +174,7 @@ impl Edit {
         let keeping: HashSet<Uuid> = keeping.collect();
         let mut named_by_id: HashSet<String> = HashSet::new();
         for option in &present {
-            let name = option.name.to_lowercase();
+            let name = small_letters(&option.name);
             if keeping.contains(&option.id) {
                 named_by_id.insert(name.clone());
             }
@@ -189,7 +190,7 @@ impl Edit {
                 }
                 Some(id) => Some(id),
                 None => {
-                    let name = entry.name.as_deref().unwrap_or_default().to_lowercase();
+                    let name = small_letters(entry.name.as_deref().unwrap_or_default());
                     let of_this_name = names.get_mut(&name);
                     of_this_name
                         .and_then(|ids| std::iter::from_fn(|| ids.pop_front()).find(|id| !kept.contains(id)))
@@ -200,7 +201,7 @@ impl Edit {
                     self.amend_option(id, entry, &mut renamed);
                     id
                 }
-                None if entry.name.as_ref().is_some_and(|name| named_by_id.contains(&name.to_lowercase())) => {
+                None if entry.name.as_ref().is_some_and(|name| named_by_id.contains(&small_letters(name))) => {
                     let field = format!("options.{}.name", entry.index);
                     faults.add(field, "is the name of an option that is given by id");
                     continue;
