@@ -22,10 +22,16 @@ use std::sync::LazyLock;
 pub const MAX_BYTES: usize = 1024 * 1024;
 /// Most elements: reading HTML takes time with the square of the nesting.
 const MAX_TAGS: usize = 10_000;
+/// Most elements one within the other. The parser of v1 cuts a text off, and all that follows, a little above 250.
+const MAX_DEPTH: usize = 200;
+/// Elements without content.
+const VOID: [&str; 8] = ["area", "br", "col", "hr", "img", "input", "source", "wbr"];
 /// Most elements times styled formatting elements: HTML opens the latter again in every paragraph.
 const MAX_REOPENED: usize = 100_000;
 /// How often the result is sanitised again until it stays as it is.
 const MAX_PASSES: usize = 6;
+
+const TOO_DEEP: &str = "cannot be sanitised: it nests more than 200 elements";
 
 /// Addresses that links and pictures may have, relative ones aside.
 const SCHEMES: [&str; 4] = ["http", "https", "mailto", "tel"];
@@ -71,7 +77,7 @@ pub fn sanitise(html: &str) -> Result<String, String> {
         check(&clean)?;
         let again = pass(&clean)?;
         if again == clean {
-            return Ok(clean);
+            return if depth(&clean) <= MAX_DEPTH { Ok(clean) } else { Err(TOO_DEEP.into()) };
         }
         clean = again;
     }
@@ -105,6 +111,21 @@ fn check(html: &str) -> Result<(), String> {
         return Err("cannot be sanitised: it holds too many elements".into());
     }
     Ok(())
+}
+
+/// How deep the elements of a text nest that was written anew, so that each of them is closed.
+fn depth(clean: &str) -> usize {
+    let (mut open, mut deepest) = (0_usize, 0);
+    for rest in clean.split('<').skip(1) {
+        let name = &rest[..rest.bytes().take_while(u8::is_ascii_alphanumeric).count()];
+        if rest.starts_with('/') {
+            open = open.saturating_sub(1);
+        } else if !name.is_empty() && !VOID.contains(&name) {
+            open += 1;
+            deepest = deepest.max(open);
+        }
+    }
+    deepest
 }
 
 /// At least as many tags as the text opens, and how many of them are formatting elements with attributes

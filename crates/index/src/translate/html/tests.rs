@@ -46,12 +46,20 @@ fn what_cannot_be_sanitised_is_said_to_the_client() {
         (format!("a<p title=\"{}\">", "x".repeat(200_000)), "128 KiB"),
         (format!("{}{}", "<div>".repeat(3_000), "</h1>".repeat(20_000)), "nests too many"),
         ("<b>".repeat(MAX_TAGS + 1), "too many elements"),
+        (format!("<p>a</p>{}x", "<div>".repeat(MAX_DEPTH + 1)), "more than 200"),
         (format!("a<p {}>", "a b c d ".repeat(20_000)), "too many attributes"),
         (format!("{}{}", "<b title=x>".repeat(200), "<p>x</p>".repeat(9_000)), "too many elements"),
     ] {
         let told = sanitise(&sent).unwrap_err();
         assert!(told.starts_with("cannot be sanitised: ") && told.contains(why), "{told}");
     }
+}
+
+#[test]
+fn what_is_closed_again_does_not_nest() {
+    let flat = "<p>a<br>b<img src=\"https://a.test/x\"></p>".repeat(MAX_DEPTH);
+    let deep = format!("{}x{}", "<div>".repeat(MAX_DEPTH), "</div>".repeat(MAX_DEPTH));
+    assert!(sanitise(&flat).is_ok() && sanitise(&deep).as_deref() == Ok(&deep));
 }
 
 #[test]
