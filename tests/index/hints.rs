@@ -117,6 +117,11 @@ async fn what_is_not_signed_or_not_understood_does_nothing() {
     ] {
         scene.deliver(path, body, signature).await.expect(status);
     }
+    // Nor do they keep those out that are signed.
+    for _ in 0..60 {
+        scene.deliver("/hints/v1/acme/", b"{}", "").await.expect(404);
+    }
+    scene.deliver("/hints/v1/acme/", b"{}", &signature(SECRET, b"{}")).await.expect(200);
     scene.gateway.get(KEY, "/hints/v1/acme/").await.expect(405);
     let large = vec![b' '; (1 << 20) + 1];
     scene.deliver("/hints/v1/acme/", &large, &signature(SECRET, &large)).await.expect(400);
