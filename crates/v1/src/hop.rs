@@ -7,7 +7,7 @@
 
 use crate::worker;
 use bytes::Bytes;
-use http::header::{HeaderMap, HeaderValue, VIA};
+use http::header::{CONNECTION, HeaderMap, HeaderValue, VIA};
 use http::uri::Scheme;
 use http::{Request, Response, Uri, Version};
 use hyper::body::{Body, Incoming};
@@ -88,9 +88,15 @@ type Connections<B> = legacy::Client<InTime<HttpsConnector<HttpConnector>>, B>;
 
 /// Connections to the servers of one scheme; cheap to clone, all clones share them. Each thread that carries clients
 /// has connections of its own (`worker`), all other threads share some.
+///
+/// Without TLS a write has a connection of its own. A server may close one that was used before just when a request comes:
+/// v1's workers do so after two idle seconds, and with all their connections each time a worker is replaced. A read is
+/// then sent again, but of a write nobody knows whether it was carried out.
 #[derive(Debug, Clone)]
 pub struct Hop<B> {
     by_worker: Arc<[Connections<B>]>,
+    /// For writes; keeps no connection.
+    unshared: Option<Connections<B>>,
 }
 
 impl<B> Hop<B>
@@ -114,21 +120,27 @@ where
         };
         let connector = InTime { connector, time: settings.connect_timeout };
         let workers = worker::count();
-        let connections = |_| {
+        let connections = |kept: usize| {
             legacy::Client::builder(TokioExecutor::new())
                 .pool_timer(TokioTimer::new())
                 .pool_idle_timeout(settings.idle)
-                .pool_max_idle_per_host(settings.pool_size.div_ceil(workers))
+                .pool_max_idle_per_host(kept)
                 .build(connector.clone())
         };
-        Ok(Self { by_worker: (0..=workers).map(connections).collect() })
+        let by_worker = (0..=workers).map(|_| connections(settings.pool_size.div_ceil(workers))).collect();
+        // Behind TLS usually stands a proxy, which keeps connections, and making one takes several exchanges.
+        Ok(Self { by_worker, unshared: (*scheme == Scheme::HTTP).then(|| connections(0)) })
     }
 
     /// Sends one request; the answer's body is still on its way.
     ///
     /// # Errors
     /// When no connection was made, or it broke before the head of an answer.
-    pub async fn send(&self, request: Request<B>) -> Result<Response<Incoming>, HopError> {
+    pub async fn send(&self, mut request: Request<B>) -> Result<Response<Incoming>, HopError> {
+        if let Some(unshared) = self.unshared.as_ref().filter(|_| !request.method().is_safe()) {
+            request.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            return unshared.request(request).await.map_err(HopError);
+        }
         let connections = &self.by_worker[worker::number() % self.by_worker.len()];
         connections.request(request).await.map_err(HopError)
     }
@@ -202,5 +214,57 @@ where
     fn call(&mut self, address: Uri) -> Self::Future {
         let connecting = tokio::time::timeout(self.time, self.connector.call(address));
         Box::pin(async { connecting.await? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::Method;
+    use http_body_util::{BodyExt, Empty};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    /// A server of connections that stay open; counts them.
+    async fn server() -> (String, Arc<AtomicUsize>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}/", listener.local_addr().unwrap());
+        let count = Arc::<AtomicUsize>::default();
+        let made = Arc::clone(&count);
+        tokio::spawn(async move {
+            while let Ok((mut connection, _)) = listener.accept().await {
+                made.fetch_add(1, Ordering::Relaxed);
+                tokio::spawn(async move {
+                    let mut head = [0; 4096];
+                    while connection.read(&mut head).await.is_ok_and(|read| read > 0) {
+                        let _ = connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+                    }
+                });
+            }
+        });
+        (address, count)
+    }
+
+    #[tokio::test]
+    async fn reads_share_a_connection_and_each_write_has_its_own() {
+        let (address, made) = server().await;
+        let settings = HopSettings {
+            connect_timeout: Duration::from_secs(5),
+            pool_size: 8,
+            idle: Duration::from_secs(5),
+            versions: Versions::Http1,
+        };
+        let hop = Hop::<Empty<Bytes>>::new(&Scheme::HTTP, &settings).unwrap();
+        let send = async |method: Method| {
+            let request = Request::builder().method(method).uri(&address).body(Empty::new()).unwrap();
+            hop.send(request).await.unwrap().into_body().collect().await.unwrap();
+            // The connection goes back to the others a moment after.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            made.load(Ordering::Relaxed)
+        };
+        assert_eq!([send(Method::GET).await, send(Method::GET).await], [1, 1]);
+        assert_eq!([send(Method::POST).await, send(Method::PATCH).await, send(Method::DELETE).await], [2, 3, 4]);
+        assert_eq!(send(Method::GET).await, 4);
     }
 }

@@ -26,6 +26,8 @@ const FAILURES: usize = 5;
 const PATHS: usize = 3;
 /// Failures looked at; older ones are forgotten.
 const MOST: usize = 256;
+/// Connections that break within this time are one failure: v1 closes all of a worker's at once when it replaces it.
+const AT_ONCE: Duration = Duration::from_millis(100);
 /// v1 has fallen silent when it has answered nothing for so long with so many calls under way.
 pub(super) const SILENCE: Duration = Duration::from_secs(10);
 const WAITING: u64 = 3;
@@ -42,8 +44,10 @@ pub enum Ended {
     Answered,
     /// v1 answered 500 or the like: it lives, but may be of no use.
     Faulty,
-    /// 502, 503, 504, a broken connection, no answer in time.
+    /// 502, 503, 504, no answer in time.
     Failed,
+    /// A connection that broke.
+    Broken,
     /// No connection could be made.
     Unreachable,
 }
@@ -266,7 +270,7 @@ impl Breaker {
         let answered = inner.answered.load(Ordering::Relaxed);
         let quiet = self.since(&inner.heard).is_none_or(|ago| ago >= WINDOW);
         let mut state = self.state();
-        state.failures.push_back(Failure { at: Instant::now(), ended, path, answered });
+        state.note(Failure { at: Instant::now(), ended, path, answered });
         if probe {
             self.open(&mut state);
         } else if matches!(state.gate, Gate::Closed) && state.should_open(answered, quiet) {
@@ -277,6 +281,14 @@ impl Breaker {
 }
 
 impl State {
+    /// Keeps a failure, but of connections that break at once no more than tell that there were several paths.
+    fn note(&mut self, failure: Failure) {
+        let lately = self.failures.iter().rev().take_while(|one| failure.at - one.at < AT_ONCE);
+        if failure.ended != Ended::Broken || lately.filter(|one| one.ended == Ended::Broken).count() < FAILURES {
+            self.failures.push_back(failure);
+        }
+    }
+
     fn open(&mut self) {
         let now = Instant::now();
         let (since, pause) = match (&self.gate, self.closed) {
@@ -314,11 +326,20 @@ impl State {
             return true;
         }
         let counts = |one: &&Failure| one.ended != Ended::Faulty || quiet;
-        let counted: Vec<u64> = self.failures.iter().filter(counts).map(|one| one.path).collect();
-        let mut paths = counted.clone();
+        let (mut counted, mut paths, mut broke) = (0_usize, Vec::new(), None::<Instant>);
+        for one in self.failures.iter().filter(counts) {
+            paths.push(one.path);
+            if one.ended == Ended::Broken && broke.is_some_and(|first| one.at - first < AT_ONCE) {
+                continue;
+            }
+            counted += 1;
+            if one.ended == Ended::Broken {
+                broke = Some(one.at);
+            }
+        }
         paths.sort_unstable();
         paths.dedup();
-        counted.len() >= FAILURES && paths.len() >= PATHS && counted.len() >= good
+        counted >= FAILURES && paths.len() >= PATHS && counted >= good
     }
 }
 

@@ -60,8 +60,8 @@ pub enum ClientError {
     SetUp(String),
 }
 
-/// Idle connections are closed by us well before common servers close them, so that a write seldom meets
-/// a connection that is just being closed (which would leave it unknown whether it was carried out).
+/// How long an idle connection is kept, which is less than proxies keep theirs: one that is just being closed costs a read
+/// a second call, and leaves it unknown whether a write was carried out.
 const IDLE: Duration = Duration::from_secs(15);
 /// When to try again while nobody knows how long v1 will be silent.
 const SOON: Duration = Duration::from_secs(1);
@@ -283,7 +283,7 @@ impl Client {
         self.calls.read().add(called(ctx), request.method == Method::Get, counted(&outcome), took);
         traced::ended(ctx, span, begun, request, &outcome);
         let ended = ended(&outcome, took);
-        slot.ended(took, matches!(ended, Some(Ended::Failed | Ended::Unreachable)));
+        slot.ended(took, matches!(ended, Some(Ended::Failed | Ended::Broken | Ended::Unreachable)));
         if let Some(ended) = ended {
             pass.ended(ended);
         }

@@ -57,6 +57,21 @@ async fn a_poisonous_request_opens_nothing_however_often_it_comes() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn connections_that_break_at_once_are_one_failure() {
+    let breaker = Breaker::default();
+    for _ in 0..FAILURES - 1 {
+        for path in 0..100 {
+            assert!(end(&breaker, path, Ended::Broken));
+        }
+        assert!(end(&breaker, 1, Ended::Answered));
+        advance(AT_ONCE).await;
+    }
+    assert_eq!(breaker.closed_for(), None);
+    assert!(end(&breaker, 1, Ended::Broken));
+    assert!(breaker.closed_for().is_some(), "v1 that breaks them again and again is of no use");
+}
+
+#[tokio::test(start_paused = true)]
 async fn failures_on_several_paths_open_it_when_they_outweigh_the_rest() {
     for how in [Ended::Failed, Ended::Faulty] {
         let breaker = Breaker::default();

@@ -32,7 +32,7 @@ pub(super) fn ended(outcome: &Result<V1Response, V1Error>, took: Duration) -> Op
     match outcome {
         Ok(answer) => Some(Ended::of_status(answer.status)),
         Err(V1Error::Unreachable(_)) => Some(Ended::Unreachable),
-        Err(V1Error::Broken(_)) => Some(Ended::Failed),
+        Err(V1Error::Broken(_)) => Some(Ended::Broken),
         // A caller that had little time left cannot complain of v1.
         Err(V1Error::Timeout { .. }) => (took >= PATIENCE).then_some(Ended::Failed),
         Err(V1Error::TooLarge(_) | V1Error::NoRoom) => Some(Ended::Answered),
