@@ -1,9 +1,10 @@
 //! Writes that pass through to v1: tells here and other gateway processes what they may have changed.
 //!
-//! May use: `edge`, `fresh`, `run`; it is composition.
+//! May use: `edge`, `fresh`, `refusal`, `run`; it is composition.
 
 use crate::edge::WriteObserver;
 use crate::fresh::{Changed, Changes};
+use crate::refusal::Refusal;
 use crate::run::Runner;
 use futures_util::future::BoxFuture;
 use percent_encoding::percent_decode_str;
@@ -14,6 +15,10 @@ use uuid::Uuid;
 /// How long after a pass-through write everything it may have changed is dropped a second time: v1 cascades deletes and
 /// moves `updated_at` in the background (traps 39, 56).
 const BACKGROUND: Duration = Duration::from_secs(2);
+/// How often the end of something is noted again when it could not be, and how long after the first time; each next pause is
+/// twice as long.
+const TRIES: u32 = 8;
+const FIRST_PAUSE: Duration = Duration::from_secs(4);
 
 /// Tells of what may have changed by writes that pass through to v1.
 pub(super) struct ForeignWrites {
@@ -56,13 +61,9 @@ impl WriteObserver for ForeignWrites {
         // A task of its own: v1 will not say it again to a client that comes back.
         let noted = about.map(|(project, about)| {
             tokio::spawn(async move {
-                let noted = match about {
-                    About::Project => runner.project_deleted(project).await,
-                    About::Record(id) => runner.record_deleted(project, id).await,
-                    About::Other => Ok(()),
-                };
-                if let Err(refusal) = noted {
-                    tracing::error!(%project, ?about, code = refusal.code(), "the end of something could not be noted");
+                if note_end(&runner, project, about).await.is_err() {
+                    // The client need not wait for the other tries.
+                    tokio::spawn(note_end_later(runner, project, about));
                 }
             })
         });
@@ -72,6 +73,29 @@ impl WriteObserver for ForeignWrites {
             }
         })
     }
+}
+
+async fn note_end(runner: &Runner, project: Uuid, about: About) -> Result<(), Refusal> {
+    match about {
+        About::Project => runner.project_deleted(project).await,
+        About::Record(id) => runner.record_deleted(project, id).await,
+        About::Other => Ok(()),
+    }
+}
+
+/// Tries again for about a quarter of an hour, while the store cannot be written.
+async fn note_end_later(runner: Arc<Runner>, project: Uuid, about: About) {
+    for pause in (0..TRIES).map(|tries| FIRST_PAUSE * 2_u32.pow(tries)) {
+        tokio::time::sleep(pause).await;
+        match note_end(&runner, project, about).await {
+            Ok(()) => return,
+            Err(refusal) => {
+                let code = refusal.code();
+                tracing::error!(%project, ?about, code, "the end of something could not be noted yet");
+            }
+        }
+    }
+    tracing::error!(%project, ?about, "the end of something was not noted; see `causeway store forget`");
 }
 
 /// Tells other gateway processes what a write can change.

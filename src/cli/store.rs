@@ -5,12 +5,14 @@ use super::out::say;
 use super::restore;
 use super::store_files::{create, expect_there};
 use crate::amount::amount;
+use crate::run::forget_project;
 use crate::store::{Kind, Store, StoreError, in_words};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use std::io::{BufWriter, ErrorKind, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use uuid::Uuid;
 
 /// Arguments of `store`.
 #[derive(Debug, Args)]
@@ -74,6 +76,17 @@ enum StoreCommand {
     },
     /// Look for damage, broken rules, gaps in the audit log and unsettled writes; exit code 1 when there are any
     Check(SettingArgs),
+    /// Forget what a project has defined that was deleted at v1 past the gateway, which nobody tells the gateway
+    Forget {
+        /// Id of the project
+        #[arg(long, value_name = "ID")]
+        project: Uuid,
+        /// Do it; without this it is only said what would be forgotten
+        #[arg(long)]
+        yes: bool,
+        #[command(flatten)]
+        settings: SettingArgs,
+    },
     /// Purge what is recorded on work items that v1 has not shown for long
     Sweep {
         /// How long v1 must not have shown a work item, such as 30d, 12h
@@ -93,6 +106,7 @@ pub(super) fn run(args: &StoreArgs) -> Outcome {
         | StoreCommand::Export { settings, .. }
         | StoreCommand::Rebase { settings, .. }
         | StoreCommand::Stats { settings, .. }
+        | StoreCommand::Forget { settings, .. }
         | StoreCommand::Sweep { settings, .. } => settings,
     };
     let url = settings.load()?.store.url;
@@ -126,6 +140,7 @@ async fn carry_out(command: &StoreCommand, store: &Store, url: &str) -> Outcome 
         StoreCommand::Check(_) => check(store).await,
         StoreCommand::Rebase { to, .. } => rebase(store, to).await,
         StoreCommand::Stats { json, .. } => stats(store, url, *json).await,
+        StoreCommand::Forget { project, yes, .. } => forget(store, *project, *yes).await,
         StoreCommand::Sweep { purge_older_than, .. } => {
             let swept = store.sweep(*purge_older_than).await.map_err(|fault| fault.to_string())?;
             say!("purged {} with {}", amount(swept.work_items, "work item"), amount(swept.values, "value"));
@@ -138,6 +153,29 @@ async fn rebase(store: &Store, to: &str) -> Outcome {
     let (before, now) = store.rebase(to).await.map_err(|fault| fault.to_string())?;
     say!("the store belonged to the deployment at {before} and belongs to {now} now");
     say!("Set upstream.base_url to {now}. This is right only when the same deployment has moved, with its data.");
+    Ok(())
+}
+
+async fn forget(store: &Store, project: Uuid, yes: bool) -> Outcome {
+    let (mut types, mut properties, mut imports, mut contexts) = (0, 0, 0, 0);
+    for workspace in store.workspaces_naming(project).await.map_err(|fault| fault.to_string())? {
+        let defined = store.catalogue(workspace).await.map_err(|fault| fault.to_string())?;
+        types += defined.types_of(Some(project)).len();
+        properties += defined.properties_of(Some(project)).len();
+        imports += defined.imports.keys().filter(|(of, _)| *of == project).count();
+        contexts += defined.contexts.values().filter(|context| context.projects.contains(&project)).count();
+    }
+    let what = format!(
+        "types: {types}, properties: {properties}, imported types: {imports}, contexts that list it: {contexts}"
+    );
+    if !yes {
+        say!("would forget  {what}");
+        say!("Give --yes to do it, when v1 has deleted the project: one that it still has would lose them.");
+        return Ok(());
+    }
+    forget_project(store, project).await.map_err(|refusal| format!("{refusal:?}"))?;
+    say!("forgot  {what}");
+    say!("`causeway store sweep` takes what is kept of its work items.");
     Ok(())
 }
 

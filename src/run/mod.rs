@@ -53,5 +53,6 @@ pub use collection::Collection;
 pub use items::fields::settle_left_open;
 pub use job::{Call, Job, Origin};
 pub use look_up::Looked;
+pub use own::forget_project;
 pub use runner::{Runner, RunnerSettings};
 pub use shelf::{Audience, Place, Shelf};

@@ -350,6 +350,14 @@ async fn the_command_line_backs_up_restores_and_checks() {
     assert!(!done && text.contains("--force"), "{text}");
     let (done, text) = run(&["sweep", "--purge-older-than", "30d"], &target.url());
     assert!(done && text.contains("purged 1 work item with"), "{text}");
+    let forget = ["forget", "--project", &PROJECT.to_string()];
+    let (done, text) = run(&forget, &second.url());
+    assert!(done && text.contains("would forget") && text.contains("imported types: 1"), "{text}");
+    for imported in [1, 0] {
+        let (done, text) = run(&[&forget[..], &["--yes"]].concat(), &second.url());
+        assert!(done && text.contains(&format!("imported types: {imported}")), "{text}");
+    }
+    assert!(second.open().await.catalogue(WORKSPACE).await.unwrap().imports.is_empty());
     execute(&store, "UPDATE intent SET settled_at = NULL").await;
     let (done, text) = run(&["check"], &place.url());
     assert!(!done && text.contains("not settled"), "{text}");

@@ -7,7 +7,7 @@ use super::audit;
 use crate::refusal::Refusal;
 use crate::run::Runner;
 use crate::run::audit::SYSTEM;
-use crate::store::AuditActor;
+use crate::store::{AuditActor, Store};
 use crate::v2::time::Micros;
 use uuid::Uuid;
 
@@ -18,15 +18,7 @@ impl Runner {
     /// # Errors
     /// When the store cannot be written.
     pub async fn project_deleted(&self, project: Uuid) -> Result<(), Refusal> {
-        for workspace in self.store.workspaces_naming(project).await? {
-            let forgotten = self.store.edit(workspace, |edit| {
-                let before = edit.after.clone();
-                edit.forget_project(project);
-                Ok(((), audit::definitions(consequence(), &before, &edit.after)))
-            });
-            forgotten.await?;
-        }
-        Ok(self.store.miss_project(project).await?)
+        forget_project(&self.store, project).await
     }
 
     /// v1 has deleted a record of the project. When it is a work item, everything kept of it counts as missing from now
@@ -40,6 +32,22 @@ impl Runner {
         }
         Ok(())
     }
+}
+
+/// Takes away what a project that v1 has deleted has defined, and what names it; see [`Runner::project_deleted`].
+///
+/// # Errors
+/// When the store cannot be written.
+pub async fn forget_project(store: &Store, project: Uuid) -> Result<(), Refusal> {
+    for workspace in store.workspaces_naming(project).await? {
+        let forgotten = store.edit(workspace, |edit| {
+            let before = edit.after.clone();
+            edit.forget_project(project);
+            Ok(((), audit::definitions(consequence(), &before, &edit.after)))
+        });
+        forgotten.await?;
+    }
+    Ok(store.miss_project(project).await?)
 }
 
 /// Nobody asked for it: it follows from what somebody did at v1.

@@ -21,6 +21,7 @@ mod schema;
 mod types;
 mod verbs;
 
+pub use deleted_project::forget_project;
 pub use kept_lists::KeptLists;
 
 use super::in_project::InProject;

@@ -3,7 +3,8 @@
 use super::Place;
 use crate::work_items::world::ITEMS;
 use serde_json::json;
-use std::time::Duration;
+use sqlx::{Connection, SqliteConnection};
+use std::time::{Duration, Instant};
 
 const ACME: &str = "/api/v2/workspaces/acme";
 const PROJECTS: &str = "/api/v1/workspaces/acme/projects/";
@@ -78,6 +79,27 @@ async fn what_it_defined_itself_goes_with_it() {
         (&log.data()[0]["event_name"], &log.data()[0]["source"]),
         (&json!("work_item_type.deleted"), &json!("system"))
     );
+}
+
+#[tokio::test]
+async fn its_end_is_noted_later_when_the_store_cannot_be_written() {
+    let place = Place::new().await;
+    let gateway = &place.gateway;
+    let made = gateway.post("ada", PROJECTS, json!({"name": "Short", "identifier": "SHORT"})).await.expect(201);
+    let short = made.text("id");
+    let types = format!("{ACME}/projects/{short}/work-item-types/");
+    gateway.post("ada", &types, json!({"name": "Bug"})).await.expect(201);
+    let mut writer = SqliteConnection::connect(&place.url).await.expect("the store");
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut writer).await.expect("the only writer");
+    gateway.delete("ada", &format!("{PROJECTS}{short}/")).await.expect(204);
+    let kept = async || place.store.catalogue(super::workspace()).await.expect("definitions").types.len();
+    assert_eq!(kept().await, 1);
+    sqlx::query("ROLLBACK").execute(&mut writer).await.expect("rolled back");
+    let begun = Instant::now();
+    while kept().await > 0 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nobody tried again");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }
 
 #[tokio::test]
