@@ -69,10 +69,13 @@ impl fmt::Display for Proof {
     }
 }
 
+/// How a reason begins that lies in the key.
+const MAY_NOT: &str = "this key may not";
+
 fn what_to_give(reason: &str, write: bool) -> &'static str {
     match reason {
         // Everything is made then, unless the key's owner may not.
-        _ if write => "give --key of an admin of the workspace",
+        _ if write || reason.starts_with(MAY_NOT) => "give --key of an admin of the workspace",
         _ if reason.contains("--workspace") => "give --workspace SLUG",
         _ if reason.contains("--project") => "give --project ID of a project the key belongs to",
         _ => "give --project ID of a project that has one, or --write, which makes a project with everything in it",
