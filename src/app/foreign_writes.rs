@@ -15,8 +15,8 @@ use uuid::Uuid;
 /// How long after a pass-through write everything it may have changed is dropped a second time: v1 cascades deletes and
 /// moves `updated_at` in the background (traps 39, 56).
 const BACKGROUND: Duration = Duration::from_secs(2);
-/// How often the end of something is noted again when it could not be, and how long after the first time; each next pause is
-/// twice as long.
+/// How often the end of something is noted again when it could not be, and how long after the first time; each next
+/// pause is twice as long.
 const TRIES: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_secs(4);
 

@@ -1,7 +1,7 @@
 //! `causeway store restore`: a store from a backup or an export.
 //!
-//! A store that is not there yet is made beside its place and moved there once it is whole. A gateway that is started at that
-//! place meanwhile makes a store of its own, and nothing is taken from it.
+//! A store that is not there yet is made beside its place and moved there once it is whole. A gateway that is started
+//! at that place meanwhile makes a store of its own, and nothing is taken from it.
 //!
 //! May use: what `cli` may use.
 
@@ -30,6 +30,11 @@ pub(super) async fn run(from: &Path, url: &str, force: bool) -> Outcome {
 }
 
 async fn into_new(from: &Path, url: &str, file: &Path) -> Result<u64, String> {
+    let log = PathBuf::from(with_ending(file, "-wal"));
+    if log.exists() {
+        // SQLite would take it for the end of the new store.
+        return Err(format!("{} is left of another store; move it away first", log.display()));
+    }
     let unfinished = PathBuf::from(with_ending(file, &format!(".restoring-{}", std::process::id())));
     let parameters = url.split_once('?').map_or(String::new(), |(_, given)| format!("?{given}"));
     let filled = fill(from, &format!("sqlite:{}{parameters}", unfinished.display()), false).await;

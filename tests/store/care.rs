@@ -149,6 +149,9 @@ fn a_restore_that_fails_leaves_no_new_store() {
     assert!(!failed.status.success() && told(&failed).contains("cut off"), "{}", told(&failed));
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["cut-off.jsonl"]);
+    std::fs::write(folder.path().join("store.db-wal"), "of another store").unwrap();
+    let failed = causeway(&["store", "restore", "--from", cut_off.to_str().unwrap(), "--store", &url]);
+    assert!(!failed.status.success() && told(&failed).contains("move it away"), "{}", told(&failed));
 }
 
 #[tokio::test]

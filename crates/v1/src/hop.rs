@@ -89,9 +89,9 @@ type Connections<B> = legacy::Client<InTime<HttpsConnector<HttpConnector>>, B>;
 /// Connections to the servers of one scheme; cheap to clone, all clones share them. Each thread that carries clients
 /// has connections of its own (`worker`), all other threads share some.
 ///
-/// Without TLS a write has a connection of its own. A server may close one that was used before just when a request comes:
-/// v1's workers do so after two idle seconds, and with all their connections each time a worker is replaced. A read is
-/// then sent again, but of a write nobody knows whether it was carried out.
+/// Without TLS a write has a connection of its own. A server may close one that was used before just when a request
+/// comes: v1's workers do so after two idle seconds, and with all their connections each time a worker is replaced. A
+/// read is then sent again, but of a write nobody knows whether it was carried out.
 #[derive(Debug, Clone)]
 pub struct Hop<B> {
     by_worker: Arc<[Connections<B>]>,

@@ -67,8 +67,8 @@ impl UpstreamSettings {
         self.base_url.as_ref().ok_or_else(|| missing_base_url().into())
     }
 
-    /// Makes sure that the service behind is not the gateway itself, which serves at `listen`. Commands that do not serve
-    /// need not know where a gateway listens.
+    /// Makes sure that the service behind is not the gateway itself, which serves at `listen`. Commands that do not
+    /// serve need not know where a gateway listens.
     ///
     /// # Errors
     /// When it is, as far as it can be told without asking.

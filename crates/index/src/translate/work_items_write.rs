@@ -156,7 +156,8 @@ pub fn evidence(body: &Map<String, Value>, was: &Map<String, Value>, item: &Item
         (false, true) => Evidence::Unchanged,
         (true, true) => Evidence::Otherwise,
         _ if !is_as_sent => Evidence::Otherwise,
-        // v1 drops people and labels without a word (trap 15), so that a set may stay although the rest was carried out.
+        // v1 drops people and labels without a word (trap 15), so that a set may stay although the rest was carried
+        // out.
         (true, false) => Evidence::Done,
         (false, false) if has_set_stayed => Evidence::Unchanged,
         (false, false) => description.unwrap_or(Evidence::Done),

@@ -236,7 +236,8 @@ impl Edit {
         }
     }
 
-    /// Gives options the order in which they were sent, on their property and in each context that is home to one of them.
+    /// Gives options the order in which they were sent, on their property and in each context that is home to one of
+    /// them.
     fn order_options(&mut self, property: Uuid, ids: &[Uuid]) {
         let place = |rank: usize| (rank + 1) as f64 * STEP;
         for (rank, id) in ids.iter().enumerate() {

@@ -60,8 +60,8 @@ pub enum ClientError {
     SetUp(String),
 }
 
-/// How long an idle connection is kept, which is less than proxies keep theirs: one that is just being closed costs a read
-/// a second call, and leaves it unknown whether a write was carried out.
+/// How long an idle connection is kept, which is less than proxies keep theirs: one that is just being closed costs a
+/// read a second call, and leaves it unknown whether a write was carried out.
 const IDLE: Duration = Duration::from_secs(15);
 /// When to try again while nobody knows how long v1 will be silent.
 const SOON: Duration = Duration::from_secs(1);
