@@ -1,7 +1,9 @@
 //! `projects/{project_id}/cycles/`.
 
 use crate::operations::scene::{ADA, BOB, ONE, P, Scene, THEN, TWO, WEB, but, list};
+use crate::support::gateway::Gateway;
 use crate::support::scripted::Exchange;
+use causeway::sandbox::Seed;
 use serde_json::{Value, json};
 
 const FIELDS: &str = "id,name,description,start_date,end_date,timezone,owned_by,sort_order,logo_props,external_id,external_source,created_at,created_by";
@@ -119,4 +121,20 @@ async fn one_answer_tells_all_faults_of_a_body_the_zone_among_them() {
     let answer = scene.ask("POST", &format!("{WEB}/cycles/"), Some(body)).await;
     assert_eq!(answer.expect_problem(400, "validation_error").error_fields(), ["name", "start_date", "timezone"]);
     scene.end();
+}
+
+#[tokio::test]
+async fn a_change_while_cycles_are_switched_off_is_a_conflict() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    for (kind, what) in [("cycles", "Cycles"), ("modules", "Modules")] {
+        let list = format!("{WEB}/{kind}/");
+        let one =
+            format!("{list}{}/", gateway.post("ada", &list, json!({"name": "n"})).await.expect(201).text("id"));
+        let project = format!("/api/v1/{P}/");
+        let off = json!({"cycle_view": false, "module_view": false});
+        gateway.patch("ada", &project, off).await.expect(200);
+        let refused = gateway.patch("ada", &one, json!({"name": "m"})).await.expect_problem(409, "conflict");
+        assert_eq!(refused.text("detail"), format!("{what} are switched off in this project."));
+        gateway.patch("ada", &project, json!({"cycle_view": true, "module_view": true})).await.expect(200);
+    }
 }
