@@ -7,14 +7,17 @@
 //!
 //! Before v1 is asked, a proof that another process has obtained from it not long ago may do (`shared_proofs`).
 //!
-//! May use: `context`, `fresh`, `refusal`, `shared_proofs`.
+//! May use: `context`, `fresh`, `refusal`, `v1` (the budget), `shared_proofs`.
 
 use super::shared_proofs::Sharing;
 use crate::context::Context;
 use crate::fresh::{Changed, Changes, Figures, Fresh, Kept, Key, Moment, Need, Reading, Value, or_older};
 use crate::refusal::Refusal;
+use crate::v1::{Budget, KeyId};
 use std::future::Future;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use uuid::Uuid;
 
 /// What v1 said: a value, or the refusal that is its final word. Both may be remembered.
 pub(super) type Verdict<V> = Result<V, Refusal>;
@@ -36,21 +39,46 @@ pub(super) struct Ages {
     pub(super) grace: Duration,
 }
 
+/// A key of what is remembered names the key of v1 that it was asked for with.
+pub(super) trait WithKey: Key {
+    /// That key.
+    fn key_id(&self) -> KeyId;
+}
+
+impl WithKey for KeyId {
+    fn key_id(&self) -> KeyId {
+        *self
+    }
+}
+
+impl WithKey for (KeyId, Arc<str>) {
+    fn key_id(&self) -> KeyId {
+        self.0
+    }
+}
+
+impl WithKey for (KeyId, Arc<str>, Uuid) {
+    fn key_id(&self) -> KeyId {
+        self.0
+    }
+}
+
 /// Verdicts by key, each asked for once however many want it at the same time.
 pub(super) struct Remembered<K, V> {
     verdicts: Fresh<K, Verdict<V>, Refusal>,
     changes: Changes,
     ages: Ages,
+    budget: Budget,
 }
 
-impl<K: Key, V: Value> Remembered<K, V> {
-    /// `capacity` counts in units of `weigh`.
-    pub(super) fn new(capacity: u64, weigh: fn(&V) -> u32, ages: Ages, changes: &Changes) -> Self {
+impl<K: WithKey, V: Value> Remembered<K, V> {
+    /// `capacity` counts in units of `weigh`; what is asked for waits for the quota in `budget`.
+    pub(super) fn new(capacity: u64, weigh: fn(&V) -> u32, ages: Ages, changes: &Changes, budget: &Budget) -> Self {
         let verdicts = Fresh::new(changes, capacity)
             .weighing(move |_, verdict: &Verdict<V>| verdict.as_ref().map_or(1, weigh).into())
             .lasting(move |verdict| if verdict.is_ok() { ages.longest } else { ages.refusal })
             .useless_after((ages.value + ages.grace).max(ages.longest).max(ages.refusal));
-        Self { verdicts, changes: changes.clone(), ages }
+        Self { verdicts, changes: changes.clone(), ages, budget: budget.clone() }
     }
 
     /// The verdict under `key`, at most `max_age` old and void after `voids`, remembered or asked for with `ask`. `ask`
@@ -133,7 +161,8 @@ impl<K: Key, V: Value> Remembered<K, V> {
         };
         // A caller that wants a fresh answer gets no older one.
         let older = || if max_age.is_zero() { None } else { self.outlasting(&key, voids) };
-        or_older(ctx, older, Box::pin(asking)).await
+        let of = key.key_id();
+        or_older(ctx, || self.budget.is_queued(of), older, Box::pin(asking)).await
     }
 
     /// What is kept, and how often it was of use.

@@ -105,12 +105,13 @@ impl Access {
         let card_ages = Ages { value: card_ttl, longest: card_ttl, refusal: REFUSED_CARD.min(card_ttl), grace };
         let id_ages = Ages { value: ID_TTL, longest: ID_TTL, refusal: REFUSED_CARD, grace };
         let capacity = settings.capacity;
+        let budget = client.budget();
         let inner = Inner {
-            identities: Remembered::new(capacity, |_| 1, identity_ages, changes),
-            projects: Remembered::new(capacity, |_| 1, card_ages, changes),
-            workspaces: Remembered::new(ROSTER_BYTES, workspace_card::weight, card_ages, changes),
-            visible: Remembered::new(LIST_BYTES, visible_projects::weight, card_ages, changes),
-            ids: Remembered::new(capacity, |_| 1, id_ages, changes),
+            identities: Remembered::new(capacity, |_| 1, identity_ages, changes, budget),
+            projects: Remembered::new(capacity, |_| 1, card_ages, changes, budget),
+            workspaces: Remembered::new(ROSTER_BYTES, workspace_card::weight, card_ages, changes, budget),
+            visible: Remembered::new(LIST_BYTES, visible_projects::weight, card_ages, changes, budget),
+            ids: Remembered::new(capacity, |_| 1, id_ages, changes, budget),
             acquaintances: Acquaintances::new(capacity),
             identity_ttl: settings.identity_ttl,
             card_ttl,

@@ -67,7 +67,7 @@ impl Job {
         let list = (Arc::clone(path), self.audience()?);
         let failure = match restless.get(&list) {
             Some(failure) if older().is_some() => failure,
-            _ => match or_older(ctx, &older, work).await {
+            _ => match or_older(ctx, || self.is_queued(), &older, work).await {
                 Err(failure @ Refusal::KeptChanging { .. }) => {
                     restless.insert(list, failure.clone());
                     failure
@@ -79,6 +79,11 @@ impl Job {
         let (thing, read_at) = older().ok_or(failure)?;
         ctx.meter.outran(read_at);
         Ok(thing)
+    }
+
+    /// Whether calls for this caller wait for the quota, so that v1 is not asked.
+    fn is_queued(&self) -> bool {
+        self.runner.client.budget().is_queued(self.key().id())
     }
 
     /// The index as it is, for a time of trouble, and when it was read.
@@ -110,7 +115,7 @@ impl Job {
         let question = Question::new(shown, &request);
         let older = || self.runner.answers.kept(&question);
         let asking = self.ask_and_keep(&question, request, Body::Checked, about);
-        or_older(&self.call.ctx, older, Box::pin(asking)).await
+        or_older(&self.call.ctx, || self.is_queued(), older, Box::pin(asking)).await
     }
 
     /// [`Job::ask_record`] for a page, of which `read` reads everything.
@@ -129,7 +134,7 @@ impl Job {
             Some((Answered::Read(read(&answer).ok()?), read_at))
         };
         let asking = self.ask_and_read(&question, request, &read, |_| Some(about));
-        or_older(&self.call.ctx, older, pin!(asking)).await
+        or_older(&self.call.ctx, || self.is_queued(), older, pin!(asking)).await
     }
 
     /// Reads all of a success with `read`, which is then the check that it is whole; `about` tells what voids it, or
@@ -257,7 +262,7 @@ impl InProject<'_> {
                 self.ask_and_read(&question, request, read, |item| (item.id == id).then_some(about)).await;
             answered.map(Seen::Answer)
         };
-        or_older(&self.call.ctx, older, pin!(asking)).await
+        or_older(&self.call.ctx, || self.is_queued(), older, pin!(asking)).await
     }
 
     /// The item that `find` finds in the index, for a time of trouble; none says nothing about v1.

@@ -3,8 +3,9 @@
 use crate::support::captured::Captured;
 use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
 use crate::support::mixed::Reader;
+use crate::support::proofs::{card, get_card};
 use crate::support::scripted::{Exchange, ScriptedV1};
-use crate::upstream::{access_by, client_of, context};
+use crate::upstream::{access_by, access_in_outages, caller, client_of, context, project_id};
 use causeway::context::{Context, Priority};
 use causeway::refusal::Refusal;
 use causeway::sandbox::{Config, Sandbox, Seed};
@@ -52,6 +53,23 @@ async fn no_more_calls_are_sent_than_the_quota_allows_each_key() {
         ask(&client, "own", &context()).await.expect("the gateway's own key has another quota");
     }
     assert_eq!(v1.seen().iter().filter(|call| call.key.as_deref() == Some("ada")).count(), 5);
+    v1.finish();
+}
+
+#[tokio::test]
+async fn who_waits_for_the_quota_is_not_shown_what_was_true_before() {
+    let v1 = ScriptedV1::start().await;
+    v1.expect(get_card().reply(200, card(Some(20))));
+    v1.expect(get_card().recorded("projects", "projects_get_private_by_non_member"));
+    let client = paced_in(Duration::from_secs(3), v1.base_url(), 1, 0);
+    let (access, clock) = access_in_outages(client, Duration::from_secs(300));
+    let bob = caller("bob", 2);
+    // A third of this is shorter than the wait.
+    let ctx = || Context::new("r", Duration::from_secs(6)).tolerating(true);
+    access.project(&bob, "acme", project_id(), &ctx()).await.expect("a card");
+    clock.advance(Duration::from_secs(31));
+    let lost = access.project(&bob, "acme", project_id(), &ctx()).await.expect_err("bob has left meanwhile");
+    assert_eq!(lost.code(), "resource_not_found");
     v1.finish();
 }
 

@@ -48,12 +48,17 @@ fn access_to(v1: &ScriptedV1) -> (Access, Clock) {
 
 /// The same by way of `client`.
 fn access_by(client: Client) -> (Access, Clock) {
+    access_in_outages(client, Duration::ZERO)
+}
+
+/// The same with proofs that are older by `outage_grace` while v1 is away.
+fn access_in_outages(client: Client, outage_grace: Duration) -> (Access, Clock) {
     let clock = Clock::stopped();
     let settings = AccessSettings {
         card_ttl: Duration::from_secs(30),
         identity_ttl: Duration::from_secs(60),
         refused_identity_ttl: Duration::from_secs(5),
-        outage_grace: Duration::ZERO,
+        outage_grace,
         capacity: 1000,
     };
     (Access::new(client, settings, &Changes::new(clock.clone())), clock)

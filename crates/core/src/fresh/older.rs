@@ -5,28 +5,35 @@
 use super::shared::Lost;
 use crate::context::Context;
 use crate::refusal::Refusal;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Told when v1 has not answered, and the older value did not stay good for so long.
 const NO_ANSWER: &str = "The service behind did not answer in time. Nothing was changed.";
 
+/// The least time that is counted at once while v1 is waited for.
+const SLICE: Duration = Duration::from_millis(50);
+/// Into how many parts that time is divided at most.
+const SLICES: u32 = 20;
+
 /// The answer of `work`; when v1 is in trouble, or takes longer than a third of the time left, the answer of `older`: a
-/// value and when its read began. Only for requests that may rely on older values.
+/// value and when its read began. Only for requests that may rely on older values. The time in which `is_queued` holds is
+/// not counted: the call waits for v1's quota then, and v1 is not asked.
 ///
 /// # Errors
 /// Those of `work`, when there is nothing older.
 pub async fn or_older<T>(
     ctx: &Context,
+    is_queued: impl Fn() -> bool,
     older: impl Fn() -> Option<(T, Instant)>,
     mut work: impl Future<Output = Result<T, Refusal>> + Unpin,
 ) -> Result<T, Refusal> {
     if !ctx.tolerant {
         return work.await;
     }
-    let outcome = match tokio::time::timeout(ctx.patience(), &mut work).await {
-        Ok(outcome) => outcome,
-        Err(_) if older().is_some() => Err(Refusal::UpstreamTimeout { detail: NO_ANSWER.into() }),
-        Err(_) => work.await,
+    let outcome = match answered_within(ctx.patience(), is_queued, &mut work).await {
+        Some(outcome) => outcome,
+        None if older().is_some() => Err(Refusal::UpstreamTimeout { detail: NO_ANSWER.into() }),
+        None => work.await,
     };
     match outcome {
         Err(refusal) if refusal.is_trouble() => {
@@ -39,8 +46,58 @@ pub async fn or_older<T>(
     }
 }
 
+/// The outcome of `work`; none when it takes longer than `patience`, without the time in which `is_queued` holds.
+async fn answered_within<T>(
+    patience: Duration,
+    is_queued: impl Fn() -> bool,
+    mut work: impl Future<Output = T> + Unpin,
+) -> Option<T> {
+    let slice = (patience / SLICES).max(SLICE);
+    let mut left = patience;
+    loop {
+        match tokio::time::timeout(slice.min(left), &mut work).await {
+            Ok(outcome) => return Some(outcome),
+            Err(_) if left.is_zero() => return None,
+            Err(_) if is_queued() => {}
+            Err(_) => left = left.saturating_sub(slice),
+        }
+    }
+}
+
 impl From<Lost> for Refusal {
     fn from(_: Lost) -> Self {
         Self::internal("a shared read ended without an outcome")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::{Instant as Clock, sleep};
+
+    const PATIENCE: Duration = Duration::from_secs(10);
+
+    /// How long a call is waited for that waits for the quota first, and then for v1.
+    async fn waited(queued: Duration, answered: Option<Duration>) -> (Duration, bool) {
+        let begun = Clock::now();
+        let work = Box::pin(async move {
+            match answered {
+                Some(answered) => sleep(queued + answered).await,
+                None => std::future::pending().await,
+            }
+        });
+        let outcome = answered_within(PATIENCE, || begun.elapsed() < queued, work).await;
+        (begun.elapsed(), outcome.is_some())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waiting_for_the_quota_is_not_waiting_for_v1() {
+        let second = Duration::from_secs(1);
+        for (queued, answer, expected) in
+            [(0, Some(1), (1, true)), (20, Some(9), (29, true)), (0, None, (10, false)), (20, None, (30, false))]
+        {
+            let (time, answered) = waited(queued * second, answer.map(|answer| answer * second)).await;
+            assert_eq!(((time.as_millis() + 500) / 1_000, answered), expected, "{time:?}");
+        }
     }
 }

@@ -344,6 +344,12 @@ impl Lane {
         (left, std::array::from_fn(|kind| state.queues[kind].len()))
     }
 
+    /// Whether somebody waits for a call that a request needs.
+    pub(super) fn is_queued(&self) -> bool {
+        let state = self.state();
+        [Priority::Write, Priority::Read].iter().any(|kind| !state.queues[*kind as usize].is_empty())
+    }
+
     /// Whether nothing would be lost by forgetting the lane.
     pub(super) fn is_idle(&self) -> bool {
         let state = self.state();

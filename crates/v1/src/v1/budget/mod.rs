@@ -281,6 +281,11 @@ impl Budget {
         self.known_lanes(key).any(|lane| lane.is_short())
     }
 
+    /// Whether a call with `key` that a request needs waits for the quota.
+    pub fn is_queued(&self, key: KeyId) -> bool {
+        self.known_lanes(key).any(|lane| lane.is_queued())
+    }
+
     /// Time until `key` could make one more call of this priority.
     pub fn wait(&self, key: KeyId, priority: Priority) -> Duration {
         self.known_lanes(key).map(|lane| lane.wait(priority)).max().unwrap_or_default()
