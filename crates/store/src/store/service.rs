@@ -19,6 +19,7 @@ use crate::fresh::{Changed, Changes, Reading, Value};
 use crate::trace::carried;
 use crate::units::now_micros;
 use crate::v1::BaseUrl;
+use crate::v2::time::Micros;
 use sqlx::Row;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -63,6 +64,9 @@ impl Store {
         if recorded != configured.as_str() {
             store.close().await;
             return Err(StoreError::OtherDeployment { recorded, configured: configured.to_string() });
+        }
+        if let Some(recorded_at) = recorded_at(store.engine.pool_of_any_version()).await? {
+            store.memory.begin_at(recorded_at);
         }
         Ok(store)
     }
@@ -189,6 +193,12 @@ impl Store {
     pub fn processes(&self) -> usize {
         self.engine.peers.count()
     }
+}
+
+/// When the deployment was recorded.
+async fn recorded_at(pool: &sqlx::AnyPool) -> Result<Option<Micros>, StoreError> {
+    let row = sqlx::query("SELECT recorded_at FROM service WHERE id = 1").fetch_optional(pool).await?;
+    Ok(row.map(|row| row.try_get(0)).transpose()?)
 }
 
 /// The deployment that the store belongs to.

@@ -1,9 +1,11 @@
-//! Copies of the definitions of workspaces in memory. May use: `cache`, `catalogue`, `units`, this folder.
+//! Copies of the definitions of workspaces in memory. May use: `cache`, `catalogue`, `units`, `v2`
+//! (time), this folder.
 
 use crate::cache::{Bounds, Cache};
 use crate::catalogue::Catalogue;
 use crate::units::now_micros;
-use std::sync::Arc;
+use crate::v2::time::Micros;
+use std::sync::{Arc, OnceLock};
 use uuid::Uuid;
 
 /// Definitions kept in memory, of all workspaces together.
@@ -11,7 +13,11 @@ const KEPT: u64 = 1_000_000;
 
 /// Catalogues in memory.
 #[derive(Debug, Clone)]
-pub(in crate::store) struct Memory(Cache<Uuid, Arc<Catalogue>>);
+pub(in crate::store) struct Memory {
+    kept: Cache<Uuid, Arc<Catalogue>>,
+    /// When the store was made, as far as that is known.
+    begun: Arc<OnceLock<Micros>>,
+}
 
 impl Memory {
     pub(in crate::store) fn new() -> Self {
@@ -24,21 +30,27 @@ impl Memory {
                 + catalogue.imports.len();
             u32::try_from(records + 1).unwrap_or(u32::MAX)
         };
-        Self(Cache::weighed(Bounds::of(KEPT), weight))
+        Self { kept: Cache::weighed(Bounds::of(KEPT), weight), begun: Arc::default() }
+    }
+
+    /// The store was made at this instant; the first to be named stays.
+    pub(in crate::store) fn begin_at(&self, instant: Micros) {
+        let _ = self.begun.set(instant);
     }
 
     pub(super) fn get(&self, workspace: Uuid, version: i64) -> Option<Arc<Catalogue>> {
-        self.0.get(&workspace).filter(|kept| kept.version == version)
+        self.kept.get(&workspace).filter(|kept| kept.version == version)
     }
 
-    /// What is kept, else definitions of a workspace for which nothing was written yet: all who ask at once get the
-    /// same, so that its features were made at one instant.
+    /// What is kept, else definitions of a workspace for which nothing was written yet: its features were made with the
+    /// store, so that all processes show the same.
     pub(super) fn first(&self, workspace: Uuid) -> Arc<Catalogue> {
-        self.0.get_or_insert(workspace, || Arc::new(Catalogue::empty(workspace, now_micros())))
+        let begun = *self.begun.get_or_init(now_micros);
+        self.kept.get_or_insert(workspace, || Arc::new(Catalogue::empty(workspace, begun)))
     }
 
     pub(super) fn put(&self, catalogue: &Arc<Catalogue>) {
-        self.0.insert(catalogue.workspace, Arc::clone(catalogue));
+        self.kept.insert(catalogue.workspace, Arc::clone(catalogue));
     }
 }
 
@@ -53,5 +65,13 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &memory.first(workspace)));
         assert!(memory.get(workspace, 0).is_some_and(|kept| Arc::ptr_eq(&first, &kept)));
         assert!(memory.get(workspace, 1).is_none());
+        // Other processes know the same instant.
+        let instants = [7, 8].map(|other| {
+            let memory = Memory::new();
+            memory.begin_at(7);
+            memory.begin_at(other);
+            memory.first(workspace).features.created_at
+        });
+        assert_eq!(instants, [7, 7]);
     }
 }
