@@ -1,7 +1,7 @@
 //! The store itself: its connections and what it keeps in memory.
 //!
 //! The other files of this folder add what can be asked of it. May use: `fresh`, `trace`, `units`, `v1` (the base URL),
-//! this folder.
+//! `v2` (time), this folder.
 
 use super::asked::{Answers, Unanswered};
 use super::definitions::Memory;
