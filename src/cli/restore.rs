@@ -19,8 +19,6 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// Why it is as it was before.
 pub(super) async fn run(from: &Path, url: &str, force: bool) -> Outcome {
-    // Before a store is made for it.
-    is_copy(from)?;
     let rows = match absent(url) {
         Some(file) => into_new(from, url, file).await?,
         None => fill(from, url, force).await?,
@@ -69,14 +67,16 @@ fn put(whole: &Path, file: &Path) -> Result<(), String> {
 }
 
 async fn fill(from: &Path, url: &str, force: bool) -> Result<u64, String> {
+    // Before a store is made for it.
+    let is_copy = is_copy(from)?;
     let store = Store::open_for_upkeep(url).await.map_err(|fault| fault.to_string())?;
-    let filled = fill_opened(from, &store, force).await;
+    let filled = fill_opened(from, is_copy, &store, force).await;
     store.close().await;
     filled
 }
 
-async fn fill_opened(from: &Path, store: &Store, force: bool) -> Result<u64, String> {
-    let dump: Box<dyn Read + Send> = match is_copy(from)? {
+async fn fill_opened(from: &Path, is_copy: bool, store: &Store, force: bool) -> Result<u64, String> {
+    let dump: Box<dyn Read + Send> = match is_copy {
         true => Box::new(lines_of_copy(from).await?),
         false => Box::new(File::open(from).map_err(|cause| format!("{}: {cause}", from.display()))?),
     };

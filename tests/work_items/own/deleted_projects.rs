@@ -1,6 +1,7 @@
 //! What is left of a project, or of a work item, that was deleted at v1 through the pass-through.
 
 use super::Place;
+use crate::support::gateway::Gateway;
 use crate::work_items::world::ITEMS;
 use serde_json::json;
 use sqlx::{Connection, SqliteConnection};
@@ -8,6 +9,11 @@ use std::time::{Duration, Instant};
 
 const ACME: &str = "/api/v2/workspaces/acme";
 const PROJECTS: &str = "/api/v1/workspaces/acme/projects/";
+
+/// A project that is there to be deleted.
+async fn new_project(gateway: &Gateway) -> String {
+    gateway.post("ada", PROJECTS, json!({"name": "Short", "identifier": "SHORT"})).await.expect(201).text("id")
+}
 
 #[tokio::test]
 async fn contexts_forget_it_and_what_its_items_had_can_be_swept() {
@@ -17,8 +23,7 @@ async fn contexts_forget_it_and_what_its_items_had_can_be_swept() {
     gateway.patch("ada", &format!("{ACME}/features/"), on).await.expect(200);
     let types = gateway.get("ada", &format!("{ACME}/work-item-types/")).await.expect(200);
     let task = types.data()[0]["id"].clone();
-    let made = gateway.post("ada", PROJECTS, json!({"name": "Short", "identifier": "SHORT"})).await.expect(201);
-    let (short, web) = (made.text("id"), super::web());
+    let (short, web) = (new_project(gateway).await, super::web());
     let import = format!("{ACME}/projects/{short}/work-item-types/import/");
     gateway.post("ada", &import, json!({"work_item_types": [task]})).await.expect(200);
     let items = format!("{ACME}/projects/{short}/work-items/");
@@ -61,8 +66,7 @@ async fn contexts_forget_it_and_what_its_items_had_can_be_swept() {
 async fn what_it_defined_itself_goes_with_it() {
     let place = Place::new().await;
     let gateway = &place.gateway;
-    let made = gateway.post("ada", PROJECTS, json!({"name": "Short", "identifier": "SHORT"})).await.expect(201);
-    let short = made.text("id");
+    let short = new_project(gateway).await;
     let own = format!("{ACME}/projects/{short}");
     let bug = gateway.post("ada", &format!("{own}/work-item-types/"), json!({"name": "Bug"})).await.expect(201);
     let risk = json!({"display_name": "Risk", "property_type": "OPTION", "options": [{"name": "High"}]});
@@ -85,8 +89,7 @@ async fn what_it_defined_itself_goes_with_it() {
 async fn its_end_is_noted_later_when_the_store_cannot_be_written() {
     let place = Place::new().await;
     let gateway = &place.gateway;
-    let made = gateway.post("ada", PROJECTS, json!({"name": "Short", "identifier": "SHORT"})).await.expect(201);
-    let short = made.text("id");
+    let short = new_project(gateway).await;
     let types = format!("{ACME}/projects/{short}/work-item-types/");
     gateway.post("ada", &types, json!({"name": "Bug"})).await.expect(201);
     let mut writer = SqliteConnection::connect(&place.url).await.expect("the store");

@@ -240,6 +240,7 @@ impl Edit {
     /// them.
     fn order_options(&mut self, property: Uuid, ids: &[Uuid]) {
         let place = |rank: usize| (rank + 1) as f64 * STEP;
+        let ranks: HashMap<Uuid, usize> = ids.iter().enumerate().map(|(rank, id)| (*id, rank)).collect();
         for (rank, id) in ids.iter().enumerate() {
             let Some(option) = self.after.options.get_mut(id) else { continue };
             if option.sort_order != place(rank) {
@@ -250,12 +251,15 @@ impl Edit {
         let homes: HashSet<Uuid> = options.filter_map(|option| Some(self.after.home_of(option)?.id)).collect();
         let contexts = self.after.contexts.values_mut();
         for context in contexts.filter(|context| context.property == property && homes.contains(&context.id)) {
-            let mut links = context.options.clone();
-            links.sort_by_key(|link| ids.iter().position(|id| *id == link.option));
-            links.iter_mut().enumerate().for_each(|(rank, link)| link.sort_order = place(rank));
-            let is_placed = |link: &ContextOption| links.iter().any(|placed| placed == link);
+            let mut linked: Vec<Uuid> = context.options.iter().map(|link| link.option).collect();
+            linked.sort_by_key(|id| ranks.get(id));
+            let places: HashMap<Uuid, f64> =
+                linked.into_iter().enumerate().map(|(rank, id)| (id, place(rank))).collect();
+            let is_placed = |link: &ContextOption| places.get(&link.option) == Some(&link.sort_order);
             if !context.options.iter().all(is_placed) {
-                Arc::make_mut(context).options = links;
+                for link in &mut Arc::make_mut(context).options {
+                    link.sort_order = places.get(&link.option).copied().unwrap_or(link.sort_order);
+                }
             }
         }
     }

@@ -60,19 +60,18 @@ impl Store {
         let store = Self::open_for_upkeep(url).await?;
         let migrated = store.engine.migrate_when_writable().await;
         migrated.map_err(|fault| opening(fault, url))?;
-        let recorded = store.claim(configured.as_str()).await.map_err(|fault| opening(fault, url))?;
+        let (recorded, recorded_at) =
+            store.claim(configured.as_str()).await.map_err(|fault| opening(fault, url))?;
         if recorded != configured.as_str() {
             store.close().await;
             return Err(StoreError::OtherDeployment { recorded, configured: configured.to_string() });
         }
-        if let Some(recorded_at) = recorded_at(store.engine.pool_of_any_version()).await? {
-            store.memory.begin_at(recorded_at);
-        }
+        store.memory.begin_at(recorded_at);
         Ok(store)
     }
 
-    /// Records the deployment on first use; returns the one recorded.
-    async fn claim(&self, v1_base_url: &str) -> Result<String, StoreError> {
+    /// Records the deployment on first use; returns the one recorded, and when that was.
+    async fn claim(&self, v1_base_url: &str) -> Result<(String, Micros), StoreError> {
         // A look first: a store that is already claimed must also open when it is read-only.
         if let Some(recorded) = deployment_of(self.engine.pool_of_any_version()).await? {
             return Ok(recorded);
@@ -195,14 +194,8 @@ impl Store {
     }
 }
 
-/// When the deployment was recorded.
-async fn recorded_at(pool: &sqlx::AnyPool) -> Result<Option<Micros>, StoreError> {
-    let row = sqlx::query("SELECT recorded_at FROM service WHERE id = 1").fetch_optional(pool).await?;
-    Ok(row.map(|row| row.try_get(0)).transpose()?)
-}
-
-/// The deployment that the store belongs to.
-pub(super) async fn deployment_of(pool: &sqlx::AnyPool) -> Result<Option<String>, StoreError> {
-    let row = sqlx::query("SELECT v1_base_url FROM service WHERE id = 1").fetch_optional(pool).await?;
-    Ok(row.map(|row| row.try_get(0)).transpose()?)
+/// The deployment that the store belongs to, and when that was recorded.
+pub(super) async fn deployment_of(pool: &sqlx::AnyPool) -> Result<Option<(String, Micros)>, StoreError> {
+    let row = sqlx::query("SELECT v1_base_url, recorded_at FROM service WHERE id = 1").fetch_optional(pool).await?;
+    Ok(row.map(|row| Ok::<_, sqlx::Error>((row.try_get(0)?, row.try_get(1)?))).transpose()?)
 }

@@ -89,7 +89,8 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when it cannot be read.
     pub async fn deployment(&self) -> Result<Option<String>, StoreError> {
-        deployment_of(self.engine().pool_of_any_version()).await
+        let recorded = deployment_of(self.engine().pool_of_any_version()).await?;
+        Ok(recorded.map(|(address, _)| address))
     }
 
     /// Records that the deployment this store belongs to has moved to `address`; returns where it was, and the new
