@@ -8,7 +8,9 @@ use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::settings::HttpAddress;
 use causeway::store::Store;
 use serde_json::{Value, json};
+use std::time::Duration;
 use tempfile::TempDir;
+use uuid::Uuid;
 
 /// The workspace on both sides.
 pub const ACME: &str = "/api/v2/workspaces/acme";
@@ -139,9 +141,20 @@ impl<'g> Side<'g> {
         format!("{ACME}/projects/{}/{path}", self.projects[0])
     }
 
-    /// Makes a record.
+    /// Makes a record. PostgreSQL may not answer for a second on a machine that compiles as well; then the request is
+    /// repeated, as a client would.
     pub async fn made(self, path: &str, body: Value) -> Value {
-        let answer = self.gateway.post(KEY, path, body).await;
+        let once = Uuid::new_v4().to_string();
+        let headers = [("idempotency-key", once.as_str())];
+        let send = || self.gateway.send_with(KEY, "POST", path, Some(&body), &headers);
+        let mut answer = send().await;
+        for _ in 0..10 {
+            if answer.code() != "store_unavailable" {
+                break;
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            answer = send().await;
+        }
         assert!(matches!(answer.status, 200 | 201), "POST {path}: {} {}", answer.status, answer.json);
         answer.json
     }
