@@ -154,7 +154,10 @@ async fn with(
         true => say!("{:#}", report.json()),
         false => print_out!("{}", leave::text(&report)),
     }
-    Ok(report.is_clean())
+    match report.fault {
+        Some(fault) => Err(fault),
+        None => Ok(report.is_clean()),
+    }
 }
 
 /// The tables are those of this version, and the store that of this v1.

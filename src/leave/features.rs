@@ -15,11 +15,28 @@ impl Work<'_> {
     /// # Errors
     /// When a side fails.
     pub(super) async fn features(&mut self) -> Result<(), String> {
+        let verdict = self.judge_features();
+        self.findings.of(Kind::Features).here += 1;
+        self.count(Kind::Features, &format!("features of {}", self.scope.slug), &verdict);
+        match self.carries() {
+            true => self.write_features(&verdict).await,
+            false => Ok(()),
+        }
+    }
+
+    /// The switches as they are here, after others were needed once more.
+    ///
+    /// # Errors
+    /// When a side fails.
+    pub(super) async fn features_again(&mut self) -> Result<(), String> {
+        let verdict = self.judge_features();
+        self.write_features(&verdict).await
+    }
+
+    fn judge_features(&self) -> Verdict {
         let own = self.catalogue.features.id;
         let ours = shapes::features(&self.catalogue.features);
-        let digest = digest(&json!([ours]));
-        let there = self.seen.features.clone();
-        let verdict = match self.judge(Kind::Features, own, &digest, &ours, Some(&there)) {
+        match self.judge(Kind::Features, own, &digest(&json!([ours])), &ours, Some(&self.seen.features)) {
             // A switch that nobody has turned on there yet is nobody's choice.
             Verdict::Conflict(unlike)
                 if !self.ids.is_begun(Kind::Features, own)
@@ -28,13 +45,14 @@ impl Work<'_> {
                 Verdict::Change(unlike)
             }
             verdict => verdict,
-        };
-        self.findings.of(Kind::Features).here += 1;
-        self.count(Kind::Features, &format!("features of {}", self.scope.slug), &verdict);
-        if !self.carries() {
-            return Ok(());
         }
-        match &verdict {
+    }
+
+    async fn write_features(&mut self, verdict: &Verdict) -> Result<(), String> {
+        let own = self.catalogue.features.id;
+        let ours = shapes::features(&self.catalogue.features);
+        let digest = digest(&json!([ours]));
+        match verdict {
             Verdict::Change(unlike) => {
                 if let Some(body) = update(&ours, unlike) {
                     self.ids.reopen(Kind::Features, own).await?;

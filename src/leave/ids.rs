@@ -108,6 +108,14 @@ impl<'s> Ids<'s> {
         noted.or_else(|| self.supposed.get(&(kind, own)).map(String::as_str))
     }
 
+    /// Records of a kind that are noted, with their ids there.
+    pub(super) fn noted(&self, kind: Kind) -> Vec<(Uuid, String)> {
+        let of_kind = self.records.values().filter(|record| record.kind == kind.word());
+        let mut noted: Vec<_> = of_kind.filter_map(|record| Some((record.own, record.theirs.clone()?))).collect();
+        noted.sort();
+        noted
+    }
+
     /// Whether it is noted what the record's id there is.
     pub(super) fn is_noted(&self, kind: Kind, own: Uuid) -> bool {
         self.records.get(&(kind.word(), own)).is_some_and(|record| record.theirs.is_some())

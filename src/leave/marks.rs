@@ -11,7 +11,7 @@ use crate::plan::Known;
 use crate::store::{HeldOverlay, RecordedItem, overlay_wins};
 use reqwest::Method;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use uuid::Uuid;
 
 /// Records with overlaid fields that are found by their lists.
@@ -32,11 +32,22 @@ impl Work<'_> {
             };
             self.findings.tell(Class::Changed, "archived_at of archived work items: the target keeps its own");
             let project = items.project.clone();
-            // Its number says which it is, where ids are not the same: v1 shows an archived item to no list.
-            let there = match (project.is_same(), item.archived_number) {
+            // Its number and name say which it is, where ids are not the same: v1 shows an archived item to no list.
+            let there = match (project.is_same(), item.archived_number.zip(item.archived_name.as_deref())) {
                 (true, _) => items.theirs(item.id),
-                (false, Some(number)) => self.live_there(&project, number).await?,
-                (false, None) => None,
+                (false, Some((number, name))) => match self.live_there(&project, number, name).await? {
+                    Ok(there) => there,
+                    Err(key) => {
+                        let words = format!("{key}, which is archived here, is another work item there");
+                        self.findings.conflict(Kind::Archive, words);
+                        continue;
+                    }
+                },
+                (false, None) => {
+                    let words = "archive marks of work items whose numbers were not kept when they were archived";
+                    self.findings.never(Kind::Archive, 1, words);
+                    continue;
+                }
             };
             let Some(there) = there else {
                 self.findings.of(Kind::Archive).alike += 1;
@@ -65,14 +76,51 @@ impl Work<'_> {
                 }
             }
         }
+        self.brought_back(recorded).await
+    }
+
+    /// Brings back what this command archived there and is not archived here any more.
+    async fn brought_back(&mut self, recorded: &[RecordedItem]) -> Result<(), String> {
+        let archived: HashSet<Uuid> =
+            recorded.iter().filter(|item| item.archived_at.is_some()).map(|item| item.id).collect();
+        let carried = self.ids.noted(Kind::Archive);
+        let carried: Vec<(Uuid, String)> = carried.into_iter().filter(|(own, _)| !archived.contains(own)).collect();
+        let projects: Vec<Uuid> = self.scope.projects.keys().copied().collect();
+        for project in projects.into_iter().filter(|_| !carried.is_empty()) {
+            let Some(items) = self.items_of(project).await? else { continue };
+            for (own, there) in carried.iter().filter(|(own, _)| items.is_live_here(*own)) {
+                if items.theirs(*own).is_some() {
+                    continue;
+                }
+                let path = self.scope.v2("work_items_unarchive", Some(items.project.theirs), Some(there))?;
+                let name = format!("work item {there} of project {}", self.scope.project_in_words(project));
+                self.findings.of(Kind::Archive).here += 1;
+                self.findings.of(Kind::Archive).carried += 1;
+                self.findings.tell(Class::Changed, format!("{name} is brought back, as it was here"));
+                if self.carries() {
+                    self.write((Kind::Archive, &name), Method::POST, &path, &json!({})).await?;
+                }
+            }
+        }
         Ok(())
     }
 
-    async fn live_there(&self, project: &Project, number: i64) -> Result<Option<Uuid>, String> {
+    /// The live item there with this number and name; the key of one that has another name.
+    async fn live_there(
+        &self,
+        project: &Project,
+        number: i64,
+        name: &str,
+    ) -> Result<Result<Option<Uuid>, String>, String> {
         let key = format!("{}-{number}", project.identifier);
         let path = self.scope.v2("work_items_retrieve_by_identifier", None, Some(&key))?;
         let answer = self.target.get(&path).await?;
-        Ok(if answer.status == 200 { id(&answer.record()) } else { None })
+        let (status, record) = (answer.status, answer.record());
+        Ok(match status {
+            200 if text(&record, "name") == name => Ok(id(&record)),
+            200 => Err(key),
+            _ => Ok(None),
+        })
     }
 
     /// Fields that v1 has no place for, as long as they still count here.
@@ -131,7 +179,13 @@ impl Work<'_> {
             }
         }
         let gone: usize = left.values().map(Vec::len).sum();
-        self.findings.never(Kind::Overlay, gone, format!("fields of {kind} that v1 does not show any more"));
+        if self.scope.hidden_here.is_empty() {
+            self.findings.never(Kind::Overlay, gone, format!("fields of {kind} that v1 does not show any more"));
+        } else {
+            let words =
+                format!("fields of {kind} that the key does not see, and may be in projects that it is not in");
+            self.findings.leave(Kind::Overlay, gone, words);
+        }
         Ok(())
     }
 

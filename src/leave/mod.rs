@@ -54,7 +54,7 @@ pub struct Place {
 /// Leaves for `target`.
 ///
 /// # Errors
-/// A sentence for people when the target is none, or a side fails on the way.
+/// A sentence for people when the target is none, or a side fails on the way before any workspace was done.
 pub async fn leave(
     plan: &Plan,
     store: &Store,
@@ -67,10 +67,23 @@ pub async fn leave(
     let mut report = Report::new(target.base(), wanted);
     let mut known = Vec::new();
     for slug in &wanted.workspaces {
-        let scope = Scope::find(plan, slug, &v1, &target).await?;
-        known.push(scope.workspace);
-        let run = Run { store, v1: &v1, target: &target, scope: &scope, wanted, tell };
-        report.workspaces.push(run.workspace().await?);
+        let outcome = async {
+            let scope = Scope::find(plan, slug, &v1, &target).await?;
+            known.push(scope.workspace);
+            Run { store, v1: &v1, target: &target, scope: &scope, wanted, tell }.workspace().await
+        };
+        match outcome.await {
+            Ok(workspace) => report.workspaces.push(workspace),
+            Err(fault) if report.workspaces.is_empty() => return Err(fault),
+            // What was done before is told all the same.
+            Err(fault) => {
+                report.fault = Some(fault);
+                break;
+            }
+        }
+    }
+    if report.fault.is_some() {
+        return Ok(report);
     }
     let held = store.workspaces_held().await.map_err(|fault| fault.to_string())?;
     report.others = held.into_iter().filter(|id| !known.contains(id)).map(|id| id.to_string()).collect();
@@ -194,6 +207,7 @@ impl Run<'_> {
             findings: Found::default(),
             people: HashMap::new(),
             items: BTreeMap::new(),
+            retired: Vec::new(),
             tell: self.tell,
         };
         if work.names_people() {
@@ -203,6 +217,7 @@ impl Run<'_> {
         work.definitions().await?;
         let recorded = self.store.recorded_items(workspace).await.map_err(fault)?;
         work.values(&recorded).await?;
+        work.retire_types().await?;
         work.archives(&recorded).await?;
         let overlays = self.store.overlays_held(workspace).await.map_err(fault)?;
         work.overlays(&overlays).await?;

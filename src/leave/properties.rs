@@ -1,6 +1,7 @@
 //! Custom properties with their options.
 //!
-//! A property is made together with its options, so that their order is kept and none is made twice. Its name, the key
+//! A property is made together with its options, so that their order is kept and none is made twice; options of equal
+//! names are no part of that. Its name, the key
 //! of values, is a slug that the service derives from the label; where the label was changed since, the property is
 //! made under its name and gets its label afterwards. May use: `catalogue`, this folder.
 
@@ -82,10 +83,14 @@ impl Work<'_> {
         if self.carries() && verdict == Verdict::Make {
             found = self.make_property(owner, property, options, &ours, name).await?;
         }
-        let Some(there) = found else { return Ok(()) };
+        let Some(mut there) = found else { return Ok(()) };
         if verdict == Verdict::Make {
+            there = self.more_options(owner, options, there, name).await?;
             self.note_options(options).await?;
         } else {
+            if self.carries() && differs_in_type(&verdict) {
+                there = self.change_type(owner, &ours, there, name).await?;
+            }
             self.options(owner, property, options, &there, name).await?;
         }
         // A default may name options, which are known now.
@@ -120,6 +125,70 @@ impl Work<'_> {
         self.ids.suppose(Kind::Property, property.id, text(&made, "id"));
         self.suppose_options(options, &made);
         Ok(Some(made))
+    }
+
+    /// Makes the options that could not be made with their property, each by itself, and answers the property then.
+    async fn more_options(
+        &mut self,
+        owner: Option<Uuid>,
+        options: &[Arc<PropertyOption>],
+        made: Record,
+        name: &str,
+    ) -> Result<Record, String> {
+        let together = made_together(options);
+        let (true, Some(base)) = (together < options.len() && self.carries(), self.scope.base(owner)) else {
+            return Ok(made);
+        };
+        let path = format!("{base}/work-item-properties/{}/", text(&made, "id"));
+        for option in &options[together..] {
+            let mut ours = shapes::option(&self.catalogue, option);
+            let digest = digest(&json!([ours]));
+            if owner.is_none() {
+                ours.remove("is_default");
+            }
+            let name = format!("option `{}` of {name}", option.name);
+            let intended = Intended { kind: Kind::Option, own: option.id, ours, name, digest };
+            let (list, make) = (format!("{path}options/"), Verdict::Make);
+            if let Some(record) = self.carry(&intended, mode_of(owner), &list, &make, None).await? {
+                self.ids.suppose(Kind::Option, option.id, text(&record, "id"));
+            }
+        }
+        self.read_again(owner, &path).await
+    }
+
+    /// Reads a property again, with its contexts, after options of it were written: defaults and contexts name them.
+    async fn read_again(&mut self, owner: Option<Uuid>, path: &str) -> Result<Record, String> {
+        let record = self.target.read(path).await?.as_object().cloned().unwrap_or_default();
+        self.replace_property(owner, &record);
+        if owner.is_none() {
+            let id = text(&record, "id").to_owned();
+            let contexts = seen::contexts(self.target, self.scope, &id).await?;
+            self.seen.contexts.insert(id, contexts);
+        }
+        Ok(record)
+    }
+
+    /// Changes the type of a property before its options are written, which only one type has. Its default follows,
+    /// because it may name an option.
+    async fn change_type(
+        &mut self,
+        owner: Option<Uuid>,
+        ours: &Record,
+        there: Record,
+        name: &str,
+    ) -> Result<Record, String> {
+        let Some(base) = self.scope.base(owner) else { return Ok(there) };
+        let fields = ["property_type", "relation_type"].into_iter();
+        let mut body: Map<String, Value> =
+            fields.filter_map(|field| Some((field.to_owned(), ours.get(field)?.clone()))).collect();
+        body.insert("default_value".to_owned(), json!([]));
+        self.switch(mode_of(owner)).await?;
+        let path = format!("{base}/work-item-properties/{}/", text(&there, "id"));
+        let after = self.write((Kind::Property, name), Method::PATCH, &path, &Value::Object(body)).await?;
+        match after {
+            Some(_) => self.read_again(owner, &path).await,
+            None => Ok(there),
+        }
     }
 
     /// Writes what a property that is there still lacks, and its contexts.
@@ -204,7 +273,7 @@ impl Work<'_> {
         if !options.is_empty() {
             // A default may name an option by its id, which is known only afterwards.
             body.remove("default_value");
-            let entries = options.iter().map(|option| {
+            let entries = options[..made_together(options)].iter().map(|option| {
                 let mut entry = Map::from_iter([("name".to_owned(), json!(option.name))]);
                 entry.insert("description".to_owned(), json!(option.description));
                 if owner.is_some() && option.is_default {
@@ -314,15 +383,8 @@ impl Work<'_> {
         self.ids.end(Kind::Option, &done).await?;
         self.order_and_extra(options, &rows, name);
         if is_changed {
-            // Defaults and contexts name options.
             let path = format!("{base}/work-item-properties/{}/", text(there, "id"));
-            if let Value::Object(record) = self.target.read(&path).await? {
-                self.replace_property(owner, &record);
-            }
-            if owner.is_none() {
-                let contexts = seen::contexts(self.target, self.scope, text(there, "id")).await?;
-                self.seen.contexts.insert(text(there, "id").to_owned(), contexts);
-            }
+            self.read_again(owner, &path).await?;
         }
         Ok(())
     }
@@ -341,6 +403,18 @@ impl Work<'_> {
             }
         }
     }
+}
+
+/// How many options can be made with their property: those before the first whose name there is already, regardless of
+/// case. The others follow one by one, so that all stay in their order.
+fn made_together(options: &[Arc<PropertyOption>]) -> usize {
+    let mut names = HashSet::new();
+    options.iter().take_while(|option| names.insert(option.name.to_lowercase())).count()
+}
+
+fn differs_in_type(verdict: &Verdict) -> bool {
+    let is_type = |one: &Difference| matches!(one.field, "property_type" | "relation_type");
+    matches!(verdict, Verdict::Change(unlike) if unlike.iter().any(is_type))
 }
 
 /// Options of a property in their order.

@@ -44,11 +44,14 @@ pub struct Report {
     pub workspaces: Vec<WorkspaceReport>,
     /// Ids of workspaces of which something is held and that were not asked for.
     pub others: Vec<String>,
+    /// What went wrong with the workspace after those told of.
+    pub fault: Option<String>,
 }
 
 impl Report {
     pub(super) fn new(target: &str, wanted: &Wanted) -> Self {
-        Self { target: target.to_owned(), wish: wanted.wish, workspaces: Vec::new(), others: Vec::new() }
+        let (workspaces, others) = (Vec::new(), Vec::new());
+        Self { target: target.to_owned(), wish: wanted.wish, workspaces, others, fault: None }
     }
 
     /// Whether all workspaces came to what was asked for: all alike, or for a dry run nothing in the way.
@@ -78,7 +81,11 @@ impl Report {
             })
         };
         let workspaces: Vec<Value> = self.workspaces.iter().map(one).collect();
-        json!({"target": self.target, "workspaces": workspaces, "other_workspaces": self.others})
+        let mut report = json!({"target": self.target, "workspaces": workspaces, "other_workspaces": self.others});
+        if let Some(fault) = &self.fault {
+            report["error"] = json!(fault);
+        }
+        report
     }
 }
 

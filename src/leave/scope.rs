@@ -8,8 +8,11 @@
 use super::side::Side;
 use crate::plan::{PathTemplate, Plan};
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use uuid::Uuid;
+
+/// Role of an administrator of a workspace, as v1 numbers them.
+const ADMINISTRATOR: i64 = 20;
 
 /// A project on both sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +44,8 @@ pub(super) struct Scope<'p> {
     pub(super) projects: BTreeMap<Uuid, Project>,
     /// Projects here that the key sees, with their identifiers.
     pub(super) seen_here: BTreeMap<Uuid, String>,
+    /// Projects here whose records the key does not see, as far as they are known.
+    pub(super) hidden_here: BTreeSet<Uuid>,
 }
 
 /// Text member of a row.
@@ -72,8 +77,9 @@ impl<'p> Scope<'p> {
     /// When a side cannot be read, or v1 shows no project of the workspace.
     pub(super) async fn find(plan: &'p Plan, slug: &str, v1: &Side, target: &Side) -> Result<Self, String> {
         let slug = segment(slug)?;
+        let (workspace, projects) = (Uuid::nil(), BTreeMap::new());
         let mut scope =
-            Self { plan, slug, workspace: Uuid::nil(), projects: BTreeMap::new(), seen_here: BTreeMap::new() };
+            Self { plan, slug, workspace, projects, seen_here: BTreeMap::new(), hidden_here: BTreeSet::new() };
         let list = scope.v1("v1_projects_list", None, None)?;
         let rows = v1.v1_rows(&list, "id,identifier,workspace,is_member,archived_at").await?;
         let Some(workspace) = rows.first().and_then(|row| Uuid::try_parse(text(row, "workspace")).ok()) else {
@@ -85,9 +91,14 @@ impl<'p> Scope<'p> {
             ));
         };
         scope.workspace = workspace;
+        scope.expect_administrator(v1).await?;
         let mut others: Option<HashMap<String, Vec<Uuid>>> = None;
-        for row in rows.iter().filter(|row| row.get("is_member") != Some(&Value::Bool(false))) {
+        for row in &rows {
             let (Some(own), identifier) = (id(row), text(row, "identifier").to_owned()) else { continue };
+            if row.get("is_member") == Some(&Value::Bool(false)) {
+                scope.hidden_here.insert(own);
+                continue;
+            }
             scope.seen_here.insert(own, identifier.clone());
             let path = scope.v2("states_list", Some(own), None)?;
             let theirs = match target.get(&format!("{path}?per_page=1")).await?.status {
@@ -107,6 +118,23 @@ impl<'p> Scope<'p> {
             }
         }
         Ok(scope)
+    }
+
+    /// # Errors
+    /// When the key is known to be that of somebody who is no administrator, and so does not see everything.
+    async fn expect_administrator(&self, v1: &Side) -> Result<(), String> {
+        let me = v1.read("/api/v1/users/me/").await?;
+        let members = v1.read(&self.v1("v1_workspace_members_list", None, None)?).await?;
+        let mine = members.as_array().into_iter().flatten().find(|row| row["id"] == me["id"]);
+        match mine.and_then(|row| row["role"].as_i64()) {
+            Some(role) if role < ADMINISTRATOR => Err(format!(
+                "the key for {} is not that of an administrator of the workspace {}; somebody else may not see \
+                 everything that is to be carried",
+                v1.named(),
+                self.slug
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// The path of an operation of v2 in the workspace, or in the project with this id there, for a record.
@@ -227,22 +255,22 @@ impl<'p> Scope<'p> {
             let number = row.get("sequence_id").and_then(Value::as_i64).unwrap_or_default();
             numbers.entry(number).or_default().push(row);
         }
-        if project.is_same() {
-            return Ok(items);
-        }
         let list = self.v1("v1_work_items_list", Some(project.own), None)?;
         let mut pairs = HashMap::new();
         for row in v1.v1_rows(&list, "id,sequence_id,name").await? {
             let number = row.get("sequence_id").and_then(Value::as_i64).unwrap_or_default();
             let Some(own) = id(&row) else { continue };
             items.live_here.insert(own);
+            if project.is_same() {
+                continue;
+            }
             let Some(found) = numbers.get(&number) else { continue };
             match found.as_slice() {
                 [one] if text(one, "name") == text(&row, "name") => drop(id(one).map(|id| pairs.insert(own, id))),
-                _ => items.doubtful.push(format!("{}-{number}", project.identifier)),
+                _ => drop(items.doubtful.insert(own, format!("{}-{number}", project.identifier))),
             }
         }
-        items.pairs = Some(pairs);
+        items.pairs = (!project.is_same()).then_some(pairs);
         Ok(items)
     }
 }
@@ -272,10 +300,10 @@ pub(super) struct Items {
     pub(super) there: HashMap<Uuid, Option<String>>,
     /// Ids there by ids here; none when they are the same.
     pairs: Option<HashMap<Uuid, Uuid>>,
-    /// Live items here, where ids are not the same.
+    /// Live items here.
     live_here: HashSet<Uuid>,
-    /// Keys of items whose number is another item's there.
-    pub(super) doubtful: Vec<String>,
+    /// Keys of items whose number is another item's there, by ids here.
+    pub(super) doubtful: HashMap<Uuid, String>,
 }
 
 impl Items {
@@ -285,16 +313,13 @@ impl Items {
             there: HashMap::new(),
             pairs: None,
             live_here: HashSet::new(),
-            doubtful: Vec::new(),
+            doubtful: HashMap::new(),
         }
     }
 
-    /// Whether the item is live here, as far as that is known: where ids are the same it is live on both sides or none.
+    /// Whether the item is live here.
     pub(super) fn is_live_here(&self, own: Uuid) -> bool {
-        match self.pairs {
-            Some(_) => self.live_here.contains(&own),
-            None => self.there.contains_key(&own),
-        }
+        self.live_here.contains(&own)
     }
 
     /// The live item there that is the item here.

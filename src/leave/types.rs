@@ -8,7 +8,7 @@ use super::ids::{Kind, digest};
 use super::scope::text;
 use super::seen::{self, Record};
 use super::work::{Verdict, Work};
-use crate::catalogue::{WorkItemType, shapes};
+use crate::catalogue::{PROVISIONED, WorkItemType, shapes};
 use crate::plan::TypeMode;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -19,6 +19,16 @@ use uuid::Uuid;
 /// The mode in which an owner's definitions can be written.
 pub(super) fn mode_of(owner: Option<Uuid>) -> TypeMode {
     if owner.is_none() { TypeMode::Workspace } else { TypeMode::Project }
+}
+
+/// A type that is to be switched off when its work items are there.
+pub(super) struct Retired {
+    owner: Option<Uuid>,
+    own: Uuid,
+    theirs: String,
+    path: String,
+    name: String,
+    digest: String,
 }
 
 impl Work<'_> {
@@ -85,6 +95,7 @@ impl Work<'_> {
                 self.switch(mode_of(owner)).await?;
                 self.set_level(kind.level).await?;
                 let mut body = create(Kind::Type, &ours);
+                body.insert("is_active".to_owned(), json!(true));
                 body.extend(
                     pair.iter().filter_map(|(name, text)| Some(((*name).to_owned(), json!(text.as_ref()?)))),
                 );
@@ -104,7 +115,8 @@ impl Work<'_> {
             }
             (Verdict::Change(unlike), Some(found)) => {
                 let mut changed = Some(found.clone());
-                if let Some(mut body) = update(&ours, unlike) {
+                let unlike = unlike.iter().filter(|one| kind.is_active || one.field != "is_active").cloned();
+                if let Some(mut body) = update(&ours, &unlike.collect::<Vec<_>>()) {
                     self.switch(mode_of(owner)).await?;
                     body.extend(
                         pair.iter().filter_map(|(name, text)| Some(((*name).to_owned(), json!(text.as_ref()?)))),
@@ -117,10 +129,34 @@ impl Work<'_> {
             (Verdict::Alike, found) => found.cloned(),
             _ => None,
         };
-        if let Some(record) = record {
-            self.ids.end(Kind::Type, &[(kind.id, text(&record, "id").to_owned(), digest)]).await?;
+        let Some(record) = record else { return Ok(()) };
+        let id = text(&record, "id").to_owned();
+        if !kind.is_active && record.get("is_active") == Some(&json!(true)) {
+            self.ids.suppose(Kind::Type, kind.id, &id);
+            let path = format!("{list}{id}/");
+            self.retired.push(Retired { owner, own: kind.id, theirs: id, path, name: name.to_owned(), digest });
+            return Ok(());
         }
-        Ok(())
+        self.ids.end(Kind::Type, &[(kind.id, id, digest)]).await
+    }
+
+    /// Switches off what is switched off here, now that its work items are there: they can only be given an active type.
+    ///
+    /// # Errors
+    /// When a side fails.
+    pub(super) async fn retire_types(&mut self) -> Result<(), String> {
+        let retired = std::mem::take(&mut self.retired);
+        if retired.is_empty() {
+            return Ok(());
+        }
+        for one in retired {
+            self.switch(mode_of(one.owner)).await?;
+            let body = json!({"is_active": false});
+            if self.write((Kind::Type, &one.name), Method::PATCH, &one.path, &body).await?.is_some() {
+                self.ids.end(Kind::Type, &[(one.own, one.theirs, one.digest)]).await?;
+            }
+        }
+        self.features_again().await
     }
 
     /// The default moves only where this command made it, or where there is none yet. While the workspace manages
@@ -302,6 +338,11 @@ impl Work<'_> {
         let ours: Vec<Uuid> = self.catalogue.types_of_workspace().iter().map(|kind| kind.id).collect();
         if self.seen.of(None).types.is_empty() {
             self.ids.begin(Kind::Type, &[self.provision()]).await?;
+            // The type that is made then gets the level of that moment, and keeps it.
+            let same = self.catalogue.types_of_workspace().into_iter().find(|kind| kind.name == PROVISIONED);
+            if let Some(level) = same.map(|kind| kind.level) {
+                self.set_level(level).await?;
+            }
         }
         self.ids.begin(Kind::Type, &ours).await
     }

@@ -68,9 +68,6 @@ impl Work<'_> {
             self.findings.of(Kind::Value).left += elements;
             return Ok(());
         };
-        for key in &items.doubtful {
-            self.findings.conflict(Kind::Item, format!("{key} is another work item there"));
-        }
         let (mut jobs, mut losses) = (Vec::new(), Losses::default());
         let mut applicable: HashMap<Uuid, Vec<Applicable>> = HashMap::new();
         for kind in recorded.iter().filter_map(|item| item.type_id) {
@@ -84,6 +81,11 @@ impl Work<'_> {
             self.findings.of(Kind::Item).here += 1;
             let elements = counted(&kept);
             self.findings.of(Kind::Value).here += elements;
+            if let Some(key) = items.doubtful.get(&item.id) {
+                self.findings.conflict(Kind::Item, format!("{key} is another work item there"));
+                self.findings.of(Kind::Value).conflicts += elements;
+                continue;
+            }
             match items.theirs(item.id).filter(|_| item.archived_at.is_none()) {
                 Some(theirs) => {
                     let path = (items.project.theirs, theirs.to_string());

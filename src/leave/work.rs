@@ -9,6 +9,7 @@ use super::ids::{Ids, Kind};
 use super::scope::{Items, Scope, text};
 use super::seen::{Record, Seen};
 use super::side::Side;
+use super::types::Retired;
 use crate::catalogue::values::ValueKind;
 use crate::catalogue::{Catalogue, Property};
 use crate::plan::TypeMode;
@@ -49,6 +50,8 @@ pub(super) struct Work<'w> {
     pub(super) people: HashMap<Uuid, Uuid>,
     /// Work items by project, as far as they were read.
     pub(super) items: BTreeMap<Uuid, Arc<Items>>,
+    /// Types to switch off when their work items are there.
+    pub(super) retired: Vec<Retired>,
     pub(super) tell: Tell<'w>,
 }
 

@@ -6,4 +6,5 @@ mod refused;
 mod switched;
 #[allow(dead_code)]
 mod two;
+mod uncommon;
 mod walk;

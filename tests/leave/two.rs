@@ -51,6 +51,14 @@ impl Two {
         Self::of(folder, here, there, HERE).await
     }
 
+    /// Both before deployments of their own that began as one, so that ids are the same and what was made since is not
+    /// there.
+    pub async fn copied() -> Self {
+        let (folder, here) = Self::begun().await;
+        let there = Gateway::sandboxed_with(Seed::Recorded, &[("store.url", &url(&folder, "there.db"))]).await;
+        Self::of(folder, here, there, HERE).await
+    }
+
     /// Both before deployments of their own with so many work items more in their projects `WEB`; the store that is
     /// left is in a file unless it is said where.
     pub async fn large(work_items: usize, store: Option<&str>) -> Self {
@@ -102,8 +110,19 @@ impl Two {
 
     /// Runs the command for another target.
     pub async fn run_to(&self, wish: Wish, to: &str, change: impl FnOnce(&mut Wanted)) -> Result<Report, String> {
+        self.run_as(KEY, wish, to, change).await
+    }
+
+    /// Runs the command with the key of somebody.
+    pub async fn run_as(
+        &self,
+        key: &str,
+        wish: Wish,
+        to: &str,
+        change: impl FnOnce(&mut Wanted),
+    ) -> Result<Report, String> {
         let place =
-            |address: &str| Place { address: HttpAddress::parse(address).expect("an address"), key: KEY.into() };
+            |address: &str| Place { address: HttpAddress::parse(address).expect("an address"), key: key.into() };
         let mut wanted = Wanted {
             wish,
             workspaces: vec!["acme".into()],

@@ -1,0 +1,178 @@
+//! States that a workspace gets into by and by: retired types, options of one name, work items that are not the same on
+//! both sides.
+
+use super::filled::fill;
+use super::two::{ACME, HERE, Side, Two, id};
+use causeway::leave::{Outcome, Report, Wish, text};
+use serde_json::{Value, json};
+
+fn expect(report: &Report, outcome: Outcome) {
+    assert_eq!(report.workspaces[0].outcome, outcome, "{}", text(report));
+}
+
+async fn carried_whole(two: &Two) {
+    let planned = two.run(Wish::DryRun).await.unwrap();
+    expect(&planned, Outcome::Planned);
+    assert!(planned.is_clean(), "{}", text(&planned));
+    expect(&two.run(Wish::Carry).await.unwrap(), Outcome::Alike);
+    let again = two.run(Wish::Carry).await.unwrap();
+    expect(&again, Outcome::Alike);
+    assert_eq!(again.workspaces[0].carried, None, "{}", text(&again));
+}
+
+/// Names of the values of a work item there, found by its name.
+async fn values_there(two: &Two, name: &str) -> Value {
+    let there = Side::there(two);
+    let rows = there.read(&there.web("work-items/")).await;
+    let row = rows.data().iter().find(|row| row["name"] == name).expect("the work item");
+    let record = there.read(&there.web(&format!("work-items/{}/", id(row)))).await;
+    let fields = record.json["custom_fields"].as_object().expect("an object").iter();
+    fields.map(|(name, field)| (name.clone(), field["value"].clone())).collect::<serde_json::Map<_, _>>().into()
+}
+
+async fn both(two: &Two, name: &str) -> String {
+    Side::there(two).item(0, name).await;
+    Side::here(two).item(0, name).await
+}
+
+#[tokio::test]
+async fn a_retired_type_keeps_its_work_items() {
+    let two = Two::new().await;
+    let here = Side::here(&two);
+    let item = both(&two, "Old chore").await;
+    here.mode(false).await;
+    let types = here.web("work-item-types/");
+    let chore = id(&here.made(&types, json!({"name": "Chore"})).await);
+    let note = json!({"display_name": "Note", "property_type": "TEXT"});
+    let note = id(&here.made(&here.web("work-item-properties/"), note).await);
+    here.made(&format!("{types}{chore}/properties/"), json!({"properties": [note]})).await;
+    let body = json!({"type_id": chore, "custom_fields": {"note": "kept"}});
+    here.changed(&here.web(&format!("work-items/{item}/")), body).await;
+    here.changed(&format!("{types}{chore}/"), json!({"is_active": false})).await;
+    here.mode(true).await;
+    carried_whole(&two).await;
+    assert_eq!(values_there(&two, "Old chore").await, json!({"note": "kept"}));
+    let there = Side::there(&two);
+    let features = there.read(&format!("{ACME}/features/")).await;
+    assert_eq!(features.json["is_work_item_types_enabled"], true);
+    there.mode(false).await;
+    let rows = there.read(&there.web("work-item-types/")).await;
+    let chore = rows.data().iter().find(|row| row["name"] == "Chore").expect("the type");
+    assert_eq!(chore["is_active"], false);
+}
+
+#[tokio::test]
+async fn options_of_one_name_are_carried_each_by_itself() {
+    let two = Two::new().await;
+    let here = Side::here(&two);
+    let items = [both(&two, "Of a project").await, both(&two, "Of a context").await];
+    here.mode(false).await;
+    let types = here.web("work-item-types/");
+    let kind = id(&here.made(&types, json!({"name": "Kind"})).await);
+    let double = json!({"display_name": "Double", "property_type": "OPTION",
+        "options": [{"name": "x"}, {"name": "y"}]});
+    let double = id(&here.made(&here.web("work-item-properties/"), double).await);
+    let options = here.web(&format!("work-item-properties/{double}/options/"));
+    let second = id(&here.made(&options, json!({"name": "X", "description": "the second"})).await);
+    here.made(&options, json!({"name": "z", "is_default": true})).await;
+    here.made(&format!("{types}{kind}/properties/"), json!({"properties": [double]})).await;
+    let body = json!({"type_id": kind, "custom_fields": {"double": second}});
+    here.changed(&here.web(&format!("work-items/{}/", items[0])), body).await;
+    here.changed(&format!("{ACME}/features/"), json!({"work_item_type_default_level": 2})).await;
+    here.mode(true).await;
+    let types = format!("{ACME}/work-item-types/");
+    let feature = id(&here.made(&types, json!({"name": "Feature"})).await);
+    here.made(&here.web("work-item-types/import/"), json!({"work_item_types": [feature]})).await;
+    let properties = format!("{ACME}/work-item-properties/");
+    let stage = json!({"display_name": "Stage", "property_type": "OPTION",
+        "options": [{"name": "low"}, {"name": "high"}]});
+    let stage = id(&here.made(&properties, stage).await);
+    here.made(&format!("{types}{feature}/properties/"), json!({"properties": [stage]})).await;
+    let mut contexts = Vec::new();
+    for (name, project) in [("Of WEB", HERE[0]), ("Of TYP", HERE[1])] {
+        let body = json!({"name": name, "project_ids": [project], "applies_to_all_work_item_types": true,
+            "options": [{"name": "low"}, {"name": "high"}, {"name": name}]});
+        contexts.push(here.made(&format!("{properties}{stage}/contexts/"), body).await);
+    }
+    let high = &contexts[0]["options"][1]["id"];
+    let body = json!({"type_id": feature, "custom_fields": {"stage": high}});
+    here.changed(&here.web(&format!("work-items/{}/", items[1])), body).await;
+    carried_whole(&two).await;
+    assert_eq!(values_there(&two, "Of a context").await, json!({"stage": "high"}));
+    let there = Side::there(&two);
+    let rows = there.read(&format!("{ACME}/work-item-types/?order_by=created_at")).await;
+    assert_eq!(rows.column("name"), ["Task", "Feature"]);
+    assert_eq!(rows.column("level"), [2, 2], "the type that the service made by itself among them");
+    there.mode(false).await;
+    assert_eq!(values_there(&two, "Of a project").await, json!({"double": "X"}));
+    let rows = there.read(&there.web("work-item-properties/")).await;
+    let names: Vec<&Value> =
+        rows.data()[0]["options"].as_array().unwrap().iter().map(|option| &option["name"]).collect();
+    assert_eq!(names, ["x", "y", "X", "z"]);
+}
+
+#[tokio::test]
+async fn an_archive_mark_is_for_no_work_item_of_another_name() {
+    let two = Two::new().await;
+    let (here, there) = (Side::here(&two), Side::there(&two));
+    let (theirs, ours) = (there.item(0, "Done").await, here.item(0, "Done").await);
+    here.made(&here.web(&format!("work-items/{ours}/archive/")), json!({})).await;
+    let path = there.web(&format!("work-items/{theirs}/"));
+    there.changed(&path, json!({"name": "Another one"})).await;
+    for wish in [Wish::DryRun, Wish::Carry] {
+        let report = two.run(wish).await.unwrap();
+        expect(&report, Outcome::Stopped);
+        let told = text(&report);
+        assert!(told.contains("which is archived here, is another work item there"), "{told}");
+    }
+    there.read(&path).await;
+    there.changed(&path, json!({"name": "Done"})).await;
+    carried_whole(&two).await;
+    there.gateway.get("ada", &path).await.expect(404);
+    // Brought back here, it is brought back there.
+    here.made(&here.web(&format!("work-items/{ours}/unarchive/")), json!({})).await;
+    expect(&two.run(Wish::Check).await.unwrap(), Outcome::Unlike);
+    carried_whole(&two).await;
+    there.read(&path).await;
+}
+
+#[tokio::test]
+async fn a_work_item_that_a_copy_of_the_deployment_has_not_got_is_not_taken_for_deleted() {
+    let two = Two::copied().await;
+    let here = Side::here(&two);
+    let item = here.item(0, "Made since").await;
+    here.mode(false).await;
+    let kind = id(&here.made(&here.web("work-item-types/"), json!({"name": "Kind"})).await);
+    here.changed(&here.web(&format!("work-items/{item}/")), json!({"type_id": kind})).await;
+    let report = two.run(Wish::Carry).await.unwrap();
+    expect(&report, Outcome::Unlike);
+    let told = text(&report);
+    assert!(told.contains("work items of project WEB that are not there"), "{told}");
+    assert_eq!(two.store.left("acme").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn nothing_is_left_with_the_key_of_somebody_who_is_no_administrator() {
+    let two = Two::new().await;
+    let fault = two.run_as("bob", Wish::Carry, two.there.base(), |_| {}).await.unwrap_err();
+    assert!(fault.contains("is not that of an administrator of the workspace acme"), "{fault}");
+    // What was done of others before is told all the same.
+    let change = |wanted: &mut causeway::leave::Wanted| wanted.workspaces = vec!["acme".into(), "elsewhere".into()];
+    let report = two.run_with(Wish::Carry, change).await;
+    expect(&report, Outcome::Alike);
+    assert!(report.fault.as_ref().is_some_and(|fault| fault.contains("answered GET")), "{:?}", report.fault);
+    assert_eq!(report.json()["error"], json!(report.fault));
+}
+
+#[tokio::test]
+async fn a_property_of_another_type_is_changed_before_it_gets_options() {
+    let two = Two::new().await;
+    fill(&two).await;
+    let there = Side::there(&two);
+    there.mode(false).await;
+    let text_of = json!({"display_name": "Severity", "property_type": "TEXT", "default_value": ["low"]});
+    there.made(&there.web("work-item-properties/"), text_of).await;
+    expect(&two.run(Wish::Carry).await.unwrap(), Outcome::Stopped);
+    let done = two.run_with(Wish::Carry, |wanted| wanted.update = true).await;
+    expect(&done, Outcome::Alike);
+}
