@@ -26,9 +26,9 @@ pub struct MigrationArgs {
     /// Only calls of this operation of v1 or v2
     #[arg(long, value_name = "ID")]
     operation: Option<String>,
-    /// Days without a call after which an operation of v1 is ready to be switched off
-    #[arg(long, value_name = "DAYS", default_value_t = 14, value_parser = clap::value_parser!(i64).range(1..=3660))]
-    quiet: i64,
+    /// Days without a call of anybody after which an operation of v1 is ready to be switched off; 14 when absent
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(i64).range(1..=3660))]
+    quiet: Option<i64>,
     #[command(flatten)]
     settings: SettingArgs,
 }
@@ -58,7 +58,22 @@ enum MigrationCommand {
     },
 }
 
+/// Days without a call after which an operation of v1 is ready to be switched off, unless others are given.
+const QUIET: i64 = 14;
+
 pub(super) fn run(args: &MigrationArgs) -> Outcome {
+    if args.command.is_some() {
+        let given = [
+            ("--csv", args.shape.csv),
+            ("--client", args.client.is_some()),
+            ("--caller", args.caller.is_some()),
+            ("--operation", args.operation.is_some()),
+            ("--quiet", args.quiet.is_some()),
+        ];
+        if let Some((switch, _)) = given.iter().find(|(_, is_given)| *is_given) {
+            return Err(format!("{switch} is for the report of all; `migration client` takes --days and --json"));
+        }
+    }
     let settings = match &args.command {
         Some(MigrationCommand::Client { settings, .. }) => settings.load()?,
         None => args.settings.load()?,
@@ -105,7 +120,7 @@ pub(super) fn run(args: &MigrationArgs) -> Outcome {
             }
             None if args.shape.csv => print_out!("{}", migration::csv(&counts)),
             None => {
-                let report = Report::of(&plan, &counts, today, args.quiet);
+                let report = Report::of(&plan, &counts, today, args.quiet.unwrap_or(QUIET));
                 match args.shape.json {
                     true => say!("{:#}", json!(report)),
                     false => print_out!("{}", migration::text(&report)),

@@ -98,19 +98,61 @@ fn is_copy(from: &Path) -> Result<bool, String> {
 }
 
 /// A copy of a SQLite store as the lines of an export, in a file that is gone when it is closed; the copy is
-/// looked through first.
+/// looked through first. One of an older version is brought up to date in a copy of its own.
 async fn lines_of_copy(from: &Path) -> Result<File, String> {
+    let log = PathBuf::from(with_ending(from, "-wal"));
+    if log.metadata().is_ok_and(|log| log.len() > 0) {
+        return Err(format!(
+            "{} holds writes that are not in {} yet: that is the store of a gateway and no backup; make one with \
+             `causeway store backup --store sqlite:{} --to FILE`",
+            log.display(),
+            from.display(),
+            from.display()
+        ));
+    }
     let url = format!("sqlite:{}?mode=ro&immutable=true", from.display());
     let copy = Store::open_for_upkeep(&url).await.map_err(|fault| fault.to_string())?;
     copy.sound().await.map_err(|fault| fault.to_string())?;
+    let is_older = !copy.steps_to_take().await.map_err(|fault| fault.to_string())?.is_empty();
     let name = std::env::temp_dir().join(format!("causeway-restore-{}", uuid::Uuid::new_v4()));
     let mut file = create(&name).map_err(|fault| format!("{}: {fault}", name.display()))?;
-    let removed = std::fs::remove_file(&name);
-    copy.export(&mut BufWriter::new(&mut file)).await.map_err(|fault| fault.to_string())?;
+    let exported = match is_older {
+        false => lines_of(&copy, &mut file).await,
+        true => lines_of_older(from, &name, &mut file).await,
+    };
     copy.close().await;
-    removed.map_err(|fault| fault.to_string())?;
+    let removed = std::fs::remove_file(&name).map_err(|fault| format!("{}: {fault}", name.display()));
+    exported.and(removed)?;
     std::io::Seek::rewind(&mut file).map_err(|fault| fault.to_string())?;
     Ok(file)
+}
+
+async fn lines_of(store: &Store, to: &mut File) -> Outcome {
+    store.export(&mut BufWriter::new(to)).await.map(drop).map_err(|fault| fault.to_string())
+}
+
+/// The lines of a copy whose tables are those of an older version; a copy of it beside `name` is migrated for that.
+async fn lines_of_older(from: &Path, name: &Path, to: &mut File) -> Outcome {
+    let newer = PathBuf::from(with_ending(name, ".db"));
+    let copied = File::open(from)
+        .and_then(|mut from| create(&newer).and_then(|mut newer| std::io::copy(&mut from, &mut newer)));
+    let exported = async {
+        copied.map_err(|fault| format!("{}: {fault}", newer.display()))?;
+        let url = format!("sqlite:{}", newer.display());
+        let store = Store::open_for_upkeep(&url).await.map_err(|fault| fault.to_string())?;
+        let migrated = store.migrate().await.map_err(|fault| fault.to_string());
+        let exported = match migrated {
+            Ok(_) => lines_of(&store, to).await,
+            Err(fault) => Err(fault),
+        };
+        store.close().await;
+        exported
+    };
+    let exported = exported.await;
+    for ending in ["", "-wal", "-shm", ".lock"] {
+        let _ = std::fs::remove_file(with_ending(&newer, ending));
+    }
+    exported
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ pub enum SeedArg {
     Demo,
     /// The situation the recorded exchanges start from
     Recorded,
-    /// Nothing but one administrator and a workspace
+    /// Nothing but one administrator, a workspace and a project
     Empty,
 }
 

@@ -3,9 +3,9 @@
 use super::arguments::{Outcome, SettingArgs, block_on};
 use super::oauth::opened;
 use super::out::say;
+use super::store_files::create;
 use crate::oauth::Keyring;
 use clap::{Args, Subcommand};
-use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -59,16 +59,16 @@ fn put(path: &Path, secret: &str) -> std::io::Result<bool> {
     let Some(before) = std::str::from_utf8(&before).ok().filter(|text| Keyring::are_secrets(text)) else {
         return Ok(false);
     };
-    let beside = path.with_extension("new");
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&beside)?;
-    file.write_all(format!("{secret}\n{before}").as_bytes())?;
-    file.sync_all()?;
-    std::fs::rename(&beside, path)?;
-    Ok(true)
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}", uuid::Uuid::new_v4()));
+    let beside = PathBuf::from(beside);
+    let mut file = create(&beside)?;
+    let put = file.write_all(format!("{secret}\n{before}").as_bytes());
+    let put = put.and_then(|()| file.sync_all()).and_then(|()| std::fs::rename(&beside, path));
+    if put.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    put.map(|()| true)
 }
 
 async fn rotate(settings: &SettingArgs) -> Outcome {
@@ -100,5 +100,6 @@ mod tests {
             use std::os::unix::fs::PermissionsExt;
             assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
     }
 }

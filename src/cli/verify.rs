@@ -1,6 +1,6 @@
 //! `causeway verify`: acceptance of a running gateway. May use: what `cli` may use.
 
-use super::arguments::{block_on, failed, id, server};
+use super::arguments::{block_on, failed, id, server, stop_signal};
 use super::out::say;
 use crate::amount::amount;
 use crate::app;
@@ -10,6 +10,8 @@ use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use uuid::Uuid;
 
 /// Arguments of `verify`.
@@ -49,16 +51,33 @@ pub(super) fn run(args: VerifyArgs) -> ExitCode {
     }
 }
 
+/// The first signal asks for an end, the second one ends the program as usual.
+async fn put_back_at_a_signal(stop: Arc<AtomicBool>) {
+    stop_signal().await;
+    stop.store(true, Ordering::Relaxed);
+    eprintln!("ending; the project is deleted and the mode of the workspace put back first");
+    stop_signal().await;
+    std::process::exit(1);
+}
+
 fn verified(args: VerifyArgs) -> Result<ExitCode, String> {
     let plan = app::compile_plan(args.mappings.as_deref()).map_err(|fault| fault.to_string())?;
     let gateway = Gateway::new(args.against.as_str(), Some(args.key))?;
-    let wanted =
-        Wanted { workspace: args.workspace, project: args.project.map(|id| id.to_string()), write: args.write };
+    let (project, stop) = (args.project.map(|id| id.to_string()), Arc::new(AtomicBool::new(false)));
+    let wanted = Wanted { workspace: args.workspace, project, write: args.write, stop: Arc::clone(&stop) };
     let mut report = Report::default();
     block_on(async {
+        if wanted.write {
+            tokio::spawn(put_back_at_a_signal(Arc::clone(&stop)));
+        }
         report = verify::verify(&plan, &gateway, &wanted).await?;
         Ok(())
     })?;
+    if stop.load(Ordering::Relaxed) {
+        let put_back = report.lines.iter().filter(|line| line.operation.starts_with('('));
+        let told: Vec<String> = put_back.map(|line| format!("{}: {}", line.operation, line.told)).collect();
+        return Err(format!("ended by a signal; {}", told.join("; ")));
+    }
     let proof = report.proof(&plan, wanted.write);
     if args.json {
         let [passed, failed, skipped] =

@@ -1,11 +1,12 @@
 //! The store: whether it is there, can be used and belongs to this v1.
 //!
-//! A store that is not there is not made. May use: `amount`, `settings`, `store`, `report`, `secrets` (who may read a
-//! file).
+//! A store that is not there is not made. May use: `amount`, `oauth` (kept keys), `settings`, `store`, `report`,
+//! `secrets` (who may read a file).
 
 use super::report::Report;
 use super::secrets::is_private;
 use crate::amount::amount;
+use crate::oauth::{Keyring, unopened_keys};
 use crate::settings::Settings;
 use crate::store::{Store, StoreError, file_of, in_words};
 use rustix::fs::statvfs;
@@ -78,6 +79,25 @@ fn not_there(file: &Path, report: &mut Report) {
     report.fine(PART, format!("{} is not there yet; the first start makes it", file.display()));
 }
 
+/// Tells of v1 keys in the store that the secrets do not open.
+async fn unopened(store: &Store, settings: &Settings, report: &mut Report) -> Result<(), StoreError> {
+    // Secrets that cannot be read are told by themselves.
+    let Ok(keyring) = Keyring::open(&settings.secrets) else { return Ok(()) };
+    let count = unopened_keys(&store.oauth(), keyring.as_ref()).await?;
+    if count > 0 {
+        let found = format!(
+            "{} kept in the store cannot be opened with the secrets that are set: their holders get 401",
+            amount(count, "v1 key")
+        );
+        report.warn(
+            "secrets",
+            found,
+            "put the secret back that sealed them, or have their owners allow their apps again",
+        );
+    }
+    Ok(())
+}
+
 async fn opened(store: &Store, settings: &Settings, report: &mut Report) -> Result<(), StoreError> {
     let stats = store.stats(&settings.store.url).await?;
     let place = in_words(&settings.store.url);
@@ -108,6 +128,7 @@ async fn opened(store: &Store, settings: &Settings, report: &mut Report) -> Resu
         );
         return Ok(());
     }
+    unopened(store, settings, report).await?;
     let findings = store.findings().await?;
     match findings.first() {
         None => report.fine(PART, format!("{place}: {} bytes, sound", stats.bytes)),

@@ -123,7 +123,7 @@ impl<'p> Scope<'p> {
     /// # Errors
     /// When the key is known to be that of somebody who is no administrator, and so does not see everything.
     async fn expect_administrator(&self, v1: &Side) -> Result<(), String> {
-        let me = v1.read("/api/v1/users/me/").await?;
+        let me = v1.read(&self.v1("v1_users_me_retrieve", None, None)?).await?;
         let members = v1.read(&self.v1("v1_workspace_members_list", None, None)?).await?;
         let mine = members.as_array().into_iter().flatten().find(|row| row["id"] == me["id"]);
         match mine.and_then(|row| row["role"].as_i64()) {

@@ -7,7 +7,7 @@ use super::findings::Class;
 use super::ids::{Kind, digest};
 use super::scope::text;
 use super::seen::{self, Record};
-use super::work::{Verdict, Work};
+use super::work::{Retired, Verdict, Work};
 use crate::catalogue::{PROVISIONED, WorkItemType, shapes};
 use crate::plan::TypeMode;
 use reqwest::Method;
@@ -19,16 +19,6 @@ use uuid::Uuid;
 /// The mode in which an owner's definitions can be written.
 pub(super) fn mode_of(owner: Option<Uuid>) -> TypeMode {
     if owner.is_none() { TypeMode::Workspace } else { TypeMode::Project }
-}
-
-/// A type that is to be switched off when its work items are there.
-pub(super) struct Retired {
-    owner: Option<Uuid>,
-    own: Uuid,
-    theirs: String,
-    path: String,
-    name: String,
-    digest: String,
 }
 
 impl Work<'_> {

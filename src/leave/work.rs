@@ -9,7 +9,6 @@ use super::ids::{Ids, Kind};
 use super::scope::{Items, Scope, text};
 use super::seen::{Record, Seen};
 use super::side::Side;
-use super::types::Retired;
 use crate::catalogue::values::ValueKind;
 use crate::catalogue::{Catalogue, Property};
 use crate::plan::TypeMode;
@@ -53,6 +52,16 @@ pub(super) struct Work<'w> {
     /// Types to switch off when their work items are there.
     pub(super) retired: Vec<Retired>,
     pub(super) tell: Tell<'w>,
+}
+
+/// A type that is to be switched off when its work items are there.
+pub(super) struct Retired {
+    pub(super) owner: Option<Uuid>,
+    pub(super) own: Uuid,
+    pub(super) theirs: String,
+    pub(super) path: String,
+    pub(super) name: String,
+    pub(super) digest: String,
 }
 
 /// What is to be done about a record.

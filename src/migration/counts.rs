@@ -24,6 +24,8 @@ pub struct Wanted {
 pub struct Counts {
     /// Counts.
     pub rows: Vec<UsageRow>,
+    /// Day of the last call of each operation of v1 by anybody, whatever is wanted.
+    pub last_calls: BTreeMap<String, i64>,
     v1: BTreeSet<String>,
     callers: BTreeMap<String, UsageCaller>,
 }
@@ -36,13 +38,18 @@ impl Counts {
     pub async fn read(store: &Store, plan: &Plan, wanted: &Wanted, today: i64) -> Result<Self, StoreError> {
         let since = wanted.days.map_or(0, |days| today - days + 1);
         let callers = store.usage_callers().await?.into_iter().map(|caller| (caller.fingerprint.clone(), caller));
-        let mut counts = Self { rows: store.usage(since).await?, v1: BTreeSet::new(), callers: callers.collect() };
+        let mut counts = Self { rows: store.usage(0).await?, callers: callers.collect(), ..Self::default() };
         counts.v1 = counts.rows.iter().map(|row| &row.operation).filter(|id| is_v1(plan, id)).cloned().collect();
+        for row in counts.rows.iter().filter(|row| counts.v1.contains(&row.operation)) {
+            let last = counts.last_calls.entry(row.operation.clone()).or_insert(row.day);
+            *last = row.day.max(*last);
+        }
         let of = |wanted: &Option<String>, value: &str| wanted.as_ref().is_none_or(|wanted| wanted == value);
         let people = counts.callers.clone();
         counts.rows.retain(|row| {
             let person = people.get(&row.caller).map_or("", |caller| caller.person.as_str());
-            of(&wanted.client, &row.client)
+            row.day >= since
+                && of(&wanted.client, &row.client)
                 && of(&wanted.operation, &row.operation)
                 && (of(&wanted.caller, &row.caller) || of(&wanted.caller, person))
         });

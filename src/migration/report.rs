@@ -73,7 +73,7 @@ pub struct Report {
     pub callers: Vec<CallerLine>,
     /// Operations of v1 that are called.
     pub left: Vec<Left>,
-    /// Operations of v1 that were called once, and not for so many days.
+    /// Operations of v1 that were called once, and by nobody for so many days, whatever part of the calls is wanted.
     pub ready: Vec<String>,
     /// The number of days that counts for `ready`.
     pub quiet: i64,
@@ -124,11 +124,11 @@ impl Report {
         let mut callers: Vec<CallerLine> = callers.into_values().collect();
         callers.sort_by(|a, b| (b.v1, b.v2, &a.fingerprint).cmp(&(a.v1, a.v2, &b.fingerprint)));
         let left = left(plan, counts);
-        let ready =
-            left.iter().filter(|left| left.last <= today - quiet).map(|left| left.operation.clone()).collect();
-        let called = |id: &str| left.iter().any(|left| left.operation == id);
-        let never =
-            plan.v1.all().iter().filter(|row| row.served && !called(&row.id)).map(|row| row.id.clone()).collect();
+        // Who else calls an operation counts, also where only some of the calls are wanted.
+        let quietly = counts.last_calls.iter().filter(|(_, last)| **last <= today - quiet);
+        let ready = quietly.map(|(operation, _)| operation.clone()).collect();
+        let uncalled = plan.v1.all().iter().filter(|row| row.served && !counts.last_calls.contains_key(&row.id));
+        let never = uncalled.map(|row| row.id.clone()).collect();
         let mut used: Vec<OperationLine> = used
             .into_iter()
             .map(|(operation, calls)| OperationLine { operation: operation.into(), calls })

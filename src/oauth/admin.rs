@@ -3,6 +3,7 @@
 //! May use: `context`, `plan`, `refusal`, `units`, `v1`, this folder, `access`, `store`.
 
 use super::events::Event;
+use super::keyring::Keyring;
 use super::protocol::registration::Registrable;
 use super::protocol::{redirect, scope, secret};
 use super::resolver::{grant_place, key_place};
@@ -13,7 +14,7 @@ use crate::context::Context;
 use crate::plan::scopes;
 use crate::refusal::Refusal;
 use crate::store::StoreError;
-use crate::store::oauth::{Client, GatewayKey, Grant, Sealed};
+use crate::store::oauth::{Client, GatewayKey, Grant, OAuthStore, Sealed, SealedRow};
 use crate::units::now_micros;
 use crate::v1::V1Key;
 use uuid::Uuid;
@@ -249,6 +250,25 @@ impl OAuth {
                 }
             }
         }
+    }
+}
+
+/// How many kept v1 keys none of the secrets opens: those who hold a key or a token of one get 401.
+///
+/// # Errors
+/// [`StoreError`] when the store cannot be read.
+pub async fn unopened_keys(store: &OAuthStore, keyring: Option<&Keyring>) -> Result<u64, StoreError> {
+    let (mut after, mut unopened) = (String::new(), 0);
+    loop {
+        let rows = store.not_sealed_with("", &after, BATCH).await?;
+        let Some(last) = rows.last() else { return Ok(unopened) };
+        after.clone_from(&last.id);
+        let opens = |row: &SealedRow| {
+            let id = Uuid::try_parse(&row.id).ok()?;
+            let place = if row.of_gateway_key { key_place(id) } else { grant_place(id) };
+            keyring?.unseal(&row.sealed.text, &row.sealed.with, &place)
+        };
+        unopened += rows.iter().filter(|row| opens(row).is_none()).count() as u64;
     }
 }
 

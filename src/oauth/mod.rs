@@ -18,7 +18,7 @@ mod resolver;
 pub mod scope_words;
 mod service;
 
-pub use admin::{AdminError, Minting, Rotation};
+pub use admin::{AdminError, Minting, Rotation, unopened_keys};
 pub use audited::Audited;
 pub use events::{Event, Events, Origin};
 pub use http::OAuthPages;

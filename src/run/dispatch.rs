@@ -4,7 +4,7 @@
 
 use super::job::Job;
 use super::{create, delete, exclusive, list, own, special, update};
-use crate::plan::Step;
+use crate::plan::{Source, Step};
 use crate::refusal::Refusal;
 use crate::v2::Reply;
 
@@ -20,10 +20,11 @@ impl Job {
         if !self.operation().method.writes() {
             self.make_do_without_the_store()?;
             self.catch_up().await;
-            return self.step().await;
+            return self.step().await.map_err(|refusal| self.unless_unknown(refusal));
         }
+        let room = Box::pin(self.room_before_turn()).await?;
         let turn = Box::pin(self.wait_for_turn()).await?;
-        Box::pin(self.carry_out_in(turn)).await
+        Box::pin(self.carry_out_in(turn, room)).await
     }
 
     /// While the database of the store does not answer, a read makes do with what this process knew up to then, for as
@@ -35,6 +36,15 @@ impl Job {
         }
         self.call.ctx.meter.did_without_store(since);
         Ok(())
+    }
+
+    /// That the store does not hold a record cannot be told from what was known of it up to then.
+    fn unless_unknown(&self, refusal: Refusal) -> Refusal {
+        let is_away = || self.resource().source == Source::Own && self.runner.store.away_since().is_some();
+        match refusal.status() {
+            404 if is_away() => Refusal::StoreUnavailable { cause: "the database does not answer".into() },
+            _ => refusal,
+        }
     }
 
     pub(super) async fn catch_up(&self) {

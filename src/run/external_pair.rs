@@ -7,6 +7,7 @@
 use super::job::Job;
 use crate::refusal::Refusal;
 use crate::v1::V1Request;
+use crate::v2::value::trimmed;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 impl Job {
@@ -20,6 +21,6 @@ impl Job {
 
 /// Whether the `id` and `source` that v1 shows are those of `asked`. v1 stores both trimmed.
 pub(in crate::run) fn is_pair(id: Option<&str>, source: Option<&str>, asked: (&str, &str)) -> bool {
-    let same = |shown: Option<&str>, asked: &str| shown.is_some_and(|shown| shown.trim() == asked.trim());
+    let same = |shown: Option<&str>, asked: &str| shown.is_some_and(|shown| trimmed(shown) == trimmed(asked));
     same(id, asked.0) && same(source, asked.1)
 }

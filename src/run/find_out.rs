@@ -13,6 +13,7 @@ use crate::refusal::Refusal;
 use crate::translate::{confirm, modules};
 use crate::v1::{Doubt, V1Request, V1Response};
 use crate::v2::time::{self, Micros};
+use crate::v2::value::trimmed;
 use serde_json::Value;
 use std::time::Duration;
 use uuid::Uuid;
@@ -198,7 +199,7 @@ enum Mark<'s> {
 }
 
 fn mark_of<'s>(resource: &Resource, sent: &'s Members) -> Option<Mark<'s>> {
-    let text = |key: &str| sent.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+    let text = |key: &str| sent.get(key).and_then(Value::as_str).filter(|text| !trimmed(text).is_empty());
     if let (Some(id), Some(source)) = (text("external_id"), text("external_source")) {
         return Some(Mark::Pair(id, source));
     }
@@ -210,7 +211,7 @@ impl Mark<'_> {
         let text = |key: &str| row.get(key).and_then(Value::as_str);
         match self {
             Self::Pair(id, source) => is_pair(text("external_id"), text("external_source"), (id, source)),
-            Self::Name(name) => text("name").is_some_and(|text| text.trim() == name.trim()),
+            Self::Name(name) => text("name").is_some_and(|text| trimmed(text) == trimmed(name)),
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::translate::comments;
 use crate::units::now_micros;
 use crate::v2::body::Given;
 use crate::v2::time::{self, Micros, Written};
+use crate::v2::value::trimmed;
 use crate::v2::{Parameters, Reply};
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -149,7 +150,7 @@ impl Job {
         let nobody = Uuid::nil().to_string();
         let me = self.call.caller.user.id.to_string();
         let maker = row.get("created_by_id").and_then(Value::as_str).filter(|maker| *maker != nobody);
-        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(|text| text.trim().to_owned());
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(|text| trimmed(text).to_owned());
         let mut told = TELLING.iter().filter_map(|name| Some((name, text(given.get(*name))?)));
         let differs = |(name, sent): (&&str, String)| {
             let shown = row.get(*name);
@@ -227,9 +228,9 @@ impl Job {
 
 impl InProject<'_> {
     async fn new_items(&self, given: &Given, began: Micros) -> Result<Vec<Candidate>, Refusal> {
-        let name = given.get("name").and_then(Value::as_str).unwrap_or_default().trim();
+        let name = trimmed(given.get("name").and_then(Value::as_str).unwrap_or_default());
         let me = self.call.caller.user.id;
-        let mine = |item: &Newest| item.created_by == Some(me) && item.name.trim() == name;
+        let mine = |item: &Newest| item.created_by == Some(me) && trimmed(&item.name) == name;
         let items = newest(self, began - SKEW).await?;
         let candidate = |item: Newest| Candidate { id: item.id, created_at: Some(item.created_at) };
         Ok(items.into_iter().filter(mine).map(candidate).collect())
@@ -241,7 +242,7 @@ fn is_shown_as(sent: &Value, shown: &Value) -> bool {
     let unset = |value: &Value| value.is_null() || value.as_str().is_some_and(str::is_empty);
     match (sent, shown) {
         (Value::String(sent), Value::String(shown)) => {
-            let (sent, shown) = (sent.trim(), shown.trim());
+            let (sent, shown) = (trimmed(sent), trimmed(shown));
             match (time::read(sent), time::read(shown)) {
                 // A day is shown as the instant it begins at somewhere.
                 (Some(Written::Day(_)), Some(Written::Instant(_))) => true,

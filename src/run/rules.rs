@@ -12,6 +12,7 @@ use crate::refusal::Refusal;
 use crate::store::OverlayValue;
 use crate::translate::Held;
 use crate::v2::body::Given;
+use crate::v2::value::trimmed;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -114,7 +115,7 @@ pub(super) fn is_unique(
     let Some(name) = given.get(&resource.fields[*field].name).and_then(Value::as_str) else { return Ok(()) };
     let mut others = all.rows().iter().filter(|held| Some(held.record.id) != own);
     let has = |held: &Held| {
-        value_of(resource, *field, held).and_then(|taken| Some(taken.as_str()?.trim() == name)).unwrap_or(false)
+        value_of(resource, *field, held).and_then(|taken| Some(trimmed(taken.as_str()?) == name)).unwrap_or(false)
     };
     if others.any(|held| has(held)) { Err(Refusal::Conflict { detail: detail.clone() }) } else { Ok(()) }
 }

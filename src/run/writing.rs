@@ -10,6 +10,7 @@ use crate::plan::Source;
 use crate::refusal::Refusal;
 use crate::store::Turn;
 use crate::trace::carried;
+use crate::v1::Room;
 use crate::v2::Reply;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,10 +49,13 @@ impl Drop for Sending<'_> {
 impl Job {
     /// Carries a write out as a task of its own, so that a client that leaves, or a deadline that passes, never stops
     /// it half-way.
-    pub(super) async fn carry_out_in(self, turn: Turn) -> Result<Reply, Refusal> {
+    pub(super) async fn carry_out_in(self, turn: Turn, room: Option<Room>) -> Result<Reply, Refusal> {
         self.call.ctx.meter.begin_to_write();
         let (runner, touched, project) = (Arc::clone(&self.runner), Arc::clone(&self.touched), self.v1_project());
-        let task = runner.writes.spawn(carried(async move { self.outlasting_the_client().in_turn(turn).await }));
+        let task = runner.writes.spawn(carried(async move {
+            let _room = room;
+            self.outlasting_the_client().in_turn(turn).await
+        }));
         match task.await {
             Ok(outcome) => outcome,
             Err(gone) => {
@@ -89,7 +93,7 @@ impl Job {
     }
 
     /// The project of a write that goes to v1.
-    fn v1_project(&self) -> Option<Uuid> {
+    pub(super) fn v1_project(&self) -> Option<Uuid> {
         let project = self.call.card().map(|card| card.id);
         project.filter(|_| self.resource().source == Source::V1)
     }

@@ -1,8 +1,9 @@
 //! What has come of all comparisons, for operators.
 //!
-//! May use: `migration` (dates), `printable`, `store` (rows), this folder.
+//! May use: `amount`, `migration` (dates), `printable`, `store` (rows), this folder.
 
 use super::found::Outcome;
+use crate::amount::amount;
 use crate::migration::date;
 use crate::printable::printable;
 use crate::store::{ShadowCount, ShadowDifference, Store, StoreError};
@@ -147,12 +148,12 @@ pub fn text(report: &Report) -> String {
     for told in report.differences.iter().take(MOST) {
         let _ = writeln!(
             text,
-            "{} {}\n  ours {}, theirs {}; in {} requests, last {}",
+            "{} {}\n  ours {}, theirs {}; in {}, last {}",
             cut(&told.operation, 44),
             cut(&told.place, 54),
             cut(&told.ours, WIDE),
             cut(&told.theirs, WIDE),
-            told.requests,
+            amount(told.requests, "request"),
             told.last
         );
     }

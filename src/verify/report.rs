@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// What to verify with.
 #[derive(Debug, Clone, Default)]
@@ -12,6 +14,8 @@ pub struct Wanted {
     pub project: Option<String>,
     /// Whether a project may be made, written to and deleted, and the mode of the workspace switched meanwhile.
     pub write: bool,
+    /// Set when it is to end early; what writes made and switched is put back first.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// What became of an operation.

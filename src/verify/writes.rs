@@ -11,6 +11,7 @@ use super::report::{Checked, Finding, Report, Wanted};
 use super::{bodies, doors, reads};
 use crate::plan::{Answer as Form, BodyRule, Method, Operation, OwnRecords, Plan, Special, Step, TypeMode};
 use serde_json::{Value, json};
+use std::sync::atomic::Ordering;
 
 /// Which round an operation belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,11 +43,17 @@ pub(super) async fn verify(
     let mut work = Work { plan, gateway, place };
     let before = work.mode().await;
     for round in [Round::Project, Round::Workspace] {
+        if wanted.stop.load(Ordering::Relaxed) {
+            break;
+        }
         let switched = work.switch(round == Round::Workspace).await;
         if round == Round::Workspace {
             report.add(SWITCH, switched);
         }
         for operation in in_order(plan, round) {
+            if wanted.stop.load(Ordering::Relaxed) {
+                break;
+            }
             report.add(&operation.id, work.carry_out(operation).await);
         }
     }

@@ -104,7 +104,19 @@ const RULES: [(&str, Rule); 54] = [
     ("native", Only(&["access", "context", "edge", "hop", "plan", "refusal", "settings", "store"])),
     (
         "shadow",
-        Only(&["hop", "migration", "plan", "printable", "settings", "store", "tally", "units", "usage", "v1"]),
+        Only(&[
+            "amount",
+            "hop",
+            "migration",
+            "plan",
+            "printable",
+            "settings",
+            "store",
+            "tally",
+            "units",
+            "usage",
+            "v1",
+        ]),
     ),
     ("front", Only(&["context", "edge", "html", "plan", "refusal"])),
     ("board", Only(&["admin", "amount", "migration", "plan", "printable", "shadow", "store", "usage"])),
@@ -145,7 +157,7 @@ const NAMES: [(&str, &str, &[&str]); 15] = [
     ("doctor", "admin", &["has_token"]),
     ("doctor", "hints", &["HintSecrets"]),
     ("doctor", "shared", &["Shared"]),
-    ("doctor", "oauth", &["Keyring"]),
+    ("doctor", "oauth", &["Keyring", "unopened_keys"]),
     // The store records which deployment it belongs to.
     ("store", "v1", &["BaseUrl", "BaseUrlError"]),
 ];

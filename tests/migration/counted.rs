@@ -74,6 +74,18 @@ async fn calls_of_both_interfaces_are_counted_without_what_they_hold() {
     let shown = text(&report);
     assert!(shown.contains("v1_states_list") && shown.contains("33 % moved"), "{shown}");
     assert!(shown.lines().all(|line| line.chars().count() <= 110), "{shown}");
+    // What others call is neither never called nor ready, also where the calls of one client or one day are wanted.
+    for (client, days) in [(Some("unreadable".to_owned()), None), (None, Some(1))] {
+        let wanted = Wanted { client, days, ..Wanted::default() };
+        for (later, is_ready) in [(0, false), (13, false), (14, true)] {
+            let day = i64::from(today()) + later;
+            let part = Counts::read(&store, &PLAN, &wanted, day).await.expect("counts");
+            let report = Report::of(&PLAN, &part, day, 14);
+            let name = "v1_states_list".to_owned();
+            assert_eq!(report.ready.contains(&name), is_ready, "{:?}", report.ready);
+            assert!(!report.never.contains(&name), "{:?}", report.never);
+        }
+    }
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use crate::oauth::stage::{ME, SECRET, Stage, expect_dead};
 use crate::support::gateway::{Gateway, serve_sandbox};
 use causeway::app::open_oauth;
+use causeway::doctor;
 use causeway::oauth::{AdminError, Keyring, Minting, Rotation};
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::settings::{LoadArgs, Settings};
@@ -106,7 +107,20 @@ async fn a_lost_secret_ends_its_grants_and_is_reported() {
     let stage = kept.gateway().await;
     let tokens = stage.tokens_of("read", V1_KEY).await;
     stage.gateway.stop().await;
+    let told = async || {
+        let mut report = doctor::Report::default();
+        doctor::store(&kept.loaded(), &mut report).await;
+        report
+            .checks
+            .into_iter()
+            .filter(|check| check.part == "secrets")
+            .map(|check| check.found)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(told().await, Vec::<String>::new());
     std::fs::write(kept.secrets(), Keyring::new_secret()).unwrap();
+    let words = "1 v1 key kept in the store cannot be opened with the secrets that are set: their holders get 401";
+    assert_eq!(told().await, [words]);
     let stage = kept.gateway().await;
     expect_dead(stage.call(&tokens.access, ME).await);
     let (oauth, _store) = open_oauth(&kept.loaded()).await.unwrap();

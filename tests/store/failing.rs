@@ -134,7 +134,7 @@ async fn a_store_that_was_read_only_at_start_is_written_once_it_can_be(place: Pl
 }
 
 /// A store whose last step is still to come; the number of that step.
-async fn older_store(place: &Place) -> (Store, i64) {
+pub async fn older_store(place: &Place) -> (Store, i64) {
     let store = Store::open_for_upkeep(&place.url()).await.unwrap();
     let kind = if is_sqlite(&store) { "sqlite" } else { "postgres" };
     let steps = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/store/src/store/migrations").join(kind);

@@ -1,5 +1,6 @@
 //! What operators do: copy, restore, export, look through, purge.
 
+use crate::store::failing::older_store;
 use crate::store::place::{PROJECT, Place, V1, WORKSPACE, edit, execute, given, is_sqlite, number};
 use causeway::catalogue::Catalogue;
 use causeway::store::{
@@ -348,6 +349,22 @@ async fn the_command_line_backs_up_restores_and_checks() {
     assert_eq!(*target.open().await.catalogue(WORKSPACE).await.unwrap(), *catalogue);
     let (done, text) = run(&["restore", "--from", &lines], &target.url());
     assert!(!done && text.contains("--force"), "{text}");
+    // The file of a store that is open has a log with what is not in it yet.
+    let open = place.url().trim_start_matches("sqlite:").to_owned();
+    let (done, text) = run(&["restore", "--from", &open, "--force"], &target.url());
+    assert!(!done && text.contains("that is the store of a gateway and no backup"), "{text}");
+    // A backup of an older version is brought up to date on the way, and stays as it is.
+    let older = Place::sqlite();
+    let (opened, _) = older_store(&older).await;
+    opened.close().await;
+    let file = older.url().trim_start_matches("sqlite:").to_owned();
+    let before = std::fs::read(&file).unwrap();
+    let (done, text) = run(&["restore", "--from", &file, "--force"], &target.url());
+    assert!(done && text.contains("1 row restored"), "{text}");
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    assert_eq!(target.open().await.deployment().await.unwrap().as_deref(), Some(V1));
+    let (done, text) = run(&["restore", "--from", &lines, "--force"], &target.url());
+    assert!(done, "{text}");
     let (done, text) = run(&["sweep", "--purge-older-than", "30d"], &target.url());
     assert!(done && text.contains("purged 1 work item with"), "{text}");
     let forget = ["forget", "--project", &PROJECT.to_string()];

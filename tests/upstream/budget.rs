@@ -13,6 +13,7 @@ use causeway::v1::{
     Budget, BudgetSettings, Client, Method, NotDone, Outcome, Quota, V1Error, V1Key, V1Request, V1Response,
 };
 use serde_json::json;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 fn paced(base_url: &str, quota: usize, write_reserve: usize) -> Client {
@@ -283,6 +284,35 @@ async fn a_write_of_several_calls_is_begun_only_when_it_can_be_ended() {
             assert_eq!(posted, made, "{kind} {quota}");
         }
     }
+}
+
+/// A write waits for its key's quota before its turn comes: whoever writes to the same collection with another key does not
+/// wait for that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_without_quota_holds_up_no_write_with_another_key() {
+    let (sandbox, gateway) = gateway(20, 0, &[("limits.deadline", "100s")]).await;
+    let gateway = Arc::new(gateway);
+    let path = format!("{WEB}/labels/");
+    let ada = tokio::spawn({
+        let (gateway, path) = (Arc::clone(&gateway), path.clone());
+        async move {
+            for number in 0.. {
+                gateway.post("ada", &path, several_calls("labels", number)).await.expect(201);
+            }
+        }
+    });
+    let calls = || sandbox.journal().len();
+    // Until she waits for the next minute.
+    let mut before = 0;
+    while before == 0 || before != calls() {
+        before = calls();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    let others = gateway.post("bob", &path, json!({"name": "Another key"}));
+    let made = tokio::time::timeout(Duration::from_secs(20), others).await.expect("no wait for another key");
+    made.expect(201);
+    assert!(!ada.is_finished(), "she waits still");
+    ada.abort();
 }
 
 /// Ten calls a minute cannot build an index of seven pages for its reader; the gateway's own key does, and the reader's

@@ -3,6 +3,9 @@
 use super::operations::PLAN;
 use super::world::{SLUG, WEB, World};
 use causeway::verify::{Gateway, Report, Verdict, Wanted, verify};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -24,7 +27,12 @@ async fn verified(base: &str, wanted: Wanted) -> Report {
 async fn a_sound_gateway_passes_without_a_write() {
     let world = World::with(&UNLIMITED).await;
     world.gateway.sandbox().clear_journal();
-    let wanted = Wanted { workspace: Some(SLUG.to_owned()), project: Some(WEB.to_owned()), write: false };
+    let wanted = Wanted {
+        workspace: Some(SLUG.to_owned()),
+        project: Some(WEB.to_owned()),
+        write: false,
+        ..Wanted::default()
+    };
     let report = verified(world.gateway.base(), wanted).await;
     assert_eq!(report.lines.len(), 88);
     assert!(report.is_good(), "{}", of(&report, &Verdict::Fail));
@@ -46,11 +54,30 @@ async fn a_sound_gateway_passes_with_every_operation_carried_out() {
     let projects = "/api/v1/workspaces/acme/projects/";
     let before = world.gateway.get("ada", projects).await.expect(200);
     let features = world.gateway.get("ada", "/api/v2/workspaces/acme/features/").await.expect(200);
-    let wanted = Wanted { workspace: Some(SLUG.to_owned()), project: None, write: true };
+    let wanted = Wanted { workspace: Some(SLUG.to_owned()), project: None, write: true, ..Wanted::default() };
     let report = verified(world.gateway.base(), wanted).await;
     assert!(report.is_good(), "{}", of(&report, &Verdict::Fail));
     assert_eq!(of(&report, &Verdict::Skipped), "");
     assert_eq!(report.lines.len(), 90, "the operations, the project, the mode");
+    let after = world.gateway.get("ada", projects).await.expect(200);
+    assert_eq!(after.json["total_count"], before.json["total_count"], "no project is left");
+    let again = world.gateway.get("ada", "/api/v2/workspaces/acme/features/").await.expect(200);
+    assert_eq!(again.json, features.json, "the mode is as it was");
+    // One that is ended on the way puts back what it changed.
+    let stop = Arc::new(AtomicBool::new(false));
+    let wanted =
+        Wanted { workspace: Some(SLUG.to_owned()), write: true, stop: Arc::clone(&stop), ..Wanted::default() };
+    let sandbox = world.gateway.sandbox();
+    sandbox.clear_journal();
+    let ending = async {
+        // Work items are made while the workspace is in the other mode.
+        while !sandbox.journal().iter().any(|entry| entry.method == "POST" && entry.path.contains("/work-items/")) {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        stop.store(true, Ordering::Relaxed);
+    };
+    let (report, ()) = tokio::join!(verified(world.gateway.base(), wanted), ending);
+    assert!(report.is_good() && (3..90).contains(&report.lines.len()), "{report}");
     let after = world.gateway.get("ada", projects).await.expect(200);
     assert_eq!(after.json["total_count"], before.json["total_count"], "no project is left");
     let again = world.gateway.get("ada", "/api/v2/workspaces/acme/features/").await.expect(200);
@@ -67,7 +94,8 @@ async fn a_place_that_is_not_there_is_told_once() {
         ("nope", None, true, "--workspace"),
         (SLUG, nowhere, false, "--project"),
     ] {
-        let wanted = Wanted { workspace: Some(workspace.to_owned()), project: project.clone(), write };
+        let wanted =
+            Wanted { workspace: Some(workspace.to_owned()), project: project.clone(), write, ..Wanted::default() };
         let fault = verify(&PLAN, &gateway, &wanted).await.expect_err("it is not there");
         let named = project.as_deref().unwrap_or(workspace);
         assert!(fault.contains(named) && fault.contains(name) && fault.lines().count() == 1, "{fault}");
@@ -89,7 +117,12 @@ async fn wrong_answers_are_told() {
             });
         }
     });
-    let wanted = Wanted { workspace: Some(SLUG.to_owned()), project: Some(WEB.to_owned()), write: false };
+    let wanted = Wanted {
+        workspace: Some(SLUG.to_owned()),
+        project: Some(WEB.to_owned()),
+        write: false,
+        ..Wanted::default()
+    };
     let report = verified(&base, wanted).await;
     assert_eq!(report.count(&Verdict::Fail), 88, "{report}");
     assert!(report.to_string().contains("FAIL    labels_list"), "{report}");

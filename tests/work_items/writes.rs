@@ -165,6 +165,11 @@ async fn a_taken_external_pair_is_a_conflict_with_blanks_around_it_too() {
     ] {
         gateway.patch("ada", &one(&item.text("id")), body).await.expect_problem(409, "conflict");
     }
+    // What was stored without them is found with them.
+    for (name, value) in [("external_id", "%20k1"), ("external_id", "k1%1F"), ("search", "n%1F")] {
+        let found = gateway.get("ada", &format!("{ITEMS}?{name}={value}")).await.expect(200);
+        assert!(found.data().iter().any(|row| row["id"] == other_source.json["id"]), "{name}={value}");
+    }
     let longest = format!(" {} ", "x".repeat(255));
     new_item(&gateway, json!({"name": "n", "external_id": longest, "external_source": longest})).await;
     for _ in 0..2 {

@@ -19,7 +19,7 @@ use crate::translate::members::{self, Person};
 use crate::translate::work_items::Item;
 use crate::translate::work_items_write;
 use crate::v2::body::Given;
-use crate::v2::value::small_letters;
+use crate::v2::value::{small_letters, trimmed};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -172,7 +172,7 @@ fn one_each(names: &[String], known: &Named) -> (Vec<Uuid>, Vec<String>) {
 type Named = HashMap<String, Vec<Uuid>>;
 
 fn folded(name: &str) -> String {
-    small_letters(name.trim())
+    small_letters(trimmed(name))
 }
 
 fn by_name(all: &Collection, name: &str) -> Vec<Uuid> {

@@ -12,6 +12,7 @@ use crate::run::items::record::if_live;
 use crate::translate::work_items::Item;
 use crate::translate::work_items_key::HumanKey;
 use crate::v2::body::Given;
+use crate::v2::value::trimmed;
 use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -56,7 +57,7 @@ pub(in crate::run) async fn resolve(
 }
 
 async fn by_key(job: &InProject<'_>, key: &str) -> Result<Option<Item>, Refusal> {
-    let key = HumanKey::parse(key.trim()).filter(|key| job.card.identifier == key.project);
+    let key = HumanKey::parse(trimmed(key)).filter(|key| job.card.identifier == key.project);
     let Some(key) = key else { return Ok(None) };
     if_live(job.own_item_by_key(&key).await)
 }

@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn tables_are_read_strictly() {
         let read = notices(
-            "[{ operation = \"all\", deprecated = \"2026-12-01\", sunset = \"2027-06-01T12:00:00Z\", refuse = true }]",
+            "[{ operation = \"all\", deprecated = 2026-12-01, sunset = \"2027-06-01T12:00:00Z\", refuse = true }]",
         );
         let read = read.unwrap().remove(0);
         assert_eq!(read.deprecated.to_string(), "2026-12-01T00:00:00Z");

@@ -175,6 +175,7 @@ fn raw(value: &Spanned<DeValue<'_>>) -> Raw {
         }
         DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
             .map_or_else(|_| Raw::Other(number.as_str().to_owned()), Raw::Integer),
+        DeValue::Datetime(date) => Raw::Other(date.to_string()),
         other => Raw::Other(format!("a {}", other.type_str())),
     }
 }

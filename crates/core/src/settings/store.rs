@@ -18,7 +18,9 @@ pub struct StoreSettings {
 impl StoreSettings {
     pub(super) fn read(from: &mut Reader) -> Self {
         let form = "an address such as \"sqlite:causeway.db\"";
-        let url = from.get_where("store.url", form, |url: &String| url.contains(':'));
+        let names_a_place =
+            |url: &String| url.split_once(':').is_some_and(|(_, place)| !place.trim_matches('/').is_empty());
+        let url = from.get_where("store.url", form, names_a_place);
         let few = |count: &usize| (1..=12).contains(count);
         let lock_connections = from.get_where("store.lock_connections", "a whole number from 1 to 12", few);
         Self { url, late_write: from.get("store.late_write"), lock_connections }

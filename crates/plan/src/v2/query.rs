@@ -264,7 +264,7 @@ impl Reader<'_> {
     }
 
     fn search(&mut self) -> Option<Search> {
-        let needle = value::small_letters(self.parameters.given("search")?.trim());
+        let needle = value::small_letters(value::trimmed(self.parameters.given("search")?));
         if needle.is_empty() || self.operation.search.is_empty() {
             return None;
         }

@@ -27,7 +27,7 @@ pub fn read_filter(kind: Kind, allowed: &[String], text: &str) -> Result<Cell, S
         Kind::DateTime => {
             read_filter_instant(text).map(Cell::Instant).ok_or_else(|| must_be("an ISO 8601 timestamp"))
         }
-        Kind::String | Kind::Email | Kind::Object | Kind::Any => Ok(Cell::Text(text.trim().into())),
+        Kind::String | Kind::Email | Kind::Object | Kind::Any => Ok(Cell::Text(trimmed(text).into())),
     }
 }
 

@@ -54,10 +54,21 @@ async fn prepare(kind: Kind, connection: &mut AnyConnection) -> Result<(), sqlx:
         Kind::Postgres => {
             connection.execute("SET synchronous_commit = on").await?;
             connection.execute("SET lock_timeout = 5000").await?;
+            for statement in NOTICING_LOST_CLIENTS {
+                let _ = connection.execute(statement).await;
+            }
         }
     }
     Ok(())
 }
+
+/// By these PostgreSQL finds out within half a minute that the machine of a gateway is gone, which says no goodbye, and
+/// gives back what the session had to itself. They have no effect where there is no TCP, and where a server does not know
+/// them.
+pub(super) const NOTICING_LOST_CLIENTS: [&str; 2] = [
+    "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3",
+    "SET tcp_user_timeout = 25000",
+];
 
 /// Whether it is found out here how a store can be opened, and not said in the settings.
 pub(super) fn chosen_by_us(kind: Kind, url: &str) -> bool {

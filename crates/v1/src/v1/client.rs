@@ -258,7 +258,7 @@ impl Client {
             return Err(V1Error::Paused(wait));
         }
         let permit = self.budget.admit(key.id(), ctx).await.map_err(V1Error::Limited)?;
-        let slot = match self.enter(ctx).await {
+        let slot = match self.enter(key, ctx).await {
             Ok(slot) => slot,
             Err(refused) => {
                 permit.not_sent();
@@ -291,8 +291,9 @@ impl Client {
     }
 
     /// Waits for a place among the calls under way.
-    async fn enter(&self, ctx: &Context) -> Result<Slot, V1Error> {
-        let mut entering = std::pin::pin!(self.concurrency.enter(ctx.priority));
+    async fn enter(&self, key: &V1Key, ctx: &Context) -> Result<Slot, V1Error> {
+        let name = key.id().0.first_chunk().copied().map_or(0, u64::from_le_bytes);
+        let mut entering = std::pin::pin!(self.concurrency.enter(ctx.priority, name));
         loop {
             let left = ctx.remaining();
             if left.is_zero() {

@@ -2,17 +2,16 @@
 //!
 //! The limit grows by one whenever it was used well, and shrinks by a tenth when calls fail or take much longer
 //! than they usually do while the limit is in use (additive increase, multiplicative decrease). Waiting calls
-//! go by priority, among equals in order; a part of the limit is never given to index work.
+//! go by priority, among equals the keys take turns; a part of the limit is never given to index work.
 //!
 //! Several processes before one v1 have one limit together: each tells the others what it has found and how many places
 //! it wants ([`Measured`]), takes the mean of what all that are at work have found, and uses its part by demand.
 //!
 //! May use: `context`, `fair`.
 
-use super::fair::by_demand;
+use super::fair::{InTurns, by_demand};
 use crate::context::Priority;
 use parking_lot::{Mutex, MutexGuard};
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -69,7 +68,7 @@ struct State {
     /// Most calls that were under way or waited since this was told last.
     peak: usize,
     index_under_way: usize,
-    queues: [VecDeque<oneshot::Sender<Slot>>; KINDS],
+    queues: [InTurns<oneshot::Sender<Slot>>; KINDS],
     round: Round,
     /// When a call that is no index work was last begun or ended.
     urgent: Option<Instant>,
@@ -105,11 +104,12 @@ pub struct Slot {
 }
 
 impl Concurrency {
-    /// A limit between the bounds, which begins at a quarter of the upper one.
+    /// A limit between the bounds, which begins at a sixteenth of the upper one: a small v1 is not to be flooded before
+    /// anything is known of it, and to grow takes few calls.
     pub fn new(settings: ConcurrencySettings) -> Self {
         let min = settings.min.max(1);
         let settings = ConcurrencySettings { min, max: settings.max.max(min) };
-        let limit = (settings.max / 4).clamp(settings.min, settings.max);
+        let limit = (settings.max / 16).clamp(settings.min, settings.max);
         Self(Arc::new(Mutex::new(State {
             settings,
             whole: limit as f64,
@@ -129,8 +129,8 @@ impl Concurrency {
         self.0.lock()
     }
 
-    /// Waits for a place; dropping the future gives the place in the queue up.
-    pub async fn enter(&self, priority: Priority) -> Slot {
+    /// Waits for a place for a call with `key`; dropping the future gives the place in the queue up.
+    pub async fn enter(&self, priority: Priority, key: u64) -> Slot {
         loop {
             let waiting = {
                 let mut state = self.state();
@@ -140,7 +140,7 @@ impl Concurrency {
                     return Slot { state: Arc::clone(&self.0), priority };
                 }
                 let (sender, receiver) = oneshot::channel();
-                state.queues[priority as usize].push_back(sender);
+                state.queues[priority as usize].push_back(key, sender);
                 state.note_peak();
                 receiver
             };
@@ -201,7 +201,7 @@ impl State {
     }
 
     fn waiting(&self) -> usize {
-        self.queues.iter().map(VecDeque::len).sum()
+        self.queues.iter().map(InTurns::len).sum()
     }
 
     fn note_peak(&mut self) {
@@ -338,7 +338,7 @@ mod tests {
         for _ in 0..ROUND {
             let mut slots = Vec::new();
             while slots.len() < limit.limit() {
-                slots.push(limit.enter(Priority::Write).await);
+                slots.push(limit.enter(Priority::Write, 0).await);
             }
             slots.pop().unwrap().ended(took, failed);
         }
@@ -346,20 +346,20 @@ mod tests {
 
     #[tokio::test]
     async fn the_limit_grows_while_it_is_used_and_v1_keeps_up() {
-        let limit = of(2, 40);
+        let limit = of(2, 160);
         assert_eq!(limit.limit(), 10);
         for _ in 0..5 {
             round(&limit, MS, false).await;
         }
         assert_eq!(limit.limit(), 15);
         for _ in 0..ROUND {
-            limit.enter(Priority::Read).await.ended(MS, false);
+            limit.enter(Priority::Read, 0).await.ended(MS, false);
         }
         assert!(limit.limit() <= 16, "one call at a time asks for no more");
-        for _ in 0..100 {
+        for _ in 0..200 {
             round(&limit, MS, false).await;
         }
-        assert_eq!(limit.limit(), 40);
+        assert_eq!(limit.limit(), 160);
     }
 
     #[tokio::test]
@@ -392,7 +392,7 @@ mod tests {
 
     #[tokio::test]
     async fn processes_have_one_limit_together_and_parts_by_demand() {
-        let processes = [of(4, 60), of(4, 60), of(4, 60)];
+        let processes = [of(4, 240), of(4, 240), of(4, 240)];
         assert_eq!(limits(&processes), [15; 3], "before they know of each other");
         tell(&processes);
         assert_eq!(limits(&processes), [5; 3]);
@@ -400,7 +400,7 @@ mod tests {
         let waiting: Vec<_> = (0..25)
             .map(|_| {
                 let limit = processes[0].clone();
-                tokio::spawn(async move { limit.enter(Priority::Read).await })
+                tokio::spawn(async move { limit.enter(Priority::Read, 0).await })
             })
             .collect();
         tokio::task::yield_now().await;
@@ -420,7 +420,7 @@ mod tests {
             let mut slots = Vec::new();
             for process in &processes {
                 while process.figures().under_way < process.limit() {
-                    slots.push(process.enter(Priority::Read).await);
+                    slots.push(process.enter(Priority::Read, 0).await);
                 }
             }
             most = if turn < 200 { 0 } else { most.max(slots.len()) };
@@ -448,14 +448,14 @@ mod tests {
         let limit = of(4, 4);
         let mut held = Vec::new();
         for priority in [Priority::Index, Priority::Index, Priority::Index, Priority::Read] {
-            held.push(limit.enter(priority).await);
+            held.push(limit.enter(priority, 0).await);
         }
         let order = Arc::new(Mutex::new(Vec::new()));
         let mut waiting = Vec::new();
         for priority in [Priority::Index, Priority::Read, Priority::Write] {
             let (limit, order) = (limit.clone(), Arc::clone(&order));
             waiting.push(tokio::spawn(async move {
-                let slot = limit.enter(priority).await;
+                let slot = limit.enter(priority, 0).await;
                 order.lock().push(priority);
                 drop(slot);
             }));
@@ -472,9 +472,9 @@ mod tests {
     #[tokio::test]
     async fn index_work_alone_is_not_urgent() {
         let limit = of(4, 4);
-        drop(limit.enter(Priority::Index).await);
+        drop(limit.enter(Priority::Index, 0).await);
         assert!(!limit.is_urgent_within(Duration::MAX));
-        let read = limit.enter(Priority::Read).await;
+        let read = limit.enter(Priority::Read, 0).await;
         assert!(limit.is_urgent_within(Duration::ZERO));
         drop(read);
         assert!(limit.is_urgent_within(Duration::from_secs(600)) && !limit.is_urgent_within(Duration::ZERO));
@@ -483,16 +483,16 @@ mod tests {
     #[tokio::test]
     async fn who_leaves_the_queue_loses_nobody_a_place() {
         let limit = of(1, 1);
-        let held = limit.enter(Priority::Read).await;
-        let gone = tokio::time::timeout(MS, limit.enter(Priority::Write)).await;
+        let held = limit.enter(Priority::Read, 0).await;
+        let gone = tokio::time::timeout(MS, limit.enter(Priority::Write, 0)).await;
         assert!(gone.is_err());
         let next = tokio::spawn({
             let limit = limit.clone();
-            async move { drop(limit.enter(Priority::Read).await) }
+            async move { drop(limit.enter(Priority::Read, 0).await) }
         });
         tokio::task::yield_now().await;
         drop(held);
         next.await.unwrap();
-        drop(limit.enter(Priority::Index).await);
+        drop(limit.enter(Priority::Index, 0).await);
     }
 }

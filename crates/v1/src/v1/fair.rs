@@ -1,6 +1,61 @@
-//! A number of places divided among several who want some: nobody gets less so that another has more than that.
+//! A number of places divided among several who want some: nobody gets less so that another has more than that. And a
+//! queue in which several take turns.
 //!
 //! May use: nothing of this crate.
+
+use std::collections::{HashMap, VecDeque};
+
+/// A queue in which those of one name are in order, and the names take turns: whoever has many in it does not hold up one
+/// of another name for longer than one turn of all names.
+#[derive(Debug)]
+pub(super) struct InTurns<T> {
+    /// Names of which any wait, the next one first.
+    names: VecDeque<u64>,
+    waiting: HashMap<u64, VecDeque<T>>,
+    count: usize,
+}
+
+impl<T> Default for InTurns<T> {
+    fn default() -> Self {
+        Self { names: VecDeque::new(), waiting: HashMap::new(), count: 0 }
+    }
+}
+
+impl<T> InTurns<T> {
+    /// How many wait.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether nobody waits.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Puts one at the end of those of its name.
+    pub fn push_back(&mut self, name: u64, one: T) {
+        let of_name = self.waiting.entry(name).or_insert_with(|| {
+            self.names.push_back(name);
+            VecDeque::new()
+        });
+        of_name.push_back(one);
+        self.count += 1;
+    }
+
+    /// The one whose turn it is.
+    pub fn pop_front(&mut self) -> Option<T> {
+        let name = self.names.pop_front()?;
+        let of_name = self.waiting.get_mut(&name)?;
+        let one = of_name.pop_front();
+        if of_name.is_empty() {
+            self.waiting.remove(&name);
+        } else {
+            self.names.push_back(name);
+        }
+        self.count -= usize::from(one.is_some());
+        one
+    }
+}
 
 /// What each of `wants` gets of `total` (max-min fairness): as much as it wants, or the same as the others that want
 /// more.
@@ -20,6 +75,23 @@ pub(super) fn by_demand(total: usize, wants: &[usize]) -> Vec<usize> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn names_take_turns_and_each_has_its_own_in_order() {
+        let mut queue = InTurns::default();
+        for (name, one) in [(1, "a"), (1, "b"), (1, "c"), (2, "x"), (3, "y"), (2, "z")] {
+            queue.push_back(name, one);
+        }
+        let mut order = Vec::new();
+        for left in (0..5).rev() {
+            order.extend(queue.pop_front());
+            assert_eq!(queue.len(), left + 1);
+        }
+        assert_eq!(order, ["a", "x", "y", "b", "z"]);
+        queue.push_back(9, "new");
+        assert_eq!([queue.pop_front(), queue.pop_front(), queue.pop_front()], [Some("c"), Some("new"), None]);
+        assert!(queue.is_empty());
+    }
 
     #[test]
     fn who_wants_little_gets_it_and_the_others_the_same() {

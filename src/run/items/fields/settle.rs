@@ -16,6 +16,7 @@ use crate::translate::work_items_write::{self, Evidence};
 use crate::units::{micros, now_micros};
 use crate::v1::{V1Request, V1Response};
 use crate::v2::time::Micros;
+use crate::v2::value::trimmed;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -71,6 +72,9 @@ pub(in crate::run) async fn settle_open_writes(
     let began = Instant::now();
     loop {
         let recorded = store.project_items(project).await?;
+        if is_made_elsewhere(store, items, &recorded) {
+            return Err(Refusal::StoreUnavailable { cause: "the database does not answer".into() });
+        }
         let open: Vec<&Intent> =
             recorded.open.iter().filter(|intent| concerns(job, intent, items, &recorded)).collect();
         if job.call.ctx.meter.is_stale() {
@@ -109,6 +113,14 @@ pub(in crate::run) async fn settle_open_writes(
             return Ok(recorded);
         }
     }
+}
+
+/// Whether another process may have made one of `items`, with a type of its own perhaps, since the database answered last:
+/// v1 shows the item, and what was known of the store does not tell of it.
+fn is_made_elsewhere(store: &Store, items: &[Item], recorded: &ProjectItems) -> bool {
+    let Some(since) = store.away_since().filter(|_| store.processes() > 1) else { return false };
+    let known_until = now_micros() - micros(since.elapsed()) - SKEW;
+    items.iter().any(|item| item.created_at > known_until && !recorded.known.contains(&item.id))
 }
 
 /// Settles everything open in the project, and tells whether anything about an item that exists is left.
@@ -185,7 +197,7 @@ fn concerns(job: &InProject<'_>, intent: &Intent, items: &[Item], recorded: &Pro
 fn matches(intent: &Intent, item: &Newest, late: Micros) -> bool {
     let name = intent.sent.get("name").and_then(Value::as_str).unwrap_or_default();
     item.created_by == Some(intent.user)
-        && item.name.trim() == name.trim()
+        && trimmed(&item.name) == trimmed(name)
         && (intent.began_at - SKEW..=intent.began_at + late + SKEW).contains(&item.created_at)
 }
 

@@ -7,7 +7,7 @@ use crate::run::job::Job;
 use crate::store::ProjectItems;
 use crate::translate::work_items::Item;
 use crate::v2::body::Given;
-use crate::v2::value::{read_uuid, small_letters};
+use crate::v2::value::{read_uuid, small_letters, trimmed};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -70,8 +70,8 @@ fn named<'c>(catalogue: &'c Catalogue, project: Uuid, name: &str) -> Result<&'c 
     if types.is_empty() {
         return error(OFF);
     }
-    let wanted = small_letters(name.trim());
-    let hits: Vec<_> = types.into_iter().filter(|kind| small_letters(kind.name.trim()) == wanted).collect();
+    let wanted = small_letters(trimmed(name));
+    let hits: Vec<_> = types.into_iter().filter(|kind| small_letters(trimmed(&kind.name)) == wanted).collect();
     match hits.as_slice() {
         [kind] => Ok(kind),
         [] => error("names no work item type of this project; use type_id"),

@@ -1,9 +1,10 @@
 //! Keeping the lease: the connection that listens, renews, and proves that this process lives.
 //!
-//! May use: `fresh`, `engine`, this folder.
+//! May use: `fresh`, `engine`, `opening` (what each connection is told), this folder.
 
 use super::super::engine::{Engine, Kind};
 use super::super::error::StoreError;
+use super::super::opening::NOTICING_LOST_CLIENTS;
 use super::alone::{Alone, SERVES, Taken};
 use super::confirm::DATABASE_NOW;
 use super::lease::LEASE;
@@ -213,6 +214,9 @@ impl Keeper {
         listener.eager_reconnect(false);
         // Nothing that this session writes must outlast a crash of the server.
         within(listener.execute("SET synchronous_commit = off")).await?;
+        for statement in NOTICING_LOST_CLIENTS {
+            let _ = within(listener.execute(statement)).await;
+        }
         within(listener.listen_all([NOTES, HEARD])).await?;
         let number = self.state.me.as_u128() as i32;
         let lock = format!("SELECT pg_try_advisory_lock({LIVES}, {number})");

@@ -152,8 +152,8 @@ impl Lane {
         Ok(Permit { lane: Arc::clone(self), ticket, open: true })
     }
 
-    /// Waits until `calls` can be made at once, and keeps room for them while the answer lives. More than the
-    /// priority may use at all are not waited for: then nothing is kept.
+    /// Waits until `calls` can be made at once, and keeps room for them while the answer lives; what is kept for the same
+    /// request already counts. More than the priority may use at all are not waited for: then nothing is kept.
     ///
     /// # Errors
     /// The time until they could be made, when that is past `deadline`.
@@ -167,10 +167,12 @@ impl Lane {
         if calls == 0 || calls > self.most_at_once(priority) {
             return Ok(None);
         }
-        let ticket = self.wait_for(calls, priority, deadline).await?;
+        let held = self.state().kept.get(&meter.number()).map_or(0, |kept| kept.calls);
+        let more = calls.saturating_sub(held);
+        let ticket = if more > 0 { self.wait_for(more, priority, deadline).await? } else { None };
         let mut state = self.state();
         let kept = state.kept.entry(meter.number()).or_default();
-        kept.calls += calls;
+        kept.calls += more;
         kept.tickets.extend(ticket);
         drop(state);
         Ok(Some(Room { lane: Arc::clone(self), meter: Arc::clone(meter) }))
