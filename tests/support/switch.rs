@@ -24,6 +24,8 @@ pub enum Line {
     Failing(u16),
     /// Only paths that contain this word fail, with 500.
     Poisoned(&'static str),
+    /// Only paths that contain this word get no answer.
+    HangingFor(&'static str),
     /// A proxy knows no route for paths that contain this word, and says so with this status in JSON of its own.
     Unrouted(u16, &'static str),
 }
@@ -112,12 +114,16 @@ async fn connection(
                 let _ = line.changed().await;
                 return None;
             }
+            Line::HangingFor(word) if path.contains(word) => {
+                let _ = line.changed().await;
+                return None;
+            }
             Line::Failing(status) => fail(&mut client, status).await?,
             Line::Poisoned(word) if path.contains(word) => fail(&mut client, 500).await?,
             Line::Unrouted(status, word) if path.contains(word) => {
                 say(&mut client, status, "application/json", r#"{"message": "no route"}"#).await?;
             }
-            Line::Up | Line::Poisoned(_) | Line::Unrouted(..) => {
+            Line::Up | Line::Poisoned(_) | Line::HangingFor(_) | Line::Unrouted(..) => {
                 let answer = ask(&behind, &head, &request).await?;
                 client.write_all(&answer).await.ok()?;
             }

@@ -6,6 +6,7 @@
 mod archive;
 mod costs;
 mod expand;
+mod large;
 mod list;
 mod names;
 mod own;

@@ -3,21 +3,39 @@
 //! v1 hides archived, draft and triage items from every read but lets PATCH and comments reach them (traps 36,
 //! 37, 53), so an item is always looked at before it is written to. May use: what `run` may use.
 
-use crate::index::Scope;
+use crate::index::{Index, Scope};
 use crate::plan::{Known, Resource};
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::job::Job;
+use crate::run::load::records_of;
 use crate::run::outage::{Answered, Seen};
 use crate::run::shelf::Audience;
 use crate::run::v1_faults::bad_data;
 use crate::run::write::same_record;
 use crate::translate::work_items::{self, Item};
 use crate::v1::{Doubt, V1Request, V1Response, refusal_of_status};
+use crate::v2::time::Micros;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 use std::time::Instant;
 use uuid::Uuid;
+
+/// Share of the time left that may go by until the index of a project is as of now.
+const FOR_AN_INDEX: f64 = 0.25;
+/// Rows read at once of those that changed last.
+const CHANGES: usize = 100;
+
+/// Where an item is, and when it changed last.
+#[derive(Deserialize)]
+struct Moved {
+    id: Uuid,
+    #[serde(deserialize_with = "work_items::present")]
+    parent: Option<Uuid>,
+    #[serde(deserialize_with = "work_items::instant")]
+    updated_at: Micros,
+}
 
 /// What was read of a work item; none when it is not live.
 pub(in crate::run) fn if_live<T>(read: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
@@ -159,8 +177,47 @@ impl InProject<'_> {
             return self.walk_for_children(id).await;
         }
         // Being a few seconds old is not enough here: a child that is missed dies with its parent (trap 39).
-        let index = self.runner.indexes.newest(&scope, self.key(), &self.call.ctx).await;
+        let indexes = &self.runner.indexes;
+        let newest = || indexes.newest(&scope, self.key(), &self.call.ctx);
+        let patience = self.call.ctx.remaining().mul_f64(FOR_AN_INDEX);
+        let index = match tokio::time::timeout(patience, newest()).await {
+            Ok(Err(Refusal::IndexBuilding { .. })) | Err(_) => match indexes.of_any_age(&scope) {
+                Some(index) => return self.children_by_changes(id, &index).await,
+                None => newest().await,
+            },
+            Ok(index) => index,
+        };
         Ok(self.explain_refused_read(index).await?.children(id).into_iter().map(|item| item.id).collect())
+    }
+
+    /// Live items directly below `id`, by an index of some age and what has changed since. That of items which are gone
+    /// since some may be among them does not matter here: it would take a look at all ids, which takes long in a large
+    /// project.
+    async fn children_by_changes(&self, id: Uuid, index: &Index) -> Result<Vec<Uuid>, Refusal> {
+        let resource = self.work_items()?;
+        let mut children: HashSet<Uuid> = index.children(id).into_iter().map(|item| item.id).collect();
+        for number in 0.. {
+            let query = format!(
+                "per_page={CHANGES}&cursor={CHANGES}:{number}:0&order_by=-updated_at&fields=id,parent,updated_at"
+            );
+            let request = V1Request::get(self.collection_path(resource)?, query);
+            let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await;
+            let answer = self.explain_refused_read(answer).await?;
+            if answer.status != 200 {
+                return Err(self.after_refused_read(Refusal::not_found()).await);
+            }
+            let rows: Vec<Moved> = records_of(&answer.body)?;
+            for row in &rows {
+                match row.parent == Some(id) {
+                    true => children.insert(row.id),
+                    false => children.remove(&row.id),
+                };
+            }
+            if rows.len() < CHANGES || rows.iter().any(|row| row.updated_at <= index.known_until()) {
+                break;
+            }
+        }
+        Ok(children.into_iter().collect())
     }
 
     async fn walk_for_children(&self, id: Uuid) -> Result<Vec<Uuid>, Refusal> {

@@ -13,6 +13,7 @@ use crate::plan::Column;
 use crate::translate::work_items::Item;
 use crate::v2::query::ListCall;
 use crate::v2::record::Cell;
+use crate::v2::time::Micros;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -65,6 +66,11 @@ impl Index {
         let mut verified = self.verified.clone();
         verified.rows.apply(items, &HashSet::new());
         Self { scan: self.scan, ..Self::new(verified) }
+    }
+
+    /// All that changed up to this instant, by v1's clock, is in it.
+    pub fn known_until(&self) -> Micros {
+        self.verified.floor()
     }
 
     /// Items in it.

@@ -62,6 +62,11 @@ impl Verified {
         Self { rows, watermark, seen: None, floor }
     }
 
+    /// All that changed up to this instant, by v1's clock, is in the rows.
+    pub fn floor(&self) -> Micros {
+        self.floor
+    }
+
     /// The newest change seen.
     pub fn watermark(&self) -> Micros {
         self.watermark

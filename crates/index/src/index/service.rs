@@ -244,6 +244,11 @@ impl Indexes {
         self.inner.any(scope).is_some() || self.inner.files(scope).is_some_and(|files| files.snapshot.exists())
     }
 
+    /// The index as it is, of any age; none when none is in memory.
+    pub fn of_any_age(&self, scope: &Scope) -> Option<Arc<Index>> {
+        self.inner.any(scope)
+    }
+
     /// Whether the kept index of a project shows an item, without asking v1; none when no index is kept.
     pub fn shows(&self, project: Uuid, id: Uuid) -> Option<bool> {
         let entries = self.inner.entries_where(|scope| scope.project == project && scope.members);
