@@ -113,6 +113,12 @@ async fn lines_of_copy(from: &Path) -> Result<File, String> {
     let url = format!("sqlite:{}?mode=ro&immutable=true", from.display());
     let copy = Store::open_for_upkeep(&url).await.map_err(|fault| fault.to_string())?;
     copy.sound().await.map_err(|fault| fault.to_string())?;
+    if !matches!(copy.deployment().await, Ok(Some(_))) {
+        return Err(format!(
+            "{} holds no store of a gateway: it is another program's, or a copy without the log beside it",
+            from.display()
+        ));
+    }
     let is_older = !copy.steps_to_take().await.map_err(|fault| fault.to_string())?.is_empty();
     let name = std::env::temp_dir().join(format!("causeway-restore-{}", uuid::Uuid::new_v4()));
     let mut file = create(&name).map_err(|fault| format!("{}: {fault}", name.display()))?;

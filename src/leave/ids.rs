@@ -108,9 +108,9 @@ impl<'s> Ids<'s> {
         noted.or_else(|| self.supposed.get(&(kind, own)).map(String::as_str))
     }
 
-    /// Records of a kind that are noted, with their ids there.
-    pub(super) fn noted(&self, kind: Kind) -> Vec<(Uuid, String)> {
-        let of_kind = self.records.values().filter(|record| record.kind == kind.word());
+    /// Records of a kind that are noted, with their ids there, without those of which `but` was carried last.
+    pub(super) fn noted_but(&self, kind: Kind, but: &str) -> Vec<(Uuid, String)> {
+        let of_kind = self.records.values().filter(|record| record.kind == kind.word() && record.digest != but);
         let mut noted: Vec<_> = of_kind.filter_map(|record| Some((record.own, record.theirs.clone()?))).collect();
         noted.sort();
         noted

@@ -28,6 +28,8 @@ pub(super) struct Wanted {
 pub(super) struct Job {
     /// Id here.
     pub(super) own: Uuid,
+    /// Id here of its type.
+    pub(super) own_type: Option<Uuid>,
     /// Id there.
     pub(super) theirs: Uuid,
     /// Its path there.
@@ -183,6 +185,7 @@ mod tests {
     fn job(values: Vec<Wanted>) -> Job {
         Job {
             own: Uuid::nil(),
+            own_type: None,
             theirs: Uuid::nil(),
             path: String::new(),
             name: "WEB-1".into(),

@@ -4,20 +4,69 @@
 
 use super::findings::Class;
 use super::ids::{Kind, digest};
-use super::scope::{Project, id, text};
+use super::scope::{Items, Project, id, text};
 use super::seen::Record;
 use super::work::Work;
 use crate::plan::Known;
 use crate::store::{HeldOverlay, RecordedItem, overlay_wins};
 use reqwest::Method;
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use uuid::Uuid;
+
+/// Stands for what was carried of an archive mark whose work item is live again.
+const BROUGHT_BACK: &str = "brought back";
+
+/// The work item there that is archived here.
+enum There {
+    /// Live.
+    Live(Uuid),
+    /// Not live, or not there.
+    Not,
+    /// Perhaps another one; why.
+    Doubtful(String),
+}
 
 /// Records with overlaid fields that are found by their lists.
 const LISTED: [Known; 2] = [Known::Cycles, Known::Modules];
 
 impl Work<'_> {
+    /// Brings back what this command archived there and is live here again; to be called before types and values, which
+    /// only a live work item can be given.
+    ///
+    /// # Errors
+    /// When a side fails.
+    pub(super) async fn brought_back(&mut self) -> Result<(), String> {
+        let carried = self.ids.noted_but(Kind::Archive, BROUGHT_BACK);
+        let projects: Vec<Uuid> = self.scope.projects.keys().copied().collect();
+        for project in projects.into_iter().filter(|_| !carried.is_empty()) {
+            let Some(items) = self.items_of(project).await? else { continue };
+            let again = carried.iter().filter(|(own, _)| items.is_live_here(*own));
+            for (own, there) in again {
+                let is_live = Uuid::try_parse(there).is_ok_and(|there| items.there.contains_key(&there));
+                let name = format!("work item {there} of project {}", self.scope.project_in_words(project));
+                if !is_live {
+                    self.findings.of(Kind::Archive).here += 1;
+                    self.findings.of(Kind::Archive).carried += 1;
+                    self.findings.tell(Class::Changed, format!("{name} is brought back, because it is live here"));
+                    self.returning.insert(*own);
+                }
+                if !self.carries() {
+                    continue;
+                }
+                let path = self.scope.v2("work_items_unarchive", Some(items.project.theirs), Some(there))?;
+                let done =
+                    is_live || self.write((Kind::Archive, &name), Method::POST, &path, &json!({})).await?.is_some();
+                if done {
+                    self.ids.end(Kind::Archive, &[(*own, there.clone(), BROUGHT_BACK.to_owned())]).await?;
+                    // They are read again with what is live now.
+                    self.items.remove(&project);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Archives what is archived here and live there. The instant is the target's own.
     ///
     /// # Errors
@@ -30,30 +79,25 @@ impl Work<'_> {
                 self.findings.leave(Kind::Archive, 1, format!("archived work items of project {name}"));
                 continue;
             };
+            // It may have been brought back past the gateway.
+            if items.is_live_here(item.id) {
+                self.findings.of(Kind::Archive).alike += 1;
+                continue;
+            }
             self.findings.tell(Class::Changed, "archived_at of archived work items: the target keeps its own");
             let project = items.project.clone();
-            // Its number and name say which it is, where ids are not the same: v1 shows an archived item to no list.
-            let there = match (project.is_same(), item.archived_number.zip(item.archived_name.as_deref())) {
-                (true, _) => items.theirs(item.id),
-                (false, Some((number, name))) => match self.live_there(&project, number, name).await? {
-                    Ok(there) => there,
-                    Err(key) => {
-                        let words = format!("{key}, which is archived here, is another work item there");
-                        self.findings.conflict(Kind::Archive, words);
-                        continue;
-                    }
-                },
-                (false, None) => {
-                    let words = "archive marks of work items whose numbers were not kept when they were archived";
+            let there = match self.live_there(&items, item).await? {
+                There::Live(there) => there,
+                There::Not => {
+                    self.findings.of(Kind::Archive).alike += 1;
+                    continue;
+                }
+                There::Doubtful(words) => {
                     self.findings.never(Kind::Archive, 1, words);
                     continue;
                 }
             };
-            let Some(there) = there else {
-                self.findings.of(Kind::Archive).alike += 1;
-                continue;
-            };
-            // It may have been brought back past the gateway.
+            // It may be hidden here in another way.
             let here = self.scope.v1("v1_work_items_retrieve", Some(project.own), Some(&item.id.to_string()))?;
             let shown = self.v1.get(&format!("{here}?fields=id")).await?;
             if shown.status != 404 {
@@ -76,50 +120,27 @@ impl Work<'_> {
                 }
             }
         }
-        self.brought_back(recorded).await
-    }
-
-    /// Brings back what this command archived there and is not archived here any more.
-    async fn brought_back(&mut self, recorded: &[RecordedItem]) -> Result<(), String> {
-        let archived: HashSet<Uuid> =
-            recorded.iter().filter(|item| item.archived_at.is_some()).map(|item| item.id).collect();
-        let carried = self.ids.noted(Kind::Archive);
-        let carried: Vec<(Uuid, String)> = carried.into_iter().filter(|(own, _)| !archived.contains(own)).collect();
-        let projects: Vec<Uuid> = self.scope.projects.keys().copied().collect();
-        for project in projects.into_iter().filter(|_| !carried.is_empty()) {
-            let Some(items) = self.items_of(project).await? else { continue };
-            for (own, there) in carried.iter().filter(|(own, _)| items.is_live_here(*own)) {
-                if items.theirs(*own).is_some() {
-                    continue;
-                }
-                let path = self.scope.v2("work_items_unarchive", Some(items.project.theirs), Some(there))?;
-                let name = format!("work item {there} of project {}", self.scope.project_in_words(project));
-                self.findings.of(Kind::Archive).here += 1;
-                self.findings.of(Kind::Archive).carried += 1;
-                self.findings.tell(Class::Changed, format!("{name} is brought back, as it was here"));
-                if self.carries() {
-                    self.write((Kind::Archive, &name), Method::POST, &path, &json!({})).await?;
-                }
-            }
-        }
         Ok(())
     }
 
-    /// The live item there with this number and name; the key of one that has another name.
-    async fn live_there(
-        &self,
-        project: &Project,
-        number: i64,
-        name: &str,
-    ) -> Result<Result<Option<Uuid>, String>, String> {
-        let key = format!("{}-{number}", project.identifier);
+    /// The live work item there that is archived here. Where ids are not the same, its number and name say which it is: v1
+    /// shows an archived one to no list.
+    async fn live_there(&self, items: &Items, item: &RecordedItem) -> Result<There, String> {
+        if items.project.is_same() {
+            return Ok(items.theirs(item.id).map_or(There::Not, There::Live));
+        }
+        let Some((number, name)) = item.archived_number.zip(item.archived_name.as_deref()) else {
+            let words = "archive marks of work items whose numbers were not kept when they were archived";
+            return Ok(There::Doubtful(words.to_owned()));
+        };
+        let key = format!("{}-{number}", items.project.identifier);
         let path = self.scope.v2("work_items_retrieve_by_identifier", None, Some(&key))?;
         let answer = self.target.get(&path).await?;
         let (status, record) = (answer.status, answer.record());
-        Ok(match status {
-            200 if text(&record, "name") == name => Ok(id(&record)),
-            200 => Err(key),
-            _ => Ok(None),
+        Ok(match (status, id(&record)) {
+            (200, Some(there)) if text(&record, "name") == name => There::Live(there),
+            (200, _) => There::Doubtful(format!("archive mark of {key}: there it is a work item of another name")),
+            _ => There::Not,
         })
     }
 

@@ -39,7 +39,7 @@ use ids::Ids;
 use scope::Scope;
 use seen::Seen;
 use side::Side;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use work::{Doing, Tell, Work};
 
 /// An address and the key for it.
@@ -207,6 +207,8 @@ impl Run<'_> {
             findings: Found::default(),
             people: HashMap::new(),
             items: BTreeMap::new(),
+            returning: HashSet::new(),
+            needed: HashSet::new(),
             retired: Vec::new(),
             tell: self.tell,
         };
@@ -216,6 +218,8 @@ impl Run<'_> {
         work.items_of_defaults().await?;
         work.definitions().await?;
         let recorded = self.store.recorded_items(workspace).await.map_err(fault)?;
+        // Only a live item can be given a type and values, and only an active type can be given.
+        work.brought_back().await?;
         work.values(&recorded).await?;
         work.retire_types().await?;
         work.archives(&recorded).await?;

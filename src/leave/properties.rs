@@ -1,9 +1,9 @@
 //! Custom properties with their options.
 //!
-//! A property is made together with its options, so that their order is kept and none is made twice; options of equal
-//! names are no part of that. Its name, the key
-//! of values, is a slug that the service derives from the label; where the label was changed since, the property is
-//! made under its name and gets its label afterwards. May use: `catalogue`, this folder.
+//! A property is made together with its options, so that their order is kept and none is made twice; from the first
+//! option on that has the name of another, each is made by itself. The name of a property, the key of values, is a slug
+//! that the service derives from the label; where the label was changed since, the property is made under its name and
+//! gets its label afterwards. May use: `catalogue`, this folder.
 
 use super::fields::{Difference, create, differences, update};
 use super::ids::{Kind, digest};

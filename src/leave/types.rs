@@ -12,9 +12,14 @@ use crate::catalogue::{PROVISIONED, WorkItemType, shapes};
 use crate::plan::TypeMode;
 use reqwest::Method;
 use serde_json::{Value, json};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
+
+/// Stands for a type as it is here.
+fn digest_of(kind: &WorkItemType) -> String {
+    digest(&json!([shapes::work_item_type(kind), kind.external_id, kind.external_source]))
+}
 
 /// The mode in which an owner's definitions can be written.
 pub(super) fn mode_of(owner: Option<Uuid>) -> TypeMode {
@@ -62,7 +67,7 @@ impl Work<'_> {
     async fn one_type(&mut self, owner: Option<Uuid>, kind: &WorkItemType, name: &str) -> Result<(), String> {
         let Some(base) = self.scope.base(owner) else { return Ok(()) };
         let ours = shapes::work_item_type(kind);
-        let digest = digest(&json!([ours, kind.external_id, kind.external_source]));
+        let digest = digest_of(kind);
         let there = self.seen.of(owner).types.clone();
         let known = Self::with_id(&there, self.ids.theirs(Kind::Type, kind.id));
         let found = known.or_else(|| match self.ids.is_noted(Kind::Type, kind.id) {
@@ -130,6 +135,32 @@ impl Work<'_> {
         self.ids.end(Kind::Type, &[(kind.id, id, digest)]).await
     }
 
+    /// Switches types on again that are switched off on both sides and that work items are to be given.
+    ///
+    /// # Errors
+    /// When a side fails.
+    pub(super) async fn make_active(&mut self, types: BTreeSet<Uuid>) -> Result<(), String> {
+        let mut is_changed = false;
+        for own in
+            types.into_iter().filter(|own| !self.retired.iter().any(|one| one.own == *own)).collect::<Vec<_>>()
+        {
+            let kind = self.catalogue.types.get(&own).filter(|kind| !kind.is_active).cloned();
+            let theirs = self.ids.theirs(Kind::Type, own).map(str::to_owned);
+            let (Some(kind), Some(theirs)) = (kind, theirs) else { continue };
+            let Some(base) = self.scope.base(kind.project) else { continue };
+            let name = format!("type `{}` of {}", kind.name, self.scope.owner_in_words(kind.project));
+            let path = format!("{base}/work-item-types/{theirs}/");
+            self.switch(mode_of(kind.project)).await?;
+            is_changed = true;
+            let body = json!({"is_active": true});
+            if self.write((Kind::Type, &name), Method::PATCH, &path, &body).await?.is_some() {
+                let digest = digest_of(&kind);
+                self.retired.push(Retired { owner: kind.project, own, theirs, path, name, digest });
+            }
+        }
+        if is_changed { self.features_again().await } else { Ok(()) }
+    }
+
     /// Switches off what is switched off here, now that its work items are there: they can only be given an active type.
     ///
     /// # Errors
@@ -139,7 +170,9 @@ impl Work<'_> {
         if retired.is_empty() {
             return Ok(());
         }
-        for one in retired {
+        // One that an item lacks still is switched off when that is there.
+        let needed = std::mem::take(&mut self.needed);
+        for one in retired.into_iter().filter(|one| !needed.contains(&one.own)) {
             self.switch(mode_of(one.owner)).await?;
             let body = json!({"is_active": false});
             if self.write((Kind::Type, &one.name), Method::PATCH, &one.path, &body).await?.is_some() {

@@ -13,7 +13,7 @@ use crate::catalogue::{Applicable, PropertyType};
 use crate::store::{Element, ItemValues, RecordedItem};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use uuid::Uuid;
 
 /// Work items asked for at once.
@@ -86,7 +86,8 @@ impl Work<'_> {
                 self.findings.of(Kind::Value).conflicts += elements;
                 continue;
             }
-            match items.theirs(item.id).filter(|_| item.archived_at.is_none()) {
+            let is_archived = item.archived_at.is_some() && !items.is_live_here(item.id);
+            match items.theirs(item.id).filter(|_| !is_archived) {
                 Some(theirs) => {
                     let path = (items.project.theirs, theirs.to_string());
                     let path = self.scope.v2("work_items_retrieve", Some(path.0), Some(&path.1))?;
@@ -94,7 +95,12 @@ impl Work<'_> {
                     let applicable = applicable.unwrap_or_default();
                     jobs.push(self.job(item, (theirs, path), applicable, &items, &kept, &mut losses));
                 }
-                None if items.is_live_here(item.id) && item.archived_at.is_none() => {
+                None if self.returning.contains(&item.id) && !self.carries() => {
+                    self.findings.of(Kind::Item).carried += 1;
+                    self.findings.of(Kind::Value).carried += elements;
+                }
+                None if items.is_live_here(item.id) => {
+                    self.needed.extend(item.type_id);
                     self.findings.leave(Kind::Item, 1, format!("work items of project {name} that are not there"));
                     self.findings.of(Kind::Value).left += elements;
                 }
@@ -111,6 +117,11 @@ impl Work<'_> {
         self.findings.never(Kind::Value, losses.nowhere, "values that point at work items that are not live there");
         let strangers = "values that name people who are not on the roster of the workspace there";
         self.findings.leave(Kind::Value, losses.strangers, strangers);
+        if self.carries() {
+            let given = jobs.iter().filter(|job| !job.is_done && job.type_there != job.type_id);
+            let given: BTreeSet<Uuid> = given.filter_map(|job| job.own_type).collect();
+            self.make_active(given).await?;
+        }
         self.settle_all(&name, jobs).await
     }
 
@@ -148,6 +159,7 @@ impl Work<'_> {
                     self.findings.of(values).conflicts += elements;
                 }
                 Outcome::Refused(words) => {
+                    self.needed.extend(job.own_type);
                     self.findings.leave(items, 1, words);
                     self.findings.of(values).left += elements;
                 }
@@ -199,6 +211,7 @@ impl Work<'_> {
         let is_done = self.ids.is_done(Kind::Item, item.id, &digest);
         Job {
             own: item.id,
+            own_type: item.type_id,
             theirs,
             path,
             name: format!("work item {theirs} of project {}", items.project.identifier),

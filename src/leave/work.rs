@@ -15,7 +15,7 @@ use crate::plan::TypeMode;
 use crate::store::Store;
 use reqwest::Method;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -49,6 +49,10 @@ pub(super) struct Work<'w> {
     pub(super) people: HashMap<Uuid, Uuid>,
     /// Work items by project, as far as they were read.
     pub(super) items: BTreeMap<Uuid, Arc<Items>>,
+    /// Work items here, archived there, that are brought back there.
+    pub(super) returning: HashSet<Uuid>,
+    /// Types that work items need which could not be carried.
+    pub(super) needed: HashSet<Uuid>,
     /// Types to switch off when their work items are there.
     pub(super) retired: Vec<Retired>,
     pub(super) tell: Tell<'w>,

@@ -22,9 +22,21 @@ impl Job {
             self.catch_up().await;
             return self.step().await.map_err(|refusal| self.unless_unknown(refusal));
         }
-        let room = Box::pin(self.room_before_turn()).await?;
+        if self.is_refused_create() {
+            // It writes nothing, so it waits for nobody and has nobody wait.
+            self.catch_up().await;
+            return self.step().await;
+        }
+        let place = Box::pin(self.wait_for_quota()).await?;
         let turn = Box::pin(self.wait_for_turn()).await?;
-        Box::pin(self.carry_out_in(turn, room)).await
+        Box::pin(self.carry_out_in(turn, place)).await
+    }
+
+    /// Whether this creates a record from a body that will be refused, whatever else is told first.
+    fn is_refused_create(&self) -> bool {
+        let operation = self.operation();
+        let creates = operation.status == 201 && self.variable("pk").is_none();
+        creates && self.body_is_refused()
     }
 
     /// While the database of the store does not answer, a read makes do with what this process knew up to then, for as

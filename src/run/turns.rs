@@ -9,9 +9,10 @@
 //! long line; a client that leaves while it waits takes its place along. May use: what `run` may use.
 
 use super::job::Job;
+use crate::context::Priority;
 use crate::plan::{BodyRule, Turn as Declared, TurnOf};
 use crate::refusal::Refusal;
-use crate::store::{NoTurn, Patience, Turn, Wanted};
+use crate::store::{InLine, NoTurn, Patience, Turn, Wanted};
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -29,6 +30,34 @@ impl Job {
     pub(super) async fn wait_for_turn(&self) -> Result<Turn, Refusal> {
         let store = &self.runner.store;
         store.turn(self.wanted(), self.patience()).await.map_err(refusal)
+    }
+
+    /// Waits until v1's quota has room for a write, before it takes a turn that writers with other keys wait for as well:
+    /// in its turn it would hold them up. Nothing is kept, so that nobody lacks what one uses who still waits; instead
+    /// one write of each key goes on at a time. None where nobody with another key waits for the same, and for a body that
+    /// will be refused. A quota that is used up for longer than there is time is the write's own business, which may need
+    /// no call.
+    ///
+    /// # Errors
+    /// `overloaded`, as [`Job::wait_for_turn`].
+    pub(super) async fn wait_for_quota(&self) -> Result<Option<InLine>, Refusal> {
+        let (budget, key) = (self.runner.client.budget(), self.key().id());
+        let of_many = |turn: &Declared| !turn.shared && !matches!(turn.of, TurnOf::Record);
+        if !self.operation().turns.iter().any(of_many)
+            || self.v1_project().is_none()
+            || !budget.is_limited(key)
+            || self.body_is_refused()
+        {
+            return Ok(None);
+        }
+        let names: Vec<String> = self.wanted().into_iter().map(|wanted| wanted.name).collect();
+        let name = format!("quota of {key:?}: {}", names.join(" "));
+        let place = self.runner.store.stand_in_line(&name, self.patience()).await.map_err(refusal)?;
+        let calls = self.operation().calls_of_the_write(&[]);
+        if !budget.spares(key, Priority::Write, calls) {
+            drop(budget.keep_room(key, calls, &self.call.ctx).await);
+        }
+        Ok(Some(place))
     }
 
     /// Waits for further records within this write's turn. Only a write that has the project's rule of parents to

@@ -136,16 +136,9 @@ impl Job {
         kept.map_err(|wait| V1Error::Limited(wait).refusal())
     }
 
-    /// Keeps room for a write before its turn comes, so that a key whose quota is used up holds up nobody with another
-    /// key. None where no turn is taken or v1 is not asked, and for a body that will be refused.
-    pub(super) async fn room_before_turn(&self) -> Result<Option<Room>, Refusal> {
-        let is_refused = || matches!(self.operation().body, BodyRule::Members(_)) && self.given().is_err();
-        if self.operation().turns.is_empty() || self.v1_project().is_none() || is_refused() {
-            return Ok(None);
-        }
-        let calls = self.operation().calls_at_least().max(self.operation().calls_of_the_write(&[]));
-        let kept = self.runner.client.budget().keep_room(self.key().id(), calls, &self.call.ctx).await;
-        kept.map(Some).map_err(|wait| V1Error::Limited(wait).refusal())
+    /// Whether the body, or the query beside it, cannot be taken as it is.
+    pub(super) fn body_is_refused(&self) -> bool {
+        matches!(self.operation().body, BodyRule::Members(_)) && self.given().is_err()
     }
 
     async fn write(&self, request: V1Request) -> Outcome {

@@ -8,9 +8,8 @@ use super::runner::Runner;
 use crate::fresh::Changed;
 use crate::plan::Source;
 use crate::refusal::Refusal;
-use crate::store::Turn;
+use crate::store::{InLine, Turn};
 use crate::trace::carried;
-use crate::v1::Room;
 use crate::v2::Reply;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,12 +47,12 @@ impl Drop for Sending<'_> {
 
 impl Job {
     /// Carries a write out as a task of its own, so that a client that leaves, or a deadline that passes, never stops
-    /// it half-way.
-    pub(super) async fn carry_out_in(self, turn: Turn, room: Option<Room>) -> Result<Reply, Refusal> {
+    /// it half-way. `place` is given up when it has ended.
+    pub(super) async fn carry_out_in(self, turn: Turn, place: Option<InLine>) -> Result<Reply, Refusal> {
         self.call.ctx.meter.begin_to_write();
         let (runner, touched, project) = (Arc::clone(&self.runner), Arc::clone(&self.touched), self.v1_project());
         let task = runner.writes.spawn(carried(async move {
-            let _room = room;
+            let _place = place;
             self.outlasting_the_client().in_turn(turn).await
         }));
         match task.await {

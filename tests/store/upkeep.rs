@@ -353,6 +353,13 @@ async fn the_command_line_backs_up_restores_and_checks() {
     let open = place.url().trim_start_matches("sqlite:").to_owned();
     let (done, text) = run(&["restore", "--from", &open, "--force"], &target.url());
     assert!(!done && text.contains("that is the store of a gateway and no backup"), "{text}");
+    // One that holds no table is of another program, or was copied without its log.
+    let stranger = place.folder().join("stranger.db");
+    let empty = sqlx::SqlitePool::connect(&format!("sqlite:{}?mode=rwc", stranger.display())).await.unwrap();
+    sqlx::query("CREATE TABLE notes (id INTEGER)").execute(&empty).await.unwrap();
+    empty.close().await;
+    let (done, text) = run(&["restore", "--from", &stranger.display().to_string(), "--force"], &target.url());
+    assert!(!done && text.contains("holds no store of a gateway"), "{text}");
     // A backup of an older version is brought up to date on the way, and stays as it is.
     let older = Place::sqlite();
     let (opened, _) = older_store(&older).await;

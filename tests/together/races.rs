@@ -1,8 +1,13 @@
 //! Writers of the same record, of the same external pair and of each other's parents, all at once, in front of a v1
 //! that saves whole rows.
 
+use crate::support::gateway::{Gateway, WEB, serve_sandbox};
+use crate::support::switch::{Line, Switch};
 use crate::together::scene::{Scene, at_once, statuses};
+use causeway::sandbox::{Config, Sandbox, Seed};
 use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// How often each race is run; one round is lost by luck now and then even without any order.
 const ROUNDS: u64 = 4;
@@ -197,4 +202,29 @@ async fn there_is_always_one_default_state() {
         let listed = scene.gateway.get("ada", &format!("{}/states/", crate::together::WEB)).await.expect(200);
         assert_eq!(listed.column("is_default").iter().filter(|flag| **flag == json!(true)).count(), 1);
     }
+}
+
+/// A body that is refused anyway waits for nobody: its line is held by a create that v1 does not answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_create_that_is_refused_takes_no_turn() {
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+    let wire = Switch::before(&serve_sandbox(&sandbox).await).await;
+    let gateway = Arc::new(Gateway::with(&wire.base_url(), &[("limits.deadline", "20s")]).await);
+    let labels = format!("{WEB}/labels/");
+    // So that it is known who asks.
+    gateway.post("ada", &labels, json!({"name": "First"})).await.expect(201);
+    wire.set(Line::HangingFor("/labels/")).await;
+    let held = tokio::spawn({
+        let (gateway, labels) = (Arc::clone(&gateway), labels.clone());
+        async move { gateway.post("ada", &labels, json!({"name": "Held"})).await.status }
+    });
+    while wire.asked() < 2 || sandbox.journal().len() as u32 >= wire.asked() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    for body in [json!({"name": 5}), json!({"name": ""}), json!([])] {
+        let refused = tokio::time::timeout(Duration::from_secs(10), gateway.post("ada", &labels, body)).await;
+        refused.expect("no wait for others").expect_problem(400, "validation_error");
+    }
+    assert!(!held.is_finished());
+    held.abort();
 }

@@ -8,7 +8,6 @@ use crate::plan::{Known, Resource};
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::job::Job;
-use crate::run::load::records_of;
 use crate::run::outage::{Answered, Seen};
 use crate::run::shelf::Audience;
 use crate::run::v1_faults::bad_data;
@@ -24,8 +23,15 @@ use uuid::Uuid;
 
 /// Share of the time left that may go by until the index of a project is as of now.
 const FOR_AN_INDEX: f64 = 0.25;
-/// Rows read at once of those that changed last.
-const CHANGES: usize = 100;
+/// Rows read at once of those that changed last: as many as v1 gives.
+const CHANGES: usize = 1000;
+
+/// A page of items, those that changed last first.
+#[derive(Deserialize)]
+struct Changed {
+    total_count: usize,
+    results: Vec<Moved>,
+}
 
 /// Where an item is, and when it changed last.
 #[derive(Deserialize)]
@@ -181,10 +187,12 @@ impl InProject<'_> {
         let newest = || indexes.newest(&scope, self.key(), &self.call.ctx);
         let patience = self.call.ctx.remaining().mul_f64(FOR_AN_INDEX);
         let index = match tokio::time::timeout(patience, newest()).await {
-            Ok(Err(Refusal::IndexBuilding { .. })) | Err(_) => match indexes.of_any_age(&scope) {
-                Some(index) => return self.children_by_changes(id, &index).await,
-                None => newest().await,
-            },
+            Ok(Err(Refusal::IndexBuilding { .. } | Refusal::KeptChanging { .. })) | Err(_) => {
+                match indexes.of_any_age(&scope) {
+                    Some(index) => return self.children_by_changes(id, &index).await,
+                    None => newest().await,
+                }
+            }
             Ok(index) => index,
         };
         Ok(self.explain_refused_read(index).await?.children(id).into_iter().map(|item| item.id).collect())
@@ -192,30 +200,30 @@ impl InProject<'_> {
 
     /// Live items directly below `id`, by an index of some age and what has changed since. That of items which are gone
     /// since some may be among them does not matter here: it would take a look at all ids, which takes long in a large
-    /// project.
+    /// project. Where one page does not tell all, every item is looked at.
     async fn children_by_changes(&self, id: Uuid, index: &Index) -> Result<Vec<Uuid>, Refusal> {
-        let resource = self.work_items()?;
+        let query = format!("per_page={CHANGES}&order_by=-updated_at&fields=id,parent,updated_at");
+        let request = V1Request::get(self.collection_path(self.work_items()?)?, query);
+        let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await;
+        let answer = self.explain_refused_read(answer).await?;
+        if answer.status != 200 {
+            return Err(self.after_refused_read(Refusal::not_found()).await);
+        }
+        let page: Changed = serde_json::from_slice(&answer.body)
+            .map_err(|fault| Refusal::upstream("The work items could not be read.", fault.to_string()))?;
+        let reaches =
+            page.results.len() < CHANGES || page.results.iter().any(|row| row.updated_at <= index.known_until());
+        let new = page.results.iter().filter(|row| index.get(row.id).is_none()).count();
+        // More than are accounted for: something came back that does not show as changed.
+        if !reaches || page.total_count > index.len() + new {
+            return self.walk_for_children(id).await;
+        }
         let mut children: HashSet<Uuid> = index.children(id).into_iter().map(|item| item.id).collect();
-        for number in 0.. {
-            let query = format!(
-                "per_page={CHANGES}&cursor={CHANGES}:{number}:0&order_by=-updated_at&fields=id,parent,updated_at"
-            );
-            let request = V1Request::get(self.collection_path(resource)?, query);
-            let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await;
-            let answer = self.explain_refused_read(answer).await?;
-            if answer.status != 200 {
-                return Err(self.after_refused_read(Refusal::not_found()).await);
-            }
-            let rows: Vec<Moved> = records_of(&answer.body)?;
-            for row in &rows {
-                match row.parent == Some(id) {
-                    true => children.insert(row.id),
-                    false => children.remove(&row.id),
-                };
-            }
-            if rows.len() < CHANGES || rows.iter().any(|row| row.updated_at <= index.known_until()) {
-                break;
-            }
+        for row in page.results {
+            match row.parent == Some(id) {
+                true => children.insert(row.id),
+                false => children.remove(&row.id),
+            };
         }
         Ok(children.into_iter().collect())
     }

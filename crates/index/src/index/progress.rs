@@ -114,7 +114,9 @@ impl Progress {
             if held(&state).as_secs() > 0 { "; the request quota at the service behind is used up" } else { "" };
         let left = left(&state).unwrap_or_else(|| held(&state));
         Refusal::IndexBuilding {
-            detail: format!("The index of this project is being built, or compared with v1: {pages}{quota}. That goes on."),
+            detail: format!(
+                "The index of this project is being built, or compared with v1: {pages}{quota}. That goes on."
+            ),
             retry_after: (left.as_secs_f64().ceil() as u64).clamp(1, LONGEST),
         }
     }

@@ -290,11 +290,6 @@ impl Operation {
         self.v1.iter().skip_while(|call| !call.method.writes()).map(times).sum()
     }
 
-    /// How many calls it makes at least, when nothing of what it reads first is kept but what may be.
-    pub fn calls_at_least(&self) -> usize {
-        self.v1.iter().filter(|call| call.made == Made::Always).count()
-    }
-
     /// Whether it is a list.
     pub fn is_list(&self) -> bool {
         self.answer == Answer::Page

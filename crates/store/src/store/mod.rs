@@ -84,7 +84,7 @@ pub use session::{Pool, Session};
 pub use shadow::{ShadowCount, ShadowDifference};
 pub use snapshots::AloneAmongAll;
 pub use stats::Stats;
-pub use turns::{NoTurn, Patience, Turn, Wanted};
+pub use turns::{InLine, NoTurn, Patience, Turn, Wanted};
 pub use under_way::Noted;
 pub use upkeep::Swept;
 pub use usage::{OTHER, UsageBound, UsageCaller, UsageRow};

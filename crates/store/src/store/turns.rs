@@ -92,6 +92,22 @@ impl Store {
     }
 }
 
+/// A place in a line of this process alone; whoever is next goes on when this is dropped.
+#[must_use = "the place is given up when this is dropped"]
+pub struct InLine(#[expect(dead_code, reason = "dropped with this")] Inside);
+
+impl Store {
+    /// Waits until it is this writer's turn in a line of this process alone, which is no turn among the processes.
+    ///
+    /// # Errors
+    /// [`NoTurn`]; then nothing is held.
+    pub async fn stand_in_line(&self, name: &str, patience: Patience) -> Result<InLine, NoTurn> {
+        let entering = self.turns.lines.enter(name, false, patience.waiting);
+        let inside = timeout_at(patience.until.into(), entering).await.map_err(|_| NoTurn::TooLate)?;
+        inside.map(InLine).map_err(|_| NoTurn::Full)
+    }
+}
+
 impl Turn {
     /// Waits for more, within the same turn. The caller says why nobody can hold these and wait for what is held
     /// already.

@@ -152,8 +152,8 @@ impl Lane {
         Ok(Permit { lane: Arc::clone(self), ticket, open: true })
     }
 
-    /// Waits until `calls` can be made at once, and keeps room for them while the answer lives; what is kept for the same
-    /// request already counts. More than the priority may use at all are not waited for: then nothing is kept.
+    /// Waits until `calls` can be made at once, and keeps room for them while the answer lives. More than the
+    /// priority may use at all are not waited for: then nothing is kept.
     ///
     /// # Errors
     /// The time until they could be made, when that is past `deadline`.
@@ -167,12 +167,10 @@ impl Lane {
         if calls == 0 || calls > self.most_at_once(priority) {
             return Ok(None);
         }
-        let held = self.state().kept.get(&meter.number()).map_or(0, |kept| kept.calls);
-        let more = calls.saturating_sub(held);
-        let ticket = if more > 0 { self.wait_for(more, priority, deadline).await? } else { None };
+        let ticket = self.wait_for(calls, priority, deadline).await?;
         let mut state = self.state();
         let kept = state.kept.entry(meter.number()).or_default();
-        kept.calls += more;
+        kept.calls += calls;
         kept.tickets.extend(ticket);
         drop(state);
         Ok(Some(Room { lane: Arc::clone(self), meter: Arc::clone(meter) }))
@@ -281,7 +279,8 @@ impl Lane {
             state.window.send(calls);
             return Turn::Go;
         }
-        let grown = self.growing(by_all < opens).map(|part| match part {
+        let growing = self.growing(by_all < opens);
+        let grown = growing.map(|part| match part {
             0 => place.since + JOINING,
             _ if deadline - now < UNHURRIED => now,
             _ => *state.short.get_or_insert(now) + GROWING,
@@ -293,6 +292,8 @@ impl Lane {
             None => (opens, if ahead == 0 { opens } else { deadline }),
         };
         if until > deadline || now >= deadline {
+            // Without a part yet, it is not the quota that is used up.
+            let opens = if growing == Some(0) { by_all.max(now + JOINING) } else { opens };
             return Turn::GiveUp(opens - now);
         }
         Turn::Sleep(wakes)

@@ -253,6 +253,11 @@ impl Budget {
         Ok(Room(rooms))
     }
 
+    /// Whether there is a limit to what may be called with `key`.
+    pub fn is_limited(&self, key: KeyId) -> bool {
+        self.lanes_of(key).iter().any(Option::is_some)
+    }
+
     /// A call that somebody else makes with `key` and that nobody here can hold back.
     pub fn observe(&self, key: KeyId) -> Permit {
         self.inner.spent.add_foreign();
