@@ -53,7 +53,8 @@ impl Job {
         let names: Vec<String> = self.wanted().into_iter().map(|wanted| wanted.name).collect();
         let name = format!("quota of {key:?}: {}", names.join(" "));
         let place = self.runner.store.stand_in_line(&name, self.patience()).await.map_err(refusal)?;
-        let calls = self.operation().calls_of_the_write(&[]);
+        // With what may be added, or it would wait for that in its turn.
+        let calls = self.operation().calls_at_once();
         if !budget.spares(key, Priority::Write, calls) {
             drop(budget.keep_room(key, calls, &self.call.ctx).await);
         }

@@ -290,6 +290,11 @@ impl Operation {
         self.v1.iter().skip_while(|call| !call.method.writes()).map(times).sum()
     }
 
+    /// How many calls it makes when all that may be kept is kept, and each extra is one.
+    pub fn calls_at_once(&self) -> usize {
+        self.v1.iter().filter(|call| call.made != Made::UnlessKept).count()
+    }
+
     /// Whether it is a list.
     pub fn is_list(&self) -> bool {
         self.answer == Answer::Page
