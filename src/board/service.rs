@@ -4,7 +4,7 @@
 
 use super::page::Page;
 use crate::admin::{AdminPage, rendered, text};
-use crate::migration::{Counts, Report, Wanted, csv};
+use crate::migration::{Counts, QUIET, Report, Wanted, csv};
 use crate::plan::Plan;
 use crate::shadow;
 use crate::store::{Store, StoreError};
@@ -19,8 +19,6 @@ use std::sync::Arc;
 const PATH: &str = "/migration/";
 /// The same as CSV.
 const CSV: &str = "/migration/counts.csv";
-/// Days without a call after which an operation of v1 is ready to be switched off.
-const QUIET: i64 = 14;
 /// Most days that are asked for.
 const MOST_DAYS: i64 = 3660;
 

@@ -58,9 +58,6 @@ enum MigrationCommand {
     },
 }
 
-/// Days without a call after which an operation of v1 is ready to be switched off, unless others are given.
-const QUIET: i64 = 14;
-
 pub(super) fn run(args: &MigrationArgs) -> Outcome {
     if args.command.is_some() {
         let given = [
@@ -120,7 +117,7 @@ pub(super) fn run(args: &MigrationArgs) -> Outcome {
             }
             None if args.shape.csv => print_out!("{}", migration::csv(&counts)),
             None => {
-                let report = Report::of(&plan, &counts, today, args.quiet.unwrap_or(QUIET));
+                let report = Report::of(&plan, &counts, today, args.quiet.unwrap_or(migration::QUIET));
                 match args.shape.json {
                     true => say!("{:#}", json!(report)),
                     false => print_out!("{}", migration::text(&report)),

@@ -37,10 +37,15 @@ async fn into_new(from: &Path, url: &str, file: &Path) -> Result<u64, String> {
     let parameters = url.split_once('?').map_or(String::new(), |(_, given)| format!("?{given}"));
     let filled = fill(from, &format!("sqlite:{}{parameters}", unfinished.display()), false).await;
     let moved = filled.and_then(|rows| put(&unfinished, file).map(|()| rows));
-    for ending in ["", "-wal", "-shm", ".lock"] {
-        let _ = std::fs::remove_file(with_ending(&unfinished, ending));
-    }
+    remove(&unfinished);
     moved
+}
+
+/// Removes the file of a store with those beside it.
+fn remove(store: &Path) {
+    for ending in ["", "-wal", "-shm", ".lock"] {
+        let _ = std::fs::remove_file(with_ending(store, ending));
+    }
 }
 
 fn with_ending(file: &Path, ending: &str) -> std::ffi::OsString {
@@ -122,13 +127,13 @@ async fn lines_of_copy(from: &Path) -> Result<File, String> {
     let is_older = !copy.steps_to_take().await.map_err(|fault| fault.to_string())?.is_empty();
     let name = std::env::temp_dir().join(format!("causeway-restore-{}", uuid::Uuid::new_v4()));
     let mut file = create(&name).map_err(|fault| format!("{}: {fault}", name.display()))?;
+    std::fs::remove_file(&name).map_err(|fault| format!("{}: {fault}", name.display()))?;
     let exported = match is_older {
         false => lines_of(&copy, &mut file).await,
         true => lines_of_older(from, &name, &mut file).await,
     };
     copy.close().await;
-    let removed = std::fs::remove_file(&name).map_err(|fault| format!("{}: {fault}", name.display()));
-    exported.and(removed)?;
+    exported?;
     std::io::Seek::rewind(&mut file).map_err(|fault| fault.to_string())?;
     Ok(file)
 }
@@ -146,18 +151,15 @@ async fn lines_of_older(from: &Path, name: &Path, to: &mut File) -> Outcome {
         copied.map_err(|fault| format!("{}: {fault}", newer.display()))?;
         let url = format!("sqlite:{}", newer.display());
         let store = Store::open_for_upkeep(&url).await.map_err(|fault| fault.to_string())?;
-        let migrated = store.migrate().await.map_err(|fault| fault.to_string());
-        let exported = match migrated {
+        let exported = match store.migrate().await {
             Ok(_) => lines_of(&store, to).await,
-            Err(fault) => Err(fault),
+            Err(fault) => Err(fault.to_string()),
         };
         store.close().await;
         exported
     };
     let exported = exported.await;
-    for ending in ["", "-wal", "-shm", ".lock"] {
-        let _ = std::fs::remove_file(with_ending(&newer, ending));
-    }
+    remove(&newer);
     exported
 }
 

@@ -5,7 +5,7 @@
 use super::fields::update;
 use super::ids::{Kind, digest};
 use super::scope::text;
-use super::work::{Verdict, Work};
+use super::work::{Intended, Verdict, Work};
 use crate::catalogue::shapes;
 use serde_json::{Value, json};
 
@@ -15,11 +15,11 @@ impl Work<'_> {
     /// # Errors
     /// When a side fails.
     pub(super) async fn features(&mut self) -> Result<(), String> {
-        let verdict = self.judge_features();
+        let (intended, verdict) = self.judge_features();
         self.findings.of(Kind::Features).here += 1;
-        self.count(Kind::Features, &format!("features of {}", self.scope.slug), &verdict);
+        self.count(Kind::Features, &intended.name, &verdict);
         match self.carries() {
-            true => self.write_features(&verdict).await,
+            true => self.write_features(intended, &verdict).await,
             false => Ok(()),
         }
     }
@@ -29,33 +29,32 @@ impl Work<'_> {
     /// # Errors
     /// When a side fails.
     pub(super) async fn features_again(&mut self) -> Result<(), String> {
-        let verdict = self.judge_features();
-        self.write_features(&verdict).await
+        let (intended, verdict) = self.judge_features();
+        self.write_features(intended, &verdict).await
     }
 
-    fn judge_features(&self) -> Verdict {
-        let own = self.catalogue.features.id;
+    fn judge_features(&self) -> (Intended, Verdict) {
+        let (kind, own) = (Kind::Features, self.catalogue.features.id);
         let ours = shapes::features(&self.catalogue.features);
-        match self.judge(Kind::Features, own, &digest(&json!([ours])), &ours, Some(&self.seen.features)) {
+        let (name, digest) = (format!("features of {}", self.scope.slug), digest(&json!([ours])));
+        let verdict = match self.judge(kind, own, &digest, &ours, Some(&self.seen.features)) {
             // A switch that nobody has turned on there yet is nobody's choice.
             Verdict::Conflict(unlike)
-                if !self.ids.is_begun(Kind::Features, own)
+                if !self.ids.is_begun(kind, own)
                     && unlike.iter().all(|one| one.theirs == json!(false) || one.theirs == json!(0)) =>
             {
                 Verdict::Change(unlike)
             }
             verdict => verdict,
-        }
+        };
+        (Intended { kind, own, ours, name, digest }, verdict)
     }
 
-    async fn write_features(&mut self, verdict: &Verdict) -> Result<(), String> {
-        let own = self.catalogue.features.id;
-        let ours = shapes::features(&self.catalogue.features);
-        let digest = digest(&json!([ours]));
+    async fn write_features(&mut self, intended: Intended, verdict: &Verdict) -> Result<(), String> {
         match verdict {
             Verdict::Change(unlike) => {
-                if let Some(body) = update(&ours, unlike) {
-                    self.ids.reopen(Kind::Features, own).await?;
+                if let Some(body) = update(&intended.ours, unlike) {
+                    self.ids.reopen(intended.kind, intended.own).await?;
                     self.set_features(&Value::Object(body)).await?;
                 }
             }
@@ -63,6 +62,6 @@ impl Work<'_> {
             _ => return Ok(()),
         }
         let id = text(&self.seen.features, "id").to_owned();
-        self.ids.end(Kind::Features, &[(own, id, digest)]).await
+        self.ids.end(intended.kind, &[(intended.own, id, intended.digest)]).await
     }
 }

@@ -164,6 +164,14 @@ impl<'s> Ids<'s> {
             return Ok(());
         }
         let theirs = self.theirs(kind, own).map(str::to_owned);
+        self.unfinished(kind, own, theirs).await
+    }
+
+    /// Notes where a record is there that is not as it is here yet.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub(super) async fn unfinished(&mut self, kind: Kind, own: Uuid, theirs: Option<String>) -> Result<(), String> {
         let record =
             LeaveRecord { kind: kind.word().to_owned(), own, theirs, digest: String::new(), is_done: false };
         self.note(kind, vec![record]).await

@@ -38,8 +38,10 @@ impl Work<'_> {
     /// When a side fails.
     pub(super) async fn brought_back(&mut self) -> Result<(), String> {
         let carried = self.ids.noted_but(Kind::Archive, BROUGHT_BACK);
-        let projects: Vec<Uuid> = self.scope.projects.keys().copied().collect();
-        for project in projects.into_iter().filter(|_| !carried.is_empty()) {
+        if carried.is_empty() {
+            return Ok(());
+        }
+        for project in self.scope.projects.keys().copied().collect::<Vec<_>>() {
             let Some(items) = self.items_of(project).await? else { continue };
             let again = carried.iter().filter(|(own, _)| items.is_live_here(*own));
             for (own, there) in again {

@@ -78,12 +78,9 @@ pub async fn leave(
             // What was done before is told all the same.
             Err(fault) => {
                 report.fault = Some(fault);
-                break;
+                return Ok(report);
             }
         }
-    }
-    if report.fault.is_some() {
-        return Ok(report);
     }
     let held = store.workspaces_held().await.map_err(|fault| fault.to_string())?;
     report.others = held.into_iter().filter(|id| !known.contains(id)).map(|id| id.to_string()).collect();

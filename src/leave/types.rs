@@ -5,9 +5,9 @@
 use super::fields::{create, update};
 use super::findings::Class;
 use super::ids::{Kind, digest};
-use super::scope::text;
+use super::scope::{Scope, text};
 use super::seen::{self, Record};
-use super::work::{Retired, Verdict, Work};
+use super::work::{Verdict, Work};
 use crate::catalogue::{PROVISIONED, WorkItemType, shapes};
 use crate::plan::TypeMode;
 use reqwest::Method;
@@ -19,6 +19,11 @@ use uuid::Uuid;
 /// Stands for a type as it is here.
 fn digest_of(kind: &WorkItemType) -> String {
     digest(&json!([shapes::work_item_type(kind), kind.external_id, kind.external_source]))
+}
+
+/// What people call a type.
+fn name_of(kind: &WorkItemType, scope: &Scope<'_>) -> String {
+    format!("type `{}` of {}", kind.name, scope.owner_in_words(kind.project))
 }
 
 /// The mode in which an owner's definitions can be written.
@@ -34,7 +39,7 @@ impl Work<'_> {
     pub(super) async fn types(&mut self, owner: Option<Uuid>) -> Result<(), String> {
         let types: Vec<Arc<WorkItemType>> = self.catalogue.types_of(owner).into_iter().cloned().collect();
         for kind in &types {
-            let name = format!("type `{}` of {}", kind.name, self.scope.owner_in_words(owner));
+            let name = name_of(kind, self.scope);
             self.findings.of(Kind::Type).here += 1;
             if self.scope.base(owner).is_none() {
                 self.findings.leave(Kind::Type, 1, format!("{name}: the project is not there, or not to be seen"));
@@ -127,10 +132,8 @@ impl Work<'_> {
         let Some(record) = record else { return Ok(()) };
         let id = text(&record, "id").to_owned();
         if !kind.is_active && record.get("is_active") == Some(&json!(true)) {
-            self.ids.suppose(Kind::Type, kind.id, &id);
-            let path = format!("{list}{id}/");
-            self.retired.push(Retired { owner, own: kind.id, theirs: id, path, name: name.to_owned(), digest });
-            return Ok(());
+            self.retired.push(kind.id);
+            return self.ids.unfinished(Kind::Type, kind.id, Some(id)).await;
         }
         self.ids.end(Kind::Type, &[(kind.id, id, digest)]).await
     }
@@ -141,21 +144,13 @@ impl Work<'_> {
     /// When a side fails.
     pub(super) async fn make_active(&mut self, types: BTreeSet<Uuid>) -> Result<(), String> {
         let mut is_changed = false;
-        for own in
-            types.into_iter().filter(|own| !self.retired.iter().any(|one| one.own == *own)).collect::<Vec<_>>()
-        {
-            let kind = self.catalogue.types.get(&own).filter(|kind| !kind.is_active).cloned();
-            let theirs = self.ids.theirs(Kind::Type, own).map(str::to_owned);
-            let (Some(kind), Some(theirs)) = (kind, theirs) else { continue };
-            let Some(base) = self.scope.base(kind.project) else { continue };
-            let name = format!("type `{}` of {}", kind.name, self.scope.owner_in_words(kind.project));
-            let path = format!("{base}/work-item-types/{theirs}/");
-            self.switch(mode_of(kind.project)).await?;
-            is_changed = true;
-            let body = json!({"is_active": true});
-            if self.write((Kind::Type, &name), Method::PATCH, &path, &body).await?.is_some() {
-                let digest = digest_of(&kind);
-                self.retired.push(Retired { owner: kind.project, own, theirs, path, name, digest });
+        for own in types {
+            let is_retired = self.catalogue.types.get(&own).is_some_and(|kind| !kind.is_active);
+            if is_retired && !self.retired.contains(&own) {
+                is_changed = true;
+                if self.switch_type(own, true).await?.is_some() {
+                    self.retired.push(own);
+                }
             }
         }
         if is_changed { self.features_again().await } else { Ok(()) }
@@ -172,14 +167,26 @@ impl Work<'_> {
         }
         // One that an item lacks still is switched off when that is there.
         let needed = std::mem::take(&mut self.needed);
-        for one in retired.into_iter().filter(|one| !needed.contains(&one.own)) {
-            self.switch(mode_of(one.owner)).await?;
-            let body = json!({"is_active": false});
-            if self.write((Kind::Type, &one.name), Method::PATCH, &one.path, &body).await?.is_some() {
-                self.ids.end(Kind::Type, &[(one.own, one.theirs, one.digest)]).await?;
+        for own in retired.into_iter().filter(|own| !needed.contains(own)) {
+            if let Some((theirs, digest)) = self.switch_type(own, false).await? {
+                self.ids.end(Kind::Type, &[(own, theirs, digest)]).await?;
             }
         }
         self.features_again().await
+    }
+
+    /// Switches a type there on or off; answers its id there and what stands for it here, or none when it is not there or
+    /// the target refused that.
+    async fn switch_type(&mut self, own: Uuid, is_active: bool) -> Result<Option<(String, String)>, String> {
+        let kind = self.catalogue.types.get(&own).cloned();
+        let theirs = self.ids.theirs(Kind::Type, own).map(str::to_owned);
+        let (Some(kind), Some(theirs)) = (kind, theirs) else { return Ok(None) };
+        let Some(base) = self.scope.base(kind.project) else { return Ok(None) };
+        let name = name_of(&kind, self.scope);
+        let path = format!("{base}/work-item-types/{theirs}/");
+        self.switch(mode_of(kind.project)).await?;
+        let done = self.write((Kind::Type, &name), Method::PATCH, &path, &json!({"is_active": is_active})).await?;
+        Ok(done.map(|_| (theirs, digest_of(&kind))))
     }
 
     /// The default moves only where this command made it, or where there is none yet. While the workspace manages
@@ -251,7 +258,7 @@ impl Work<'_> {
         for kind in types.iter().filter(|kind| !kind.is_epic) {
             let ours: Vec<Uuid> = self.catalogue.attached(kind.id).iter().map(|property| property.id).collect();
             self.findings.of(Kind::Attachment).here += ours.len();
-            let name = format!("type `{}` of {}", kind.name, self.scope.owner_in_words(owner));
+            let name = name_of(kind, self.scope);
             let place = self.scope.base(owner).zip(self.ids.theirs(Kind::Type, kind.id).map(str::to_owned));
             let Some((base, id)) = place else {
                 match self.carries() || self.scope.base(owner).is_none() {

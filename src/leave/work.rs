@@ -53,19 +53,9 @@ pub(super) struct Work<'w> {
     pub(super) returning: HashSet<Uuid>,
     /// Types that work items need which could not be carried.
     pub(super) needed: HashSet<Uuid>,
-    /// Types to switch off when their work items are there.
-    pub(super) retired: Vec<Retired>,
+    /// Types to switch off when their work items are there, in the order of their making.
+    pub(super) retired: Vec<Uuid>,
     pub(super) tell: Tell<'w>,
-}
-
-/// A type that is to be switched off when its work items are there.
-pub(super) struct Retired {
-    pub(super) owner: Option<Uuid>,
-    pub(super) own: Uuid,
-    pub(super) theirs: String,
-    pub(super) path: String,
-    pub(super) name: String,
-    pub(super) digest: String,
 }
 
 /// What is to be done about a record.

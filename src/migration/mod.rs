@@ -18,5 +18,5 @@ pub use counts::{Counts, Wanted};
 pub use csv::csv;
 pub use days::date;
 pub use left::{Left, left, successors};
-pub use report::{CallerLine, ClientLine, OperationLine, Report};
+pub use report::{CallerLine, ClientLine, OperationLine, QUIET, Report};
 pub use text::{client_text, text};

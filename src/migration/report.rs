@@ -9,6 +9,9 @@ use crate::plan::Plan;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// Days without a call after which an operation of v1 is ready to be switched off, unless others are given.
+pub const QUIET: i64 = 14;
+
 /// Calls of one client.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ClientLine {

@@ -238,8 +238,7 @@ impl OAuth {
             let Some(last) = rows.last() else { return Ok(rotation) };
             after.clone_from(&last.id);
             for row in &rows {
-                let id = Uuid::try_parse(&row.id).map_err(|_| AdminError::Unfit(format!("the id {}", row.id)))?;
-                let place = if row.of_gateway_key { key_place(id) } else { grant_place(id) };
+                let place = place_of(row).ok_or_else(|| AdminError::Unfit(format!("the id {}", row.id)))?;
                 let Some(plain) = keyring.unseal(&row.sealed.text, &row.sealed.with, &place) else {
                     rotation.lost += 1;
                     continue;
@@ -263,13 +262,15 @@ pub async fn unopened_keys(store: &OAuthStore, keyring: Option<&Keyring>) -> Res
         let rows = store.not_sealed_with("", &after, BATCH).await?;
         let Some(last) = rows.last() else { return Ok(unopened) };
         after.clone_from(&last.id);
-        let opens = |row: &SealedRow| {
-            let id = Uuid::try_parse(&row.id).ok()?;
-            let place = if row.of_gateway_key { key_place(id) } else { grant_place(id) };
-            keyring?.unseal(&row.sealed.text, &row.sealed.with, &place)
-        };
+        let opens = |row: &SealedRow| keyring?.unseal(&row.sealed.text, &row.sealed.with, &place_of(row)?);
         unopened += rows.iter().filter(|row| opens(row).is_none()).count() as u64;
     }
+}
+
+/// What the sealed key of a row is bound to; none when its id is none.
+fn place_of(row: &SealedRow) -> Option<String> {
+    let id = Uuid::try_parse(&row.id).ok()?;
+    Some(if row.of_gateway_key { key_place(id) } else { grant_place(id) })
 }
 
 /// What a person typed, as a key v1 can be asked about; the gateway's own secrets never get there.

@@ -3,6 +3,7 @@
 //! May use: what `run` may use.
 
 use super::job::Job;
+use super::outage::store_is_away;
 use super::{create, delete, exclusive, list, own, special, update};
 use crate::plan::{Source, Step};
 use crate::refusal::Refusal;
@@ -22,7 +23,7 @@ impl Job {
             self.catch_up().await;
             return self.step().await.map_err(|refusal| self.unless_unknown(refusal));
         }
-        if self.is_refused_create() {
+        if self.is_create() && self.body_is_refused() {
             // It writes nothing, so it waits for nobody and has nobody wait.
             self.catch_up().await;
             return self.step().await;
@@ -32,11 +33,9 @@ impl Job {
         Box::pin(self.carry_out_in(turn, place)).await
     }
 
-    /// Whether this creates a record from a body that will be refused, whatever else is told first.
-    fn is_refused_create(&self) -> bool {
-        let operation = self.operation();
-        let creates = operation.status == 201 && self.variable("pk").is_none();
-        creates && self.body_is_refused()
+    /// Whether this makes a record, and addresses none of its kind.
+    pub(super) fn is_create(&self) -> bool {
+        self.operation().status == 201 && self.variable("pk").is_none()
     }
 
     /// While the database of the store does not answer, a read makes do with what this process knew up to then, for as
@@ -44,7 +43,7 @@ impl Job {
     fn make_do_without_the_store(&self) -> Result<(), Refusal> {
         let Some(since) = self.runner.store.away_since() else { return Ok(()) };
         if !self.call.ctx.tolerant || since.elapsed() > self.runner.settings.stale_if_error {
-            return Err(Refusal::StoreUnavailable { cause: "the database does not answer".into() });
+            return Err(store_is_away());
         }
         self.call.ctx.meter.did_without_store(since);
         Ok(())
@@ -54,7 +53,7 @@ impl Job {
     fn unless_unknown(&self, refusal: Refusal) -> Refusal {
         let is_away = || self.resource().source == Source::Own && self.runner.store.away_since().is_some();
         match refusal.status() {
-            404 if is_away() => Refusal::StoreUnavailable { cause: "the database does not answer".into() },
+            404 if is_away() => store_is_away(),
             _ => refusal,
         }
     }

@@ -14,6 +14,7 @@ use crate::plan::{Resource, Rows};
 use crate::refusal::Refusal;
 use crate::store::{OverlayValue, Overlays};
 use crate::translate::{Fault, Held, ReadShape, incoming};
+use crate::v1::{V1Request, V1Response};
 use crate::v2::query::ListCall;
 use crate::v2::{Reply, page};
 use bytes::Bytes;
@@ -40,7 +41,24 @@ pub(super) fn records_of<T: DeserializeOwned>(page: &[u8]) -> Result<Vec<T>, Ref
     incoming::records(page).map_err(|fault| bad_data(&fault))
 }
 
+/// Records of a page: as many as v1 gives.
+pub(super) const AT_ONCE: usize = 1000;
+
 impl Job {
+    /// The first page of a list of v1 in a project, read now, in the order and with the fields that `query` names.
+    ///
+    /// # Errors
+    /// 404 or 403 when v1 does not show the list.
+    pub(super) async fn first_page(&self, resource: &Resource, query: &str) -> Result<V1Response, Refusal> {
+        let request = V1Request::get(self.collection_path(resource)?, format!("per_page={AT_ONCE}&{query}"));
+        let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await;
+        let answer = self.explain_refused_read(answer).await?;
+        match answer.status {
+            200 => Ok(answer),
+            _ => Err(self.after_refused_read(Refusal::not_found()).await),
+        }
+    }
+
     /// All records of a list of v1, read now, each as a `T`.
     pub(super) async fn all_records<T: DeserializeOwned>(
         &self,

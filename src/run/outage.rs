@@ -25,6 +25,11 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 use uuid::Uuid;
 
+/// The refusal of what cannot be known while the database of the store does not answer.
+pub(super) fn store_is_away() -> Refusal {
+    Refusal::StoreUnavailable { cause: "the database does not answer".into() }
+}
+
 /// What v1 answered, of now or, in trouble, the last time.
 pub(super) enum Answered<T> {
     /// A success, read.

@@ -46,7 +46,8 @@ impl Job {
         if !self.operation().turns.iter().any(of_many)
             || self.v1_project().is_none()
             || !budget.is_limited(key)
-            || self.body_is_refused()
+            // That of a create was looked at before.
+            || !self.is_create() && self.body_is_refused()
         {
             return Ok(None);
         }

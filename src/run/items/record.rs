@@ -8,6 +8,7 @@ use crate::plan::{Known, Resource};
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::job::Job;
+use crate::run::load::AT_ONCE;
 use crate::run::outage::{Answered, Seen};
 use crate::run::shelf::Audience;
 use crate::run::v1_faults::bad_data;
@@ -23,8 +24,6 @@ use uuid::Uuid;
 
 /// Share of the time left that may go by until the index of a project is as of now.
 const FOR_AN_INDEX: f64 = 0.25;
-/// Rows read at once of those that changed last: as many as v1 gives.
-const CHANGES: usize = 1000;
 
 /// A page of items, those that changed last first.
 #[derive(Deserialize)]
@@ -202,17 +201,12 @@ impl InProject<'_> {
     /// since some may be among them does not matter here: it would take a look at all ids, which takes long in a large
     /// project. Where one page does not tell all, every item is looked at.
     async fn children_by_changes(&self, id: Uuid, index: &Index) -> Result<Vec<Uuid>, Refusal> {
-        let query = format!("per_page={CHANGES}&order_by=-updated_at&fields=id,parent,updated_at");
-        let request = V1Request::get(self.collection_path(self.work_items()?)?, query);
-        let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await;
-        let answer = self.explain_refused_read(answer).await?;
-        if answer.status != 200 {
-            return Err(self.after_refused_read(Refusal::not_found()).await);
-        }
+        let query = "order_by=-updated_at&fields=id,parent,updated_at";
+        let answer = self.first_page(self.work_items()?, query).await?;
         let page: Changed = serde_json::from_slice(&answer.body)
             .map_err(|fault| Refusal::upstream("The work items could not be read.", fault.to_string()))?;
         let reaches =
-            page.results.len() < CHANGES || page.results.iter().any(|row| row.updated_at <= index.known_until());
+            page.results.len() < AT_ONCE || page.results.iter().any(|row| row.updated_at <= index.known_until());
         let new = page.results.iter().filter(|row| index.get(row.id).is_none()).count();
         // More than are accounted for: something came back that does not show as changed.
         if !reaches || page.total_count > index.len() + new {

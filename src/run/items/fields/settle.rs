@@ -5,16 +5,15 @@
 //! answers `store_unavailable` until that is decided by a write of its type or values, or by an operator. May use: what
 //! `run` may use.
 
-use crate::context::Context;
 use crate::index::Index;
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
-use crate::run::load::records_of;
+use crate::run::load::{AT_ONCE, records_of};
+use crate::run::outage::store_is_away;
 use crate::store::{Intent, IntentKind, IntentState, ProjectItems, Settled, Store};
 use crate::translate::work_items::{self, Item};
 use crate::translate::work_items_write::{self, Evidence};
 use crate::units::{micros, now_micros};
-use crate::v1::{V1Request, V1Response};
 use crate::v2::time::Micros;
 use crate::v2::value::trimmed;
 use serde::Deserialize;
@@ -28,8 +27,6 @@ const SKEW: Micros = 5_000_000;
 /// Longest wait for a request that is still at work, and the pause between two looks.
 const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(20);
-/// Rows read at once of the newest items.
-const PAGE: usize = 1000;
 
 /// Where the items at hand come from, and what is wanted of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +70,7 @@ pub(in crate::run) async fn settle_open_writes(
     loop {
         let recorded = store.project_items(project).await?;
         if is_made_elsewhere(store, items, &recorded) {
-            return Err(Refusal::StoreUnavailable { cause: "the database does not answer".into() });
+            return Err(store_is_away());
         }
         let open: Vec<&Intent> =
             recorded.open.iter().filter(|intent| concerns(job, intent, items, &recorded)).collect();
@@ -303,21 +300,13 @@ pub(super) async fn drop_unmade(
 
 /// Items of the project made since `since`, newest first.
 pub(in crate::run) async fn newest(job: &InProject<'_>, since: Micros) -> Result<Vec<Newest>, Refusal> {
-    let resource = job.work_items()?;
     let query = "order_by=-created_at&fields=id,name,created_by,created_at";
-    let ctx: &Context = &job.call.ctx;
-    let request = V1Request::get(job.collection_path(resource)?, format!("per_page={PAGE}&{query}"));
-    let answer = job.runner.client.ask(job.key(), request, ctx).await;
-    let answer: V1Response = job.explain_refused_read(answer).await?;
-    if answer.status != 200 {
-        return Err(job.after_refused_read(Refusal::not_found()).await);
-    }
-    let first: Vec<Newest> = records_of(&answer.body)?;
-    let reaches = first.len() < PAGE || first.last().is_some_and(|row| row.created_at < since);
+    let first: Vec<Newest> = records_of(&job.first_page(job.work_items()?, query).await?.body)?;
+    let reaches = first.len() < AT_ONCE || first.last().is_some_and(|row| row.created_at < since);
     if reaches {
         return Ok(first);
     }
-    job.all_records(resource, query).await
+    job.all_records(job.work_items()?, query).await
 }
 
 async fn report(store: &Store, intent: &Intent, state: IntentState) -> Result<(), Refusal> {
