@@ -58,7 +58,8 @@ enum Body {
 impl Job {
     /// [`or_older`] for the list at this v1 path: `older` is used also when the list kept changing while it was
     /// read, and then by all who ask in the time a collection is usually used again, so that v1 is not asked for it
-    /// again and again in vain.
+    /// again and again in vain. It is used as well when comparing the list with v1 is known to take longer than the
+    /// request may; that goes on.
     pub(super) async fn list_or_older<T>(
         &self,
         path: &Arc<str>,
@@ -76,6 +77,11 @@ impl Job {
                 Err(failure @ Refusal::KeptChanging { .. }) => {
                     restless.insert(list, failure.clone());
                     failure
+                }
+                Err(failure @ Refusal::IndexBuilding { .. }) => {
+                    let (thing, read_at) = older().ok_or(failure)?;
+                    ctx.meter.overtook(read_at);
+                    return Ok(thing);
                 }
                 outcome => return outcome,
             },
@@ -168,7 +174,8 @@ impl Job {
         let project = self.call.card().map(|card| card.id);
         let own = record.map(Changed::Record).or(project.map(Changed::Pages));
         let workspace = Some(Changed::Workspace(self.slug().into()));
-        let around = [project.map(Changed::Written), project.map(Changed::Project), workspace];
+        let deletes = project.map(Changed::Answers);
+        let around = [project.map(Changed::Written), deletes, project.map(Changed::Project), workspace];
         own.into_iter().chain(around.into_iter().flatten()).collect()
     }
 
@@ -210,9 +217,14 @@ impl Job {
             return Vec::new();
         }
         let item = resource.is(Known::WorkItems);
+        let is_delete = self.operation().method == crate::plan::Method::Delete;
         match pk {
-            // A deleted record may take others with it.
-            _ if self.operation().method == crate::plan::Method::Delete => vec![Changed::Written(project)],
+            // A deleted record may take others with it. The index follows the delete of an item, whose children are
+            // detached before, each by a write of its own; it shows nothing of records that are read alone.
+            _ if is_delete && (item || resource.reads_alone()) => {
+                vec![Changed::Pages(project), Changed::Answers(project)]
+            }
+            _ if is_delete => vec![Changed::Written(project)],
             Some(id) if item => vec![Changed::Pages(project), Changed::Record(id)],
             None if item => vec![Changed::Pages(project)],
             // Nothing but itself shows a record that is read alone.

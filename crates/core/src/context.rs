@@ -54,7 +54,7 @@ struct Told {
 
 impl Told {
     fn is_stale(&self) -> bool {
-        self.notes.iter().any(|note| matches!(note, Note::Stale | Note::Outage | Note::Changing | Note::Store))
+        self.notes.iter().any(|note| note.makes_do() || matches!(note, Note::Stale | Note::Store))
     }
 }
 
@@ -71,6 +71,8 @@ pub enum Note {
     Outage,
     /// Answered with a list as it was read last, because it changes faster than it can be read.
     Changing,
+    /// Answered with a list as it was read last, because comparing it with v1 takes longer than the request may.
+    Comparing,
     /// Answered with what was known before, because the store does not answer.
     Store,
     /// Answered by the deployment's own v2.
@@ -78,6 +80,11 @@ pub enum Note {
 }
 
 impl Note {
+    /// Whether v1 did not give anything newer, its quota aside.
+    fn makes_do(self) -> bool {
+        matches!(self, Self::Outage | Self::Changing | Self::Comparing)
+    }
+
     /// The entry in `Server-Timing`.
     pub fn entry(self) -> &'static str {
         match self {
@@ -86,6 +93,7 @@ impl Note {
             Self::Stale => "stale;desc=\"the v1 budget is short\"",
             Self::Outage => "stale;desc=\"v1 is not reachable\"",
             Self::Changing => "stale;desc=\"the list kept changing\"",
+            Self::Comparing => "stale;desc=\"the list is being compared with v1\"",
             Self::Store => "stale;desc=\"the store is not reachable\"",
             Self::Native => "native",
         }
@@ -182,6 +190,12 @@ impl Meter {
         self.note(Note::Changing);
     }
 
+    /// The answer relies on a list as v1 showed it at `read_at`, because comparing it takes longer than there is time.
+    pub fn overtook(&self, read_at: Instant) {
+        self.used(read_at);
+        self.note(Note::Comparing);
+    }
+
     /// The answer relies on what was known at `known_at`, because the store does not answer.
     pub fn did_without_store(&self, known_at: Instant) {
         self.used(known_at);
@@ -200,7 +214,7 @@ impl Meter {
 
     /// Whether the answer relies on something older because v1 did not give anything newer, its quota aside.
     pub fn makes_do(&self) -> bool {
-        self.told().notes.iter().any(|note| matches!(note, Note::Outage | Note::Changing))
+        self.told().notes.iter().any(|note| note.makes_do())
     }
 
     /// Whether the answer relies on anything that is older than usual.

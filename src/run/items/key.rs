@@ -61,8 +61,8 @@ impl Job {
     /// What the answer to a look-up shows; none when it is not the item that `key` names.
     fn about_key(&self, key: &HumanKey, answer: &V1Response) -> Option<Vec<Changed>> {
         let (item, project) = self.owned_item(&answer.body).ok().filter(|(item, _)| is_named(item, key))?;
-        let workspace = Changed::Workspace(self.slug().into());
-        Some(vec![workspace, Changed::Project(project), Changed::Written(project), Changed::Record(item.id)])
+        let around = [Changed::Workspace(self.slug().into()), Changed::Project(project), Changed::Written(project)];
+        Some(around.into_iter().chain([Changed::Answers(project), Changed::Record(item.id)]).collect())
     }
 
     /// The call that looks `key` up in the workspace of this call.

@@ -20,6 +20,8 @@ pub enum Changed {
     Collection(Box<str>),
     /// Any record of this project, by a write that collections and the index follow. Single answers do not.
     Written(Uuid),
+    /// Records of this project that are read singly, by a delete that the index follows in all. Single answers do not.
+    Answers(Uuid),
     /// Pages of work items of this project, likewise.
     Pages(Uuid),
     /// One record, likewise.
