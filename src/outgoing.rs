@@ -4,6 +4,7 @@
 
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder};
+use std::error::Error;
 use std::time::Duration;
 
 /// A client to be changed further, whose answers may take so long. It follows no redirect, for that could carry a key
@@ -28,4 +29,10 @@ pub fn client_for(base: &str, patience: Duration) -> Result<Client, String> {
         builder = builder.tls_certs_only([]);
     }
     builder.build().map_err(|fault| format!("the client could not be set up: {fault}"))
+}
+
+/// What an exchange failed of, the failure itself first and its last cause at the end: the first alone says no more
+/// than that a request could not be sent.
+pub fn causes(fault: &reqwest::Error) -> Vec<String> {
+    std::iter::successors(Some(fault as &dyn Error), |error| (*error).source()).map(ToString::to_string).collect()
 }

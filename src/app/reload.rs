@@ -49,11 +49,14 @@ impl Reloader {
     pub async fn reload(&self, loaded: Loaded) -> Result<Vec<String>, ReloadError> {
         let Some(looking) = self.begun(&loaded)? else { return Ok(Vec::new()) };
         let looked = looking.await?;
+        let renewed = match &self.tls {
+            Some(tls) => Some(tls.renewed().await.map_err(StartError::from)?),
+            None => None,
+        };
         let mut current = self.current.lock();
         let Some(before) = current.as_mut() else { return Ok(Vec::new()) };
         let changed = changed(before, &loaded)?;
         let settings = &loaded.settings;
-        let renewed = self.tls.as_ref().map(Tls::renewed).transpose().map_err(StartError::from)?;
         let (mut service, surface) = before.service.with_settings(settings, &looked)?;
         if let Some(admin) = &self.admin {
             admin

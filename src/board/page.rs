@@ -7,6 +7,7 @@ use crate::migration::{Left, Report, Wanted, date};
 use crate::printable::printable;
 use crate::shadow::{self, Line, Told};
 use askama::Template;
+use std::collections::BTreeSet;
 
 /// Most rows of a table; the CSV has all.
 const MOST: usize = 200;
@@ -67,6 +68,12 @@ impl Compared {
 pub(super) struct Page {
     /// What is shown, when it is not all.
     pub(super) filter: String,
+    /// Whether only some days are.
+    pub(super) some_days: bool,
+    /// The client that is asked for, as its field shows it.
+    pub(super) client: String,
+    /// What the form keeps beside its fields.
+    pub(super) kept: Vec<(&'static str, String)>,
     /// The query behind which the same is CSV.
     pub(super) csv: String,
     pub(super) since: String,
@@ -80,7 +87,7 @@ pub(super) struct Page {
     pub(super) ready: Vec<String>,
     pub(super) quiet: i64,
     pub(super) never: usize,
-    pub(super) days: [(i64, bool); 3],
+    pub(super) days: Vec<(i64, bool)>,
     pub(super) compared: Option<Compared>,
 }
 
@@ -91,7 +98,7 @@ impl Page {
         let clients = report.clients.iter().take(MOST).map(|line| Row {
             name: printable(&line.client),
             about: String::new(),
-            link: link("client", &line.client),
+            link: link("client", &line.client, wanted.days),
             v1: line.v1,
             v2: line.v2,
             moved: share(line.v1, line.v2),
@@ -105,7 +112,7 @@ impl Page {
             Row {
                 name: printable(name),
                 about: printable(&about.join(", ")),
-                link: link("caller", &line.fingerprint),
+                link: link("caller", &line.fingerprint, wanted.days),
                 v1: line.v1,
                 v2: line.v2,
                 moved: share(line.v1, line.v2),
@@ -113,13 +120,14 @@ impl Page {
                 chart: String::new(),
             }
         });
-        let filter = [("client", &wanted.client), ("caller", &wanted.caller), ("operation", &wanted.operation)];
-        let filter: Vec<String> = filter
-            .iter()
-            .filter_map(|(name, value)| Some(format!("{name} {}", printable(value.as_ref()?))))
-            .collect();
+        let filter: Vec<String> =
+            asked(wanted).iter().map(|(name, value)| format!("{name} {}", printable(value))).collect();
+        let (client, kept) = fields(wanted);
         Self {
             filter: filter.join(", "),
+            some_days: wanted.days.is_some(),
+            client,
+            kept,
             csv: query(wanted),
             since: report.since.map(date).unwrap_or_default(),
             today: date(report.today),
@@ -132,7 +140,7 @@ impl Page {
             ready: report.ready.iter().map(|operation| printable(operation)).collect(),
             quiet: report.quiet,
             never: report.never.len(),
-            days: [7, 30, 90].map(|days| (days, wanted.days == Some(days))),
+            days: days(wanted.days),
             compared: Compared::of(compared),
         }
     }
@@ -149,9 +157,33 @@ fn left(left: &Left) -> LeftRow {
     }
 }
 
-/// The page of one client, caller or operation.
-fn link(name: &str, value: &str) -> String {
+/// What is asked for beside the days.
+fn asked(wanted: &Wanted) -> Vec<(&'static str, &String)> {
+    let all = [("client", &wanted.client), ("caller", &wanted.caller), ("operation", &wanted.operation)];
+    all.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?))).collect()
+}
+
+/// The form's field for a client, and what it keeps without showing it: another choice of days changes nothing else. A
+/// client whose name a field would show in another way is kept so too, until another one is written.
+fn fields(wanted: &Wanted) -> (String, Vec<(&'static str, String)>) {
+    let shown = |name: &str, value: &str| name == "client" && printable(value) == value;
+    let (client, kept): (Vec<_>, Vec<_>) = asked(wanted).into_iter().partition(|(name, value)| shown(name, value));
+    let client = client.first().map(|(_, value)| (*value).clone()).unwrap_or_default();
+    (client, kept.into_iter().map(|(name, value)| (name, value.clone())).collect())
+}
+
+/// Numbers of days to choose from, with the one in force.
+fn days(chosen: Option<i64>) -> Vec<(i64, bool)> {
+    let all: BTreeSet<i64> = [7, 30, 90].into_iter().chain(chosen).collect();
+    all.into_iter().map(|days| (days, chosen == Some(days))).collect()
+}
+
+/// The page of one client or caller, of the same days.
+fn link(name: &str, value: &str, days: Option<i64>) -> String {
     let mut query = form_urlencoded::Serializer::for_suffix("?".to_owned(), 1);
+    if let Some(days) = days {
+        query.append_pair("days", &days.to_string());
+    }
     query.append_pair(name, value);
     query.finish()
 }
@@ -159,13 +191,9 @@ fn link(name: &str, value: &str) -> String {
 /// The query that asks for the same.
 fn query(wanted: &Wanted) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
-    let days = wanted.days.map(|days| days.to_string());
-    let parts =
-        [("days", &days), ("client", &wanted.client), ("caller", &wanted.caller), ("operation", &wanted.operation)];
-    for (name, value) in parts {
-        if let Some(value) = value {
-            query.append_pair(name, value);
-        }
+    if let Some(days) = wanted.days {
+        query.append_pair("days", &days.to_string());
     }
+    query.extend_pairs(asked(wanted));
     query.finish()
 }

@@ -39,6 +39,15 @@ pub(super) fn server(text: &str) -> Result<HttpAddress, String> {
     }
 }
 
+/// A slug of a workspace on the command line.
+pub(super) fn slug(text: &str) -> Result<String, String> {
+    let belongs = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '~');
+    if text.is_empty() || !text.chars().all(belongs) {
+        return Err("it is no slug; a slug is the part of the address behind the host, such as acme-corp".into());
+    }
+    Ok(text.to_owned())
+}
+
 /// An id on the command line.
 pub(super) fn id(text: &str) -> Result<Uuid, String> {
     let text = text.trim();

@@ -7,7 +7,6 @@ use crate::access::paths;
 use crate::app;
 use crate::context::Context;
 use crate::doctor::{self, Report, State};
-use crate::edge::Tls;
 use crate::plan::Plan;
 use crate::retirement::Retirement;
 use crate::settings::Settings;
@@ -35,12 +34,6 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
     }
     let mut faults = Vec::new();
     let plan = check_mappings(&settings, &mut faults);
-    if let Some(files) = &settings.listen.tls {
-        match Tls::open(files) {
-            Ok(_) => say!("tls       fine: the certificate and its key can be used"),
-            Err(fault) => faults.push(fault.to_string()),
-        }
-    }
     block_on(async {
         check_beside(&settings, plan.as_ref(), &mut faults).await;
         match &settings.upstream.base_url {
@@ -69,10 +62,11 @@ fn check_mappings(settings: &Settings, faults: &mut Vec<String>) -> Option<Arc<P
     Some(plan)
 }
 
-/// Looks at what stands beside the program: secrets, files, the store (opened when it is there, and not made), Redis,
-/// and the deployment's own v2.
+/// Looks at what stands beside the program: the certificate, secrets, files, the store (opened when it is there, and
+/// not made), Redis, and the deployment's own v2.
 async fn check_beside(settings: &Settings, plan: Option<&Arc<Plan>>, faults: &mut Vec<String>) {
     let mut report = Report::default();
+    doctor::certificate(settings, &mut report);
     doctor::secrets(settings, &mut report);
     doctor::files(settings, &mut report);
     doctor::store(settings, &mut report).await;

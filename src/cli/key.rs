@@ -5,6 +5,7 @@ use super::oauth::{opened, opened_or_made, told};
 use super::out::say;
 use crate::context::Context;
 use crate::oauth::Minting;
+use crate::printable::printable;
 use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp};
 use std::io::Read;
@@ -92,7 +93,12 @@ async fn mint(settings: &SettingArgs, v1_key: &str, wanted: Minting) -> Outcome 
     let (oauth, _store) = opened_or_made(&settings).await?;
     let ctx = Context::new("mint", settings.limits.deadline);
     let (key, secret) = oauth.mint(v1_key, wanted, &ctx).await.map_err(told)?;
-    say!("id      {}\nkey     {secret}\nperson  {}\nscopes  {}", key.id, key.user_name, key.scopes.join(" "));
+    say!(
+        "id      {}\nkey     {secret}\nperson  {}\nscopes  {}",
+        key.id,
+        printable(&key.user_name),
+        key.scopes.join(" ")
+    );
     say!("\nThe key is not shown again. Send it as X-Api-Key.");
     Ok(())
 }
@@ -103,7 +109,8 @@ async fn list(settings: &SettingArgs) -> Outcome {
         let place = key.workspace.map_or("all workspaces".to_owned(), |(_, slug)| format!("workspace {slug}"));
         let until = key.expires_at.and_then(|at| Timestamp::from_microsecond(at).ok());
         let until = until.map_or("for ever".to_owned(), |at| format!("until {at:.0}"));
-        say!("{}  {}  ({}; {place}; {until}; {})", key.id, key.title, key.user_name, key.scopes.join(" "));
+        let (title, owner) = (printable(&key.title), printable(&key.user_name));
+        say!("{}  {title}  ({owner}; {place}; {until}; {})", key.id, key.scopes.join(" "));
     }
     Ok(())
 }

@@ -6,7 +6,8 @@ use super::restore;
 use super::store_files::{create, expect_there};
 use crate::amount::amount;
 use crate::run::forget_project;
-use crate::store::{Kind, Store, StoreError, in_words};
+use crate::store::{Intent, IntentKind, IntentState, Kind, Settled, Store, StoreError, in_words};
+use crate::v2::time;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use std::io::{BufWriter, ErrorKind, stdout};
@@ -87,6 +88,20 @@ enum StoreCommand {
         #[command(flatten)]
         settings: SettingArgs,
     },
+    /// Decide what became of a write whose answer was lost, where the gateway cannot tell; `store check` lists them
+    Settle {
+        /// Id of the write, as `store check` prints it
+        #[arg(long, value_name = "ID")]
+        write: Uuid,
+        /// v1 has carried it out on this work item, which gets the type and values of the write
+        #[arg(long, value_name = "ID", conflicts_with = "drop", required_unless_present = "drop")]
+        item: Option<Uuid>,
+        /// v1 has not carried it out; its type and values are dropped
+        #[arg(long)]
+        drop: bool,
+        #[command(flatten)]
+        settings: SettingArgs,
+    },
     /// Purge what is recorded on work items that v1 has not shown for long
     Sweep {
         /// How long v1 must not have shown a work item, such as 30d, 12h
@@ -107,6 +122,7 @@ pub(super) fn run(args: &StoreArgs) -> Outcome {
         | StoreCommand::Rebase { settings, .. }
         | StoreCommand::Stats { settings, .. }
         | StoreCommand::Forget { settings, .. }
+        | StoreCommand::Settle { settings, .. }
         | StoreCommand::Sweep { settings, .. } => settings,
     };
     let url = settings.load()?.store.url;
@@ -141,6 +157,7 @@ async fn carry_out(command: &StoreCommand, store: &Store, url: &str) -> Outcome 
         StoreCommand::Rebase { to, .. } => rebase(store, to).await,
         StoreCommand::Stats { json, .. } => stats(store, url, *json).await,
         StoreCommand::Forget { project, yes, .. } => forget(store, *project, *yes).await,
+        StoreCommand::Settle { write, item, .. } => settle(store, *write, *item).await,
         StoreCommand::Sweep { purge_older_than, .. } => {
             let swept = store.sweep(*purge_older_than).await.map_err(|fault| fault.to_string())?;
             say!("purged {} with {}", amount(swept.work_items, "work item"), amount(swept.values, "value"));
@@ -176,6 +193,45 @@ async fn forget(store: &Store, project: Uuid, yes: bool) -> Outcome {
     forget_project(store, project).await.map_err(|refusal| format!("{refusal:?}"))?;
     say!("forgot  {what}");
     say!("`causeway store sweep` takes what is kept of its work items.");
+    Ok(())
+}
+
+/// A write that waits to be settled, for whoever decides about it.
+fn told(intent: &Intent) -> String {
+    let what = match (intent.kind, intent.item) {
+        (IntentKind::Create, _) => format!("create of a work item named {}", intent.sent["name"]),
+        (IntentKind::Update, Some(item)) => format!("change of the work item {item}"),
+        (kind, item) => format!("{kind:?} of the work item {item:?}"),
+    };
+    let (id, state, project) = (intent.id, intent.state.word(), intent.project);
+    let (user, at) = (intent.user, time::write(intent.began_at));
+    format!(
+        "{id} ({state}): {what} in project {project} by user {user} at {at}; see `causeway store settle --help`"
+    )
+}
+
+async fn settle(store: &Store, write: Uuid, item: Option<Uuid>) -> Outcome {
+    let open = store.unsettled().await.map_err(|fault| fault.to_string())?;
+    let Some(intent) = open.into_iter().find(|intent| intent.id == write) else {
+        return Err(format!("no write {write} waits to be settled; `causeway store check` lists those that do"));
+    };
+    if intent.state == IntentState::Open {
+        return Err(
+            "its request may still run; one that does not is settled by the gateway, or listed as lost".into()
+        );
+    }
+    if let (Some(asked), Some(of)) = (item, intent.item.filter(|of| item != Some(*of))) {
+        return Err(format!("the write is about the work item {of}, not {asked}"));
+    }
+    let settled = match (item, intent.kind) {
+        (None, _) => Settled::Dropped,
+        (Some(item), IntentKind::Delete) => Settled::Purged(item),
+        (Some(item), IntentKind::Create | IntentKind::Update) => Settled::Done(item),
+    };
+    match store.settle_left(&intent, settled).await.map_err(|fault| fault.to_string())? {
+        true => say!("settled"),
+        false => return Err("it was settled meanwhile, or the work item has a record of its own".into()),
+    }
     Ok(())
 }
 
@@ -269,6 +325,10 @@ async fn check(store: &Store) -> Outcome {
     say!("work items that v1 does not show at present: {missing}");
     for finding in &findings {
         say!("found: {finding}");
+    }
+    let open = store.unsettled().await.map_err(|fault| fault.to_string())?;
+    for intent in open.iter().filter(|intent| intent.state != IntentState::Open) {
+        say!("write {}", told(intent));
     }
     match findings.len() {
         0 => {

@@ -1,6 +1,6 @@
 //! `causeway verify`: acceptance of a running gateway. May use: what `cli` may use.
 
-use super::arguments::{block_on, failed, id, server, stop_signal};
+use super::arguments::{block_on, failed, id, server, slug, stop_signal};
 use super::out::say;
 use crate::amount::amount;
 use crate::app;
@@ -24,7 +24,7 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "KEY", env = "CAUSEWAY_KEY", hide_env_values = true)]
     key: String,
     /// Slug of the workspace; without it only what needs none is verified
-    #[arg(long, value_name = "SLUG")]
+    #[arg(long, value_name = "SLUG", value_parser = slug)]
     workspace: Option<String>,
     /// Id of the project to read; without it the first one the key belongs to
     #[arg(long, value_name = "ID", requires = "workspace", conflicts_with = "write", value_parser = id)]

@@ -48,8 +48,8 @@ pub(super) async fn look(settings: &Settings, report: &mut Report) {
     report.fault(PART, format!("{address} is taken by another program, which is no causeway"), remedy);
 }
 
-/// Looks whether the certificate can be used, and who may read its key.
-fn certificate(settings: &Settings, report: &mut Report) {
+/// Looks whether the certificate can be used, for how long, and who may read its key.
+pub fn certificate(settings: &Settings, report: &mut Report) {
     const PART: &str = "tls";
     let Some(files) = &settings.listen.tls else { return };
     match Tls::open(files) {

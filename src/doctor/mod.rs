@@ -18,6 +18,7 @@ mod stored;
 mod upstream;
 
 pub use files::look as files;
+pub use listening::certificate;
 pub use native::look as native;
 pub use report::{Check, Report, State, Wanted};
 pub use secrets::look as secrets;

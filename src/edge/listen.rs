@@ -15,7 +15,7 @@ use super::outgoing::outgoing;
 use super::public_base::Encrypted;
 use super::reception::{Arrival, Carry, Door, HEALTH, Handed, Reception, Ways};
 use super::stack::Stack;
-use super::tls::Tls;
+use super::tls::{Tls, speak_tls};
 use super::workers::{Converse, Workers};
 use crate::load::Memory;
 use crate::refusal::Refusal;
@@ -49,6 +49,9 @@ const HTTP2_TABLES: u32 = 96 * 1024;
 const HTTP2_UNSENT: usize = 64 * 1024;
 /// Streams that a client may open and cancel before the gateway has looked at them; beyond it the connection ends.
 const HTTP2_CANCELLED: usize = 20;
+/// Frames of a connection that may come for streams which were ended early, or are wrong in another way that ends a
+/// stream. Honest clients cause next to none (`leftover`), but they count as long as the connection lives.
+const HTTP2_FAULTS: usize = 16 * 1024;
 
 /// How connections are served.
 #[derive(Clone)]
@@ -84,13 +87,14 @@ pub async fn serve(
     let plain_is_enough = tls.is_none();
     let server = server(&settings.listen, connections.clone(), memory, tls);
     let healthy = beside_workers(Server { tls: None, ..server.clone() }, stack.clone(), plain_is_enough);
-    let workers = Arc::new(Workers::start(&carrying(server, stack))?);
+    let workers = Arc::new(Workers::start(&carrying(server, stack.clone()))?);
     let hand_on = {
         let workers = workers.clone();
         Arc::new(move |handed| workers.take(handed))
     };
     let door = if plain_is_enough { Door::Plain } else { Door::Tls };
-    let ways = Ways { door, healthy, hand_on };
+    let unprotected = Arc::new(move || speak_tls(stack.public_url().as_deref()));
+    let ways = Ways { door, healthy, hand_on, unprotected };
     let mut reception = Reception::open(listener, connections, ending.clone(), &settings.listen, ways)?;
     shutdown.await;
     reception.close().await;
@@ -153,7 +157,8 @@ fn server(settings: &ListenSettings, connections: Connections, memory: Memory, t
         .initial_stream_window_size(HTTP2_WINDOW)
         .initial_connection_window_size(HTTP2_WINDOW)
         .max_send_buf_size(HTTP2_UNSENT)
-        .max_pending_accept_reset_streams(HTTP2_CANCELLED);
+        .max_pending_accept_reset_streams(HTTP2_CANCELLED)
+        .max_local_error_reset_streams(HTTP2_FAULTS);
     Server { http, door: Limits::of(settings, HTTP2_WINDOW + HTTP2_TABLES), connections, memory, tls }
 }
 

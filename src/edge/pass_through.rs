@@ -199,6 +199,9 @@ impl PassThrough {
             answer = self.hop.send(request) => answer.map_err(|error| refusal(&error, writes)),
             () = progress.stalled(self.head_timeout) => Err(no_answer(writes)),
         };
+        if !context.meter.is_native() {
+            context.meter.record(begun.elapsed());
+        }
         if let (Some(trace), Some((method, path))) = (trace, asked) {
             let status = answer.as_ref().map_or(0, |answer| answer.status().as_u16());
             trace.call(span, begun, || Detail::Call { method, path, status });

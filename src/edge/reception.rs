@@ -9,7 +9,7 @@
 use super::connection::Clock;
 use super::connections::{Connections, Open};
 use super::ending::{Ending, Told};
-use super::tls::{SPEAK_TLS, is_tls};
+use super::tls::is_tls;
 use crate::load::{Place, Pool, Share};
 use crate::settings::ListenSettings;
 use crate::telemetry::field;
@@ -98,6 +98,8 @@ pub(super) struct Ways {
     pub(super) healthy: Carry,
     /// Takes all others to the workers.
     pub(super) hand_on: HandOn,
+    /// The answer to those who should speak TLS.
+    pub(super) unprotected: Arc<dyn Fn() -> String + Send + Sync>,
 }
 
 /// The thread that accepts. It ends with the gateway's last request.
@@ -241,7 +243,7 @@ async fn welcome(desk: Arc<Desk>, socket: TcpStream, peer: SocketAddr, clock: Cl
             Ok(socket) => (desk.ways.hand_on)(Handed { socket, peer, clock, open, told }),
             Err(error) => tracing::warn!({ field::CAUSE } = %error, "a connection could not be handed over"),
         },
-        Wish::Unprotected => say(&socket, SPEAK_TLS),
+        Wish::Unprotected => say(&socket, (desk.ways.unprotected)().as_bytes()),
         Wish::Nothing => {}
     }
 }

@@ -73,6 +73,11 @@ impl Stack {
         std::mem::swap(&mut *self.0.inner.write(), &mut next);
     }
 
+    /// The address that clients use, where it is a setting.
+    pub(super) fn public_url(&self) -> Option<String> {
+        self.0.inner.read().public.url.as_ref().map(|url| url.as_str().to_owned())
+    }
+
     /// Connections of clients.
     pub fn traffic(&self) -> Arc<Traffic> {
         Arc::clone(&self.0.traffic)

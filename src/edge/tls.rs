@@ -3,6 +3,9 @@
 //! TLS 1.2 and 1.3 with the suites that `rustls` holds for safe; ALPN offers HTTP/2 before HTTP/1.1. A request without
 //! TLS is answered in words, and only `/healthz` is answered as ever, so that probes need no certificate.
 //!
+//! While the gateway serves, the files are read on a thread of their own: a file system may hang for ever, and neither
+//! requests nor the end of the process wait for that.
+//!
 //! May use: `settings`, `telemetry`.
 
 use crate::settings::TlsSettings;
@@ -16,8 +19,10 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::net::TcpStream;
+use tokio::sync::{Semaphore, oneshot};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use yasna::tags::TAG_UTCTIME;
@@ -25,16 +30,14 @@ use yasna::{ASN1Error, ASN1ErrorKind, ASN1Result};
 
 /// Time from one look at the files to the next.
 const LOOK: Duration = Duration::from_secs(5);
+/// Longest time to read the files.
+const READING: Duration = Duration::from_secs(10);
 /// The record that a connection with TLS begins with (RFC 8446, 5.1: handshake).
 const HANDSHAKE: u8 = 22;
 /// What the version of a certificate begins with, where it is said.
 const VERSION: u8 = 0xa0;
 /// What may be spoken, the preferred first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
-/// The answer to a client that speaks without TLS.
-pub(super) const SPEAK_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\
-    Content-Type: application/problem+json\r\nCache-Control: no-store\r\nContent-Length: 157\r\n\r\n\
-    {\"type\":\"about:blank\",\"title\":\"Validation Error\",\"status\":400,\"code\":\"validation_error\",\"detail\":\"This address speaks TLS only: write https:// for http://.\"}";
 
 /// Why a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +59,13 @@ pub enum TlsError {
         /// Why.
         cause: rustls::Error,
     },
+    /// The certificate, or one of its chain, has ended, and the one in use has not.
+    #[error("the certificate in {file} has ended, and the one in use has not", file = .0.display())]
+    Ended(PathBuf),
+    /// The files could not be read in time.
+    #[error("{certificate} and {key} cannot be used: they could not be read within {READING:?}",
+        certificate = .0.certificate_file.display(), key = .0.key_file.display())]
+    Hangs(TlsSettings),
 }
 
 /// The certificate of the listener; cheap to clone, all clones are the same.
@@ -67,6 +77,8 @@ struct Shared {
     current: RwLock<Certificate>,
     /// How the files were when they were last looked at.
     seen: Mutex<[Stamp; 2]>,
+    /// The place of the one who reads them.
+    reading: Arc<Semaphore>,
 }
 
 /// A certificate that was read and is not in use yet.
@@ -85,16 +97,21 @@ impl Tls {
     /// When they cannot be read, or do not go together.
     pub fn open(files: &TlsSettings) -> Result<Self, TlsError> {
         let Renewed(certificate, seen) = read(files)?;
-        let shared = Shared { files: files.clone(), current: RwLock::new(certificate), seen: Mutex::new(seen) };
+        let shared = Shared {
+            files: files.clone(),
+            current: RwLock::new(certificate),
+            seen: Mutex::new(seen),
+            reading: Arc::new(Semaphore::new(1)),
+        };
         Ok(Self(Arc::new(shared)))
     }
 
     /// Reads both files again, and changes nothing yet.
     ///
     /// # Errors
-    /// As [`Tls::open`].
-    pub fn renewed(&self) -> Result<Renewed, TlsError> {
-        read(&self.0.files)
+    /// As [`Tls::open`]; and when that takes too long, or what was read has ended and what is in use has not.
+    pub async fn renewed(&self) -> Result<Renewed, TlsError> {
+        self.aside(read).await?.and_then(|renewed| self.as_good(renewed))
     }
 
     /// New connections get this certificate; those that are open keep theirs.
@@ -110,20 +127,42 @@ impl Tls {
     }
 
     /// Exchanges the certificate whenever its files have changed. One that cannot be used is told once, and the one
-    /// before stays.
+    /// before stays; that the one in use has ended is told once as well.
     pub async fn watch(self) {
+        let (mut hung, mut told) = (false, None);
         loop {
+            let ends_at = self.ends_at();
+            if has_ended(ends_at) && told.replace(ends_at) != Some(ends_at) {
+                let file = self.0.files.certificate_file.display();
+                tracing::warn!(%file, "the certificate of the listener has ended; clients refuse it");
+            }
             tokio::time::sleep(LOOK).await;
-            self.look();
+            hung = self.look(hung).await;
         }
     }
 
-    fn look(&self) {
-        let now = stamps(&self.0.files);
-        if *self.0.seen.lock() == now {
-            return;
+    /// Looks at the files once; whether they could not be read in time, which is not told again where it `hung` before.
+    async fn look(&self, hung: bool) -> bool {
+        let seen = *self.0.seen.lock();
+        let changed = move |files: &_| {
+            let now = stamps(files);
+            (now != seen).then(|| (now, read(files)))
+        };
+        match self.aside(changed).await {
+            Ok(Some((now, outcome))) => self.take_in(now, outcome),
+            Ok(None) => {}
+            Err(_) if hung => return true,
+            Err(fault) => {
+                tracing::error!({ field::CAUSE } = %fault, "the certificate stays as it was");
+                return true;
+            }
         }
-        match self.renewed() {
+        false
+    }
+
+    /// Uses what was read of files that have changed, where that is possible.
+    fn take_in(&self, now: [Stamp; 2], outcome: Result<Renewed, TlsError>) {
+        match outcome.and_then(|renewed| self.as_good(renewed)) {
             Ok(renewed) => {
                 self.exchange(renewed);
                 tracing::info!("the certificate of the listener was exchanged");
@@ -135,6 +174,24 @@ impl Tls {
         }
     }
 
+    /// A certificate that has ended replaces only another one that has.
+    fn as_good(&self, renewed: Renewed) -> Result<Renewed, TlsError> {
+        if has_ended(renewed.0.ends_at) && !has_ended(self.ends_at()) {
+            return Err(TlsError::Ended(self.0.files.certificate_file.clone()));
+        }
+        Ok(renewed)
+    }
+
+    /// What `work` finds in the files. While an earlier one hangs, no other begins.
+    async fn aside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&TlsSettings) -> T + Send + 'static,
+    ) -> Result<T, TlsError> {
+        let files = self.0.files.clone();
+        let found = aside(&self.0.reading, READING, move || work(&files)).await;
+        found.ok_or_else(|| TlsError::Hangs(self.0.files.clone()))
+    }
+
     /// Begins TLS on a connection.
     ///
     /// # Errors
@@ -143,6 +200,50 @@ impl Tls {
         let acceptor = self.0.current.read().acceptor.clone();
         acceptor.accept(socket).await
     }
+}
+
+/// What `work` answers on a thread of its own; none when that takes too long. The thread keeps the only place until its
+/// work has ended.
+async fn aside<T: Send + 'static>(
+    place: &Arc<Semaphore>,
+    time: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let answer = async {
+        let place = Arc::clone(place).acquire_owned().await.ok()?;
+        let (tell, told) = oneshot::channel();
+        let working = move || {
+            let _ = tell.send(work());
+            drop(place);
+        };
+        thread::Builder::new().name("certificate".into()).spawn(working).ok()?;
+        told.await.ok()
+    };
+    tokio::time::timeout(time, answer).await.ok().flatten()
+}
+
+/// Whether a certificate that ends then (in seconds since 1970) has ended.
+fn has_ended(ends_at: i64) -> bool {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_secs()).is_ok_and(|now| ends_at < now)
+}
+
+/// The answer to a client that speaks without TLS; `base` is the public address, where it is a setting.
+pub(super) fn speak_tls(base: Option<&str>) -> String {
+    let kind = base.map_or_else(|| "about:blank".to_owned(), |base| format!("{base}/errors/validation_error"));
+    let problem = serde_json::json!({
+        "type": kind,
+        "title": "Validation Error",
+        "status": 400,
+        "code": "validation_error",
+        "detail": "This address speaks TLS only: write https:// for http://.",
+    });
+    let body = problem.to_string();
+    format!(
+        "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: application/problem+json\r\n\
+         Cache-Control: no-store\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
 }
 
 /// Whether a connection that begins with these bytes speaks TLS.
@@ -158,6 +259,12 @@ fn read(files: &TlsSettings) -> Result<Renewed, TlsError> {
         move |fault: pem::Error| TlsError::Unreadable { file, cause: in_words(&fault) }
     };
     let (certificate, key) = (&files.certificate_file, &files.key_file);
+    for file in [certificate, key] {
+        // To open a pipe is to wait for somebody who writes.
+        if fs::metadata(file).is_ok_and(|found| !found.is_file()) {
+            return Err(TlsError::Unreadable { file: file.clone(), cause: "it is no regular file".to_owned() });
+        }
+    }
     let chain: Result<Vec<_>, _> = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect);
     let chain = chain.map_err(fault(certificate))?;
     if chain.is_empty() {
@@ -223,12 +330,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_answer_without_tls_is_as_long_as_it_says() {
-        let text = std::str::from_utf8(SPEAK_TLS).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        assert!(head.contains(&format!("Content-Length: {}", body.len())), "{}", body.len());
-        let problem: serde_json::Value = serde_json::from_str(body).unwrap();
-        assert_eq!(problem["status"], 400);
+    fn the_answer_without_tls_is_a_problem_under_the_public_address() {
+        for (base, kind) in [
+            (None, "about:blank"),
+            (Some("https://v2.example.com"), "https://v2.example.com/errors/validation_error"),
+        ] {
+            let answer = speak_tls(base);
+            let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+            assert!(head.contains(&format!("Content-Length: {}", body.len())), "{}", body.len());
+            let problem: serde_json::Value = serde_json::from_str(body).unwrap();
+            assert_eq!((&problem["type"], &problem["status"]), (&kind.into(), &400.into()));
+        }
+    }
+
+    #[test]
+    fn a_pipe_is_refused_and_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe.pem");
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        let files = TlsSettings { certificate_file: pipe.clone(), key_file: pipe };
+        let fault = Tls::open(&files).err().unwrap().to_string();
+        assert!(fault.ends_with("pipe.pem cannot be used: it is no regular file"), "{fault}");
+    }
+
+    #[tokio::test]
+    async fn what_hangs_is_left_alone_and_nothing_is_begun_beside_it() {
+        let place = Arc::new(Semaphore::new(1));
+        let (go_on, waits) = std::sync::mpsc::channel::<()>();
+        let short = Duration::from_millis(50);
+        assert_eq!(aside(&place, short, move || waits.recv().is_ok()).await, None);
+        assert_eq!(aside(&place, short, || -> bool { panic!("begun beside the other") }).await, None);
+        go_on.send(()).unwrap();
+        assert_eq!(aside(&place, READING, || 7).await, Some(7));
     }
 
     #[test]

@@ -6,7 +6,8 @@
 //!
 //! For a call of v1, `before` tells what replaces it in v2.
 //!
-//! May use: `access` (the check of ids), `index` (what filters need), `plan`, `refusal`, `run::outlook`, `v2`.
+//! May use: `access` (the check of ids), `edge::door` (what is refused before any route is looked for), `index` (what
+//! filters need), `plan`, `refusal`, `run::outlook`, `v2`.
 
 mod before;
 mod calls;
@@ -21,6 +22,7 @@ pub use query::{Part, Reading};
 pub use text::{run_text, text};
 
 use crate::access::gate;
+use crate::edge::door;
 use crate::plan::routes::{Found, Routes};
 use crate::plan::{Known, Operation, Plan, Resource, Source, Special, Step, Surface, TypeMode};
 use crate::refusal::Refusal;
@@ -38,9 +40,10 @@ pub fn explain(
     target: &str,
     body: Option<&[u8]>,
 ) -> Result<Explanation, String> {
-    let method = method.to_ascii_uppercase();
+    let target = path_of(target);
+    admitted(method, target)?;
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    let (operation, mut variables) = find(plan, &method, path)?;
+    let (operation, mut variables) = find(plan, method, path)?;
     let resource = plan.resource_of(operation);
     let mut refused = Vec::new();
     if let Err(refusal) = gate::check_ids(resource, &mut variables) {
@@ -89,7 +92,7 @@ pub fn explain(
 /// What replaces `method` on `target`, a call of v1 with this JSON body; none when it is no call of v1.
 ///
 /// # Errors
-/// A sentence for people when the body is no JSON object.
+/// A sentence for people when the call is refused as it is, or when the body is no JSON object.
 pub fn replacement(
     plan: &Plan,
     method: &str,
@@ -98,14 +101,27 @@ pub fn replacement(
 ) -> Result<Option<Replacement>, String> {
     let target = path_of(target);
     let is_v1 = target.starts_with("/api/v1/") || target == "/api/v1";
-    is_v1.then(|| before::replace(plan, &method.to_ascii_uppercase(), target, body)).transpose()
+    if !is_v1 {
+        return Ok(None);
+    }
+    admitted(method, target)?;
+    before::replace(plan, method, target, body).map(Some)
+}
+
+/// The gateway refuses what could be read in two ways before it looks for a route, and so does this.
+fn admitted(method: &str, target: &str) -> Result<(), String> {
+    // No client can send a path without its slash; which one was meant is told where none is found.
+    let refusal = if target.starts_with('/') { door::admit_line(method, target).err() } else { None };
+    let Some(refusal) = refusal else { return Ok(()) };
+    let messages: Vec<String> = told(&refusal).into_iter().map(|refused| refused.message).collect();
+    let (status, code, messages) = (refusal.status(), refusal.code(), messages.join(" "));
+    Err(format!("{method} {target} is answered with {status} {code}: {messages}"))
 }
 
 /// An operation and the variables of its path.
 type Addressed<'p> = (&'p Operation, Vec<(String, String)>);
 
 fn find<'p>(plan: &'p Plan, method: &str, path: &str) -> Result<Addressed<'p>, String> {
-    let path = path_of(path);
     let routes = Routes::new(plan);
     match routes.find(method, path) {
         Found::Operation { operation, variables } => Ok((&plan.operations[operation], variables)),
@@ -127,8 +143,8 @@ fn find<'p>(plan: &'p Plan, method: &str, path: &str) -> Result<Addressed<'p>, S
 /// The path of an address that may have been given whole.
 fn path_of(target: &str) -> &str {
     match target.split_once("://") {
-        Some((_, rest)) => rest.find('/').map_or("/", |slash| &rest[slash..]),
-        None => target,
+        Some((scheme, rest)) if !scheme.contains(['/', '?']) => rest.find('/').map_or("/", |slash| &rest[slash..]),
+        _ => target,
     }
 }
 

@@ -139,10 +139,21 @@ impl Job {
             let rows = body.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
             found.extend(rows.iter().filter(|row| self.shows(row, given)).filter_map(Candidate::of));
             if body.get("next").is_none_or(Value::is_null) {
-                return Ok(found);
+                return self.with_times_of_options(found).await;
             }
         }
         Err(Refusal::upstream("The list is too long to be looked through.", "looking for what a write made"))
+    }
+
+    /// The same with the times at which options were made, which their shape does not tell.
+    async fn with_times_of_options(&self, mut found: Vec<Candidate>) -> Result<Vec<Candidate>, Refusal> {
+        if self.resource().records == Some(OwnRecords::Options) {
+            let catalogue = self.runner.store.catalogue(self.workspace_id().await?).await?;
+            for one in &mut found {
+                one.created_at = catalogue.options.get(&one.id).map(|option| option.created_at);
+            }
+        }
+        Ok(found)
     }
 
     /// Whether a record of a list can be what `given` asked for.

@@ -38,6 +38,9 @@ const IDENTIFIERS: u64 = 10_000;
 
 /// New records remembered.
 const MADE: u64 = 1_000_000;
+/// Work items remembered that were made without type and values, and for how long.
+const PLAIN: u64 = 100_000;
+const PLAIN_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Least time for which a new record is remembered as such.
 const REMEMBERED: Duration = Duration::from_secs(60);
@@ -87,6 +90,8 @@ pub struct Runner {
     pub(super) deleted_labels: DeletedLabels,
     /// Records made a moment ago by requests of this process, each the answer of one request only.
     made: Cache<Uuid, ()>,
+    /// Work items made by requests of this process that have neither type nor values.
+    plain: Cache<Uuid, ()>,
     /// Projects whose recorded items were held against an index lately.
     pub(super) compared: Cache<Uuid, ()>,
     /// Lists that kept changing while they were read lately, by v1 path and those v1 shows the same.
@@ -128,6 +133,7 @@ impl Runner {
             own_lists: KeptLists::default(),
             deleted_labels: DeletedLabels::default(),
             made: Cache::new(Bounds::of(MADE).for_time(settings.late_write * 2 + REMEMBERED)),
+            plain: Cache::new(Bounds::of(PLAIN).for_time(PLAIN_FOR)),
             compared: Cache::new(Bounds::of(COMPARED).for_time(indexes.sweep())),
             begun_ahead: Cache::new(Bounds::of(COMPARED).for_time(BEGUN)),
             restless: restless(settings.collection_ttl),
@@ -164,6 +170,7 @@ impl Runner {
             own_lists: if same { self.own_lists.clone() } else { KeptLists::default() },
             deleted_labels: self.deleted_labels.clone(),
             made: self.made.clone(),
+            plain: self.plain.clone(),
             compared: self.compared.clone(),
             begun_ahead: self.begun_ahead.clone(),
             restless: if fresh { self.restless.clone() } else { restless(time_to_live) },
@@ -197,6 +204,16 @@ impl Runner {
     /// Takes a new record for the one that a create has made; false when another create was told of it.
     pub(super) fn claim_new(&self, id: Uuid) -> bool {
         self.made.insert_new(id, ())
+    }
+
+    /// A request without type and values has made this work item.
+    pub(super) fn note_plain(&self, item: Uuid) {
+        self.plain.insert(item, ());
+    }
+
+    /// Whether it did, so that the item is never taken for what another request has made.
+    pub(super) fn is_plain(&self, item: Uuid) -> bool {
+        self.plain.contains(&item)
     }
 
     /// Remembers which project an identifier belongs to.

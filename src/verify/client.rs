@@ -124,8 +124,10 @@ impl Gateway {
     ) -> Result<Answer, String> {
         let word = Method::from_bytes(method.as_bytes()).map_err(|_| format!("{method} is no method"))?;
         let path = match target.split_once("://") {
-            Some((_, rest)) => rest.find('/').map_or("/", |slash| &rest[slash..]),
-            None => target,
+            Some((scheme, rest)) if !scheme.contains(['/', '?']) => {
+                rest.find('/').map_or("/", |slash| &rest[slash..])
+            }
+            _ => target,
         };
         let mut request = self.http.request(word, format!("{}{path}", self.base));
         if let Some(key) = key {
@@ -136,7 +138,7 @@ impl Gateway {
         }
         let started = Instant::now();
         let unreachable = |fault: reqwest::Error| {
-            let fault = fault.without_url();
+            let fault = outgoing::causes(&fault.without_url()).join(": ");
             format!("{} gave no answer to {method} {path}: {fault}; check --against", self.base)
         };
         let answer = request.send().await.map_err(unreachable)?;
@@ -144,5 +146,25 @@ impl Gateway {
         let bytes = answer.bytes().await.map_err(unreachable)?;
         let json = serde_json::from_slice(&bytes).unwrap_or_default();
         Ok(Answer { status, headers, json, took: started.elapsed() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_silence_is_told_with_its_cause() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("https://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let _ = tokio::io::AsyncWriteExt::write_all(&mut stream, b"HTTP/1.1 400 Plain\r\n\r\n").await;
+            }
+        });
+        let gateway = Gateway::new(&base, Some("secret".into())).unwrap();
+        let told = gateway.send("GET", "/x/", None).await.unwrap_err();
+        assert!(told.contains("gave no answer to GET /x/") && told.ends_with("; check --against"), "{told}");
+        assert!(told.contains("client error (Connect): ") && told.contains("InvalidContentType"), "{told}");
     }
 }

@@ -97,7 +97,7 @@ const RULES: [(&str, Rule); 54] = [
             "v1",
         ]),
     ),
-    ("explain", Only(&["access", "index", "plan", "refusal", "run", "v2"])),
+    ("explain", Only(&["access", "edge", "index", "plan", "refusal", "run", "v2"])),
     ("leave", Only(&["catalogue", "outgoing", "plan", "printable", "settings", "store"])),
     ("migration", Only(&["amount", "plan", "printable", "store"])),
     ("retirement", Only(&["edge", "plan", "settings", "usage"])),
@@ -138,7 +138,7 @@ const RULES: [(&str, Rule); 54] = [
 ];
 
 /// Where a folder may be used, but only these names of it.
-const NAMES: [(&str, &str, &[&str]); 15] = [
+const NAMES: [(&str, &str, &[&str]); 16] = [
     // Messages are values; the client is not.
     ("translate", "v1", &["Method", "Object", "V1Request", "V1Response"]),
     ("translate", "store", &["OverlayValue", "overlay_wins"]),
@@ -151,6 +151,7 @@ const NAMES: [(&str, &str, &[&str]); 15] = [
     ("oauth", "plan", &["scopes"]),
     // What would happen is read off the same checks, and nothing is carried out.
     ("explain", "access", &["gate", "paths"]),
+    ("explain", "edge", &["door"]),
     ("explain", "index", &["SetNeeds"]),
     ("explain", "run", &["outlook"]),
     ("doctor", "access", &["paths"]),

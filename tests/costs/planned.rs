@@ -1,7 +1,7 @@
 //! What `explain` tells of an operation is what happens: the calls v1 has answered are the planned ones.
 
 use crate::costs::place::{PLAN, Place, operation};
-use causeway::explain::{ToldCall, explain};
+use causeway::explain::{ToldCall, explain, replacement};
 use causeway::plan::{Operation, Surface};
 use causeway::sandbox::JournalEntry;
 
@@ -90,7 +90,7 @@ async fn queries_cost_what_is_told() {
 #[test]
 fn faults_of_a_query_are_told_as_the_list_tells_them() {
     let list = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/work-items/";
-    let told = explain(&PLAN, true, "get", &format!("{list}?stat_group=started&per_page=0&priority=none"), None);
+    let told = explain(&PLAN, true, "GET", &format!("{list}?stat_group=started&per_page=0&priority=none"), None);
     let told = told.expect("an operation");
     let fields: Vec<_> = told.refused.iter().filter_map(|refused| refused.field.as_deref()).collect();
     assert_eq!(fields, ["stat_group", "per_page"]);
@@ -103,8 +103,39 @@ fn faults_of_a_query_are_told_as_the_list_tells_them() {
         ("PUT", list, "405"),
         ("GET", list.trim_end_matches('/'), "ends with a slash"),
         ("GET", "/api/v2/nothing/", "no operation"),
+        ("GET", "api/v2/nothing/", "no operation"),
     ] {
         let fault = explain(&PLAN, true, method, path, None).expect_err("no operation");
         assert!(fault.contains(sentence), "{fault}");
+    }
+}
+
+/// What the gateway refuses before it looks for a route is told in its words.
+#[tokio::test]
+async fn what_the_door_refuses_is_told_as_it_refuses_it() {
+    let place = Place::new().await;
+    let at = |path: &str| format!("/api/v2/workspaces/acme/{path}");
+    for (method, path) in [
+        ("GET", at("projects/../states/")),
+        ("GET", at("projects/%2e%2e/states/")),
+        ("GET", at("a%2Fb/members/")),
+        ("GET", at("a%5Cb/")),
+        ("GET", at("a%zz/")),
+        ("get", at("members/")),
+        ("Delete", at("members/?per_page=1")),
+    ] {
+        let answer = place.gateway.send(Some("ada"), method, &path, None).await;
+        let detail = answer.expect_problem(400, "validation_error").text("detail");
+        let fault = explain(&PLAN, true, method, &path, None).expect_err("refused");
+        let told = format!("{method} {path} is answered with 400 validation_error: {detail}");
+        assert_eq!(fault, told);
+    }
+    for (method, path) in [("get", "/api/v1/users/me/"), ("GET", "/api/v1/a%2Fb/")] {
+        let fault = replacement(&PLAN, method, path, None).expect_err("refused");
+        assert!(fault.contains("is answered with 400 validation_error: "), "{fault}");
+    }
+    let far = "/api/v2/workspaces/acme/members/?search=http://x/";
+    for target in [far.to_owned(), format!("https://gw.example{far}")] {
+        explain(&PLAN, true, "GET", &target, None).expect("an operation");
     }
 }

@@ -1,14 +1,17 @@
 //! TLS on the gateway's own listener: what it speaks, what it refuses, and certificates exchanged while it serves.
 
+use crate::support::captured::Captured;
 use crate::support::gateway::Gateway;
 use causeway::app::App;
 use causeway::sandbox::Seed;
 use causeway::settings::{LoadArgs, Settings};
 use http_body_util::Full;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ProtocolVersion, RootCertStore, SupportedCipherSuite, version};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, ProtocolVersion, RootCertStore};
+use rustls::{SignatureScheme, SupportedCipherSuite, version};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -99,6 +102,15 @@ impl Client {
         self
     }
 
+    /// Connects whatever is shown, as clients do that do not look.
+    async fn trusting_all(self, gateway: &Gateway) -> TlsStream<TcpStream> {
+        let config = ClientConfig::builder_with_provider(Arc::new(self.provider));
+        let config = config.with_protocol_versions(&self.versions).expect("versions").dangerous();
+        let config = config.with_custom_certificate_verifier(Arc::new(Blind)).with_no_client_auth();
+        let name = ServerName::try_from("localhost").expect("a name");
+        TlsConnector::from(Arc::new(config)).connect(name, plain(gateway).await).await.expect("a handshake")
+    }
+
     async fn connect(self, gateway: &Gateway) -> io::Result<TlsStream<TcpStream>> {
         let config = ClientConfig::builder_with_provider(Arc::new(self.provider));
         let config = config.with_protocol_versions(&self.versions).expect("versions");
@@ -106,6 +118,45 @@ impl Client {
         config.alpn_protocols = self.protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
         let name = ServerName::try_from("localhost").expect("a name");
         TlsConnector::from(Arc::new(config)).connect(name, plain(gateway).await).await
+    }
+}
+
+/// Looks at no certificate.
+#[derive(Debug)]
+struct Blind;
+
+impl ServerCertVerifier for Blind {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        ring::default_provider().signature_verification_algorithms.supported_schemes()
     }
 }
 
@@ -216,12 +267,13 @@ async fn requests_are_answered_under_their_own_address() {
 #[tokio::test]
 async fn without_tls_only_the_probe_is_answered() {
     let files = Files::new();
-    let gateway = files.gateway(&[]).await;
+    let gateway = files.gateway(&[("public_url", "https://v2.example.com")]).await;
     let mut socket = plain(&gateway).await;
     socket.write_all(b"GET /api/v2/users/me/ HTTP/1.1\r\nHost: x\r\n\r\n").await.expect("a request");
     let mut answer = String::new();
     tokio::time::timeout(PATIENCE, socket.read_to_string(&mut answer)).await.expect("an end").expect("an answer");
     assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains("speaks TLS only"), "{answer}");
+    assert!(answer.contains("\"https://v2.example.com/errors/validation_error\""), "{answer}");
     let mut probe = plain(&gateway).await;
     assert_eq!(ask(&mut probe, "/healthz").await.0, 200);
     let (status, body) = ask(&mut probe, "/api/v2/users/me/").await;
@@ -295,6 +347,38 @@ async fn changed_files_are_noticed_without_a_reload() {
         }
     };
     tokio::time::timeout(PATIENCE, noticed).await.expect("the new certificate");
+}
+
+#[tokio::test]
+async fn a_certificate_that_has_ended_replaces_only_another_one() {
+    let files = Files::new();
+    files.renew_until(2020);
+    let log = Captured::default();
+    let _listening = log.listen();
+    let gateway = files.gateway(&[]).await;
+    let ended = shown(&files.client().trusting_all(&gateway).await);
+    let told = async {
+        while !log.text().contains("the certificate of the listener has ended") {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, told).await.expect("a warning at the start");
+    files.renew_until(2021);
+    gateway.reload(&[]).await.expect("no worse than before");
+    assert_ne!(shown(&files.client().trusting_all(&gateway).await), ended);
+    files.renew();
+    gateway.reload(&[]).await.expect("a good one");
+    let good = shown(&files.client().connect(&gateway).await.expect("a handshake"));
+    files.renew_until(2022);
+    let refused = gateway.reload(&[]).await.expect_err("one that has ended").to_string();
+    assert!(refused.contains("has ended, and the one in use has not"), "{refused}");
+    let told = async {
+        while !log.text().contains("the certificate stays as it was") {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, told).await.expect("told without a reload too");
+    assert_eq!(shown(&files.client().connect(&gateway).await.expect("a handshake")), good);
 }
 
 /// Why a gateway with these files does not start.

@@ -54,10 +54,31 @@ async fn the_board_shows_what_has_moved_and_what_is_left() {
     assert!(only.contains("50 %") && !only.contains("unknown"), "{only}");
     let none = text(&asked(&address, "/migration/?client=%3Cb%3E").await.expect(200));
     assert!(none.contains("No call of client") && !none.contains("<b>"), "{none}");
+    stays_as_asked(&address).await;
     let csv = asked(&address, "/migration/counts.csv").await.expect(200);
     assert_eq!(csv.headers["content-type"], "text/csv; charset=utf-8");
     assert_eq!(text(&csv).lines().count(), 4, "{}", text(&csv));
     asked(&address, "/migration/?days=0").await.expect(400);
     asked(&address, "/migration/?x=1").await.expect(400);
     asked(&address, "/migration/nothing").await.expect(404);
+}
+
+/// Another choice of days keeps what is asked for, and a link to a client or caller keeps the days.
+async fn stays_as_asked(address: &str) {
+    let page = async |query: &str| text(&asked(address, &format!("/migration/?{query}")).await.expect(200));
+    let one_day = page("days=1").await;
+    for told in ["<option value=\"1\" selected>1</option>", "href=\"/migration/?days=1", "client=tool%2F1\""] {
+        assert!(one_day.contains(told), "{told}\n{one_day}");
+    }
+    assert!(!one_day.contains("href=\"/migration/?client=") && !one_day.contains("href=\"/migration/?caller="));
+    assert!(!one_day.contains("type=\"hidden\""), "{one_day}");
+    let month = page("days=30").await;
+    assert!(month.contains("<option value=\"30\" selected>") && month.matches("<option").count() == 4, "{month}");
+    let person = page("caller=ada").await;
+    let operation = page("operation=v1+unknown+%3Cscript%3Ealert%281%29%3C%2Fscript%3E").await;
+    let client = page("client=tool%2F1").await;
+    let hidden = |name: &str| format!("<input type=\"hidden\" name=\"{name}\" value=\"");
+    assert!(operation.contains(&hidden("operation")) && !operation.contains("<script"), "{operation}");
+    assert!(client.contains("value=\"tool/1\">") && !client.contains("type=\"hidden\""), "{client}");
+    assert!(person.contains(&format!("{}ada\">", hidden("caller"))), "{person}");
 }

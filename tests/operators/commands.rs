@@ -1,10 +1,15 @@
 //! Commands as an operator meets them: what they refuse, what they say, and what they leave as it is.
 
+use crate::support::gateway::{Gateway, serve_sandbox};
 use causeway::app::compile_plan;
+use causeway::context::Context;
+use causeway::oauth::Minting;
+use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::verify::{Line, Report, Verdict};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// Whether the command was done, its standard output, and its standard error.
 type Ended = (bool, String, String);
@@ -81,6 +86,34 @@ fn commands_of_oauth_that_only_look_make_no_store() {
     assert!(done && !err.contains("there was no store"), "{err}");
     let (done, out, err) = run(&[&["oauth", "client", "list"][..], &place].concat());
     assert!(done && out.contains("  x  (") && err.is_empty(), "{out}{err}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_title_of_a_key_does_nothing_to_the_terminal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = format!("sqlite:{}", folder.path().join("store.db").display());
+    let v1 = serve_sandbox(&Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() })).await;
+    let secret = run(&["secrets", "new"]).1;
+    let secret = secret.lines().last().expect("a secret").to_owned();
+    let gateway = Gateway::with(&v1, &[("secrets.key", &secret), ("store.url", &store)]).await;
+    let title = "report\u{1b}[2J\nno key at all\u{202e}".to_owned();
+    let wanted = Minting { title, scopes: "read".into(), ..Minting::default() };
+    let context = Context::new("test", Duration::from_secs(10));
+    gateway.oauth().mint("ada", wanted, &context).await.expect("a key");
+    gateway.stop().await;
+    let (done, out, err) =
+        run(&["key", "list", "--upstream", &v1, "--store", &store, "--set", &format!("secrets.key={secret}")]);
+    assert!(done && out.lines().count() == 1 && out.contains("  report\u{fffd}[2J\u{fffd}no key"), "{out}{err}");
+    assert!(!out.contains('\u{1b}') && !out.contains('\u{202e}'), "{out}");
+}
+
+#[test]
+fn a_workspace_that_is_no_slug_is_refused_once() {
+    for wrong in ["a/b", "", "..", "a b", "a%2Fb"] {
+        let (done, out, err) =
+            run(&["verify", "--against", "http://127.0.0.1:9", "--key", "k", "--workspace", wrong]);
+        assert!(!done && out.is_empty() && err.contains("it is no slug"), "{wrong}: {out}{err}");
+    }
 }
 
 #[test]

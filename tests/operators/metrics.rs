@@ -47,6 +47,7 @@ async fn requests_are_counted_by_operation_status_and_source() {
     gateway.get("ada", &format!("{WEB}/work-items/?priority=urgent")).await.expect(200);
     gateway.get("ada", &format!("{WEB}/states/?gruop=x")).await.expect(400);
     gateway.get("ada", "/api/v1/users/me/").await.expect(200);
+    gateway.get("ada", "/api/v1/users%2Fme/").await.expect(400);
     gateway.send(None, "GET", "/api/v2/nothing/", None).await.expect(401);
     gateway.get("ada", "/healthz").await.expect(200);
     let text = text(&gateway).await;
@@ -61,6 +62,7 @@ async fn requests_are_counted_by_operation_status_and_source() {
     assert_eq!(count("states_list", "4xx", "none"), 1.0);
     assert!(count("work_items_list", "2xx", "index") >= 1.0, "{text}");
     assert_eq!(count("pass_through", "2xx", "v1"), 1.0);
+    assert_eq!((count("pass_through", "4xx", "none"), count("pass_through", "4xx", "v1")), (1.0, 0.0), "{text}");
     assert_eq!(count("unknown", "4xx", "none"), 1.0);
     assert_eq!(count("health", "2xx", "none"), 1.0);
     assert_eq!(samples["causeway_request_duration_seconds_count{operation=\"states_list\"}"], 3.0);

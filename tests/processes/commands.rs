@@ -109,7 +109,7 @@ async fn explain_tells_what_replaces_a_call_of_v1() {
     let project = "/api/v1/workspaces/acme/projects/00000000-0000-4000-c000-000000000001";
     let item = format!("{project}/issues/00000000-0000-4000-e000-000000000001/");
     let body = r#"{"state": "s", "assignees": ["a"], "sort_order": 1, "archived_at": null}"#;
-    let (code, out, err) = run(&["explain", "patch", &item, "--body", body]).await;
+    let (code, out, err) = run(&["explain", "PATCH", &item, "--body", body]).await;
     assert_eq!((code, err.as_str()), (0, ""));
     for line in [
         "v1          v1_work_items_update: change a work item",

@@ -87,6 +87,17 @@ fn certificate(chain: &str, private: &str, days: i64) {
     std::fs::set_permissions(private, std::fs::Permissions::from_mode(0o600)).expect("a mode");
 }
 
+/// Asserts that `causeway check` tells the same of a certificate, and fails when it is a fault.
+async fn check_says(tls: &[(&str, &str)], [state, found, remedy]: [&str; 3]) {
+    let settings: Vec<String> = tls.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let mut arguments = vec!["check", "--set", "store.url=sqlite::memory:"];
+    arguments.extend(settings.iter().flat_map(|setting| ["--set", setting.as_str()]));
+    let (code, out, err) = run(&arguments).await;
+    let told = if state == "fault" { &err } else { &out };
+    assert!(told.contains(found) && told.contains(remedy), "{out}{err}");
+    assert_eq!(code != 0, state == "fault", "{out}{err}");
+}
+
 /// A server that answers everything with these bytes.
 async fn says(answer: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
@@ -155,6 +166,7 @@ async fn broken_settings_mappings_and_secrets_are_named() {
         certificate(&chain, &private, days);
         let remedy = if state == "fine" { "" } else { "renew it" };
         set_up.finds(&tls, &[], [state, found, remedy]).await;
+        check_says(&tls, [state, found, remedy]).await;
     }
     let plain = [("secrets.key_file", good.as_str()), ("public_url", "http://gateway.invalid")];
     set_up.finds(&plain, &[], ["fault", "shows keys and tokens", "use https"]).await;

@@ -7,7 +7,7 @@ use super::support::gateway::serve_sandbox;
 use causeway::sandbox::{Config, Sandbox, Seed};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -15,9 +15,18 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
 /// What v1 and the gateway both show of the demo's admin.
 const EMAIL: &str = "ada@acme.test";
+const LABELS: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/labels/";
 
 /// Ends TLS for `localhost` before a plain v1; where it listens. The certificate of its issuer is written to `issuer`.
 pub async fn behind_tls(v1: &str, issuer: &Path) -> u16 {
+    behind_tls_noting(v1, issuer, &[], Spoken::default()).await
+}
+
+/// What was agreed on for each connection; empty where nothing was.
+type Spoken = Arc<Mutex<Vec<String>>>;
+
+/// The same, offering these protocols and noting what is spoken.
+async fn behind_tls_noting(v1: &str, issuer: &Path, protocols: &[&str], spoken: Spoken) -> u16 {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key")).expect("an issuer");
@@ -27,21 +36,24 @@ pub async fn behind_tls(v1: &str, issuer: &Path) -> u16 {
     let certificate = names.signed_by(&key, &authority).expect("a certificate");
     let key = PrivateKeyDer::Pkcs8(key.serialize_der().into());
     let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
+    let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .expect("versions of TLS")
         .with_no_client_auth()
         .with_single_cert(vec![certificate.der().clone()], key)
         .expect("a certificate that fits its key");
+    config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let port = listener.local_addr().expect("an address").port();
     let plain = v1.trim_start_matches("http://").to_owned();
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            let (acceptor, plain) = (acceptor.clone(), plain.clone());
+            let (acceptor, plain, spoken) = (acceptor.clone(), plain.clone(), Arc::clone(&spoken));
             tokio::spawn(async move {
                 let Ok(mut outside) = acceptor.accept(stream).await else { return };
+                let protocol = outside.get_ref().1.alpn_protocol().map(String::from_utf8_lossy).unwrap_or_default();
+                spoken.lock().expect("a list").push(protocol.into_owned());
                 let mut inside = TcpStream::connect(plain).await.expect("the plain v1");
                 let _ = tokio::io::copy_bidirectional(&mut outside, &mut inside).await;
             });
@@ -79,4 +91,25 @@ async fn v1_behind_tls_is_reached_where_its_certificate_is_good_and_nowhere_else
     assert_eq!(me(&another_name).await, [unavailable(), unavailable()]);
     let unknown_issuer = Child::start(&format!("https://localhost:{port}"), store).await;
     assert_eq!(me(&unknown_issuer).await, [unavailable(), unavailable()]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_v1_that_speaks_http2_is_read_by_it_and_written_by_http1() {
+    let sandbox = Sandbox::new(Config { seed: Seed::Demo, ..Config::default() });
+    let folder = tempfile::tempdir().expect("a folder");
+    let (issuer, spoken) = (folder.path().join("issuer.pem"), Spoken::default());
+    let v1 = serve_sandbox(&sandbox).await;
+    let port = behind_tls_noting(&v1, &issuer, &["h2", "http/1.1"], Arc::clone(&spoken)).await;
+    let trusting = [("SSL_CERT_FILE", issuer.to_str().expect("UTF-8"))];
+    let gateway = Child::start_with(&format!("https://localhost:{port}"), "sqlite::memory:", &trusting).await;
+    let labels = format!("{}{LABELS}", gateway.base());
+    let read = client().get(&labels).header("X-Api-Key", "demo-admin-key").send().await.expect("an answer");
+    assert_eq!(read.status(), 200);
+    let reads = spoken.lock().expect("a list").clone();
+    assert!(!reads.is_empty() && reads.iter().all(|protocol| protocol == "h2"), "{reads:?}");
+    let write = client().post(&labels).header("X-Api-Key", "demo-admin-key");
+    let write = write.header("Content-Type", "application/json").body(r#"{"name": "made by HTTP/1.1"}"#);
+    assert_eq!(write.send().await.expect("an answer").status(), 201);
+    let all = spoken.lock().expect("a list").clone();
+    assert!(all.iter().any(|protocol| protocol != "h2"), "{all:?}");
 }

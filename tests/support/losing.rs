@@ -33,6 +33,8 @@ struct Loss {
     unfound: bool,
     /// Whether its answer is not lost but waits.
     waits: bool,
+    /// Whether it is not lost but waits before v1 sees it.
+    waits_before: bool,
     /// Whether its answer is not lost but names a record that does not exist.
     renames: bool,
 }
@@ -83,17 +85,22 @@ impl Losing {
         self.push(Loss { waits: true, ..Loss::of(method, true) });
     }
 
+    /// The next request with this method waits before v1 sees it until [`Losing::let_go`], and is carried out then.
+    pub fn detain(&self, method: &str) {
+        self.push(Loss { waits_before: true, ..Loss::of(method, true) });
+    }
+
     /// The next request with this method is carried out, and its answer has the id of a record that does not exist.
     pub fn rename(&self, method: &str) {
         self.push(Loss { renames: true, ..Loss::of(method, true) });
     }
 
-    /// Waits until an answer waits.
+    /// Waits until a request or an answer waits.
     pub async fn held(&self) {
         self.wire.waiting.acquire().await.expect("a wire").forget();
     }
 
-    /// One answer that waits goes on.
+    /// One request or answer that waits goes on.
     pub fn let_go(&self) {
         self.wire.let_go.add_permits(1);
     }
@@ -106,7 +113,14 @@ impl Losing {
 
 impl Loss {
     fn of(method: &str, arrives: bool) -> Self {
-        Self { method: method.to_owned(), arrives, unfound: false, waits: false, renames: false }
+        Self {
+            method: method.to_owned(),
+            arrives,
+            unfound: false,
+            waits: false,
+            waits_before: false,
+            renames: false,
+        }
     }
 }
 
@@ -138,6 +152,11 @@ async fn pass(mut client: TcpStream, behind: String, wire: Arc<Wire>) -> Option<
     if lost.as_ref().is_some_and(|loss| !loss.arrives) {
         return None;
     }
+    let waits_before = lost.as_ref().is_some_and(|loss| loss.waits_before);
+    if waits_before {
+        wire.waiting.add_permits(1);
+        wire.let_go.acquire().await.ok()?.forget();
+    }
     let first = head.find("\r\n").unwrap_or(head.len());
     let mut v1 = TcpStream::connect(behind).await.ok()?;
     v1.write_all(&request[..first]).await.ok()?;
@@ -155,7 +174,7 @@ async fn pass(mut client: TcpStream, behind: String, wire: Arc<Wire>) -> Option<
         let at = answer.windows(ID.len()).position(|window| window == ID.as_bytes())? + ID.len();
         answer[at..at + NOBODY.len()].copy_from_slice(NOBODY.as_bytes());
     }
-    if waits || renames || lost.is_none() {
+    if waits || waits_before || renames || lost.is_none() {
         client.write_all(&answer).await.ok()?;
         client.shutdown().await.ok()?;
     }

@@ -279,6 +279,25 @@ async fn a_killed_attempt_is_looked_for_when_its_time_is_over() {
     assert_ne!(anew.text("id"), made.text("id"));
 }
 
+/// The shape of an option does not tell when it was made.
+#[tokio::test]
+async fn an_option_of_a_killed_attempt_is_found() {
+    let stage = Stage::new(&[("store.late_write", "0s")]).await;
+    let gateway = &stage.gateway;
+    let properties = format!("{WEB}/work-item-properties/");
+    let property = json!({"display_name": "choice", "property_type": "OPTION"});
+    let property = gateway.post("ada", &properties, property).await.expect(201).text("id");
+    let options = format!("{properties}{property}/options/");
+    let body = json!({"name": "killed"});
+    let made = post(gateway, "ada", &options, &body, "k").await.expect(201);
+    stage
+        .execute("UPDATE repeatable_request SET state = 'running', ends_at = began_at + 1, record_id = NULL")
+        .await;
+    let found = post(gateway, "ada", &options, &body, "k").await;
+    alike(&found, &made);
+    assert!(replayed(&found));
+}
+
 #[tokio::test]
 async fn what_is_kept_expires_and_is_bounded() {
     let stage = Stage::new(&[("idempotency.per_person", "3")]).await;

@@ -28,12 +28,12 @@ use tower::Service;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Which versions of HTTP may be spoken over TLS; without TLS it is HTTP/1.1.
+/// Which versions of HTTP may be spoken over TLS; without TLS, and for writes, it is HTTP/1.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Versions {
     /// One exchange a connection, so that a large transfer never holds up others.
     Http1,
-    /// HTTP/2 where v1 speaks it.
+    /// Reads by HTTP/2 where v1 speaks it.
     Http1And2,
 }
 
@@ -42,7 +42,7 @@ pub enum Versions {
 pub struct HopSettings {
     /// Longest time to make a connection, TLS included.
     pub connect_timeout: Duration,
-    /// Idle connections kept, of all threads together.
+    /// Idle connections kept, of all threads together; for reads and for writes each where those do not share them.
     pub pool_size: usize,
     /// How long an idle connection is kept.
     pub idle: Duration,
@@ -92,11 +92,15 @@ type Connections<B> = legacy::Client<InTime<HttpsConnector<HttpConnector>>, B>;
 /// Without TLS a write has a connection of its own. A server may close one that was used before just when a request
 /// comes: v1's workers do so after two idle seconds, and with all their connections each time a worker is replaced. A
 /// read is then sent again, but of a write nobody knows whether it was carried out.
+///
+/// With TLS a write goes by HTTP/1.1. A proxy that ends a connection of HTTP/2, as nginx does after 1,000 requests,
+/// breaks off those which are on their way; of HTTP/1.1 it says so with its last answer, and nothing more is sent.
 #[derive(Debug, Clone)]
 pub struct Hop<B> {
-    by_worker: Arc<[Connections<B>]>,
-    /// For writes; keeps no connection.
-    unshared: Option<Connections<B>>,
+    reads: Arc<[Connections<B>]>,
+    writes: Arc<[Connections<B>]>,
+    /// Whether a write has a connection of its own.
+    alone: bool,
 }
 
 impl<B> Hop<B>
@@ -113,23 +117,31 @@ where
         tcp.set_nodelay(true);
         // Plain HTTP needs no root certificates and must also work on a machine without any.
         let tls = if *scheme == Scheme::HTTPS { verifying()? } else { trusting_nobody()? };
-        let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
-        let connector = match settings.versions {
-            Versions::Http1 => connector.enable_http1().wrap_connector(tcp),
-            Versions::Http1And2 => connector.enable_all_versions().wrap_connector(tcp),
-        };
-        let connector = InTime { connector, time: settings.connect_timeout };
         let workers = worker::count();
-        let connections = |kept: usize| {
+        let connections = |versions: Versions, kept: usize| {
+            let connector = HttpsConnectorBuilder::new().with_tls_config(tls.clone()).https_or_http();
+            let connector = match versions {
+                Versions::Http1 => connector.enable_http1().wrap_connector(tcp.clone()),
+                Versions::Http1And2 => connector.enable_all_versions().wrap_connector(tcp.clone()),
+            };
             legacy::Client::builder(TokioExecutor::new())
                 .pool_timer(TokioTimer::new())
                 .pool_idle_timeout(settings.idle)
                 .pool_max_idle_per_host(kept)
-                .build(connector.clone())
+                .build(InTime { connector, time: settings.connect_timeout })
         };
-        let by_worker = (0..=workers).map(|_| connections(settings.pool_size.div_ceil(workers))).collect();
+        let of_all = |versions: Versions| -> Arc<[Connections<B>]> {
+            (0..=workers).map(|_| connections(versions, settings.pool_size.div_ceil(workers))).collect()
+        };
+        let reads = of_all(settings.versions);
         // Behind TLS usually stands a proxy, which keeps connections, and making one takes several exchanges.
-        Ok(Self { by_worker, unshared: (*scheme == Scheme::HTTP).then(|| connections(0)) })
+        let alone = *scheme == Scheme::HTTP;
+        let writes = match settings.versions {
+            _ if alone => [connections(Versions::Http1, 0)].into(),
+            Versions::Http1 => Arc::clone(&reads),
+            Versions::Http1And2 => of_all(Versions::Http1),
+        };
+        Ok(Self { reads, writes, alone })
     }
 
     /// Sends one request; the answer's body is still on its way.
@@ -137,12 +149,12 @@ where
     /// # Errors
     /// When no connection was made, or it broke before the head of an answer.
     pub async fn send(&self, mut request: Request<B>) -> Result<Response<Incoming>, HopError> {
-        if let Some(unshared) = self.unshared.as_ref().filter(|_| !request.method().is_safe()) {
+        let writes = !request.method().is_safe();
+        if writes && self.alone {
             request.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-            return unshared.request(request).await.map_err(HopError);
         }
-        let connections = &self.by_worker[worker::number() % self.by_worker.len()];
-        connections.request(request).await.map_err(HopError)
+        let connections = if writes { &self.writes } else { &self.reads };
+        connections[worker::number() % connections.len()].request(request).await.map_err(HopError)
     }
 }
 

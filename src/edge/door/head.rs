@@ -5,6 +5,7 @@
 
 use super::length::{self, Body};
 use super::limits::Limits;
+use super::target;
 use crate::refusal::Refusal;
 use http::{Method, Uri};
 
@@ -88,11 +89,8 @@ fn judge(head: &[u8], request: &httparse::Request<'_, '_>) -> Result<Body, Refus
         return Err(Refusal::invalid("A line of the head ends with a line feed alone."));
     }
     let path = request.path.unwrap_or_default();
-    if path.contains('#') {
-        return Err(Refusal::invalid("The address of a request has no fragment."));
-    }
-    if !is_plain(path) && path.parse::<Uri>().is_err() {
-        return Err(Refusal::invalid("The address of the request is malformed."));
+    if !is_plain(path) {
+        target::read(path)?;
     }
     length::announced(request.headers, request.version == Some(0)).map_err(Refusal::invalid)
 }

@@ -26,8 +26,8 @@ pub use limits::Limits;
 use super::paths::is_pass_through;
 use crate::refusal::Refusal;
 use crate::settings::EdgeSettings;
-use http::Version;
 use http::request::Parts;
+use http::{Method, Uri, Version};
 
 /// Why a request could not be read; among its extensions instead of what it said.
 #[derive(Debug, Clone)]
@@ -45,7 +45,22 @@ pub fn admit(request: &mut Parts, settings: EdgeSettings) -> Result<(), Refusal>
     if request.version > Version::HTTP_11 {
         length::one_number(&request.headers)?;
     }
-    method::check(&request.method, is_pass_through(request.uri.path()))?;
-    target::check(&request.method, &request.uri)?;
+    line(&request.method, &request.uri)?;
     host::check(request)
+}
+
+/// Says why a request with this method and target would not be let in, whatever else it has: for those who tell
+/// beforehand what becomes of a request.
+///
+/// # Errors
+/// As [`admit`].
+pub fn admit_line(method: &str, target: &str) -> Result<(), Refusal> {
+    let method = Method::from_bytes(method.as_bytes());
+    let method = method.map_err(|_| Refusal::invalid("The head of the request is malformed."))?;
+    line(&method, &target::read(target)?)
+}
+
+fn line(method: &Method, uri: &Uri) -> Result<(), Refusal> {
+    method::check(method, is_pass_through(uri.path()))?;
+    target::check(method, uri)
 }

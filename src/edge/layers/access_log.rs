@@ -150,8 +150,6 @@ impl Ending {
         let operation = meter.operation();
         if meter.is_stale() {
             Source::Stale
-        } else if self.kind == Kind::PassThrough {
-            Source::V1
         } else if meter.is_native() {
             Source::Native
         } else if operation.is_some_and(|operation| self.requests.is_own(operation)) {

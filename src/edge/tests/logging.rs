@@ -1,7 +1,7 @@
 //! What gets into the log: one line per request, causes, and no secrets. May use: `settings`, `telemetry`, this
 //! folder.
 
-use super::support::{Gateway, patiently};
+use super::support::{Gateway, RawUpstream, patiently};
 use crate::settings::{LogFormat, LogSettings, Settings};
 use crate::telemetry;
 use serde_json::Value;
@@ -73,6 +73,27 @@ async fn each_request_leaves_one_line_without_secrets() {
     assert!(line["duration_ms"].is_u64() && line["trace_id"].as_str().is_some_and(|id| id.len() == 32), "{line}");
     assert!(line.get("owner").is_none() && line["level"] == "INFO", "{line}");
     assert!(!log.text().contains("secret"), "{}", log.text());
+}
+
+#[tokio::test]
+async fn a_passed_request_cost_one_call_and_a_refused_one_none() {
+    let upstream = RawUpstream::answering(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
+    for (path, status, calls, source) in
+        [("/api/v1/x/", 200, 1, "v1"), ("/api/v1/a%2Fb/", 400, 0, "none"), ("/api/v1/../x/", 400, 0, "none")]
+    {
+        let (log, _guard) = Log::begin();
+        let gateway = Gateway::before(&upstream.address, |_| {}, None).await;
+        let answer = gateway.get(path).await;
+        assert_eq!((answer.header("causeway-v1-calls"), answer.header("server-timing")), ("", ""), "{path}");
+        let line = log.line("request").await;
+        assert_eq!((&line["status"], &line["v1_calls"]), (&status.into(), &calls.into()), "{line}");
+        assert!(line["v1_ms"].is_u64() && line["source"] == source, "{line}");
+    }
+    let (log, _guard) = Log::begin();
+    let unreachable = Gateway::start(|_| {}).await;
+    unreachable.get("/api/v1/x/").await;
+    let line = log.line("request").await;
+    assert_eq!((&line["status"], &line["v1_calls"], &line["source"]), (&503.into(), &1.into(), &"v1".into()));
 }
 
 #[tokio::test]

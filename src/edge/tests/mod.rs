@@ -5,6 +5,7 @@ mod busy;
 mod connections;
 mod logging;
 mod pass_through;
+mod refused;
 mod requests;
 mod support;
 mod unread;

@@ -9,7 +9,7 @@ use crate::plan::{Known, Operation};
 use crate::refusal::Refusal;
 use crate::run::collection::Collection;
 use crate::run::in_project::InProject;
-use crate::run::items::fields;
+use crate::run::items::fields::{self, Looking, Pairing};
 use crate::run::{list, outlook};
 use crate::store::{ItemValues, ProjectItems};
 use crate::translate::work_items::Item;
@@ -33,8 +33,31 @@ pub(in crate::run) async fn reply(
     recorded: &ProjectItems,
 ) -> Result<Reply, Refusal> {
     let values = job.own_values(item.id, recorded).await?;
-    let shown = fields::custom_fields(job, recorded.types.get(&item.id).copied(), &values).await?;
-    written(job, item, recorded, CustomFields::Shown(&shown), &values).await
+    with_values(job, item, recorded, &values).await
+}
+
+/// The same for an item that was just read, where what is recorded about it belongs to it; none when it has to be read
+/// again.
+pub(in crate::run) async fn paired(
+    job: &InProject<'_>,
+    item: &Item,
+    pairing: &mut Pairing,
+) -> Result<Option<Reply>, Refusal> {
+    let Some(recorded) = pairing.holds(job, std::slice::from_ref(item), Looking::Read).await? else {
+        return Ok(None);
+    };
+    let Some(values) = pairing.values(job, item.id, &recorded).await? else { return Ok(None) };
+    with_values(job, item, &recorded, &values).await.map(Some)
+}
+
+async fn with_values(
+    job: &InProject<'_>,
+    item: &Item,
+    recorded: &ProjectItems,
+    values: &ItemValues,
+) -> Result<Reply, Refusal> {
+    let shown = fields::custom_fields(job, recorded.types.get(&item.id).copied(), values).await?;
+    written(job, item, recorded, CustomFields::Shown(&shown), values).await
 }
 
 /// The reply with one work item without its custom values, expanded as the query asks.

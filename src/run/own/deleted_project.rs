@@ -27,7 +27,7 @@ impl Runner {
     /// # Errors
     /// When the store cannot be written.
     pub async fn record_deleted(&self, project: Uuid, record: Uuid) -> Result<(), Refusal> {
-        if self.store.project_items(project).await?.known.contains(&record) {
+        if self.store.project_items(project).await?.knows(record) {
             self.store.mark_missing(project, &[record], &[], Micros::MAX).await?;
         }
         Ok(())

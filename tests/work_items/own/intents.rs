@@ -74,6 +74,25 @@ async fn several_candidates_are_reported_until_a_write_decides() {
 }
 
 #[tokio::test]
+async fn an_item_of_another_request_never_gets_the_values_of_a_lost_create() {
+    let place = with_text(NOW).await;
+    let plain = json!({"name": "same", "type_id": null});
+    let before = place.gateway.post("ada", ITEMS, plain.clone()).await.expect(201).text("id");
+    place.wire.swallow("POST");
+    place.gateway.post("ada", ITEMS, named("same")).await.expect_problem(504, "upstream_timeout");
+    let mut items = vec![before];
+    for _ in 0..2 {
+        items.push(place.gateway.post("ada", ITEMS, plain.clone()).await.expect(201).text("id"));
+    }
+    for item in &items {
+        let read = place.gateway.get("ada", &one(item)).await.expect(200);
+        assert_eq!((&read.json["type_id"], &read.json["custom_fields"]), (&Value::Null, &json!({})));
+    }
+    let list = place.gateway.get("ada", &format!("{ITEMS}?search=same")).await.expect(200);
+    assert!(list.data().len() == 3 && list.data().iter().all(|row| row["type_id"].is_null()), "{}", list.json);
+}
+
+#[tokio::test]
 async fn an_update_whose_answer_is_lost_is_finished() {
     let place = with_text(&[]).await;
     let item = one(&place.gateway.post("ada", ITEMS, named("before")).await.expect(201).text("id"));

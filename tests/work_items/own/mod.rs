@@ -6,6 +6,7 @@ mod archived_values;
 mod custom_fields;
 mod deleted_projects;
 mod intents;
+mod one_moment;
 mod types;
 
 use crate::support::gateway::{Gateway, serve_sandbox};

@@ -17,7 +17,7 @@ const LARGEST_HEAD: usize = 1024 * 1024;
 pub struct ListenSettings {
     /// Address and port.
     pub address: SocketAddr,
-    /// Time for a complete request head once it has begun.
+    /// Time for a complete request head: the first from when the client has connected, later ones once begun.
     pub header_timeout: Duration,
     /// Largest request head in bytes.
     pub max_header_size: usize,

@@ -2,6 +2,7 @@
 //! folder.
 
 use super::model::{Catalogue, Context, FLAGS, Features, Property, PropertyOption, PropertyType, WorkItemType};
+use super::reach::Reach;
 use crate::plan::TypeMode;
 use crate::refusal::Refusal;
 use crate::v2::time::Micros;
@@ -126,7 +127,8 @@ impl Catalogue {
 
     /// Properties a project shows: its own, and those its imported types carry (O86).
     pub fn properties_on_project(&self, project: Uuid) -> Vec<&Arc<Property>> {
-        in_order(self.properties.values().filter(|property| self.shows(project, property)).collect())
+        let reach = Reach::of(self, project);
+        in_order(self.properties.values().filter(|property| reach.shows(property)).collect())
     }
 
     /// One property a project shows.
@@ -135,12 +137,7 @@ impl Catalogue {
     }
 
     fn shows(&self, project: Uuid, property: &Property) -> bool {
-        if let Some(owner) = property.project {
-            return owner == project;
-        }
-        self.imports
-            .range((project, Uuid::nil())..=(project, Uuid::max()))
-            .any(|(_, import)| self.reaches(property.id, project, import.type_id))
+        Reach::of(self, project).shows(property)
     }
 
     /// Options of a property, in their order.

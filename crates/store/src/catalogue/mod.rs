@@ -21,6 +21,7 @@ mod lookup;
 mod model;
 mod options;
 mod properties;
+mod reach;
 mod resolution;
 pub mod schema;
 mod scope;

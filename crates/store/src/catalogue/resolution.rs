@@ -6,6 +6,7 @@
 
 use super::choices::Choices;
 use super::model::{Catalogue, Context, Property, PropertyOption, PropertyType};
+use super::reach::{ByProperty, in_effect};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -55,23 +56,12 @@ impl Context {
 impl Catalogue {
     /// The context of a workspace property in effect for items of the type in the project.
     pub fn resolve(&self, property: Uuid, project: Uuid, type_id: Uuid) -> Option<&Arc<Context>> {
-        let contexts = self.contexts.values().filter(|context| context.property == property);
-        contexts
-            .filter(|context| context.covers(project, type_id))
-            .min_by_key(|context| (context.tier(), context.id))
+        in_effect(self.contexts.values().filter(|context| context.property == property), project, type_id)
     }
 
     /// Whether the type carries the property.
-    fn is_attached(&self, type_id: Uuid, property: Uuid) -> bool {
+    pub(super) fn is_attached(&self, type_id: Uuid, property: Uuid) -> bool {
         self.attachments.contains_key(&(type_id, property))
-    }
-
-    /// Whether a workspace property applies to items of the type in the project (O65): a context resolves, and
-    /// the type carries the property or is listed by that context.
-    pub(super) fn reaches(&self, property: Uuid, project: Uuid, type_id: Uuid) -> bool {
-        let attached = self.is_attached(type_id, property);
-        // An attached property shows with its type even where no context makes it apply (O86).
-        attached || self.resolve(property, project, type_id).is_some_and(|context| context.types.contains(&type_id))
     }
 
     /// The active properties that apply to items of the type in the project: attached ones in attachment
@@ -79,9 +69,11 @@ impl Catalogue {
     pub fn applicable(&self, project: Uuid, type_id: Uuid) -> Vec<Applicable> {
         let Some(kind) = self.type_on_project(project, type_id) else { return Vec::new() };
         let mut properties = self.attached(type_id);
+        let contexts = ByProperty::of(self);
         if kind.project.is_none() {
             for property in self.properties_of_workspace() {
-                if !self.is_attached(type_id, property.id) && self.reaches(property.id, project, type_id) {
+                let brought = || contexts.bring(property.id, project, type_id);
+                if !self.is_attached(type_id, property.id) && brought() {
                     properties.push(Arc::clone(property));
                 }
             }
@@ -91,18 +83,17 @@ impl Catalogue {
         let mut options = self.options_of_many(&own.collect());
         let mut apply = |property: Arc<Property>| {
             let options = options.remove(&property.id).unwrap_or_default();
-            self.apply(property, options, project, type_id)
+            self.apply(property, options, |property| contexts.resolve(property, project, type_id))
         };
         properties.into_iter().filter_map(&mut apply).collect()
     }
 
-    /// `options` are those of a property of the project.
-    fn apply(
-        &self,
+    /// `options` are those of a property of the project; `resolve` finds the context of one of the workspace.
+    fn apply<'c>(
+        &'c self,
         property: Arc<Property>,
         options: Vec<&Arc<PropertyOption>>,
-        project: Uuid,
-        type_id: Uuid,
+        resolve: impl Fn(Uuid) -> Option<&'c Arc<Context>>,
     ) -> Option<Applicable> {
         let applicable = if property.project.is_some() {
             Applicable {
@@ -118,7 +109,7 @@ impl Catalogue {
                 property,
             }
         } else {
-            let context = self.resolve(property.id, project, type_id)?;
+            let context = resolve(property.id)?;
             Applicable {
                 is_required: context.is_required,
                 is_multi: context.is_multi,

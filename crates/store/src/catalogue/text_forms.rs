@@ -1,16 +1,179 @@
 //! Texts with a form: what counts as a web address and as an e-mail address in values and defaults.
 //!
-//! May use: nothing.
+//! What is written is judged more strictly than what is read: a value that was stored once stays to be seen. May use:
+//! nothing.
 
+use std::net::Ipv6Addr;
+
+/// Whether a text that is written is an absolute URL of http or https, with a host.
 pub(super) fn is_url(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
-    let rest = lower.strip_prefix("https://").or_else(|| lower.strip_prefix("http://"));
-    let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
-    !host.is_empty() && !text.contains(|c: char| c.is_whitespace() || c.is_control())
+    reads_as_url(text) && authority(text).is_some_and(names_a_host)
 }
 
+/// Whether a text that is stored is shown as a URL.
+pub(super) fn reads_as_url(text: &str) -> bool {
+    authority(text).is_some_and(|authority| !authority.is_empty()) && is_unbroken(text)
+}
+
+/// What stands between the scheme and the path.
+fn authority(text: &str) -> Option<&str> {
+    let behind = |scheme: &str| {
+        let (start, rest) = text.split_at_checked(scheme.len())?;
+        start.eq_ignore_ascii_case(scheme).then_some(rest)
+    };
+    behind("https://").or_else(|| behind("http://"))?.split(['/', '?', '#']).next()
+}
+
+/// Whether an authority has a host, and a port only where that is a number.
+fn names_a_host(authority: &str) -> bool {
+    let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
+    let (is_host, port) = match place.strip_prefix('[').map(|rest| rest.split_once(']')) {
+        Some(Some((address, port))) => {
+            (is_address(address), port.strip_prefix(':').or(Some(port).filter(|p| p.is_empty())))
+        }
+        Some(None) => return false,
+        None => match place.rsplit_once(':') {
+            Some((host, port)) => (is_name(host), Some(port)),
+            None => (is_name(place), Some("")),
+        },
+    };
+    is_host && port.is_some_and(|port| port.is_empty() || port.parse::<u16>().is_ok())
+}
+
+/// An address of IPv6, or of a version to come; it may name a zone.
+fn is_address(text: &str) -> bool {
+    let address = text.split('%').next().unwrap_or_default();
+    address.parse::<Ipv6Addr>().is_ok() || text.starts_with(['v', 'V']) && text.contains('.')
+}
+
+fn is_name(host: &str) -> bool {
+    !host.contains([':', '[', ']']) && host.chars().any(|c| c != '.')
+}
+
+/// Whether a text that is written is an e-mail address, and nothing beside it.
 pub(super) fn is_email(text: &str) -> bool {
-    let whole = !text.contains(|c: char| c.is_whitespace() || c.is_control());
+    let parts = text.split_once('@').filter(|_| reads_as_email(text));
+    parts.is_some_and(|(who, host)| is_mailbox(who) && is_mail_host(host))
+}
+
+/// Whether a text that is stored is shown as an e-mail address.
+pub(super) fn reads_as_email(text: &str) -> bool {
     let parts = text.split_once('@');
-    whole && parts.is_some_and(|(who, host)| !who.is_empty() && !host.is_empty() && !host.contains('@'))
+    is_unbroken(text) && parts.is_some_and(|(who, host)| !who.is_empty() && !host.is_empty() && !host.contains('@'))
+}
+
+/// Characters that separate addresses, or them from names, stand in quotes alone.
+fn is_mailbox(who: &str) -> bool {
+    who.starts_with('"') || !who.contains(['<', '>', '(', ')', '[', ']', ',', ';', ':', '\\'])
+}
+
+fn is_mail_host(host: &str) -> bool {
+    if let Some(address) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        return !address.is_empty() && address.chars().all(|c| c.is_ascii_alphanumeric() || ".:-".contains(c));
+    }
+    let belongs = |c: char| !c.is_ascii() || c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let is_label = |label: &str| {
+        !label.is_empty() && !label.starts_with('-') && !label.ends_with('-') && label.chars().all(belongs)
+    };
+    host.strip_suffix('.').unwrap_or(host).split('.').all(is_label)
+}
+
+fn is_unbroken(text: &str) -> bool {
+    !text.contains(|c: char| c.is_whitespace() || c.is_control())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_has_a_host() {
+        for good in [
+            "http://a",
+            "HTTPS://x.test/a?b",
+            "https://h.test:8443/x",
+            "https://h.test:/",
+            "http://user:p:w@h.test/",
+            "http://127.0.0.1:80",
+            "http://[::1]:80/",
+            "http://[fe80::1%25eth0]/",
+            "https://münchen.example/straße?q=ä#ü",
+            "https://उदाहरण.परीक्षा",
+            "https://a_b.test./(x)/[y]/{z}|'\"",
+            "https://h.test?x=http://:80",
+            "https://h.test/@[",
+        ] {
+            assert!(is_url(good), "{good}");
+        }
+        for bad in [
+            "http://:80",
+            "http://@",
+            "http://[",
+            "http://:@/",
+            "http://.",
+            "http://..:80/",
+            "http://[]",
+            "http://[::1",
+            "http://[::1]x",
+            "http://h:port/",
+            "http://h:99999/",
+            "http://a:b:80",
+            "http://",
+            "http:///x",
+            "http://?x",
+            "http://a b",
+            "ftp://h",
+            "/relative",
+            "h.test",
+            "",
+        ] {
+            assert!(!is_url(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_email_address_stands_alone() {
+        for good in [
+            "a@b",
+            "ada+tag@mail.acme.test",
+            "first.last@acme.test",
+            "o'brien@acme.test",
+            "\"a,b\"@acme.test",
+            "a..b.@acme.test",
+            "!#$%&*/=?^_`{|}~-@a-b.test",
+            "jörg@münchen.example",
+            "a@उदाहरण.परीक्षा",
+            "a@[192.0.2.1]",
+            "a@[IPv6:::1]",
+        ] {
+            assert!(is_email(good), "{good}");
+        }
+        for bad in [
+            "<a@b.c>",
+            "a,b@c",
+            "a@-",
+            "a@b-",
+            "a@-b.c",
+            "a@.",
+            "a@b..c",
+            "a@b,c@d",
+            "a@b;",
+            "a@b>",
+            "mailto:a@b",
+            "a@[]",
+            "@b",
+            "a@",
+            "nobody",
+            "a b@c",
+            "",
+        ] {
+            assert!(!is_email(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_was_stored_before_is_still_shown() {
+        assert!(reads_as_url("http://:80") && reads_as_email("<a@b.c>"));
+        assert!(!reads_as_url("https://") && !reads_as_email("nobody"));
+    }
 }

@@ -8,7 +8,7 @@
 use super::choices::{Choices, Named};
 use super::model::{Property, PropertyType, RelationType};
 use super::resolution::Applicable;
-use super::text_forms::{is_email, is_url};
+use super::text_forms::{is_email, is_url, reads_as_email, reads_as_url};
 use crate::v2::time::{self, Written};
 use crate::v2::value::read_uuid;
 use jiff::tz::TimeZone;
@@ -143,8 +143,13 @@ fn one(kind: ValueKind, choices: &Choices, value: &Value) -> Result<Wish, String
         ValueKind::Html => Ok(Wish::Html(text(value)?.to_owned())),
         ValueKind::Formula => Err("is computed and cannot be written".into()),
         ValueKind::Text | ValueKind::Url | ValueKind::Email | ValueKind::Reference | ValueKind::Release => {
-            text(value)?;
-            plain(kind, value).map(Wish::Plain).ok_or_else(|| form(kind).into())
+            let text = text(value)?;
+            let is_good = match kind {
+                ValueKind::Url => is_url(text),
+                ValueKind::Email => is_email(text),
+                _ => true,
+            };
+            plain(kind, value).filter(|_| is_good).map(Wish::Plain).ok_or_else(|| form(kind).into())
         }
         ValueKind::Decimal | ValueKind::Boolean | ValueKind::Datetime => {
             plain(kind, value).map(Wish::Plain).ok_or_else(|| form(kind).into())
@@ -191,8 +196,8 @@ fn form(kind: ValueKind) -> &'static str {
 pub fn plain(kind: ValueKind, raw: &Value) -> Option<Value> {
     match kind {
         ValueKind::Text | ValueKind::Reference | ValueKind::Html => as_text(raw).map(Value::String),
-        ValueKind::Url => as_text(raw).filter(|text| is_url(text)).map(Value::String),
-        ValueKind::Email => as_text(raw).filter(|text| is_email(text)).map(Value::String),
+        ValueKind::Url => as_text(raw).filter(|text| reads_as_url(text)).map(Value::String),
+        ValueKind::Email => as_text(raw).filter(|text| reads_as_email(text)).map(Value::String),
         ValueKind::Decimal => number(raw).map(Value::Number),
         ValueKind::Boolean => flag(raw).map(Value::Bool),
         ValueKind::Datetime => instant(raw.as_str()?).map(Value::String),

@@ -44,7 +44,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let mut writing = self.engine.writing().await?;
         let version = bump(&mut writing, project).await?;
-        touch(&mut writing, workspace, project, item).await?;
+        let at = touch(&mut writing, workspace, project, item).await?;
         sqlx::query(
             "UPDATE work_item SET archived_at = $2, archived_name = $3, archived_number = $4, \
              archived_parent_id = $5 WHERE id = $1",
@@ -59,7 +59,7 @@ impl Store {
         writing.commit().await?;
         let is_archived = archived.is_some();
         self.carry(project, version, move |items| {
-            items.wrote(item, &OwnWrite::default());
+            items.wrote(item, &OwnWrite::default(), at);
             let set = Arc::make_mut(&mut items.archived);
             if is_archived {
                 set.insert(item)

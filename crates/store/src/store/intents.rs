@@ -109,17 +109,17 @@ impl Store {
         if row.is_none() || bound {
             return Ok(false);
         }
-        match settled {
+        let at = match settled {
             Settled::Done(item) => apply(&mut writing, &catalogue, intent.project, item, &own).await?,
-            Settled::Purged(item) => purge(&mut writing, item).await?,
-            Settled::Dropped => {}
-        }
+            Settled::Purged(item) => purge(&mut writing, item).await.map(|()| 0)?,
+            Settled::Dropped => 0,
+        };
         writing.commit().await?;
         let id = intent.id;
         self.carry(intent.project, version, move |items| {
             Arc::make_mut(&mut items.open).retain(|open| open.id != id);
             match settled {
-                Settled::Done(item) => items.wrote(item, &own),
+                Settled::Done(item) => items.wrote(item, &own, at),
                 Settled::Purged(item) => items.purged(item),
                 Settled::Dropped => {}
             }

@@ -104,16 +104,17 @@ impl Store {
             .fetch_one(&mut reading)
             .await?;
         let mut items = ProjectItems { version: row.try_get(0)?, ..ProjectItems::default() };
-        let rows =
-            sqlx::query("SELECT id, type_id, archived_at, missing_since FROM work_item WHERE project_id = $1")
-                .bind(project.to_string())
-                .fetch_all(&mut reading)
-                .await?;
-        let (mut types, mut known) = (HashMap::new(), HashSet::with_capacity(rows.len()));
+        let rows = sqlx::query(
+            "SELECT id, type_id, archived_at, missing_since, changed_at FROM work_item WHERE project_id = $1",
+        )
+        .bind(project.to_string())
+        .fetch_all(&mut reading)
+        .await?;
+        let (mut types, mut known) = (HashMap::new(), HashMap::with_capacity(rows.len()));
         let (mut missing, mut archived) = (HashSet::new(), HashSet::new());
         for row in &rows {
             let item = id(row.try_get(0)?)?;
-            known.insert(item);
+            known.insert(item, row.try_get(4)?);
             if let Some(type_id) = row.try_get::<Option<&str>, _>(1)? {
                 types.insert(item, id(type_id)?);
             }
@@ -171,10 +172,10 @@ impl Store {
             return Ok(false);
         }
         let version = bump(&mut writing, project).await?;
-        apply(&mut writing, &catalogue, project, item, own).await?;
+        let at = apply(&mut writing, &catalogue, project, item, own).await?;
         writing.commit().await?;
         let own = own.clone();
-        self.carry(project, version, move |items| items.wrote(item, &own));
+        self.carry(project, version, move |items| items.wrote(item, &own, at));
         Ok(true)
     }
 
@@ -274,13 +275,14 @@ pub(super) async fn bump(writing: &mut Writing, project: Uuid) -> Result<i64, St
     Ok(row.try_get(0)?)
 }
 
-/// Makes sure that there is a row for the item; v1 shows it, so it is not missing.
+/// Makes sure that there is a row for the item; v1 shows it, so it is not missing. Answers when that was.
 pub(super) async fn touch(
     writing: &mut Writing,
     workspace: Uuid,
     project: Uuid,
     item: Uuid,
-) -> Result<(), StoreError> {
+) -> Result<Micros, StoreError> {
+    let at = now_micros();
     sqlx::query(
         "INSERT INTO work_item (id, workspace_id, project_id, changed_at) VALUES ($1, $2, $3, $4) \
          ON CONFLICT (id) DO UPDATE SET missing_since = NULL, changed_at = excluded.changed_at",
@@ -288,22 +290,22 @@ pub(super) async fn touch(
     .bind(item.to_string())
     .bind(workspace.to_string())
     .bind(project.to_string())
-    .bind(now_micros())
+    .bind(at)
     .execute(&mut **writing)
     .await?;
-    Ok(())
+    Ok(at)
 }
 
 /// Stores type and values, by the definitions as they are now: a value whose property does not cover the item any more
-/// since the write was judged would have been removed, and is not stored.
+/// since the write was judged would have been removed, and is not stored. Answers when that was.
 pub(super) async fn apply(
     writing: &mut Writing,
     catalogue: &Catalogue,
     project: Uuid,
     item: Uuid,
     own: &OwnWrite,
-) -> Result<(), StoreError> {
-    touch(writing, catalogue.workspace, project, item).await?;
+) -> Result<Micros, StoreError> {
+    let at = touch(writing, catalogue.workspace, project, item).await?;
     let type_id = type_after(writing, item, own).await?.unwrap_or_default();
     for (property, elements) in &own.values {
         sqlx::query("DELETE FROM custom_value WHERE work_item_id = $1 AND property_id = $2")
@@ -326,7 +328,7 @@ pub(super) async fn apply(
             query.execute(&mut **writing).await?;
         }
     }
-    Ok(())
+    Ok(at)
 }
 
 /// The type the item has once the write is done.

@@ -1,11 +1,12 @@
 //! What is recorded about the work items of projects, in memory, beside the counter of each project.
 //!
-//! May use: `fresh`, this folder.
+//! May use: `fresh`, `v2` (times), this folder.
 
 use super::asked::Answers;
 use super::intent::Intent;
 use super::recorded::{OwnWrite, TypeChange};
 use crate::fresh::{Changes, Fresh};
+use crate::v2::time::Micros;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 use uuid::Uuid;
@@ -21,8 +22,8 @@ pub struct ProjectItems {
     pub(super) version: i64,
     /// Types of items that have one.
     pub types: Arc<HashMap<Uuid, Uuid>>,
-    /// Items anything is recorded about.
-    pub known: Arc<HashSet<Uuid>>,
+    /// Items anything is recorded about, and when that was last written.
+    pub known: Arc<HashMap<Uuid, Micros>>,
     /// Of them, those v1 did not show when they were last looked for.
     pub missing: Arc<HashSet<Uuid>>,
     /// Of them, those archived through the gateway.
@@ -41,8 +42,18 @@ pub(super) fn none(changes: &Changes) -> Answers<Arc<ProjectItems>> {
 }
 
 impl ProjectItems {
-    pub(super) fn wrote(&mut self, item: Uuid, own: &OwnWrite) {
-        Arc::make_mut(&mut self.known).insert(item);
+    /// Whether anything is recorded about an item.
+    pub fn knows(&self, item: Uuid) -> bool {
+        self.known.contains_key(&item)
+    }
+
+    /// Whether the same is recorded about an item as in `other`, and was all the time between the two.
+    pub fn agrees_about(&self, item: Uuid, other: &Self) -> bool {
+        self.known.get(&item) == other.known.get(&item)
+    }
+
+    pub(super) fn wrote(&mut self, item: Uuid, own: &OwnWrite, at: Micros) {
+        Arc::make_mut(&mut self.known).insert(item, at);
         self.unmiss(&[item]);
         match own.type_id {
             TypeChange::Kept => {}
@@ -53,7 +64,8 @@ impl ProjectItems {
 
     pub(super) fn purged(&mut self, item: Uuid) {
         Arc::make_mut(&mut self.types).remove(&item);
-        for set in [&mut self.known, &mut self.missing, &mut self.archived] {
+        Arc::make_mut(&mut self.known).remove(&item);
+        for set in [&mut self.missing, &mut self.archived] {
             if set.contains(&item) {
                 Arc::make_mut(set).remove(&item);
             }

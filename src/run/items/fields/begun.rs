@@ -6,6 +6,7 @@ use crate::run::in_project::InProject;
 use crate::store::{Intent, IntentKind, IntentState, OwnWrite, RunningIntent, Settled};
 use crate::translate::work_items::Item;
 use crate::translate::work_items_write;
+use crate::v2::value::trimmed;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -13,12 +14,13 @@ use uuid::Uuid;
 pub(in crate::run) struct Begun(Option<RunningIntent>);
 
 impl Begun {
-    /// Notes a create of which `own` is to be stored.
+    /// Notes a create of which `own` is to be stored; one of which nothing is, too, when another one like it is open,
+    /// so that its item is never taken for what that one has made.
     ///
     /// # Errors
     /// `store_unavailable`, and then v1 must not be asked; 400 when the type was deleted just now.
     pub async fn create(job: &InProject<'_>, body: &Map<String, Value>, own: OwnWrite) -> Result<Self, Refusal> {
-        if own.is_empty() {
+        if own.is_empty() && !is_like_an_open_one(job, body).await? {
             return Ok(Self(None));
         }
         let sent = json!({"slug": job.slug(), "name": body.get("name")});
@@ -118,6 +120,18 @@ fn sent(slug: &str, body: &Map<String, Value>, stored: &Item) -> Value {
     let was: Map<String, Value> =
         body.keys().filter_map(|key| Some((key.clone(), shown.get(key)?.clone()))).collect();
     json!({"slug": slug, "body": body, "before": stored.updated_at, "was": was})
+}
+
+/// Whether a create by the same person, of an item of the same name, is not settled.
+async fn is_like_an_open_one(job: &InProject<'_>, body: &Map<String, Value>) -> Result<bool, Refusal> {
+    let recorded = job.runner.store.project_items(job.card.id).await?;
+    let name = |sent: Option<&Value>| trimmed(sent.and_then(Value::as_str).unwrap_or_default()).to_owned();
+    let is_like = |intent: &Intent| {
+        intent.kind == IntentKind::Create
+            && intent.user == job.call.caller.user.id
+            && name(intent.sent.get("name")) == name(body.get("name"))
+    };
+    Ok(recorded.open.iter().any(is_like))
 }
 
 /// The type was there when the body was judged.

@@ -36,7 +36,7 @@ async fn try_mark_absences(job: &InProject<'_>, index: &Index) -> Result<(), Ref
     let is_gone = |id: &&Uuid| {
         !recorded.missing.contains(*id) && !recorded.archived.contains(*id) && index.get(**id).is_none()
     };
-    let gone: Vec<Uuid> = recorded.known.iter().filter(is_gone).copied().collect();
+    let gone: Vec<Uuid> = recorded.known.keys().filter(is_gone).copied().collect();
     let back: Vec<Uuid> = recorded.missing.iter().filter(|id| index.get(**id).is_some()).copied().collect();
     if !gone.is_empty() || !back.is_empty() {
         store.mark_missing(project, &gone, &back, now_micros() - YOUNG).await?;

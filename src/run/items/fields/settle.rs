@@ -18,6 +18,7 @@ use crate::v2::time::Micros;
 use crate::v2::value::trimmed;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
@@ -56,7 +57,8 @@ impl Newest {
     }
 }
 
-/// Settles what is open about `items`, and tells what is recorded about the project of the call then.
+/// Settles what is open about `items`, and tells what is recorded about the project of the call then. For writes, whose
+/// turn it is: nobody else writes the items through a gateway meanwhile.
 ///
 /// # Errors
 /// `store_unavailable` while a write about one of them is not settled.
@@ -65,59 +67,125 @@ pub(in crate::run) async fn settle_open_writes(
     items: &[Item],
     looking: Looking,
 ) -> Result<Arc<ProjectItems>, Refusal> {
+    let recorded = settled(job, items, looking, None, PATIENCE).await?;
+    recorded.ok_or_else(|| Refusal::internal("what is recorded was held against nothing"))
+}
+
+/// Settles what is open about `items`, and tells what is recorded about the project then. With `before`, which is what
+/// was recorded before the items were read, items are also shown as they were before a write that is under way; none
+/// when the items have to be read again, because such a write has ended since.
+///
+/// # Errors
+/// `store_unavailable` while a write about one of them is not settled, after `patience` also when it still runs.
+pub(super) async fn settled(
+    job: &InProject<'_>,
+    items: &[Item],
+    looking: Looking,
+    before: Option<&ProjectItems>,
+    patience: Duration,
+) -> Result<Option<Arc<ProjectItems>>, Refusal> {
     let (store, project) = (&job.runner.store, job.card.id);
-    let began = Instant::now();
+    let is_running = |intent: &Intent| store.is_running(intent, late(job) + SKEW);
+    let (began, mut settled_here, mut listed) = (Instant::now(), HashSet::new(), Listed::default());
     loop {
         let recorded = store.project_items(project).await?;
         if is_made_elsewhere(store, items, &recorded) {
             return Err(store_is_away());
         }
-        let open: Vec<&Intent> =
-            recorded.open.iter().filter(|intent| concerns(job, intent, items, &recorded)).collect();
+        let has_moved = |item: &Item| {
+            let agrees = |before: &ProjectItems| recorded.agrees_about(item.id, before);
+            !before.is_none_or(agrees) && !settled_here.contains(&item.id)
+        };
+        if items.iter().any(has_moved) {
+            return Ok(None);
+        }
+        let is_to_come = |intent: &Intent| before.is_some() && is_running(intent) && is_to_come(intent, items);
+        let open = recorded.open.iter().filter(|intent| concerns(job, intent, items, &recorded));
+        let open: Vec<&Intent> = open.filter(|intent| !is_to_come(intent)).collect();
         if job.call.ctx.meter.is_stale() {
             // Older data decide nothing.
-            return if open.is_empty() { Ok(recorded) } else { Err(Refusal::WriteUndecided) };
+            return if open.is_empty() { Ok(Some(recorded)) } else { Err(Refusal::WriteUndecided) };
         }
         if open.is_empty() {
             unmark_missing(job, items, &recorded).await?;
-            return Ok(recorded);
+            return Ok(Some(recorded));
         }
-        if open.iter().any(|intent| store.is_running(intent, late(job) + SKEW)) {
-            if began.elapsed() > PATIENCE {
+        if open.iter().any(|intent| is_running(intent)) {
+            if began.elapsed() > patience {
                 return Err(Refusal::WriteUndecided);
             }
             tokio::time::sleep(PAUSE).await;
             continue;
         }
-        let mut tolerated = 0;
-        for intent in &open {
-            let item = items.iter().find(|item| Some(item.id) == intent.item);
-            let settled = match item {
-                Some(item) => settle_change(job, intent, item, looking == Looking::Indexed).await?,
-                None => settle_create(job, intent, &recorded).await?,
-            };
-            match (looking, intent.state) {
-                _ if settled => {}
-                // The client says what the item is to be: the older write is over, or is not this item's.
-                (Looking::Deciding, IntentState::Conflicting) => {
-                    store.settle_left(intent, Settled::Dropped).await?;
+        // One that ran until a moment ago may have ended after it was seen open.
+        let still_open = Arc::clone(&store.project_items(project).await?.open);
+        if open.iter().any(|intent| !still_open.iter().any(|open| open.id == intent.id)) {
+            continue;
+        }
+        let ended = end(job, &open, items, looking, &recorded, &mut listed).await?;
+        if ended.is_none() {
+            return Ok(Some(recorded));
+        }
+        // The items have shown themselves what became of these.
+        settled_here.extend(ended.into_iter().flatten());
+    }
+}
+
+/// Ends writes whose request ended without; answers whose items they were. Of creates one at a time, because what is
+/// recorded is another then. None when nothing is left to be done about those that remain.
+async fn end(
+    job: &InProject<'_>,
+    open: &[&Intent],
+    items: &[Item],
+    looking: Looking,
+    recorded: &ProjectItems,
+    listed: &mut Listed,
+) -> Result<Option<Vec<Uuid>>, Refusal> {
+    let (mut ended, mut tolerated) = (Vec::new(), 0);
+    for intent in open {
+        let item = items.iter().find(|item| Some(item.id) == intent.item);
+        let settled = match item {
+            Some(item) => settle_change(job, intent, item, looking == Looking::Indexed).await?,
+            None => settle_create(job, intent, recorded, listed).await?,
+        };
+        match (looking, intent.state) {
+            _ if settled => {
+                let is_its = |item: &&Item| concerns(job, intent, std::slice::from_ref(*item), recorded);
+                ended.extend(items.iter().filter(is_its).map(|item| item.id));
+                if item.is_none() {
+                    return Ok(Some(ended));
                 }
-                (Looking::Deciding, IntentState::Ambiguous) => tolerated += 1,
-                _ => return Err(Refusal::WriteUndecided),
             }
+            // The client says what the item is to be: the older write is over, or is not this item's.
+            (Looking::Deciding, IntentState::Conflicting) => {
+                job.runner.store.settle_left(intent, Settled::Dropped).await?;
+            }
+            (Looking::Deciding, IntentState::Ambiguous) => tolerated += 1,
+            _ => return Err(Refusal::WriteUndecided),
         }
-        if tolerated == open.len() {
-            return Ok(recorded);
-        }
+    }
+    Ok((tolerated < open.len()).then_some(ended))
+}
+
+/// Whether none of `items` shows yet what a write that is under way does, so that each is as it was before: v1 moves the
+/// time of the last change when it carries a change out, and hides what it deletes.
+fn is_to_come(intent: &Intent, items: &[Item]) -> bool {
+    let before = intent.sent.get("before").and_then(Value::as_i64).unwrap_or(Micros::MIN);
+    let is_as_before = |item: &Item| item.updated_at <= before || of_update(intent, item) == Evidence::Unchanged;
+    match intent.kind {
+        IntentKind::Create => false,
+        IntentKind::Update => items.iter().filter(|item| intent.item == Some(item.id)).all(is_as_before),
+        IntentKind::Delete => true,
     }
 }
 
 /// Whether another process may have made one of `items`, with a type of its own perhaps, since the database answered last:
-/// v1 shows the item, and what was known of the store does not tell of it.
+/// v1 shows the item, and what was known of the store does not tell of it. A process may have joined since, so how many
+/// there were says nothing.
 fn is_made_elsewhere(store: &Store, items: &[Item], recorded: &ProjectItems) -> bool {
-    let Some(since) = store.away_since().filter(|_| store.processes() > 1) else { return false };
+    let Some(since) = store.away_since() else { return false };
     let known_until = now_micros() - micros(since.elapsed()) - SKEW;
-    items.iter().any(|item| item.created_at > known_until && !recorded.known.contains(&item.id))
+    items.iter().any(|item| item.created_at > known_until && !recorded.knows(item.id))
 }
 
 /// Settles everything open in the project, and tells whether anything about an item that exists is left.
@@ -126,7 +194,7 @@ fn is_made_elsewhere(store: &Store, items: &[Item], recorded: &ProjectItems) -> 
 /// When v1 or the store cannot be asked.
 pub(in crate::run) async fn settle_all(job: &InProject<'_>) -> Result<bool, Refusal> {
     let recorded = job.runner.store.project_items(job.card.id).await?;
-    let mut left = false;
+    let (mut left, mut listed) = (false, Listed::default());
     for intent in recorded.open.iter() {
         if job.runner.store.is_running(intent, late(job) + SKEW) {
             continue;
@@ -138,7 +206,9 @@ pub(in crate::run) async fn settle_all(job: &InProject<'_>) -> Result<bool, Refu
                 Err(Refusal::NotFound { .. }) => false,
                 Err(refusal) => return Err(refusal),
             },
-            None => !settle_create(job, intent, &recorded).await? && intent.state == IntentState::Ambiguous,
+            None => {
+                !settle_create(job, intent, &recorded, &mut listed).await? && intent.state == IntentState::Ambiguous
+            }
         };
     }
     Ok(left)
@@ -156,7 +226,7 @@ async fn try_note_absence(job: &InProject<'_>, id: Uuid) -> Result<(), Refusal> 
     let card = job.card;
     let store = &job.runner.store;
     let recorded = store.project_items(card.id).await?;
-    if !recorded.known.contains(&id) {
+    if !recorded.knows(id) {
         return Ok(());
     }
     let mut about = recorded.open.iter().filter(|intent| intent.item == Some(id));
@@ -186,8 +256,14 @@ async fn unmark_missing(job: &InProject<'_>, items: &[Item], recorded: &ProjectI
 fn concerns(job: &InProject<'_>, intent: &Intent, items: &[Item], recorded: &ProjectItems) -> bool {
     items.iter().any(|item| match intent.kind {
         IntentKind::Update | IntentKind::Delete => intent.item == Some(item.id),
-        IntentKind::Create => !recorded.known.contains(&item.id) && matches(intent, &Newest::of(item), late(job)),
+        IntentKind::Create => may_have_made(job, intent, &Newest::of(item), recorded),
     })
+}
+
+/// Whether a create whose outcome is not known may have made an item: one that is not known to be another's.
+fn may_have_made(job: &InProject<'_>, intent: &Intent, item: &Newest, recorded: &ProjectItems) -> bool {
+    let is_anothers = recorded.knows(item.id) || job.runner.is_plain(item.id);
+    !is_anothers && matches(intent, item, late(job))
 }
 
 /// Whether an item may be what a create made: the same creator and name, made in its time.
@@ -240,9 +316,28 @@ fn of_update(intent: &Intent, item: &Item) -> Evidence {
 }
 
 /// Binds a create to the one item it can have made; false when there is none yet, or several.
-async fn settle_create(job: &InProject<'_>, intent: &Intent, recorded: &ProjectItems) -> Result<bool, Refusal> {
-    let newest = newest(job, intent.began_at - SKEW).await?;
-    bind(job, intent, recorded, &newest).await
+async fn settle_create(
+    job: &InProject<'_>,
+    intent: &Intent,
+    recorded: &ProjectItems,
+    listed: &mut Listed,
+) -> Result<bool, Refusal> {
+    let newest = listed.since(job, intent.began_at - SKEW).await?;
+    bind(job, intent, recorded, newest).await
+}
+
+/// The newest items as v1 listed them for one request, so that it is asked once for several writes.
+#[derive(Default)]
+struct Listed(Option<(Micros, Vec<Newest>)>);
+
+impl Listed {
+    async fn since(&mut self, job: &InProject<'_>, since: Micros) -> Result<&[Newest], Refusal> {
+        let listed = match self.0.take().filter(|(from, _)| *from <= since) {
+            Some(listed) => listed,
+            None => (since, newest(job, since).await?),
+        };
+        Ok(&self.0.insert(listed).1)
+    }
 }
 
 async fn bind(
@@ -252,8 +347,7 @@ async fn bind(
     items: &[Newest],
 ) -> Result<bool, Refusal> {
     let store = &job.runner.store;
-    let may_be =
-        |intent: &Intent, item: &Newest| !recorded.known.contains(&item.id) && matches(intent, item, late(job));
+    let may_be = |intent: &Intent, item: &Newest| may_have_made(job, intent, item, recorded);
     let candidates: Vec<&Newest> = items.iter().filter(|item| may_be(intent, item)).collect();
     let [only] = candidates.as_slice() else {
         if candidates.len() > 1 {
@@ -289,7 +383,7 @@ pub(super) async fn drop_unmade(
         if now - intent.began_at < settled_by || job.runner.store.is_running(intent, settled_by) {
             continue;
         }
-        let made = index.items().any(|item| matches(intent, &Newest::of(&item), late(job)));
+        let made = index.items().any(|item| may_have_made(job, intent, &Newest::of(&item), recorded));
         if !made {
             job.runner.store.settle_left(intent, Settled::Dropped).await?;
             tracing::warn!(intent = %intent.id, "a new item was never made by v1; its values are dropped");

@@ -39,9 +39,10 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     workflow::check_create(job, state).await?;
     // Mended or taken back when v1 drops somebody.
     let _room = job.room_for(&[(Extra::DroppedSet, 1)], expansions::calls(job)?).await?;
+    let is_plain = own.is_empty();
     let begun = Begun::create(job, &body, own).await?;
     let began = now_micros();
-    let (id, stored, checked) = match make(job, &given, &body).await {
+    let (id, stored, checked) = match make(job, &given, &body, is_plain).await {
         Ok(made) => made,
         Err(refusal) => {
             begun.settle_failed(job, &refusal).await;
@@ -73,9 +74,13 @@ async fn make<'j>(
     job: &'j InProject<'_>,
     given: &Given,
     body: &Members,
+    is_plain: bool,
 ) -> Result<(Uuid, Members, Checked<'j>), Refusal> {
     let resource = job.resource();
     let id = post(job, given, body).await?;
+    if is_plain {
+        job.runner.note_plain(id);
+    }
     let stored = job.read_record_fields(resource, id, work_items::WHOLE).await.map_err(|refusal| {
         let what = format!("The service behind told the id {id} for the new work item, but did not show the item.");
         let timed_out = refusal.status() == 504;

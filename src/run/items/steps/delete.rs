@@ -45,7 +45,7 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
             detached += 1;
         }
     }
-    let begun = match recorded.known.contains(&id) {
+    let begun = match recorded.knows(id) {
         true => Begun::delete(job, id).await?,
         false => Begun::nothing(),
     };

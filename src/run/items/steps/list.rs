@@ -12,7 +12,7 @@ use crate::plan::Known;
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::items::expansions;
-use crate::run::items::fields::{Looking, mark_absences, settle_all, settle_open_writes};
+use crate::run::items::fields::{Looking, Pairing, mark_absences, settle_all};
 use crate::run::items::lookup::{self, Direct, Found};
 use crate::run::items::page as direct_page;
 use crate::run::items::sets::SetKind;
@@ -33,56 +33,77 @@ const LARGE: usize = 20_000;
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let strict = job.runner.settings.strict_query;
     let call = query::read_list(job.operation(), job.resource(), &job.call.parameters, strict)?;
+    let mut pairing = Pairing::begin(job).await?;
+    loop {
+        if let Some(reply) = read(job, &call, &mut pairing).await? {
+            return Ok(reply);
+        }
+    }
+}
+
+/// The answer; none when it has to be read again, because a write about one of its items ended meanwhile.
+async fn read(job: &InProject<'_>, call: &ListCall, pairing: &mut Pairing) -> Result<Option<Reply>, Refusal> {
     let scope = job.index_scope()?;
     let built = job.runner.indexes.is_built(&scope);
-    if !built && let Some(direct) = lookup::wanted(job.resource(), &call) {
+    if !built && let Some(direct) = lookup::wanted(job.resource(), call) {
         if let Found::Told(found) = lookup::find(job, &direct).await? {
             let found = found.map(|item| *item);
-            return one(job, &call, &direct, found).await;
+            return one(job, call, &direct, found, pairing).await;
         }
     } else if !built
-        && direct_page::is_possible(&call)
-        && let Some(page) = direct_page::read(job, &call).await?
+        && direct_page::is_possible(call)
+        && let Some(page) = direct_page::read(job, call).await?
     {
         job.begin_index(&scope, page.total);
-        let recorded = settle_open_writes(job, &page.rows, Looking::Read).await?;
-        return envelope(job, &call, &page, &recorded).await;
+        return match pairing.holds(job, &page.rows, Looking::Read).await? {
+            Some(recorded) => envelope(job, call, &page, &recorded).await.map(Some),
+            None => Ok(None),
+        };
     }
-    indexed(job, &call).await
+    indexed(job, call, pairing).await
 }
 
 /// The answer to a look-up: the one item, if it passes everything else that was asked.
-async fn one(job: &InProject<'_>, call: &ListCall, direct: &Direct, found: Option<Item>) -> Result<Reply, Refusal> {
-    let Some(mut item) = found else { return Ok(Reply::json(200, page::answer(std::iter::empty(), call))) };
+async fn one(
+    job: &InProject<'_>,
+    call: &ListCall,
+    direct: &Direct,
+    found: Option<Item>,
+    pairing: &mut Pairing,
+) -> Result<Option<Reply>, Refusal> {
+    let Some(mut item) = found else { return Ok(Some(Reply::json(200, page::answer(std::iter::empty(), call)))) };
     let columns = &job.resource().columns;
     if Needs::of(call, columns) != Needs::default() {
         // A condition on sets, groups or labels beside the look-up: the index knows them all.
-        return indexed(job, call).await;
+        return indexed(job, call, pairing).await;
     }
-    let recorded = settle_open_writes(job, std::slice::from_ref(&item), Looking::Read).await?;
+    let Some(recorded) = pairing.holds(job, std::slice::from_ref(&item), Looking::Read).await? else {
+        return Ok(None);
+    };
     if let Direct::Pair(id, source) = direct {
         // v1 compares the pair as text; it found the item by it.
         (item.external_id, item.external_source) = (Some(id.clone()), Some(source.clone()));
     }
     let selection = Index::of([item]).select(call, columns, &Lookups::default());
-    envelope(job, call, &selection, &recorded).await
+    envelope(job, call, &selection, &recorded).await.map(Some)
 }
 
 /// A page from the index.
-async fn indexed(job: &InProject<'_>, call: &ListCall) -> Result<Reply, Refusal> {
+async fn indexed(job: &InProject<'_>, call: &ListCall, pairing: &mut Pairing) -> Result<Option<Reply>, Refusal> {
     let needs = Needs::of(call, &job.resource().columns);
     let scope = job.index_scope()?;
-    let (index, lookups) =
-        job.explain_refused_read(async { tokio::try_join!(job.index(&scope), lookups(job, &needs)) }.await).await?;
+    let types = types(job, needs.types, pairing).await?;
+    let read = async { tokio::try_join!(job.index(&scope), lookups(job, &needs, types)) };
+    let (index, lookups) = job.explain_refused_read(read.await).await?;
     job.call.ctx.meter.note(note(&index));
     mark_absences(job, &index);
     let mut selection = select(job, index, call.clone(), lookups).await?;
-    let recorded = settle_open_writes(job, &selection.rows, Looking::Indexed).await?;
+    let Some(recorded) = pairing.holds(job, &selection.rows, Looking::Indexed).await? else { return Ok(None) };
     if !needs.labels && selection.rows.iter().any(|item| !item.labels.is_empty()) {
         let live = job.explain_refused_read(job.live_labels().await).await?;
         selection.rows.iter_mut().for_each(|item| item.labels.retain(|id| live.contains(id)));
     }
-    envelope(job, call, &selection, &recorded).await
+    envelope(job, call, &selection, &recorded).await.map(Some)
 }
 
 /// The page, looked for on the pool for heavy work when many items have to be looked at.
@@ -104,7 +125,7 @@ fn note(index: &Index) -> Note {
     if index.is_scan() { Note::Scan } else { Note::Index }
 }
 
-async fn lookups(job: &InProject<'_>, needs: &Needs) -> Result<Lookups, Refusal> {
+async fn lookups(job: &InProject<'_>, needs: &Needs, types: Arc<HashMap<Uuid, Uuid>>) -> Result<Lookups, Refusal> {
     let labels = async {
         match needs.labels {
             true => job.live_labels().await.map(Some),
@@ -118,20 +139,26 @@ async fn lookups(job: &InProject<'_>, needs: &Needs) -> Result<Lookups, Refusal>
         live_labels: labels,
         cycles: memberships(job, SetKind::Cycle, &needs.cycles).await?,
         modules: memberships(job, SetKind::Module, &needs.modules).await?,
-        type_of: types(job, needs.types).await?,
+        type_of: types,
     })
 }
 
 /// Types to filter by; a write that is not settled could change what passes.
-async fn types(job: &InProject<'_>, needed: bool) -> Result<Arc<HashMap<Uuid, Uuid>>, Refusal> {
+async fn types(
+    job: &InProject<'_>,
+    needed: bool,
+    pairing: &mut Pairing,
+) -> Result<Arc<HashMap<Uuid, Uuid>>, Refusal> {
     if !needed {
         return Ok(Arc::default());
     }
-    let project = job.card.id;
-    if job.runner.store.open_intents(project).await?.is_empty() || !settle_all(job).await? {
-        return Ok(job.runner.store.types_of(project).await?);
+    if !pairing.before().open.is_empty() {
+        if settle_all(job).await? {
+            return Err(Refusal::WriteUndecided);
+        }
+        pairing.renew(job).await?;
     }
-    Err(Refusal::WriteUndecided)
+    Ok(Arc::clone(&pairing.before().types))
 }
 
 async fn groups(job: &InProject<'_>, needed: bool) -> Result<HashMap<Uuid, u8>, Refusal> {

@@ -8,9 +8,9 @@ use crate::access::Standing;
 use crate::index::Index;
 use crate::refusal::Refusal;
 use crate::run::Job;
-use crate::run::in_project::{InProject, Inside};
+use crate::run::in_project::Inside;
 use crate::run::items::expansions;
-use crate::run::items::fields::{Looking, settle_open_writes};
+use crate::run::items::fields::Pairing;
 use crate::run::job::Call;
 use crate::translate::work_items::Item;
 use crate::translate::work_items_key::HumanKey;
@@ -21,22 +21,40 @@ use uuid::Uuid;
 
 pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let key = job.variable("identifier").and_then(HumanKey::parse).ok_or_else(Refusal::not_found)?;
+    let mut pairing = match job.runner.project_with(job.slug(), &key.project) {
+        Some(project) => Some(Pairing::of(&job.runner, project, &job.call.ctx).await?),
+        None => None,
+    };
+    loop {
+        let (item, within) = read(job, &key).await?;
+        let pairing = match &mut pairing {
+            Some(pairing) => pairing,
+            // Of a project that was not met before nothing could be noted.
+            none => none.insert(Pairing::begin(&within.here()).await?),
+        };
+        if let Some(reply) = expansions::paired(&within.here(), &item, pairing).await? {
+            return Ok(reply);
+        }
+    }
+}
+
+/// The item, and where it is.
+async fn read(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> {
     if job.is_short()
-        && let Some((item, within)) = in_index(job, &key, Because::Short).await?
+        && let Some(found) = in_index(job, key, Because::Short).await?
     {
-        return settle_and_reply(&within.here(), &item).await;
+        return Ok(found);
     }
     if let Some(project) = job.runner.project_with(job.slug(), &key.project) {
         // Before an answer that is kept for times when v1 is away can be used: others may have written since.
         job.runner.catch_up(project).await;
     }
-    let (item, within) = match live(job, &key).await {
+    match live(job, key).await {
         Err(refusal) if refusal.is_trouble() && job.call.ctx.tolerant => {
-            in_index(job, &key, Because::Trouble).await?.ok_or(refusal)?
+            in_index(job, key, Because::Trouble).await?.ok_or(refusal)
         }
-        outcome => outcome?,
-    };
-    settle_and_reply(&within.here(), &item).await
+        outcome => outcome,
+    }
 }
 
 /// The item as v1 shows it, or where v1 cannot tell as the index does.
@@ -65,12 +83,6 @@ async fn by_index(job: &Job, key: &HumanKey) -> Result<(Item, Inside), Refusal> 
     let first = within.here().items_by_number(key).await?.into_iter().next().ok_or_else(Refusal::not_found)?;
     let item = within.here().with_live_labels(first).await?;
     Ok((item, within))
-}
-
-/// The item with what is recorded on it.
-async fn settle_and_reply(within: &InProject<'_>, item: &Item) -> Result<Reply, Refusal> {
-    let recorded = settle_open_writes(within, std::slice::from_ref(item), Looking::Read).await?;
-    expansions::reply(within, item, &recorded).await
 }
 
 /// Why v1 is not asked, or cannot be.

@@ -4,15 +4,19 @@
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::items::expansions;
-use crate::run::items::fields::{Looking, settle_open_writes};
+use crate::run::items::fields::Pairing;
 use crate::v2::Reply;
 
 pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
     let id = job.pk()?;
-    let item = match job.item_in_shortage(|index| index.get(id)).await? {
-        Some(item) => item,
-        None => job.read_item(id).await?,
-    };
-    let recorded = settle_open_writes(job, std::slice::from_ref(&item), Looking::Read).await?;
-    expansions::reply(job, &item, &recorded).await
+    let mut pairing = Pairing::begin(job).await?;
+    loop {
+        let item = match job.item_in_shortage(|index| index.get(id)).await? {
+            Some(item) => item,
+            None => job.read_item(id).await?,
+        };
+        if let Some(reply) = expansions::paired(job, &item, &mut pairing).await? {
+            return Ok(reply);
+        }
+    }
 }

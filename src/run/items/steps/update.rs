@@ -126,15 +126,15 @@ async fn patch(
     {
         return Err(refusal);
     }
+    // The row before the values: a reader that sees the one waits for the other.
+    match shown.as_ref().ok().and_then(|shown| job.item_from(shown).ok()) {
+        Some(item) => job.item_changed(&item),
+        None => drop(job.runner.changes.tell(Changed::WorkItems(job.card.id))),
+    }
     begun.settle_done(job, id).await?;
     let shown = shown?;
     let item = job.item_after(id, &shown).await?;
-    let confirmed = work_items_write::confirm_update(resource, given, body, &shown);
-    if confirmed.is_err() {
-        // The stored item is not what was asked, but it is stored.
-        job.item_changed(&item);
-    }
-    confirmed.map(|()| item)
+    work_items_write::confirm_update(resource, given, body, &shown).map(|()| item)
 }
 
 /// When v1 dropped somebody or a label without a word (trap 15: a guest of the project, a membership that ended), the

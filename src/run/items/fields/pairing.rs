@@ -1,0 +1,104 @@
+//! Work items and what is recorded about them, of one moment.
+//!
+//! v1 has one half of an item, the store the other, and each is read by itself. A reader notes what is recorded, reads
+//! the items, and holds them against what is recorded then. Where a write about one of them has ended in between, it
+//! reads again; a write that is under way has not happened yet for it, as long as v1 does not show it. May use: what
+//! `run` may use.
+
+use super::settle::{Looking, settled};
+use crate::context::Context;
+use crate::fresh::Changed;
+use crate::refusal::Refusal;
+use crate::run::Runner;
+use crate::run::in_project::InProject;
+use crate::store::{ItemValues, ProjectItems};
+use crate::translate::work_items::Item;
+use std::sync::Arc;
+use std::time::Instant;
+use uuid::Uuid;
+
+/// A read of items that are shown with what is recorded about them.
+pub(in crate::run) struct Pairing {
+    before: Arc<ProjectItems>,
+    /// Until when it is tried.
+    until: Instant,
+}
+
+impl Pairing {
+    /// To be called before the items are read.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn begin(job: &InProject<'_>) -> Result<Self, Refusal> {
+        Self::of(&job.runner, job.card.id, &job.call.ctx).await
+    }
+
+    /// The same, for items of this project.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn of(runner: &Runner, project: Uuid, ctx: &Context) -> Result<Self, Refusal> {
+        Ok(Self { before: runner.store.project_items(project).await?, until: Instant::now() + ctx.patience() })
+    }
+
+    /// What was recorded before the items were read.
+    pub fn before(&self) -> &Arc<ProjectItems> {
+        &self.before
+    }
+
+    /// What is recorded about the project, when `items`, which were read since, belong to it; none when they have to be
+    /// read again.
+    ///
+    /// # Errors
+    /// `store_unavailable` while a write about one of them is not settled, or when they keep changing.
+    pub async fn holds(
+        &mut self,
+        job: &InProject<'_>,
+        items: &[Item],
+        looking: Looking,
+    ) -> Result<Option<Arc<ProjectItems>>, Refusal> {
+        let patience = self.until.saturating_duration_since(Instant::now());
+        let recorded = settled(job, items, looking, Some(&self.before), patience).await?;
+        if recorded.is_none() {
+            if looking == Looking::Indexed && job.runner.store.processes() > 1 {
+                // The write may be another process's, whose row this one does not have yet.
+                job.runner.changes.tell(Changed::WorkItems(job.card.id));
+            }
+            self.renew(job).await?;
+        }
+        Ok(recorded)
+    }
+
+    /// The custom values of an item that [`Pairing::holds`] has let pass; none when it has to be read again.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn values(
+        &mut self,
+        job: &InProject<'_>,
+        item: Uuid,
+        recorded: &ProjectItems,
+    ) -> Result<Option<ItemValues>, Refusal> {
+        let values = job.own_values(item, recorded).await?;
+        // Read by a statement of its own, so that a write may have ended between the two.
+        if !recorded.types.contains_key(&item)
+            || job.runner.store.project_items(job.card.id).await?.agrees_about(item, recorded)
+        {
+            return Ok(Some(values));
+        }
+        self.renew(job).await?;
+        Ok(None)
+    }
+
+    /// Begins again.
+    ///
+    /// # Errors
+    /// `store_unavailable` when it was tried for long enough, and when the store cannot be read.
+    pub async fn renew(&mut self, job: &InProject<'_>) -> Result<(), Refusal> {
+        if Instant::now() > self.until {
+            return Err(Refusal::WriteUndecided);
+        }
+        self.before = job.runner.store.project_items(job.card.id).await?;
+        Ok(())
+    }
+}

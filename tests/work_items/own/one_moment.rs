@@ -1,0 +1,127 @@
+//! Reads beside a write in two stores: they show the item before it or after it, never v1's half with the other half of
+//! another moment.
+
+use super::Place;
+use crate::support::gateway::Answer;
+use crate::work_items::world::{ITEMS, one};
+use serde_json::{Value, json};
+
+const KEY: &str = "/api/v2/workspaces/acme/work-items/";
+
+fn named(name: &str) -> Value {
+    json!({"name": name, "custom_fields": {"text": name}})
+}
+
+async fn with_items(count: usize) -> (Place, Vec<Answer>) {
+    let place = Place::new().await;
+    let task = place.enabled().await;
+    place.new_property(task, json!({"display_name": "text", "property_type": "TEXT"})).await;
+    let mut items = Vec::new();
+    for _ in 0..count {
+        items.push(place.gateway.post("ada", ITEMS, named("before")).await.expect(201));
+    }
+    (place, items)
+}
+
+/// Name and value of the text.
+fn both(read: &Answer) -> (&str, &str) {
+    (
+        read.json["name"].as_str().expect("a name"),
+        read.json["custom_fields"]["text"]["value"].as_str().unwrap_or("none"),
+    )
+}
+
+#[tokio::test]
+async fn a_change_that_v1_has_not_carried_out_yet_has_not_happened() {
+    let (place, items) = with_items(3).await;
+    let gateway = &place.gateway;
+    let writes = async {
+        let write = async |at: usize| gateway.patch("ada", &one(&items[at].text("id")), named("after")).await;
+        [0; 3].iter().for_each(|_| place.wire.detain("PATCH"));
+        let (one, two, three) = tokio::join!(write(0), write(1), write(2));
+        [one, two, three].into_iter().for_each(|done| drop(done.expect(200)));
+    };
+    let reads = async {
+        for _ in 0..3 {
+            place.wire.held().await;
+        }
+        // Nobody waits for them.
+        for item in &items {
+            let read = gateway.get("bob", &one(&item.text("id"))).await.expect(200);
+            assert_eq!(both(&read), ("before", "before"));
+            let read = gateway.get("bob", &format!("{KEY}{}/", item.text("identifier"))).await.expect(200);
+            assert_eq!(both(&read), ("before", "before"));
+        }
+        for list in [ITEMS.to_owned(), format!("{ITEMS}?search=before&order_by=priority")] {
+            let list = gateway.get("bob", &list).await.expect(200);
+            let shown = list.data().iter().filter(|row| row["name"] == "before").count();
+            assert_eq!(shown, 3, "{}", list.json);
+        }
+        for _ in 0..3 {
+            place.wire.let_go();
+        }
+    };
+    tokio::join!(writes, reads);
+    for item in &items {
+        let read = gateway.get("bob", &one(&item.text("id"))).await.expect(200);
+        assert_eq!(both(&read), ("after", "after"));
+    }
+}
+
+#[tokio::test]
+async fn a_change_that_v1_shows_is_waited_for() {
+    let (place, items) = with_items(1).await;
+    let item = one(&items[0].text("id"));
+    place.wire.hold("PATCH");
+    let write = place.gateway.patch("ada", &item, named("after"));
+    let reads = async {
+        place.wire.held().await;
+        let read = place.gateway.get("bob", &item);
+        let later = async {
+            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+            place.wire.let_go();
+        };
+        let (read, ()) = tokio::join!(read, later);
+        assert_eq!(both(&read.expect(200)), ("after", "after"));
+    };
+    let (done, ()) = tokio::join!(write, reads);
+    done.expect(200);
+}
+
+#[tokio::test]
+async fn an_item_that_is_being_deleted_is_shown_whole() {
+    let (place, items) = with_items(1).await;
+    let item = one(&items[0].text("id"));
+    place.wire.detain("DELETE");
+    let write = place.gateway.delete("ada", &item);
+    let reads = async {
+        place.wire.held().await;
+        let read = place.gateway.get("bob", &item).await.expect(200);
+        assert_eq!(both(&read), ("before", "before"));
+        let list = place.gateway.get("bob", &format!("{ITEMS}?search=before")).await.expect(200);
+        assert_ne!(list.data()[0]["type_id"], Value::Null);
+        place.wire.let_go();
+    };
+    let (done, ()) = tokio::join!(write, reads);
+    done.expect(204);
+    place.gateway.get("bob", &item).await.expect(404);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn readers_beside_writers_see_one_moment() {
+    let (place, items) = with_items(1).await;
+    let item = one(&items[0].text("id"));
+    let writes = async {
+        for number in 0..40 {
+            place.gateway.patch("ada", &item, named(&format!("n{number}"))).await.expect(200);
+        }
+    };
+    let reads = async {
+        for _ in 0..60 {
+            let read = place.gateway.get("bob", &item).await.expect(200);
+            let (name, value) = both(&read);
+            assert_eq!(name, value, "{}", read.json);
+        }
+    };
+    tokio::join!(writes, reads);
+}
