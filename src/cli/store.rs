@@ -7,6 +7,7 @@ use super::store_files::{create, expect_there};
 use crate::amount::amount;
 use crate::run::forget_project;
 use crate::store::{Intent, IntentKind, IntentState, Kind, Settled, Store, StoreError, in_words};
+use crate::units::{micros, now_micros};
 use crate::v2::time;
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -14,6 +15,9 @@ use std::io::{BufWriter, ErrorKind, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use uuid::Uuid;
+
+/// Longest time that the request of a write may run.
+const LONGEST: Duration = Duration::from_secs(15 * 60);
 
 /// Arguments of `store`.
 #[derive(Debug, Args)]
@@ -215,10 +219,8 @@ async fn settle(store: &Store, write: Uuid, item: Option<Uuid>) -> Outcome {
     let Some(intent) = open.into_iter().find(|intent| intent.id == write) else {
         return Err(format!("no write {write} waits to be settled; `causeway store check` lists those that do"));
     };
-    if intent.state == IntentState::Open {
-        return Err(
-            "its request may still run; one that does not is settled by the gateway, or listed as lost".into()
-        );
+    if intent.state == IntentState::Open && now_micros() - intent.began_at < micros(LONGEST) {
+        return Err(format!("its request may still run; wait until {LONGEST:?} after it began"));
     }
     if let (Some(asked), Some(of)) = (item, intent.item.filter(|of| item != Some(*of))) {
         return Err(format!("the write is about the work item {of}, not {asked}"));
@@ -327,7 +329,7 @@ async fn check(store: &Store) -> Outcome {
         say!("found: {finding}");
     }
     let open = store.unsettled().await.map_err(|fault| fault.to_string())?;
-    for intent in open.iter().filter(|intent| intent.state != IntentState::Open) {
+    for intent in &open {
         say!("write {}", told(intent));
     }
     match findings.len() {

@@ -88,6 +88,29 @@ async fn a_change_that_v1_shows_is_waited_for() {
     done.expect(200);
 }
 
+/// v1 has answered the read before a change and its answer comes after it, or the read reaches v1 after the change.
+#[tokio::test]
+async fn a_row_is_read_again_where_a_change_has_overtaken_it_and_only_there() {
+    for (held_back, calls) in [(true, 2), (false, 1)] {
+        let (place, items) = with_items(1).await;
+        let item = one(&items[0].text("id"));
+        place.gateway.get("bob", &item).await.expect(200);
+        match held_back {
+            true => place.wire.hold("GET"),
+            false => place.wire.detain("GET"),
+        }
+        let read = place.gateway.get("bob", &item);
+        let write = async {
+            place.wire.held().await;
+            place.gateway.patch("ada", &item, named("after")).await.expect(200);
+            place.wire.let_go();
+        };
+        let (read, ()) = tokio::join!(read, write);
+        assert_eq!(both(&read), ("after", "after"));
+        assert_eq!(read.calls(), calls, "{held_back}");
+    }
+}
+
 #[tokio::test]
 async fn an_item_that_is_being_deleted_is_shown_whole() {
     let (place, items) = with_items(1).await;

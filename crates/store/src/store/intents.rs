@@ -116,10 +116,12 @@ impl Store {
         };
         writing.commit().await?;
         let id = intent.id;
+        // v1's half of a new item is what it was made with.
+        let update = (intent.kind == IntentKind::Update).then(|| Arc::new(intent.clone()));
         self.carry(intent.project, version, move |items| {
             Arc::make_mut(&mut items.open).retain(|open| open.id != id);
             match settled {
-                Settled::Done(item) => items.wrote(item, &own, at),
+                Settled::Done(item) => items.wrote_beside(item, &own, at, update.clone()),
                 Settled::Purged(item) => items.purged(item),
                 Settled::Dropped => {}
             }

@@ -175,7 +175,7 @@ impl Store {
         let at = apply(&mut writing, &catalogue, project, item, own).await?;
         writing.commit().await?;
         let own = own.clone();
-        self.carry(project, version, move |items| items.wrote(item, &own, at));
+        self.carry(project, version, move |items| items.wrote_beside(item, &own, at, None));
         Ok(true)
     }
 

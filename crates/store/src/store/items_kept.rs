@@ -7,7 +7,7 @@ use super::intent::Intent;
 use super::recorded::{OwnWrite, TypeChange};
 use crate::fresh::{Changes, Fresh};
 use crate::v2::time::Micros;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, LazyLock};
 use uuid::Uuid;
 
@@ -15,6 +15,8 @@ use uuid::Uuid;
 const PROJECTS: u64 = 1024;
 /// How many projects without anything recorded weigh as much as one with it.
 const FULL: u64 = 16;
+/// Writes of a project that are remembered one by one.
+const RECENT: usize = 64;
 
 /// What is recorded about the work items of a project, as of one moment.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +32,30 @@ pub struct ProjectItems {
     pub archived: Arc<HashSet<Uuid>>,
     /// Writes that are not settled, oldest first.
     pub open: Arc<Vec<Intent>>,
+    /// The last writes of types and values that this process has carried in.
+    pub(super) recent: Arc<VecDeque<Recent>>,
+}
+
+/// What was written about an item since some moment.
+#[derive(Debug, Clone, Copy)]
+pub enum WrittenSince<'p> {
+    /// Not all of it is known.
+    NotKnown,
+    /// Nothing that v1 was asked for.
+    StoreOnly,
+    /// v1 was asked for this change last.
+    Update(&'p Intent),
+}
+
+/// A write of the type or values of an item.
+#[derive(Debug, Clone)]
+pub(super) struct Recent {
+    item: Uuid,
+    at: Micros,
+    /// When what is recorded about the item was written before.
+    before: Option<Micros>,
+    /// What v1 was asked for with it; none when v1's half of the item stayed as it was.
+    update: Option<Arc<Intent>>,
 }
 
 /// What is recorded of a project of which nothing ever was.
@@ -50,6 +76,32 @@ impl ProjectItems {
     /// Whether the same is recorded about an item as in `other`, and was all the time between the two.
     pub fn agrees_about(&self, item: Uuid, other: &Self) -> bool {
         self.known.get(&item) == other.known.get(&item)
+    }
+
+    /// What was written about an item since `earlier`.
+    pub fn written_since(&self, item: Uuid, earlier: &Self) -> WrittenSince<'_> {
+        let (mut now, then) = (self.known.get(&item).copied(), earlier.known.get(&item).copied());
+        let mut last = WrittenSince::StoreOnly;
+        while now != then {
+            let is_it = |recent: &&Recent| recent.item == item && Some(recent.at) == now;
+            let Some(written) = self.recent.iter().rev().find(is_it) else { return WrittenSince::NotKnown };
+            if let (WrittenSince::StoreOnly, Some(update)) = (last, &written.update) {
+                last = WrittenSince::Update(update);
+            }
+            now = written.before;
+        }
+        last
+    }
+
+    /// The same as [`ProjectItems::wrote`], and what v1 was asked for with it.
+    pub(super) fn wrote_beside(&mut self, item: Uuid, own: &OwnWrite, at: Micros, update: Option<Arc<Intent>>) {
+        let recent = Recent { item, at, before: self.known.get(&item).copied(), update };
+        let all = Arc::make_mut(&mut self.recent);
+        if all.len() == RECENT {
+            all.pop_front();
+        }
+        all.push_back(recent);
+        self.wrote(item, own, at);
     }
 
     pub(super) fn wrote(&mut self, item: Uuid, own: &OwnWrite, at: Micros) {
@@ -77,5 +129,40 @@ impl ProjectItems {
             let missing = Arc::make_mut(&mut self.missing);
             missing.retain(|item| !items.contains(item));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::IntentKind;
+    use serde_json::json;
+
+    #[test]
+    fn what_was_written_since_is_known_as_long_as_all_of_it_is() {
+        let (item, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let own = OwnWrite::default();
+        let update = Intent::new(IntentKind::Update, (other, other), Some(item), other, json!({}), own.clone());
+        let update = Arc::new(update);
+        let mut items = ProjectItems::default();
+        let none = items.clone();
+        items.wrote_beside(item, &own, 1, None);
+        let made = items.clone();
+        assert!(matches!(items.written_since(item, &none), WrittenSince::StoreOnly));
+        items.wrote_beside(item, &own, 2, Some(Arc::clone(&update)));
+        items.wrote_beside(item, &own, 3, None);
+        let is_it = |since| matches!(since, WrittenSince::Update(last) if last.id == update.id);
+        assert!(is_it(items.written_since(item, &none)) && is_it(items.written_since(item, &made)));
+        assert!(matches!(items.written_since(item, &items), WrittenSince::StoreOnly));
+        // Something of which nothing is told.
+        items.wrote(item, &own, 4);
+        assert!(matches!(items.written_since(item, &made), WrittenSince::NotKnown));
+        let later = items.clone();
+        for at in 5..5 + RECENT as i64 {
+            items.wrote_beside(other, &own, at, None);
+        }
+        items.wrote_beside(item, &own, 1_000, None);
+        assert!(matches!(items.written_since(item, &later), WrittenSince::StoreOnly));
+        assert!(matches!(items.written_since(item, &none), WrittenSince::NotKnown));
     }
 }

@@ -68,7 +68,7 @@ pub use dump::DumpError;
 pub use engine::{Engine, Used, Writing};
 pub use error::StoreError;
 pub use intent::{Intent, IntentKind, IntentState, RunningIntent, Settled};
-pub use items_kept::ProjectItems;
+pub use items_kept::{ProjectItems, WrittenSince};
 pub use kind::Kind;
 pub use leaving::{HeldOverlay, LeaveRecord, RecordedItem};
 pub use leaving_alone::CarryingAlone;

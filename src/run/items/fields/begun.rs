@@ -1,11 +1,13 @@
 //! Writes that concern v1 and the store: noted first, ended by what v1 answered. May use: what `run` may use.
 
+use super::settle::{SKEW, late};
 use crate::fresh::Changed;
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::store::{Intent, IntentKind, IntentState, OwnWrite, RunningIntent, Settled};
 use crate::translate::work_items::Item;
 use crate::translate::work_items_write;
+use crate::units::now_micros;
 use crate::v2::value::trimmed;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -122,12 +124,14 @@ fn sent(slug: &str, body: &Map<String, Value>, stored: &Item) -> Value {
     json!({"slug": slug, "body": body, "before": stored.updated_at, "was": was})
 }
 
-/// Whether a create by the same person, of an item of the same name, is not settled.
+/// Whether a create by the same person, of an item of the same name, is not settled and may have made one now.
 async fn is_like_an_open_one(job: &InProject<'_>, body: &Map<String, Value>) -> Result<bool, Refusal> {
     let recorded = job.runner.store.project_items(job.card.id).await?;
+    let now = now_micros();
     let name = |sent: Option<&Value>| trimmed(sent.and_then(Value::as_str).unwrap_or_default()).to_owned();
     let is_like = |intent: &Intent| {
         intent.kind == IntentKind::Create
+            && now - intent.began_at <= late(job) + 2 * SKEW
             && intent.user == job.call.caller.user.id
             && name(intent.sent.get("name")) == name(body.get("name"))
     };

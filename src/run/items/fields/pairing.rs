@@ -5,8 +5,7 @@
 //! reads again; a write that is under way has not happened yet for it, as long as v1 does not show it. May use: what
 //! `run` may use.
 
-use super::settle::{Looking, settled};
-use crate::context::Context;
+use super::settle::{Looking, PATIENCE, settled};
 use crate::fresh::Changed;
 use crate::refusal::Refusal;
 use crate::run::Runner;
@@ -17,11 +16,15 @@ use std::sync::Arc;
 use std::time::Instant;
 use uuid::Uuid;
 
+/// Times that the items of one answer are read.
+const ROUNDS: usize = 5;
+
 /// A read of items that are shown with what is recorded about them.
 pub(in crate::run) struct Pairing {
     before: Arc<ProjectItems>,
-    /// Until when it is tried.
-    until: Instant,
+    /// Until when they are read again, once they had to be, and how often they were read.
+    until: Option<Instant>,
+    rounds: usize,
 }
 
 impl Pairing {
@@ -30,15 +33,15 @@ impl Pairing {
     /// # Errors
     /// When the store cannot be read.
     pub async fn begin(job: &InProject<'_>) -> Result<Self, Refusal> {
-        Self::of(&job.runner, job.card.id, &job.call.ctx).await
+        Self::of(&job.runner, job.card.id).await
     }
 
     /// The same, for items of this project.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn of(runner: &Runner, project: Uuid, ctx: &Context) -> Result<Self, Refusal> {
-        Ok(Self { before: runner.store.project_items(project).await?, until: Instant::now() + ctx.patience() })
+    pub async fn of(runner: &Runner, project: Uuid) -> Result<Self, Refusal> {
+        Ok(Self { before: runner.store.project_items(project).await?, until: None, rounds: 1 })
     }
 
     /// What was recorded before the items were read.
@@ -57,14 +60,17 @@ impl Pairing {
         items: &[Item],
         looking: Looking,
     ) -> Result<Option<Arc<ProjectItems>>, Refusal> {
-        let patience = self.until.saturating_duration_since(Instant::now());
+        let ctx = &job.call.ctx;
+        let left = self.until.map_or(ctx.patience(), |until| until.saturating_duration_since(Instant::now()));
+        let patience = left.max(PATIENCE).min(ctx.remaining());
         let recorded = settled(job, items, looking, Some(&self.before), patience).await?;
         if recorded.is_none() {
-            if looking == Looking::Indexed && job.runner.store.processes() > 1 {
+            let older = ctx.meter.is_stale();
+            if looking == Looking::Indexed && job.runner.store.processes() > 1 && !older {
                 // The write may be another process's, whose row this one does not have yet.
                 job.runner.changes.tell(Changed::WorkItems(job.card.id));
             }
-            self.renew(job).await?;
+            self.again(job).await?;
         }
         Ok(recorded)
     }
@@ -86,18 +92,24 @@ impl Pairing {
         {
             return Ok(Some(values));
         }
-        self.renew(job).await?;
+        self.again(job).await?;
         Ok(None)
     }
 
-    /// Begins again.
-    ///
-    /// # Errors
-    /// `store_unavailable` when it was tried for long enough, and when the store cannot be read.
-    pub async fn renew(&mut self, job: &InProject<'_>) -> Result<(), Refusal> {
-        if Instant::now() > self.until {
+    async fn again(&mut self, job: &InProject<'_>) -> Result<(), Refusal> {
+        let now = Instant::now();
+        if self.rounds == ROUNDS || now > *self.until.get_or_insert_with(|| now + job.call.ctx.patience()) {
             return Err(Refusal::WriteUndecided);
         }
+        self.rounds += 1;
+        self.renew(job).await
+    }
+
+    /// Notes what is recorded now; nothing was read yet that is to be shown.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn renew(&mut self, job: &InProject<'_>) -> Result<(), Refusal> {
         self.before = job.runner.store.project_items(job.card.id).await?;
         Ok(())
     }

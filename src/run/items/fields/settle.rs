@@ -10,7 +10,7 @@ use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::load::{AT_ONCE, records_of};
 use crate::run::outage::store_is_away;
-use crate::store::{Intent, IntentKind, IntentState, ProjectItems, Settled, Store};
+use crate::store::{Intent, IntentKind, IntentState, ProjectItems, Settled, Store, WrittenSince};
 use crate::translate::work_items::{self, Item};
 use crate::translate::work_items_write::{self, Evidence};
 use crate::units::{micros, now_micros};
@@ -24,9 +24,9 @@ use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 /// How far v1's clock may be behind or ahead of ours.
-const SKEW: Micros = 5_000_000;
+pub(super) const SKEW: Micros = 5_000_000;
 /// Longest wait for a request that is still at work, and the pause between two looks.
-const PATIENCE: Duration = Duration::from_secs(3);
+pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Where the items at hand come from, and what is wanted of them.
@@ -89,12 +89,12 @@ pub(super) async fn settled(
     let (began, mut settled_here, mut listed) = (Instant::now(), HashSet::new(), Listed::default());
     loop {
         let recorded = store.project_items(project).await?;
-        if is_made_elsewhere(store, items, &recorded) {
+        if is_made_elsewhere(job, items, &recorded) {
             return Err(store_is_away());
         }
         let has_moved = |item: &Item| {
-            let agrees = |before: &ProjectItems| recorded.agrees_about(item.id, before);
-            !before.is_none_or(agrees) && !settled_here.contains(&item.id)
+            let fits = |before: &ProjectItems| fits(item, before, &recorded);
+            !before.is_none_or(fits) && !settled_here.contains(&item.id)
         };
         if items.iter().any(has_moved) {
             return Ok(None);
@@ -167,10 +167,32 @@ async fn end(
     Ok((tolerated < open.len()).then_some(ended))
 }
 
+/// Whether an item that was read since `before` belongs to what is recorded now: nothing about it was written in between,
+/// or it shows the last of it that v1 was asked for.
+fn fits(item: &Item, before: &ProjectItems, recorded: &ProjectItems) -> bool {
+    if recorded.agrees_about(item.id, before) {
+        return true;
+    }
+    // One of which nothing is recorded any more was deleted.
+    recorded.knows(item.id)
+        && match recorded.written_since(item.id, before) {
+            WrittenSince::NotKnown => false,
+            WrittenSince::StoreOnly => true,
+            WrittenSince::Update(update) => {
+                item.updated_at > updated_before(update) && of_update(update, item) == Evidence::Done
+            }
+        }
+}
+
+/// When v1 had last changed the item of a change before it was asked for it.
+fn updated_before(update: &Intent) -> Micros {
+    update.sent.get("before").and_then(Value::as_i64).unwrap_or(Micros::MIN)
+}
+
 /// Whether none of `items` shows yet what a write that is under way does, so that each is as it was before: v1 moves the
 /// time of the last change when it carries a change out, and hides what it deletes.
 fn is_to_come(intent: &Intent, items: &[Item]) -> bool {
-    let before = intent.sent.get("before").and_then(Value::as_i64).unwrap_or(Micros::MIN);
+    let before = updated_before(intent);
     let is_as_before = |item: &Item| item.updated_at <= before || of_update(intent, item) == Evidence::Unchanged;
     match intent.kind {
         IntentKind::Create => false,
@@ -182,10 +204,11 @@ fn is_to_come(intent: &Intent, items: &[Item]) -> bool {
 /// Whether another process may have made one of `items`, with a type of its own perhaps, since the database answered last:
 /// v1 shows the item, and what was known of the store does not tell of it. A process may have joined since, so how many
 /// there were says nothing.
-fn is_made_elsewhere(store: &Store, items: &[Item], recorded: &ProjectItems) -> bool {
-    let Some(since) = store.away_since() else { return false };
+fn is_made_elsewhere(job: &InProject<'_>, items: &[Item], recorded: &ProjectItems) -> bool {
+    let Some(since) = job.runner.store.away_since() else { return false };
     let known_until = now_micros() - micros(since.elapsed()) - SKEW;
-    items.iter().any(|item| item.created_at > known_until && !recorded.knows(item.id))
+    let is_ours = |item: &Item| recorded.knows(item.id) || job.runner.is_plain(item.id);
+    items.iter().any(|item| item.created_at > known_until && !is_ours(item))
 }
 
 /// Settles everything open in the project, and tells whether anything about an item that exists is left.
@@ -322,21 +345,27 @@ async fn settle_create(
     recorded: &ProjectItems,
     listed: &mut Listed,
 ) -> Result<bool, Refusal> {
-    let newest = listed.since(job, intent.began_at - SKEW).await?;
+    let newest = listed.for_create(job, intent).await?;
     bind(job, intent, recorded, newest).await
 }
 
 /// The newest items as v1 listed them for one request, so that it is asked once for several writes.
 #[derive(Default)]
-struct Listed(Option<(Micros, Vec<Newest>)>);
+struct Listed {
+    items: Vec<Newest>,
+    /// From when on all items are listed, and when that was.
+    of: Option<(Micros, Micros)>,
+}
 
 impl Listed {
-    async fn since(&mut self, job: &InProject<'_>, since: Micros) -> Result<&[Newest], Refusal> {
-        let listed = match self.0.take().filter(|(from, _)| *from <= since) {
-            Some(listed) => listed,
-            None => (since, newest(job, since).await?),
-        };
-        Ok(&self.0.insert(listed).1)
+    /// The items that a create which is open can have made.
+    async fn for_create(&mut self, job: &InProject<'_>, intent: &Intent) -> Result<&[Newest], Refusal> {
+        let since = intent.began_at - SKEW;
+        if !self.of.is_some_and(|(from, at)| from <= since && intent.began_at < at) {
+            self.of = Some((since, now_micros()));
+            self.items = newest(job, since).await?;
+        }
+        Ok(&self.items)
     }
 }
 
@@ -411,6 +440,7 @@ async fn report(store: &Store, intent: &Intent, state: IntentState) -> Result<()
     Ok(())
 }
 
-fn late(job: &InProject<'_>) -> Micros {
+/// By how much later v1 may carry a write out.
+pub(super) fn late(job: &InProject<'_>) -> Micros {
     micros(job.runner.settings.late_write)
 }

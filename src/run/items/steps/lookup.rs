@@ -22,7 +22,7 @@ use uuid::Uuid;
 pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
     let key = job.variable("identifier").and_then(HumanKey::parse).ok_or_else(Refusal::not_found)?;
     let mut pairing = match job.runner.project_with(job.slug(), &key.project) {
-        Some(project) => Some(Pairing::of(&job.runner, project, &job.call.ctx).await?),
+        Some(project) => Some(Pairing::of(&job.runner, project).await?),
         None => None,
     };
     loop {

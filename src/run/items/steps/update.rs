@@ -62,13 +62,13 @@ pub(in crate::run) async fn run(job: &InProject<'_>) -> Result<Reply, Refusal> {
         if !read_now {
             stored = job.with_live_labels(stored).await?;
         }
+        job.item_changed(&stored);
     } else {
         let undone = usize::from(work_items_write::may_drop(job.resource(), &body));
         let _room = job.room_for(&[(Extra::DroppedSet, undone)], expanding).await?;
         let begun = Begun::update(job, &stored, &body, own).await?;
         stored = patch(job, &given, &stored, &body, begun).await?;
     }
-    job.item_changed(&stored);
     let recorded = job.runner.store.project_items(job.card.id).await?;
     expansions::reply(job, &stored, &recorded).await
 }
