@@ -9,7 +9,7 @@ use crate::plan::{Known, Operation};
 use crate::refusal::Refusal;
 use crate::run::collection::Collection;
 use crate::run::in_project::InProject;
-use crate::run::items::fields::{self, Looking, Pairing};
+use crate::run::items::fields::{self, Pairing};
 use crate::run::{list, outlook};
 use crate::store::{ItemValues, ProjectItems};
 use crate::translate::work_items::Item;
@@ -43,7 +43,7 @@ pub(in crate::run) async fn paired(
     item: &Item,
     pairing: &mut Pairing,
 ) -> Result<Option<Reply>, Refusal> {
-    let Some(recorded) = pairing.holds(job, std::slice::from_ref(item), Looking::Read).await? else {
+    let Some(recorded) = pairing.holds(job, item).await? else {
         return Ok(None);
     };
     let Some(values) = pairing.values(job, item.id, &recorded).await? else { return Ok(None) };

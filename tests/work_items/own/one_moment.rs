@@ -112,6 +112,27 @@ async fn a_row_is_read_again_where_a_change_has_overtaken_it_and_only_there() {
 }
 
 #[tokio::test]
+async fn a_row_of_a_list_that_a_change_has_overtaken_is_shown_as_it_was() {
+    let (place, items) = with_items(1).await;
+    let item = one(&items[0].text("id"));
+    place.gateway.get("bob", ITEMS).await.expect(200);
+    place.wire.hold("GET");
+    let list = place.gateway.get("bob", ITEMS);
+    let write = async {
+        place.wire.held().await;
+        let changed = json!({"name": "after", "type_id": null});
+        place.gateway.patch("ada", &item, changed).await.expect(200);
+        place.wire.let_go();
+    };
+    let (list, ()) = tokio::join!(list, write);
+    let row = list.data().iter().find(|row| row["id"] == items[0].json["id"]).expect("the item").clone();
+    assert_eq!((row["name"].as_str(), &row["type_id"]), (Some("before"), &items[0].json["type_id"]));
+    assert_eq!(list.calls(), 1);
+    let read = place.gateway.get("bob", &item).await.expect(200);
+    assert_eq!((read.json["name"].as_str(), &read.json["type_id"]), (Some("after"), &Value::Null));
+}
+
+#[tokio::test]
 async fn an_item_that_is_being_deleted_is_shown_whole() {
     let (place, items) = with_items(1).await;
     let item = one(&items[0].text("id"));

@@ -132,26 +132,38 @@ impl Store {
         Ok(items)
     }
 
-    /// Custom values of these items; items without any are left out.
+    /// Custom values of an item.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     pub async fn values_of(&self, item: Uuid) -> Result<ItemValues, StoreError> {
+        Ok(self.values_as_written(item).await?.1)
+    }
+
+    /// Custom values of an item, and when what is recorded about it was written last; read at one moment.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn values_as_written(&self, item: Uuid) -> Result<(Option<Micros>, ItemValues), StoreError> {
         let rows = sqlx::query(
-            "SELECT property_id, value, option_id FROM custom_value WHERE work_item_id = $1 \
+            "SELECT changed_at, property_id, value, option_id FROM work_item \
+             LEFT JOIN custom_value ON custom_value.work_item_id = work_item.id WHERE work_item.id = $1 \
              ORDER BY property_id, position",
         )
         .bind(item.to_string())
         .fetch_all(self.engine.pool())
         .await?;
-        let mut values = ItemValues::new();
+        let (mut values, mut written) = (ItemValues::new(), None);
         for row in &rows {
-            let text: &str = row.try_get(1)?;
+            written = Some(row.try_get(0)?);
+            // The only row of an item without values.
+            let Some(property) = row.try_get::<Option<&str>, _>(1)? else { continue };
+            let text: &str = row.try_get(2)?;
             let value = serde_json::from_str(text).map_err(|_| StoreError::unreadable("custom value", text))?;
-            let option = row.try_get::<Option<&str>, _>(2)?.map(id).transpose()?;
-            values.entry(id(row.try_get(0)?)?).or_default().push(Element { value, option });
+            let option = row.try_get::<Option<&str>, _>(3)?.map(id).transpose()?;
+            values.entry(id(property)?).or_default().push(Element { value, option });
         }
-        Ok(values)
+        Ok((written, values))
     }
 
     /// Stores type and values of a live item without any write to v1. False when the type was deleted

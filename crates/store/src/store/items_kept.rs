@@ -43,8 +43,13 @@ pub enum WrittenSince<'p> {
     NotKnown,
     /// Nothing that v1 was asked for.
     StoreOnly,
-    /// v1 was asked for this change last.
-    Update(&'p Intent),
+    /// v1 was asked for changes.
+    Updates {
+        /// The first of them.
+        first: &'p Intent,
+        /// The last of them.
+        last: &'p Intent,
+    },
 }
 
 /// A write of the type or values of an item.
@@ -73,24 +78,45 @@ impl ProjectItems {
         self.known.contains_key(&item)
     }
 
+    /// When what is recorded about an item was written last.
+    pub fn written_at(&self, item: Uuid) -> Option<Micros> {
+        self.known.get(&item).copied()
+    }
+
     /// Whether the same is recorded about an item as in `other`, and was all the time between the two.
     pub fn agrees_about(&self, item: Uuid, other: &Self) -> bool {
-        self.known.get(&item) == other.known.get(&item)
+        self.written_at(item) == other.written_at(item)
+    }
+
+    /// The same with the types that these items had in `earlier`.
+    #[must_use]
+    pub fn with_types_of(&self, earlier: &Self, items: &[Uuid]) -> Self {
+        let mut with = self.clone();
+        let types = Arc::make_mut(&mut with.types);
+        for item in items {
+            match earlier.types.get(item) {
+                Some(type_id) => types.insert(*item, *type_id),
+                None => types.remove(item),
+            };
+        }
+        with
     }
 
     /// What was written about an item since `earlier`.
     pub fn written_since(&self, item: Uuid, earlier: &Self) -> WrittenSince<'_> {
-        let (mut now, then) = (self.known.get(&item).copied(), earlier.known.get(&item).copied());
-        let mut last = WrittenSince::StoreOnly;
+        let (mut now, then) = (self.written_at(item), earlier.written_at(item));
+        let mut since = WrittenSince::StoreOnly;
         while now != then {
             let is_it = |recent: &&Recent| recent.item == item && Some(recent.at) == now;
             let Some(written) = self.recent.iter().rev().find(is_it) else { return WrittenSince::NotKnown };
-            if let (WrittenSince::StoreOnly, Some(update)) = (last, &written.update) {
-                last = WrittenSince::Update(update);
-            }
+            since = match (since, &written.update) {
+                (WrittenSince::Updates { last, .. }, Some(first)) => WrittenSince::Updates { first, last },
+                (_, Some(only)) => WrittenSince::Updates { first: only, last: only },
+                (since, None) => since,
+            };
             now = written.before;
         }
-        last
+        since
     }
 
     /// The same as [`ProjectItems::wrote`], and what v1 was asked for with it.
@@ -151,14 +177,19 @@ mod tests {
         assert!(matches!(items.written_since(item, &none), WrittenSince::StoreOnly));
         items.wrote_beside(item, &own, 2, Some(Arc::clone(&update)));
         items.wrote_beside(item, &own, 3, None);
-        let is_it = |since| matches!(since, WrittenSince::Update(last) if last.id == update.id);
-        assert!(is_it(items.written_since(item, &none)) && is_it(items.written_since(item, &made)));
+        let second = Arc::new(Intent { id: other, ..Intent::clone(&update) });
+        items.wrote_beside(item, &own, 4, Some(Arc::clone(&second)));
+        let are_both = |since| match since {
+            WrittenSince::Updates { first, last } => first.id == update.id && last.id == second.id,
+            _ => false,
+        };
+        assert!(are_both(items.written_since(item, &none)) && are_both(items.written_since(item, &made)));
         assert!(matches!(items.written_since(item, &items), WrittenSince::StoreOnly));
         // Something of which nothing is told.
-        items.wrote(item, &own, 4);
+        items.wrote(item, &own, 5);
         assert!(matches!(items.written_since(item, &made), WrittenSince::NotKnown));
         let later = items.clone();
-        for at in 5..5 + RECENT as i64 {
+        for at in 6..6 + RECENT as i64 {
             items.wrote_beside(other, &own, at, None);
         }
         items.wrote_beside(item, &own, 1_000, None);

@@ -5,7 +5,7 @@
 //! reads again; a write that is under way has not happened yet for it, as long as v1 does not show it. May use: what
 //! `run` may use.
 
-use super::settle::{Looking, PATIENCE, settled};
+use super::settle::{Looking, PATIENCE, Reading, settled};
 use crate::fresh::Changed;
 use crate::refusal::Refusal;
 use crate::run::Runner;
@@ -49,21 +49,40 @@ impl Pairing {
         &self.before
     }
 
-    /// What is recorded about the project, when `items`, which were read since, belong to it; none when they have to be
-    /// read again.
+    /// What is recorded about the project, when an item, which was read since, belongs to it; none when it has to be read
+    /// again.
     ///
     /// # Errors
-    /// `store_unavailable` while a write about one of them is not settled, or when they keep changing.
-    pub async fn holds(
+    /// `store_unavailable` while a write about it is not settled, or when it keeps changing.
+    pub async fn holds(&mut self, job: &InProject<'_>, item: &Item) -> Result<Option<Arc<ProjectItems>>, Refusal> {
+        self.hold(job, std::slice::from_ref(item), Looking::Read, false).await
+    }
+
+    /// The same for the rows of a list, which shows their types and no values.
+    ///
+    /// # Errors
+    /// As [`Pairing::holds`].
+    pub async fn holds_rows(
+        &mut self,
+        job: &InProject<'_>,
+        rows: &[Item],
+        looking: Looking,
+    ) -> Result<Option<Arc<ProjectItems>>, Refusal> {
+        self.hold(job, rows, looking, true).await
+    }
+
+    async fn hold(
         &mut self,
         job: &InProject<'_>,
         items: &[Item],
         looking: Looking,
+        types_alone: bool,
     ) -> Result<Option<Arc<ProjectItems>>, Refusal> {
         let ctx = &job.call.ctx;
         let left = self.until.map_or(ctx.patience(), |until| until.saturating_duration_since(Instant::now()));
         let patience = left.max(PATIENCE).min(ctx.remaining());
-        let recorded = settled(job, items, looking, Some(&self.before), patience).await?;
+        let reading = Reading { before: &self.before, types_alone };
+        let recorded = settled(job, items, looking, Some(reading), patience).await?;
         if recorded.is_none() {
             let older = ctx.meter.is_stale();
             if looking == Looking::Indexed && job.runner.store.processes() > 1 && !older {
@@ -85,11 +104,12 @@ impl Pairing {
         item: Uuid,
         recorded: &ProjectItems,
     ) -> Result<Option<ItemValues>, Refusal> {
-        let values = job.own_values(item, recorded).await?;
+        if !recorded.types.contains_key(&item) {
+            return Ok(Some(ItemValues::new()));
+        }
         // Read by a statement of its own, so that a write may have ended between the two.
-        if !recorded.types.contains_key(&item)
-            || job.runner.store.project_items(job.card.id).await?.agrees_about(item, recorded)
-        {
+        let (written, values) = job.runner.store.values_as_written(item).await?;
+        if written == recorded.written_at(item) {
             return Ok(Some(values));
         }
         self.again(job).await?;

@@ -71,9 +71,18 @@ pub(in crate::run) async fn settle_open_writes(
     recorded.ok_or_else(|| Refusal::internal("what is recorded was held against nothing"))
 }
 
-/// Settles what is open about `items`, and tells what is recorded about the project then. With `before`, which is what
-/// was recorded before the items were read, items are also shown as they were before a write that is under way; none
-/// when the items have to be read again, because such a write has ended since.
+/// What a reader of items brings along.
+#[derive(Clone, Copy)]
+pub(super) struct Reading<'r> {
+    /// What was recorded before the items were read.
+    pub before: &'r ProjectItems,
+    /// Whether nothing but their types is shown of what is recorded.
+    pub types_alone: bool,
+}
+
+/// Settles what is open about `items`, and tells what is recorded about the project then. For a reader, items are also
+/// shown as they were before a write that is under way, and those whose types alone are shown as they were before one that
+/// has ended since; none when the items have to be read again, because of such a write.
 ///
 /// # Errors
 /// `store_unavailable` while a write about one of them is not settled, after `patience` also when it still runs.
@@ -81,7 +90,7 @@ pub(super) async fn settled(
     job: &InProject<'_>,
     items: &[Item],
     looking: Looking,
-    before: Option<&ProjectItems>,
+    reading: Option<Reading<'_>>,
     patience: Duration,
 ) -> Result<Option<Arc<ProjectItems>>, Refusal> {
     let (store, project) = (&job.runner.store, job.card.id);
@@ -92,23 +101,29 @@ pub(super) async fn settled(
         if is_made_elsewhere(job, items, &recorded) {
             return Err(store_is_away());
         }
-        let has_moved = |item: &Item| {
-            let fits = |before: &ProjectItems| fits(item, before, &recorded);
-            !before.is_none_or(fits) && !settled_here.contains(&item.id)
-        };
-        if items.iter().any(has_moved) {
-            return Ok(None);
+        let mut earlier = Vec::new();
+        for item in items {
+            let Some(reading) = reading.filter(|_| !settled_here.contains(&item.id)) else { continue };
+            match fits(item, reading.before, &recorded) {
+                Fits::Now => {}
+                Fits::Before if reading.types_alone => earlier.push(item.id),
+                Fits::Before | Fits::NotKnown => return Ok(None),
+            }
         }
-        let is_to_come = |intent: &Intent| before.is_some() && is_running(intent) && is_to_come(intent, items);
+        let shown = |recorded: Arc<ProjectItems>| match reading.filter(|_| !earlier.is_empty()) {
+            Some(reading) => Arc::new(recorded.with_types_of(reading.before, &earlier)),
+            None => recorded,
+        };
+        let is_to_come = |intent: &Intent| reading.is_some() && is_running(intent) && is_to_come(intent, items);
         let open = recorded.open.iter().filter(|intent| concerns(job, intent, items, &recorded));
         let open: Vec<&Intent> = open.filter(|intent| !is_to_come(intent)).collect();
         if job.call.ctx.meter.is_stale() {
             // Older data decide nothing.
-            return if open.is_empty() { Ok(Some(recorded)) } else { Err(Refusal::WriteUndecided) };
+            return if open.is_empty() { Ok(Some(shown(recorded))) } else { Err(Refusal::WriteUndecided) };
         }
         if open.is_empty() {
             unmark_missing(job, items, &recorded).await?;
-            return Ok(Some(recorded));
+            return Ok(Some(shown(recorded)));
         }
         if open.iter().any(|intent| is_running(intent)) {
             if began.elapsed() > patience {
@@ -124,7 +139,7 @@ pub(super) async fn settled(
         }
         let ended = end(job, &open, items, looking, &recorded, &mut listed).await?;
         if ended.is_none() {
-            return Ok(Some(recorded));
+            return Ok(Some(shown(recorded)));
         }
         // The items have shown themselves what became of these.
         settled_here.extend(ended.into_iter().flatten());
@@ -167,21 +182,36 @@ async fn end(
     Ok((tolerated < open.len()).then_some(ended))
 }
 
-/// Whether an item that was read since `before` belongs to what is recorded now: nothing about it was written in between,
-/// or it shows the last of it that v1 was asked for.
-fn fits(item: &Item, before: &ProjectItems, recorded: &ProjectItems) -> bool {
+/// Which moment an item belongs to that was read since something was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fits {
+    /// That of what is recorded now: nothing about it was written in between, or it shows the last that v1 was asked for.
+    Now,
+    /// That of what was recorded before it was read: it shows nothing of what was written since.
+    Before,
+    /// Nobody can say.
+    NotKnown,
+}
+
+fn fits(item: &Item, before: &ProjectItems, recorded: &ProjectItems) -> Fits {
     if recorded.agrees_about(item.id, before) {
-        return true;
+        return Fits::Now;
     }
     // One of which nothing is recorded any more was deleted.
-    recorded.knows(item.id)
-        && match recorded.written_since(item.id, before) {
-            WrittenSince::NotKnown => false,
-            WrittenSince::StoreOnly => true,
-            WrittenSince::Update(update) => {
-                item.updated_at > updated_before(update) && of_update(update, item) == Evidence::Done
-            }
+    if !recorded.knows(item.id) {
+        return Fits::NotKnown;
+    }
+    match recorded.written_since(item.id, before) {
+        WrittenSince::NotKnown => Fits::NotKnown,
+        WrittenSince::StoreOnly => Fits::Now,
+        WrittenSince::Updates { last, .. }
+            if item.updated_at > updated_before(last) && of_update(last, item) == Evidence::Done =>
+        {
+            Fits::Now
         }
+        WrittenSince::Updates { first, .. } if is_as_before(first, item) => Fits::Before,
+        WrittenSince::Updates { .. } => Fits::NotKnown,
+    }
 }
 
 /// When v1 had last changed the item of a change before it was asked for it.
@@ -192,13 +222,16 @@ fn updated_before(update: &Intent) -> Micros {
 /// Whether none of `items` shows yet what a write that is under way does, so that each is as it was before: v1 moves the
 /// time of the last change when it carries a change out, and hides what it deletes.
 fn is_to_come(intent: &Intent, items: &[Item]) -> bool {
-    let before = updated_before(intent);
-    let is_as_before = |item: &Item| item.updated_at <= before || of_update(intent, item) == Evidence::Unchanged;
+    let mut its_own = items.iter().filter(|item| intent.item == Some(item.id));
     match intent.kind {
         IntentKind::Create => false,
-        IntentKind::Update => items.iter().filter(|item| intent.item == Some(item.id)).all(is_as_before),
+        IntentKind::Update => its_own.all(|item| is_as_before(intent, item)),
         IntentKind::Delete => true,
     }
+}
+
+fn is_as_before(update: &Intent, item: &Item) -> bool {
+    item.updated_at <= updated_before(update) || of_update(update, item) == Evidence::Unchanged
 }
 
 /// Whether another process may have made one of `items`, with a type of its own perhaps, since the database answered last:

@@ -55,7 +55,7 @@ async fn read(job: &InProject<'_>, call: &ListCall, pairing: &mut Pairing) -> Re
         && let Some(page) = direct_page::read(job, call).await?
     {
         job.begin_index(&scope, page.total);
-        return match pairing.holds(job, &page.rows, Looking::Read).await? {
+        return match pairing.holds_rows(job, &page.rows, Looking::Read).await? {
             Some(recorded) => envelope(job, call, &page, &recorded).await.map(Some),
             None => Ok(None),
         };
@@ -77,7 +77,7 @@ async fn one(
         // A condition on sets, groups or labels beside the look-up: the index knows them all.
         return indexed(job, call, pairing).await;
     }
-    let Some(recorded) = pairing.holds(job, std::slice::from_ref(&item), Looking::Read).await? else {
+    let Some(recorded) = pairing.holds_rows(job, std::slice::from_ref(&item), Looking::Read).await? else {
         return Ok(None);
     };
     if let Direct::Pair(id, source) = direct {
@@ -98,7 +98,7 @@ async fn indexed(job: &InProject<'_>, call: &ListCall, pairing: &mut Pairing) ->
     job.call.ctx.meter.note(note(&index));
     mark_absences(job, &index);
     let mut selection = select(job, index, call.clone(), lookups).await?;
-    let Some(recorded) = pairing.holds(job, &selection.rows, Looking::Indexed).await? else { return Ok(None) };
+    let Some(recorded) = pairing.holds_rows(job, &selection.rows, Looking::Indexed).await? else { return Ok(None) };
     if !needs.labels && selection.rows.iter().any(|item| !item.labels.is_empty()) {
         let live = job.explain_refused_read(job.live_labels().await).await?;
         selection.rows.iter_mut().for_each(|item| item.labels.retain(|id| live.contains(id)));
