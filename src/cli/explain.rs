@@ -82,7 +82,7 @@ pub(super) fn run(args: &ExplainArgs) -> Outcome {
     };
     let gateway = Gateway::new(against.as_str(), args.key.clone())?;
     block_on(async move {
-        let answer = gateway.send(&args.method, &args.target, body.as_ref()).await?;
+        let answer = gateway.send(&args.method, explain::path_of(&args.target), body.as_ref()).await?;
         print(args, document, &text, Some(&answer));
         Ok(())
     })

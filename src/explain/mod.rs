@@ -141,7 +141,7 @@ fn find<'p>(plan: &'p Plan, method: &str, path: &str) -> Result<Addressed<'p>, S
 }
 
 /// The path of an address that may have been given whole.
-fn path_of(target: &str) -> &str {
+pub fn path_of(target: &str) -> &str {
     match target.split_once("://") {
         Some((scheme, rest)) if !scheme.contains(['/', '?']) => rest.find('/').map_or("/", |slash| &rest[slash..]),
         _ => target,

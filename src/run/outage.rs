@@ -173,10 +173,16 @@ impl Job {
     fn about(&self, record: Option<Uuid>) -> Vec<Changed> {
         let project = self.call.card().map(|card| card.id);
         let own = record.map(Changed::Record).or(project.map(Changed::Pages));
-        let workspace = Some(Changed::Workspace(self.slug().into()));
-        let deletes = project.map(Changed::Answers);
-        let around = [project.map(Changed::Written), deletes, project.map(Changed::Project), workspace];
-        own.into_iter().chain(around.into_iter().flatten()).collect()
+        match project {
+            Some(project) => own.into_iter().chain(self.around_records(project)).collect(),
+            None => own.into_iter().chain([Changed::Workspace(self.slug().into())]).collect(),
+        }
+    }
+
+    /// What voids an answer about any record of this project.
+    pub(super) fn around_records(&self, project: Uuid) -> [Changed; 4] {
+        let workspace = Changed::Workspace(self.slug().into());
+        [Changed::Written(project), Changed::Answers(project), Changed::Project(project), workspace]
     }
 
     async fn ask_and_keep(

@@ -123,13 +123,7 @@ impl Gateway {
         body: Option<&Value>,
     ) -> Result<Answer, String> {
         let word = Method::from_bytes(method.as_bytes()).map_err(|_| format!("{method} is no method"))?;
-        let path = match target.split_once("://") {
-            Some((scheme, rest)) if !scheme.contains(['/', '?']) => {
-                rest.find('/').map_or("/", |slash| &rest[slash..])
-            }
-            _ => target,
-        };
-        let mut request = self.http.request(word, format!("{}{path}", self.base));
+        let mut request = self.http.request(word, format!("{}{target}", self.base));
         if let Some(key) = key {
             request = request.header("X-Api-Key", key);
         }
@@ -139,7 +133,7 @@ impl Gateway {
         let started = Instant::now();
         let unreachable = |fault: reqwest::Error| {
             let fault = outgoing::causes(&fault.without_url()).join(": ");
-            format!("{} gave no answer to {method} {path}: {fault}; check --against", self.base)
+            format!("{} gave no answer to {method} {target}: {fault}; check --against", self.base)
         };
         let answer = request.send().await.map_err(unreachable)?;
         let (status, headers) = (answer.status().as_u16(), answer.headers().clone());

@@ -126,7 +126,7 @@ async fn what_a_dead_process_left_is_free_at_once() {
     let running = one.store.begin_intent(intent).await.expect("a note").expect("its type is there");
     let hour = 3_600_000_000;
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let left = two.store.open_intents(PROJECT).await.expect("a list").first().cloned().expect("the note");
+    let left = two.store.project_items(PROJECT).await.expect("a list").open.first().cloned().expect("the note");
     assert!(two.store.is_running(&left, hour), "its process lives");
     std::mem::forget(running);
     drop(one);

@@ -61,8 +61,7 @@ impl Job {
     /// What the answer to a look-up shows; none when it is not the item that `key` names.
     fn about_key(&self, key: &HumanKey, answer: &V1Response) -> Option<Vec<Changed>> {
         let (item, project) = self.owned_item(&answer.body).ok().filter(|(item, _)| is_named(item, key))?;
-        let around = [Changed::Workspace(self.slug().into()), Changed::Project(project), Changed::Written(project)];
-        Some(around.into_iter().chain([Changed::Answers(project), Changed::Record(item.id)]).collect())
+        Some(self.around_records(project).into_iter().chain([Changed::Record(item.id)]).collect())
     }
 
     /// The call that looks `key` up in the workspace of this call.

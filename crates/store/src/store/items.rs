@@ -7,7 +7,7 @@
 
 use super::engine::{Writing, json_list, sql};
 use super::error::StoreError;
-use super::intent::{self, Intent};
+use super::intent;
 use super::items_kept::{NOTHING, ProjectItems};
 use super::kind::Kind;
 use super::recorded::{Element, ItemValues, OwnWrite, TypeChange};
@@ -24,22 +24,6 @@ use std::time::Instant;
 use uuid::Uuid;
 
 impl Store {
-    /// Types of the project's items; items not in it have none.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
-    pub async fn types_of(&self, project: Uuid) -> Result<Arc<HashMap<Uuid, Uuid>>, StoreError> {
-        Ok(Arc::clone(&self.project_items(project).await?.types))
-    }
-
-    /// Writes about the project's items that are not settled.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
-    pub async fn open_intents(&self, project: Uuid) -> Result<Arc<Vec<Intent>>, StoreError> {
-        Ok(Arc::clone(&self.project_items(project).await?.open))
-    }
-
     /// What is recorded about the project's items.
     ///
     /// # Errors

@@ -127,13 +127,17 @@ async fn patch(
         return Err(refusal);
     }
     // The row before the values: a reader that sees the one waits for the other.
-    match shown.as_ref().ok().and_then(|shown| job.item_from(shown).ok()) {
-        Some(item) => job.item_changed(&item),
+    let item = shown.as_ref().ok().and_then(|shown| job.item_from(shown).ok());
+    match &item {
+        Some(item) => job.item_changed(item),
         None => drop(job.runner.changes.tell(Changed::WorkItems(job.card.id))),
     }
     begun.settle_done(job, id).await?;
     let shown = shown?;
-    let item = job.item_after(id, &shown).await?;
+    let item = match item {
+        Some(item) => item,
+        None => job.item_after(id, &shown).await?,
+    };
     work_items_write::confirm_update(resource, given, body, &shown).map(|()| item)
 }
 
