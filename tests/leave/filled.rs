@@ -26,7 +26,7 @@ pub async fn fill(two: &Two) -> Filled {
     in_project_mode(here, &filled).await;
     in_workspace_mode(here, &filled).await;
     let archive = here.web(&format!("work-items/{}/archive/", filled.items[3]));
-    here.gateway.post("ada", &archive, json!({})).await.expect(200);
+    here.made(&archive, json!({})).await;
     cycle(two).await;
     filled
 }
@@ -120,7 +120,7 @@ async fn in_workspace_mode(here: Side<'_>, filled: &Filled) {
         .await;
     let rows = here.read(&contexts).await;
     let seeded = rows.data().iter().find(|row| row["is_default"] == true).expect("a first context");
-    here.gateway.delete("ada", &format!("{contexts}{}/", id(seeded))).await.expect(204);
+    here.removed(&format!("{contexts}{}/", id(seeded))).await;
     here.made(&format!("{types}{feature}/properties/"), json!({"properties": [id(&note), id(&area)]})).await;
     let import = here.web("work-item-types/import/");
     here.made(&import, json!({"work_item_types": [other, feature]})).await;

@@ -160,12 +160,13 @@ impl<'g> Side<'g> {
         format!("{ACME}/projects/{}/{path}", self.projects[0])
     }
 
-    /// Makes a record. PostgreSQL may not answer for a second on a machine that compiles as well; then the request is
-    /// repeated, as a client would.
-    pub async fn made(self, path: &str, body: Value) -> Value {
+    /// Sends a request. PostgreSQL may not answer for a second on a machine that compiles as well; then the request is
+    /// repeated, as a client would, and nothing is carried out twice.
+    async fn sent(self, method: &str, path: &str, body: Option<&Value>) -> Answer {
         let once = Uuid::new_v4().to_string();
         let headers = [("idempotency-key", once.as_str())];
-        let send = || self.gateway.send_with(KEY, "POST", path, Some(&body), &headers);
+        let headers = if method == "POST" { &headers[..] } else { &[] };
+        let send = || self.gateway.send_with(KEY, method, path, body, headers);
         let mut answer = send().await;
         for _ in 0..10 {
             if answer.code() != "store_unavailable" {
@@ -174,18 +175,29 @@ impl<'g> Side<'g> {
             tokio::time::sleep(Duration::from_secs(1)).await;
             answer = send().await;
         }
+        answer
+    }
+
+    /// Makes a record.
+    pub async fn made(self, path: &str, body: Value) -> Value {
+        let answer = self.sent("POST", path, Some(&body)).await;
         assert!(matches!(answer.status, 200 | 201), "POST {path}: {} {}", answer.status, answer.json);
         answer.json
     }
 
     /// Changes a record.
     pub async fn changed(self, path: &str, body: Value) -> Value {
-        self.gateway.patch(KEY, path, body).await.expect(200).json
+        self.sent("PATCH", path, Some(&body)).await.expect(200).json
+    }
+
+    /// Deletes a record.
+    pub async fn removed(self, path: &str) {
+        self.sent("DELETE", path, None).await.expect(204);
     }
 
     /// Reads.
     pub async fn read(self, path: &str) -> Answer {
-        self.gateway.get(KEY, path).await.expect(200)
+        self.sent("GET", path, None).await.expect(200)
     }
 
     /// Switches who manages types.
