@@ -221,7 +221,7 @@ impl Side {
                     "{} gave no answer to {method} {path}: {}; when it does again, run the command again, it goes on \
                      where it stopped",
                     self.named(),
-                    fault.without_url()
+                    outgoing::causes(&fault.without_url()).join(": ")
                 )
             };
             let answer = request.send().await.map_err(unreachable)?;

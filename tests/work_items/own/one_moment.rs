@@ -111,6 +111,25 @@ async fn a_row_is_read_again_where_a_change_has_overtaken_it_and_only_there() {
     }
 }
 
+/// A key says nothing of the project before v1 has answered, so nothing of it could be noted before that.
+#[tokio::test]
+async fn a_row_of_a_project_that_was_not_met_is_read_again_where_a_change_has_overtaken_it() {
+    let (mut place, items) = with_items(1).await;
+    place.restart().await;
+    place.gateway.get("bob", "/api/v2/users/me/").await.expect(200);
+    place.gateway.get("ada", "/api/v2/users/me/").await.expect(200);
+    let by_key = format!("{KEY}{}/", items[0].text("identifier"));
+    place.wire.hold("GET");
+    let read = place.gateway.get("bob", &by_key);
+    let write = async {
+        place.wire.held().await;
+        place.gateway.patch("ada", &one(&items[0].text("id")), named("after")).await.expect(200);
+        place.wire.let_go();
+    };
+    let (read, ()) = tokio::join!(read, write);
+    assert_eq!(both(&read.expect(200)), ("after", "after"));
+}
+
 #[tokio::test]
 async fn a_row_of_a_list_that_a_change_has_overtaken_is_shown_as_it_was() {
     let (place, items) = with_items(1).await;

@@ -23,8 +23,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// How far v1's clock may be behind or ahead of ours.
-pub(super) const SKEW: Micros = 5_000_000;
+/// How far v1's clock, or another process's, may be behind or ahead of ours.
+pub(in crate::run) const SKEW: Micros = 5_000_000;
 /// Longest wait for a request that is still at work, and the pause between two looks.
 pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(20);

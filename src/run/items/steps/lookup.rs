@@ -10,10 +10,11 @@ use crate::refusal::Refusal;
 use crate::run::Job;
 use crate::run::in_project::Inside;
 use crate::run::items::expansions;
-use crate::run::items::fields::Pairing;
+use crate::run::items::fields::{Pairing, SKEW};
 use crate::run::job::Call;
 use crate::translate::work_items::Item;
 use crate::translate::work_items_key::HumanKey;
+use crate::units::now_micros;
 use crate::v2::Reply;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -26,11 +27,18 @@ pub(in crate::run) async fn run(job: &Job) -> Result<Reply, Refusal> {
         None => None,
     };
     loop {
+        let began = now_micros();
         let (item, within) = read(job, &key).await?;
         let pairing = match &mut pairing {
             Some(pairing) => pairing,
             // Of a project that was not met before nothing could be noted.
-            none => none.insert(Pairing::begin(&within.here()).await?),
+            none => {
+                let pairing = none.insert(Pairing::begin(&within.here()).await?);
+                if pairing.before().written_at(item.id).is_some_and(|written| written > began - SKEW) {
+                    continue;
+                }
+                pairing
+            }
         };
         if let Some(reply) = expansions::paired(&within.here(), &item, pairing).await? {
             return Ok(reply);
