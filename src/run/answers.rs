@@ -12,6 +12,7 @@ use super::shelf::Audience;
 use crate::fresh::{Changed, Changes, Figures, Fresh, Reading};
 use crate::refusal::Refusal;
 use crate::v1::{KeyId, V1Request, V1Response};
+use bytes::Bytes;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -102,7 +103,10 @@ impl Answers {
             && answer.status == 200
             && let Some(voids) = voids(&answer)
         {
-            self.kept.put(question, (answer.clone(), voids.into()), began);
+            // A copy: a small body is a piece of the buffer that it was read into, and holds a part of
+            // `limits.memory` as long as it lives.
+            let body = Bytes::copy_from_slice(&answer.body);
+            self.kept.put(question, (V1Response { body, ..answer.clone() }, voids.into()), began);
         }
         Ok(answer)
     }
@@ -124,7 +128,6 @@ impl Answers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bytes::Bytes;
     use uuid::Uuid;
 
     fn question() -> Question {
@@ -158,6 +161,19 @@ mod tests {
             read(&answers, "2").await;
             assert_eq!(kept(&answers).as_deref(), Some("2"));
         }
+    }
+
+    /// A body may be a piece of a large buffer, and have its part of the memory that requests may take.
+    #[tokio::test]
+    async fn what_is_kept_of_an_answer_holds_nothing_else() {
+        let answers = Answers::new(Duration::from_secs(60), &Changes::default());
+        let buffer: Arc<[u8]> = Arc::from(b"{\"id\": 1} and what came after it".as_slice());
+        let body = Bytes::from_owner(Arc::clone(&buffer)).slice(..9);
+        let whole = V1Response { body, ..answer("") };
+        let read = answers.read(&question(), async { Ok(whole) }, |_| Some(Vec::new())).await.unwrap();
+        assert_eq!((kept(&answers).as_deref(), Arc::strong_count(&buffer)), (Some("{\"id\": 1}"), 2));
+        drop(read);
+        assert_eq!(Arc::strong_count(&buffer), 1);
     }
 
     #[tokio::test]

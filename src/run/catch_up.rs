@@ -13,6 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
+/// Pauses before others are told again of a write while its answer waits: they would show what was before.
+const TOLD_AT_ONCE: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(300)];
 /// How often others are told again of a write that they could not be told of.
 const TOLD_AGAIN: usize = 30;
 /// Time until the next attempt.
@@ -51,14 +53,20 @@ impl Runner {
     /// The same for one that was answered; waits until all that answer from memory have heard of it. When they cannot
     /// be told, that is tried again beside the answer: nobody can take the write back.
     pub async fn announce_done(self: &Arc<Self>, project: Uuid, changed: Vec<Changed>, turn: Option<&Noted>) {
-        match self.store.bump_epoch(project, changed.clone(), turn, true).await {
-            Ok(epoch) => self.reached(project, epoch, 1),
-            Err(fault) => {
-                tracing::warn!(%project, %fault, "other gateway processes could not be told of a write");
-                let (runner, turn) = (Arc::clone(self), turn.cloned());
-                tokio::spawn(async move { runner.tell_late(project, changed, turn).await });
+        let mut pauses = TOLD_AT_ONCE.iter();
+        let fault = loop {
+            let fault = match self.store.bump_epoch(project, changed.clone(), turn, true).await {
+                Ok(epoch) => return self.reached(project, epoch, 1),
+                Err(fault) => fault,
+            };
+            match pauses.next() {
+                Some(pause) if self.store.away_since().is_none() => tokio::time::sleep(*pause).await,
+                _ => break fault,
             }
-        }
+        };
+        tracing::warn!(%project, %fault, "other gateway processes could not be told of a write");
+        let (runner, turn) = (Arc::clone(self), turn.cloned());
+        tokio::spawn(async move { runner.tell_late(project, changed, turn).await });
     }
 
     async fn tell_late(&self, project: Uuid, changed: Vec<Changed>, turn: Option<Noted>) {
@@ -77,6 +85,18 @@ impl Runner {
         if let Err(fault) = self.store.tell(changed).await {
             tracing::warn!(%fault, "other gateway processes could not be told of a write");
         }
+    }
+
+    /// What is recorded of the project goes with nothing that was read of v1 before this epoch.
+    pub(super) fn goes_with(&self, project: Uuid, epoch: i64) {
+        if self.epochs.0.get(&project).unwrap_or(0) < epoch {
+            self.reached(project, epoch, 0);
+        }
+    }
+
+    /// This process has raised the epoch to this by a step; 0 for not at all.
+    pub(super) fn has_raised(&self, project: Uuid, epoch: i64) {
+        self.reached(project, epoch, 1);
     }
 
     /// `epoch` is in force, `own` of its steps being this process's.

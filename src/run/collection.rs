@@ -1,8 +1,9 @@
 //! The complete v1 collection of a resource, as it is kept.
 //!
-//! May use: `translate`, `ready`.
+//! May use: `translate`, `ready`, `shelf`.
 
 use super::ready::Ready;
+use super::shelf::Shelved;
 use crate::translate::Held;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -22,12 +23,24 @@ pub struct Collection {
     pub(super) ready: Ready,
 }
 
+/// What a record takes beside its texts, about.
+const ROW: usize = 300;
+
+impl Shelved for Collection {
+    const MOST: u64 = 64 * 1024 * 1024;
+
+    fn bytes(&self) -> usize {
+        let v1: usize = self.rows.iter().map(|held| held.v1.len()).sum();
+        self.size + v1 + self.rows.len() * ROW + self.ready.most()
+    }
+}
+
 impl Collection {
     /// Keeps `rows` in their order.
     pub fn new(rows: Vec<Arc<Held>>) -> Self {
         let by_id = rows.iter().enumerate().map(|(index, held)| (held.record.id, index)).collect();
         let size = rows.iter().map(|held| held.record.json.len()).sum();
-        Self { rows, by_id, size, by_name: OnceLock::new(), ready: Ready::default() }
+        Self { rows, by_id, size, by_name: OnceLock::new(), ready: Ready::beside(size) }
     }
 
     /// The record with `id`.

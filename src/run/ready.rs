@@ -8,8 +8,11 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 
-/// Most bytes kept of the answers of one collection, with what was asked.
+/// Most bytes kept of the answers of one collection, with what was asked, and how many times the bytes of its records.
 const MOST: usize = 256 * 1024;
+const TIMES: usize = 4;
+/// What may be kept of those of the smallest one.
+const LEAST: usize = 8 * 1024;
 /// What an answer takes beside its body and the query, about.
 const ENTRY: usize = 256;
 
@@ -17,8 +20,18 @@ const ENTRY: usize = 256;
 type Asked = (usize, Parameters);
 
 /// The answers of one collection.
-#[derive(Debug, Default)]
-pub(super) struct Ready(Mutex<Kept>);
+#[derive(Debug)]
+pub(super) struct Ready {
+    kept: Mutex<Kept>,
+    /// Most bytes.
+    most: usize,
+}
+
+impl Default for Ready {
+    fn default() -> Self {
+        Self::beside(0)
+    }
+}
 
 #[derive(Debug, Default)]
 struct Kept {
@@ -27,10 +40,20 @@ struct Kept {
 }
 
 impl Ready {
+    /// Nothing yet, for a collection whose records have so many bytes.
+    pub(super) fn beside(size: usize) -> Self {
+        Self { kept: Mutex::default(), most: (size * TIMES).clamp(LEAST, MOST) }
+    }
+
+    /// Most bytes that will be kept.
+    pub(super) fn most(&self) -> usize {
+        self.most
+    }
+
     /// The answer that was given to the same.
     pub(super) fn get(&self, operation: usize, parameters: &Parameters) -> Option<Reply> {
         let asked = (operation, parameters.clone());
-        let kept = self.0.lock();
+        let kept = self.kept.lock();
         let answer = kept.answers.get(&asked);
         answer.map(|(body, tag)| Reply::json(200, body.clone()).of_version(Some(tag.clone())))
     }
@@ -40,9 +63,9 @@ impl Ready {
         let tag = tag::of(&body);
         let body = Bytes::from(body);
         let (asked, size) = ((operation, parameters.clone()), body.len() + parameters.size() + ENTRY);
-        let mut kept = self.0.lock();
+        let mut kept = self.kept.lock();
         // Several who ask at once make the same answer.
-        if kept.bytes + size <= MOST && !kept.answers.contains_key(&asked) {
+        if kept.bytes + size <= self.most && !kept.answers.contains_key(&asked) {
             kept.bytes += size;
             kept.answers.insert(asked, (body.clone(), tag.clone()));
         }
@@ -56,7 +79,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_found_by_all_that_was_asked_and_not_kept_without_room() {
-        let ready = Ready::default();
+        let ready = Ready::beside(MOST);
         let asked = |query: &str| Parameters::parse(query);
         let first = ready.answer(1, &asked("order_by=name"), b"[1]".to_vec());
         assert_eq!(ready.get(1, &asked("order_by=name")), Some(first));
@@ -71,9 +94,9 @@ mod tests {
     fn an_answer_that_is_made_twice_and_a_long_query_take_the_room_they_need() {
         let (ready, asked) = (Ready::default(), Parameters::parse("search=x"));
         ready.answer(1, &asked, b"[]".to_vec());
-        let once = ready.0.lock().bytes;
+        let once = ready.kept.lock().bytes;
         ready.answer(1, &asked, b"[]".to_vec());
-        assert_eq!(ready.0.lock().bytes, once);
+        assert_eq!(ready.kept.lock().bytes, once);
         let long = Parameters::parse(&format!("search={}", "x".repeat(MOST)));
         ready.answer(1, &long, b"[]".to_vec());
         assert_eq!(ready.get(1, &long), None);

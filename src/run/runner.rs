@@ -72,6 +72,13 @@ pub struct RunnerSettings {
     pub writers_waiting: usize,
 }
 
+impl RunnerSettings {
+    /// Age from which nobody uses a collection.
+    fn longest(&self) -> Duration {
+        self.collection_ttl.max(self.stretch).max(self.stale_if_error)
+    }
+}
+
 /// Everything calls are carried out with.
 pub struct Runner {
     pub(super) plan: Arc<Plan>,
@@ -126,9 +133,9 @@ impl Runner {
         let changes = access.changes().clone();
         Self {
             shapes: plan.resources.iter().map(ReadShape::of).collect(),
-            collections: Shelf::new(settings.collection_ttl, &changes),
-            rosters: Shelf::new(settings.collection_ttl, &changes),
-            sets: Shelf::new(settings.collection_ttl, &changes),
+            collections: Shelf::new(settings.collection_ttl, settings.longest(), &changes),
+            rosters: Shelf::new(settings.collection_ttl, settings.longest(), &changes),
+            sets: Shelf::new(settings.collection_ttl, settings.longest(), &changes),
             answers: Answers::new(settings.stale_if_error, &changes),
             own_lists: KeptLists::default(),
             deleted_labels: DeletedLabels::default(),
@@ -163,9 +170,9 @@ impl Runner {
             (settings.collection_ttl == self.settings.collection_ttl, settings.collection_ttl);
         Self {
             shapes: plan.resources.iter().map(ReadShape::of).collect(),
-            collections: self.collections.with_time_to_live(time_to_live, same),
-            rosters: self.rosters.with_time_to_live(time_to_live, same),
-            sets: self.sets.with_time_to_live(time_to_live, same),
+            collections: self.collections.with_ages(time_to_live, settings.longest(), same),
+            rosters: self.rosters.with_ages(time_to_live, settings.longest(), same),
+            sets: self.sets.with_ages(time_to_live, settings.longest(), same),
             answers: self.answers.with_age(settings.stale_if_error),
             own_lists: if same { self.own_lists.clone() } else { KeptLists::default() },
             deleted_labels: self.deleted_labels.clone(),

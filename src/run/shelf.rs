@@ -8,11 +8,13 @@
 //! change of a write is carried into the kept thing when nothing else happened meanwhile; otherwise the thing is
 //! dropped.
 //!
-//! May use: `cache`, `fresh`, `refusal`.
+//! May use: `cache`, `fresh`, `refusal`, `translate` (people).
 
 use crate::cache::{Bounds, Cache};
 use crate::fresh::{Changed, Changes, Figures, Fresh, Kept, Moment, Reading};
 use crate::refusal::Refusal;
+use crate::translate::members::Person;
+use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -56,14 +58,40 @@ impl Place {
     }
 }
 
-/// Capacity in things; each is one complete collection.
-const CAPACITY: u64 = 10_000;
+/// What can be kept on a shelf.
+pub trait Shelved: Send + Sync + 'static {
+    /// Bytes of all that is kept of it, about.
+    const MOST: u64;
+
+    /// Bytes that it takes, about.
+    fn bytes(&self) -> usize;
+}
+
+/// What a thing takes beside itself and its path, about.
+const ENTRY: usize = 400;
 /// Places whose writers are told apart.
 const PLACES: u64 = 100_000;
 /// Time after which a place nobody writes to is forgotten.
 const IDLE: Duration = Duration::from_secs(86_400);
 
 type Key = (Place, Audience);
+
+impl Shelved for HashSet<Uuid> {
+    const MOST: u64 = 32 * 1024 * 1024;
+
+    fn bytes(&self) -> usize {
+        // An id and its place in the table, of which up to half is empty.
+        self.capacity() * 20
+    }
+}
+
+impl Shelved for Vec<Person> {
+    const MOST: u64 = 16 * 1024 * 1024;
+
+    fn bytes(&self) -> usize {
+        self.iter().map(Person::bytes).sum()
+    }
+}
 
 /// Things kept of one kind.
 pub struct Shelf<T> {
@@ -73,27 +101,42 @@ pub struct Shelf<T> {
     time_to_live: Duration,
 }
 
-impl<T: Send + Sync + 'static> Shelf<T> {
-    /// An empty shelf that serves things younger than `time_to_live`.
-    pub fn new(time_to_live: Duration, changes: &Changes) -> Self {
+impl<T: Shelved> Shelf<T> {
+    /// An empty shelf that serves things younger than `time_to_live`, and in need those younger than `longest`.
+    pub fn new(time_to_live: Duration, longest: Duration, changes: &Changes) -> Self {
         Self {
-            things: Fresh::new(changes, CAPACITY),
+            things: Self::nothing(longest, changes),
             changes: changes.clone(),
             writers: Cache::new(Bounds::of(PLACES).while_used_within(IDLE)),
             time_to_live,
         }
     }
 
-    /// Another one for the same writers that serves things younger than `time_to_live`, with what is kept here when
-    /// `keep` is set. A write through one of them voids what the other keeps.
-    pub fn with_time_to_live(&self, time_to_live: Duration, keep: bool) -> Self {
-        let things = if keep { self.things.clone() } else { Fresh::new(&self.changes, CAPACITY) };
+    fn nothing(longest: Duration, changes: &Changes) -> Fresh<Key, Arc<T>, Refusal> {
+        let weigh = |(place, _): &Key, thing: &Arc<T>| (thing.bytes() + place.path.len() + ENTRY) as u64;
+        Fresh::new(changes, T::MOST).weighing(weigh).useless_after(longest)
+    }
+
+    /// Another one for the same writers that serves things younger than these, with what is kept here when `keep` is
+    /// set. A write through one of them voids what the other keeps.
+    pub fn with_ages(&self, time_to_live: Duration, longest: Duration, keep: bool) -> Self {
+        let things = match keep {
+            true => self.things.clone().useless_after(longest),
+            false => Self::nothing(longest, &self.changes),
+        };
         Self { things, changes: self.changes.clone(), writers: self.writers.clone(), time_to_live }
     }
 
     /// What is kept, and how often it was of use.
     pub fn figures(&self) -> Figures {
         self.things.figures()
+    }
+
+    /// Nothing that was read of this project before counts.
+    pub fn void_in(&self, project: Uuid) {
+        for (place, _) in self.things.keys(|(place, _)| place.project == project) {
+            self.changes.tell(place.itself());
+        }
     }
 
     /// The thing kept for `place`, when it is younger than `age` and nothing was written there since.
@@ -136,7 +179,7 @@ impl<T: Send + Sync + 'static> Shelf<T> {
 }
 
 /// A write under way at a place.
-pub struct Write<'s, T: Send + Sync + 'static> {
+pub struct Write<'s, T: Shelved> {
     shelf: &'s Shelf<T>,
     place: Place,
     audience: Audience,
@@ -149,7 +192,7 @@ pub struct Write<'s, T: Send + Sync + 'static> {
     _guard: OwnedMutexGuard<()>,
 }
 
-impl<T: Send + Sync + 'static> Write<'_, T> {
+impl<T: Shelved> Write<'_, T> {
     /// What was kept when the write began.
     pub fn before(&self) -> Option<Kept<Arc<T>>> {
         self.before.clone()
@@ -192,7 +235,7 @@ impl<T: Send + Sync + 'static> Write<'_, T> {
     }
 }
 
-impl<T: Send + Sync + 'static> Drop for Write<'_, T> {
+impl<T: Shelved> Drop for Write<'_, T> {
     /// A write given up: the kept thing stays when v1 certainly carried out nothing of it.
     fn drop(&mut self) {
         if self.done {
@@ -214,8 +257,16 @@ mod tests {
         Place { workspace: "acme".into(), project: Uuid::nil(), path: "states/".into() }
     }
 
+    impl Shelved for u32 {
+        const MOST: u64 = 3 * 1024;
+
+        fn bytes(&self) -> usize {
+            1024 - ENTRY - place().path.len()
+        }
+    }
+
     fn shelf() -> Shelf<u32> {
-        Shelf::new(Duration::from_secs(60), &Changes::default())
+        Shelf::new(Duration::from_secs(60), Duration::MAX, &Changes::default())
     }
 
     async fn write(shelf: &Shelf<u32>, touched: bool) -> Write<'_, u32> {
@@ -244,8 +295,26 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn as_many_things_are_kept_as_there_is_room_for() {
+        let shelf = shelf();
+        let at = |number| {
+            let path = format!("state{number}/").into();
+            Place { project: Uuid::from_u128(number), path, ..place() }
+        };
+        for number in 0..5 {
+            let read = || async move { Ok(number as u32) };
+            shelf.load(&at(number), Audience::Members, shelf.time_to_live, read).await.unwrap();
+        }
+        let kept = |number| shelf.kept_within(&at(number), Audience::Members, shelf.time_to_live).is_some();
+        assert_eq!([0, 1, 2, 3, 4].map(kept), [false, false, true, true, true]);
+        assert_eq!((shelf.figures().entries, shelf.figures().weight), (3, 3 * 1024));
+        shelf.void_in(Uuid::from_u128(3));
+        assert_eq!([2, 3, 4].map(kept), [true, false, true]);
+    }
+
+    #[tokio::test]
     async fn a_thing_too_old_to_serve_is_kept_for_a_time_of_shortage() {
-        let shelf = Shelf::new(Duration::ZERO, &Changes::default());
+        let shelf = Shelf::new(Duration::ZERO, Duration::MAX, &Changes::default());
         let kept = |age| shelf.kept_within(&place(), Audience::Members, age).map(|loaded| *loaded.value);
         assert_eq!((read(&shelf, 1).await, read(&shelf, 2).await), (1, 2), "never served");
         assert_eq!(kept(Duration::from_secs(60)), Some(2));
@@ -256,7 +325,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_thing_too_old_to_serve_outlasts_writes_that_are_carried_over_or_never_happened() {
-        let shelf = Shelf::new(Duration::ZERO, &Changes::default());
+        let shelf = Shelf::new(Duration::ZERO, Duration::MAX, &Changes::default());
         let kept = || {
             let kept = shelf.kept_within(&place(), Audience::Members, Duration::from_secs(60));
             kept.map(|loaded| (*loaded.value, loaded.began.at))

@@ -6,7 +6,7 @@
 
 use super::in_project::InProject;
 use super::job::Job;
-use super::shelf::{Place, Shelf};
+use super::shelf::{Place, Shelf, Shelved};
 use crate::context::{Note, Priority};
 use crate::fresh::Kept;
 use crate::index::{Index, Scope};
@@ -59,7 +59,7 @@ impl Job {
         read: impl FnOnce() -> F,
     ) -> Result<Kept<Arc<T>>, Refusal>
     where
-        T: Send + Sync + 'static,
+        T: Shelved,
         F: Future<Output = Result<T, Refusal>> + Send + 'static,
     {
         let (audience, asked) = (self.audience()?, Instant::now());
@@ -100,6 +100,9 @@ impl InProject<'_> {
     pub(super) async fn index(&self, scope: &Scope) -> Result<Arc<Index>, Refusal> {
         self.runner.learn_identifier(self.slug(), self.card);
         let (indexes, ctx) = (&self.runner.indexes, &self.call.ctx);
+        if let Some(index) = self.index_before_the_outage(scope) {
+            return Ok(index);
+        }
         let key = self.index_key(scope).await;
         if self.is_short_for(&key)
             && let Some(index) = self.kept_index(scope)
@@ -131,6 +134,15 @@ impl InProject<'_> {
             }
             Err(refusal) => Err(refusal),
         }
+    }
+
+    /// While the database of the store does not answer, the index as it was before: of what v1 shows now, others may have
+    /// written the types since.
+    fn index_before_the_outage(&self, scope: &Scope) -> Option<Arc<Index>> {
+        let since = self.runner.store.away_since().filter(|_| self.call.ctx.tolerant)?;
+        let (index, read_at) = self.older_index(scope).filter(|(_, read_at)| *read_at <= since)?;
+        self.call.ctx.meter.used(read_at);
+        Some(index)
     }
 
     /// The index as it is, when it is not too old even for a time of shortage.

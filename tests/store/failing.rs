@@ -15,6 +15,46 @@ on_both_engines![
     a_read_only_store_of_a_newer_version_is_refused,
 ];
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_is_not_where_it_was_takes_no_writes() {
+    let place = Place::sqlite();
+    let store = place.open().await;
+    define(&store, "Bug").await.unwrap();
+    let elsewhere = place.folder().join("elsewhere.db");
+    std::fs::rename(place.file(), &elsewhere).unwrap();
+    for replaced in [false, true] {
+        if replaced {
+            std::fs::write(place.file(), "another one").unwrap();
+        }
+        let refused = define(&store, "Task").await.unwrap_err();
+        assert_eq!((refused.status(), refused.code()), (503, "store_unavailable"), "{refused:?}");
+        assert!(format!("{refused:?}").contains("removed or replaced"), "{refused:?}");
+        assert!(store.ping().await.is_err());
+        assert_eq!(store.catalogue(WORKSPACE).await.unwrap().types.len(), 1);
+    }
+    std::fs::rename(&elsewhere, place.file()).unwrap();
+    store.ping().await.unwrap();
+    define(&store, "Task").await.unwrap();
+}
+
+/// As by a setting of the server that is read anew while the gateway runs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_that_may_only_read_from_now_on_are_found_and_replaced() {
+    let place = Place::postgres().await;
+    let store = place.open().await;
+    define(&store, "Bug").await.unwrap();
+    let mut connection = store.engine().pool().acquire().await.unwrap();
+    sqlx::query("SET default_transaction_read_only = on").execute(&mut *connection).await.unwrap();
+    drop(connection);
+    assert!(!store.is_read_only());
+    store.ping().await.unwrap();
+    assert!(store.is_read_only());
+    tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+    store.ping().await.unwrap();
+    assert!(!store.is_read_only());
+    define(&store, "Task").await.unwrap();
+}
+
 /// More than any of these disks has left: something small may still find room in a full one.
 const HUGE: usize = 9_000_000;
 

@@ -4,8 +4,9 @@
 use crate::store::place::{PROJECT, Place, V1, WORKSPACE, edit, execute, given};
 use crate::support::pg_wire::PgWire;
 use causeway::fresh::{Changed, Changes};
-use causeway::store::{Intent, IntentKind, Joined, OwnWrite, Store};
+use causeway::store::{Intent, IntentKind, Joined, OwnWrite, Settled, Store};
 use serde_json::{Value, json};
+use sqlx::Row;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
@@ -131,6 +132,48 @@ async fn what_a_dead_process_left_is_free_at_once() {
     std::mem::forget(running);
     drop(one);
     soon("its process is gone", async || !two.store.is_running(&left, hour)).await;
+}
+
+/// Whoever sees the new type of an item must not show v1's half from before beside it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_recorded_of_a_write_is_told_with_its_epoch() {
+    let place = Place::postgres().await;
+    let (one, two) = (Member::at(&place.url()).await, Member::at(&place.url()).await);
+    let item = Uuid::from_u128(5);
+    let begun = |kind| Intent::new(kind, (WORKSPACE, PROJECT), Some(item), item, Value::Null, OwnWrite::default());
+    let ends = [
+        (IntentKind::Update, Settled::Done(item), 1),
+        (IntentKind::Delete, Settled::Purged(item), 1),
+        (IntentKind::Update, Settled::Dropped, 0),
+    ];
+    for (kind, settled, steps) in ends {
+        let before = one.store.bump_epoch(PROJECT, Vec::new(), None, true).await.expect("a bump");
+        let running = one.store.begin_intent(begun(kind)).await.expect("a note").expect("its type is there");
+        assert_eq!(two.store.epoch(PROJECT).await.expect("a number"), before);
+        let epoch = one.store.settle_own(running, settled).await.expect("an end");
+        assert_eq!(epoch, if steps == 0 { 0 } else { before + steps });
+        assert_eq!(two.store.epoch(PROJECT).await.expect("a number"), before + steps);
+        assert_eq!(two.store.project_items(PROJECT).await.expect("a list").epoch, before + steps);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_read_that_is_given_up_while_it_begins_leaves_nothing_behind() {
+    let place = Place::postgres().await;
+    let store = place.open().await;
+    for polls in 0..12 {
+        let mut reading = Box::pin(store.engine().reading());
+        for _ in 0..polls {
+            if futures_util::poll!(&mut reading).is_ready() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        drop(reading);
+        let inside = "SELECT current_setting('transaction_read_only')";
+        let row = sqlx::query(inside).fetch_one(store.engine().pool()).await.expect("a row");
+        assert_eq!(row.try_get::<String, _>(0).expect("a text"), "off", "given up after {polls} looks");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

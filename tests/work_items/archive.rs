@@ -1,6 +1,6 @@
 //! Archive and unarchive.
 
-use crate::work_items::world::{ARCHIVED, id, new_item, one, recorded};
+use crate::work_items::world::{ARCHIVED, ITEMS, id, new_item, one, recorded};
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -22,6 +22,33 @@ async fn an_archived_item_is_found_by_unarchive_alone() {
     assert_eq!((&back.json["archived_at"], &back.json["custom_fields"]), (&Value::Null, &Value::Null));
     assert_eq!(gateway.post("bob", &unarchive, json!({})).await.expect(200).json, back.json);
     assert_eq!(gateway.get("bob", &item).await.expect(200).json, made.json);
+}
+
+/// v1 lists an archived item in no cycle or module, and it may have been asked while the item was archived.
+#[tokio::test]
+async fn an_item_that_comes_back_is_in_its_cycle_and_module_at_once() {
+    let gateway = recorded().await;
+    let item = new_item(&gateway, json!({"name": "n"})).await.text("id");
+    let v1 = format!("/api/v1/workspaces/acme/projects/{}", id('c', 1));
+    for (kind, below) in [("cycles", "cycle-issues"), ("modules", "module-issues")] {
+        let body = json!({"name": "k", "project_id": id('c', 1)});
+        let set = gateway.post("ada", &format!("{v1}/{kind}/"), body).await.expect(201).text("id");
+        let added = gateway.post("ada", &format!("{v1}/{kind}/{set}/{below}/"), json!({"issues": [item]})).await;
+        assert!(added.status < 300, "{}", added.json);
+        let field = kind.trim_end_matches('s');
+        let within = format!("{ITEMS}?{field}_id={set}");
+        let without = format!("{ITEMS}?{field}_id__isnull=true&search=n");
+        gateway.post("ada", &format!("{}archive/", one(&item)), json!({})).await.expect(200);
+        for list in [&within, &without] {
+            let listed = gateway.get("ada", list).await.expect(200);
+            assert!(listed.data().iter().all(|row| row["id"] != item), "{list}");
+        }
+        gateway.post("ada", &format!("{}unarchive/", one(&item)), json!({})).await.expect(200);
+        for (list, is_there) in [(&within, true), (&without, false)] {
+            let listed = gateway.get("ada", list).await.expect(200);
+            assert_eq!(listed.data().iter().any(|row| row["id"] == item), is_there, "{list}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -152,6 +152,24 @@ async fn a_row_of_a_list_that_a_change_has_overtaken_is_shown_as_it_was() {
 }
 
 #[tokio::test]
+async fn rows_of_a_list_by_type_have_that_type() {
+    let (place, items) = with_items(1).await;
+    let task = items[0].text("type_id");
+    place.wire.hold("GET");
+    let by_type = format!("{ITEMS}?type_id={task}");
+    let list = place.gateway.get("bob", &by_type);
+    let write = async {
+        place.wire.held().await;
+        place.gateway.patch("ada", &one(&items[0].text("id")), json!({"type_id": null})).await.expect(200);
+        place.wire.let_go();
+    };
+    let (list, ()) = tokio::join!(list, write);
+    let listed = list.expect(200);
+    assert!(listed.data().iter().all(|row| row["type_id"] == task), "{}", listed.json);
+    assert_eq!(listed.json["total_count"], listed.data().len());
+}
+
+#[tokio::test]
 async fn an_item_that_is_being_deleted_is_shown_whole() {
     let (place, items) = with_items(1).await;
     let item = one(&items[0].text("id"));

@@ -96,6 +96,11 @@ impl<K: Key, V: Value, E: Value + From<Lost>> Fresh<K, V, E> {
         self.table.lock().any(key)
     }
 
+    /// Keys of what is kept or being read that are `wanted`. It looks at all of them.
+    pub fn keys(&self, wanted: impl Fn(&K) -> bool) -> Vec<K> {
+        self.table.lock().keys().filter(|key| wanted(key)).cloned().collect()
+    }
+
     /// What is kept, and how often it was of use.
     pub fn figures(&self) -> Figures {
         self.table.lock().figures()

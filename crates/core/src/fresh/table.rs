@@ -131,6 +131,11 @@ impl<K: Key, V: Value, W: Clone> Table<K, V, W> {
         self.slots.get(key)?.kept.clone()
     }
 
+    /// What is kept or being read, by its key.
+    pub fn keys(&self) -> impl Iterator<Item = &K> {
+        self.slots.keys()
+    }
+
     /// The read under way, and when it began.
     pub fn under_way(&self, key: &K) -> Option<(Moment, W)> {
         let read = self.slots.get(key)?.read.as_ref()?;

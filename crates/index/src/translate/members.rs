@@ -41,6 +41,14 @@ pub struct Person {
     pub role: Option<i64>,
 }
 
+impl Person {
+    /// Bytes that it takes, about.
+    pub fn bytes(&self) -> usize {
+        let texts = [&self.first_name, &self.last_name, &self.email, &self.avatar_url, &self.display_name];
+        size_of::<Self>() + texts.into_iter().flatten().map(String::len).sum::<usize>()
+    }
+}
+
 /// Reads a roster, newest first as v1 sends it.
 ///
 /// # Errors

@@ -8,6 +8,7 @@
 //! at its row. May use: `fresh`, `tally`, this folder.
 
 use super::error::StoreError;
+use super::in_place::InPlace;
 pub use super::kind::Kind;
 use super::opening::{READ_ONLY, chosen_by_us, connected, creating, options_of, pool_options, target_of};
 use super::peers::{NOTES, Peers};
@@ -42,6 +43,7 @@ pub struct Engine {
     pub(super) writable: Arc<Writable>,
     writes: Writes,
     log: Log,
+    in_place: InPlace,
     /// The other processes on the same database.
     pub(super) peers: Peers,
     /// The URL of a database server; it may hold a password.
@@ -110,6 +112,7 @@ impl Engine {
             writable,
             writes: Writes::default(),
             log: Log::of(url),
+            in_place: InPlace::of(url),
             peers: Peers::new(changes),
             server: (kind == Kind::Postgres).then(|| Secret(url.into())),
             used: Arc::default(),
@@ -225,11 +228,20 @@ impl Engine {
             Kind::Postgres => "BEGIN",
         };
         self.look_again().await;
+        self.in_place.check()?;
         let ending = self.writes.ending();
         let session = self.while_there(self.usable().begin(begin, wanted)).await?;
         self.used.writes.add(1);
         self.used.waits.add(wanted.elapsed());
         Ok(Writing { session, ending, _turn: turn, engine: self.clone(), raised: Vec::new() })
+    }
+
+    /// Makes sure that the file of a store in SQLite is still where it was opened.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub(super) fn check_place(&self) -> Result<(), StoreError> {
+        self.in_place.check()
     }
 
     /// How the file of a store in SQLite is now; where others may write at any time there is nothing to see.

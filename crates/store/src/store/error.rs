@@ -127,6 +127,8 @@ fn of_postgres(code: Option<&str>, text: String) -> StoreError {
         // Unique violations, serialisation failures and deadlocks.
         _ if code == "23505" => StoreError::Contended(text),
         "40" => StoreError::Contended(text),
+        // A right that is missing.
+        _ if code == "42501" => StoreError::Unavailable(text),
         // No connection, no authorisation, no such database, read-only, out of resources, stopped, not available,
         // system error.
         "08" | "28" | "3D" | "25" | "53" | "55" | "57" | "58" => StoreError::Unavailable(text),

@@ -7,7 +7,7 @@
 
 use super::error::StoreError;
 use super::intent::{COLUMNS, Intent, IntentKind, IntentState, RunningIntent, Settled, read};
-use super::items::{apply, bump, purge, type_stands};
+use super::items::{apply, bump, bump_with, purge, type_stands};
 use super::kind::Kind;
 use super::recorded::TypeChange;
 use super::service::Store;
@@ -58,12 +58,13 @@ impl Store {
         Ok(Some(running))
     }
 
-    /// Ends a write of this process's own request, which knows what v1 did.
+    /// Ends a write of this process's own request, which knows what v1 did. Answers the epoch of the project when this
+    /// has raised it by a step, else 0.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be written; the write stays open and is settled later.
-    pub async fn settle_own(&self, running: RunningIntent, settled: Settled) -> Result<(), StoreError> {
-        self.settle(&running.intent, settled, true).await.map(|_| ())
+    pub async fn settle_own(&self, running: RunningIntent, settled: Settled) -> Result<i64, StoreError> {
+        Ok(self.settle(&running.intent, settled, true).await?.unwrap_or_default())
     }
 
     /// Ends a write that somebody else began, from what v1 shows. False when it was settled meanwhile, or the
@@ -72,14 +73,17 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the store cannot be written.
     pub async fn settle_left(&self, intent: &Intent, settled: Settled) -> Result<bool, StoreError> {
-        self.settle(intent, settled, false).await
+        Ok(self.settle(intent, settled, false).await?.is_some())
     }
 
-    async fn settle(&self, intent: &Intent, settled: Settled, owner: bool) -> Result<bool, StoreError> {
+    /// Of what v1 has carried out, nothing that was read of v1 before may be shown beside what is recorded from now on,
+    /// so other processes hear of both at once. Answers the epoch; none when nothing was settled.
+    async fn settle(&self, intent: &Intent, settled: Settled, owner: bool) -> Result<Option<i64>, StoreError> {
         let mut writing = self.engine.writing().await?;
         // The workspace before the project, as an edit of the definitions takes them.
         let catalogue = self.held_catalogue(&mut writing, intent.workspace).await?;
-        let version = bump(&mut writing, intent.project).await?;
+        let is_told = self.engine.kind() == Kind::Postgres && !matches!(settled, Settled::Dropped);
+        let (version, epoch) = bump_with(&mut writing, intent.project, is_told.into()).await?;
         let mut own = intent.own.clone();
         if !type_stands(&catalogue, &own) {
             own.type_id = TypeChange::Kept;
@@ -107,7 +111,7 @@ impl Store {
             _ => false,
         };
         if row.is_none() || bound {
-            return Ok(false);
+            return Ok(None);
         }
         let at = match settled {
             Settled::Done(item) => apply(&mut writing, &catalogue, intent.project, item, &own).await?,
@@ -126,7 +130,7 @@ impl Store {
                 Settled::Dropped => {}
             }
         });
-        Ok(true)
+        Ok(Some(if is_told { epoch } else { 0 }))
     }
 
     /// Notes what is known of a write that cannot be settled now.

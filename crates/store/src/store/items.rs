@@ -83,11 +83,13 @@ impl Store {
 
     async fn load_items(&self, project: Uuid) -> Result<ProjectItems, StoreError> {
         let mut reading = self.engine.reading().await?;
-        let row = sqlx::query("SELECT items FROM project WHERE id = $1")
+        let row = sqlx::query("SELECT items, epoch FROM project WHERE id = $1")
             .bind(project.to_string())
             .fetch_one(&mut reading)
             .await?;
-        let mut items = ProjectItems { version: row.try_get(0)?, ..ProjectItems::default() };
+        // A file has one process, which has nobody to tell of epochs.
+        let epoch = if self.engine.kind() == Kind::Sqlite { 0 } else { row.try_get(1)? };
+        let mut items = ProjectItems { version: row.try_get(0)?, epoch, ..ProjectItems::default() };
         let rows = sqlx::query(
             "SELECT id, type_id, archived_at, missing_since, changed_at FROM work_item WHERE project_id = $1",
         )
@@ -260,15 +262,21 @@ pub(super) fn type_stands(catalogue: &Catalogue, own: &OwnWrite) -> bool {
 
 /// The counter of the project, one higher; its row is held until the commit.
 pub(super) async fn bump(writing: &mut Writing, project: Uuid) -> Result<i64, StoreError> {
+    bump_with(writing, project, 0).await.map(|(version, _)| version)
+}
+
+/// The same, and the epoch of the project grows by so many steps with it; answers both.
+pub(super) async fn bump_with(writing: &mut Writing, project: Uuid, steps: i64) -> Result<(i64, i64), StoreError> {
     let row = sqlx::query(
-        "INSERT INTO project (id, items, epoch) VALUES ($1, 1, 0) \
-         ON CONFLICT (id) DO UPDATE SET items = project.items + 1 RETURNING items",
+        "INSERT INTO project (id, items, epoch) VALUES ($1, 1, $2) ON CONFLICT (id) \
+         DO UPDATE SET items = project.items + 1, epoch = project.epoch + $2 RETURNING items, epoch",
     )
     .bind(project.to_string())
+    .bind(steps)
     .fetch_one(&mut **writing)
     .await?;
     writing.raises(project);
-    Ok(row.try_get(0)?)
+    Ok((row.try_get(0)?, row.try_get(1)?))
 }
 
 /// Makes sure that there is a row for the item; v1 shows it, so it is not missing. Answers when that was.

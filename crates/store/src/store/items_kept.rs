@@ -22,6 +22,9 @@ const RECENT: usize = 64;
 #[derive(Debug, Clone, Default)]
 pub struct ProjectItems {
     pub(super) version: i64,
+    /// The project's epoch then, at least: v1 has carried out what is recorded, so nothing that was read of v1 before
+    /// that epoch goes with it.
+    pub epoch: i64,
     /// Types of items that have one.
     pub types: Arc<HashMap<Uuid, Uuid>>,
     /// Items anything is recorded about, and when that was last written.

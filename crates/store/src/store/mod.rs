@@ -22,6 +22,7 @@ mod engine;
 mod epochs;
 mod error;
 mod gone;
+mod in_place;
 mod intent;
 mod intents;
 mod items;

@@ -32,6 +32,18 @@ impl Engine {
         }
     }
 
+    /// Looks whether a store behind PostgreSQL can only be read since its connections were made, as by a setting of the
+    /// server: no statement that reads tells.
+    pub(super) async fn look_whether_it_is_written(&self) -> Result<(), StoreError> {
+        if self.kind() == Kind::Postgres && !self.writable.is_lost() {
+            let mut connection = self.pool_of_any_version().acquire().await?;
+            if is_read_only(&mut connection).await? {
+                self.writable.lost();
+            }
+        }
+        Ok(())
+    }
+
     /// [`Engine::migrate`], put off when the store can only be read and is that of an older version.
     pub(super) async fn migrate_when_writable(&self) -> Result<(), StoreError> {
         let cause = match self.migrate().await {

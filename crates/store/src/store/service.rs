@@ -101,7 +101,9 @@ impl Store {
     /// [`StoreError`] when it cannot.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.engine.look_again().await;
-        deployment_of(&self.engine.pool()).await.map(|_| ())
+        self.engine.check_place()?;
+        deployment_of(&self.engine.pool()).await?;
+        self.engine.while_there(self.engine.look_whether_it_is_written()).await
     }
 
     /// Waits for work under way and closes the connections; the store cannot be used afterwards.

@@ -11,7 +11,7 @@ use futures_util::stream::BoxStream;
 use futures_util::{FutureExt, StreamExt};
 use sqlx::any::{AnyArguments, AnyQueryResult, AnyRow, AnyStatement, AnyTypeInfo};
 use sqlx::error::BoxDynError;
-use sqlx::{Any, AnyPool, Either, Error, Execute, Executor, SqlStr, Transaction};
+use sqlx::{Any, AnyPool, Either, Error, Execute, Executor, SqlSafeStr, SqlStr, Transaction};
 use std::ops::Deref;
 use std::time::Instant;
 
@@ -42,8 +42,19 @@ impl<'p> Pool<'p> {
     /// A transaction that begins with `begin`; `wanted` since then.
     pub(super) async fn begin(self, begin: &'static str, wanted: Instant) -> Result<Session, Error> {
         let step = UnderWay::begun(self.kind, "BEGIN", wanted);
-        let transaction = noted(step, self.pool.begin_with(begin)).await?;
+        let transaction = noted(step, self.begun(begin)).await?;
         Ok(Session { transaction, kind: self.kind })
+    }
+
+    /// The driver for PostgreSQL forgets a transaction that is given up while it begins: the connection would go back to
+    /// the pool inside of it, and what others send on it would be a part of it. So it begins to its end, whoever leaves.
+    async fn begun(self, begin: &'static str) -> Result<Transaction<'static, Any>, Error> {
+        if self.kind == Kind::Sqlite {
+            return self.pool.begin_with(begin).await;
+        }
+        let connection = self.pool.acquire().await?;
+        let beginning = tokio::spawn(Transaction::begin(connection, Some(begin.into_sql_str())));
+        beginning.await.unwrap_or(Err(Error::WorkerCrashed))
     }
 }
 

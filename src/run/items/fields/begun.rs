@@ -93,7 +93,11 @@ impl Begun {
 
     async fn end(self, job: &InProject<'_>, settled: Settled) -> Result<(), Refusal> {
         match self.0 {
-            Some(running) => Ok(job.runner.store.settle_own(running, settled).await?),
+            Some(running) => {
+                let epoch = job.runner.store.settle_own(running, settled).await?;
+                job.runner.has_raised(job.card.id, epoch);
+                Ok(())
+            }
             None => Ok(()),
         }
     }
@@ -103,7 +107,7 @@ impl Begun {
         let Some(running) = self.0 else { return };
         let store = &job.runner.store;
         let noted = if !matches!(refusal, Refusal::OutcomeUnknown { .. }) {
-            store.settle_own(running, Settled::Dropped).await
+            store.settle_own(running, Settled::Dropped).await.map(drop)
         } else {
             job.runner.changes.tell(Changed::WorkItems(running.intent.project));
             let intent = running.intent.clone();

@@ -41,7 +41,7 @@ impl Pairing {
     /// # Errors
     /// When the store cannot be read.
     pub async fn of(runner: &Runner, project: Uuid) -> Result<Self, Refusal> {
-        Ok(Self { before: runner.store.project_items(project).await?, until: None, rounds: 1 })
+        Ok(Self { before: recorded(runner, project).await?, until: None, rounds: 1 })
     }
 
     /// What was recorded before the items were read.
@@ -116,7 +116,11 @@ impl Pairing {
         Ok(None)
     }
 
-    async fn again(&mut self, job: &InProject<'_>) -> Result<(), Refusal> {
+    /// The items have to be read again.
+    ///
+    /// # Errors
+    /// `store_unavailable` when that was done often enough.
+    pub async fn again(&mut self, job: &InProject<'_>) -> Result<(), Refusal> {
         let now = Instant::now();
         if self.rounds == ROUNDS || now > *self.until.get_or_insert_with(|| now + job.call.ctx.patience()) {
             return Err(Refusal::WriteUndecided);
@@ -130,7 +134,15 @@ impl Pairing {
     /// # Errors
     /// When the store cannot be read.
     pub async fn renew(&mut self, job: &InProject<'_>) -> Result<(), Refusal> {
-        self.before = job.runner.store.project_items(job.card.id).await?;
+        self.before = recorded(&job.runner, job.card.id).await?;
         Ok(())
     }
+}
+
+/// What is recorded of a project. What was read of v1 before the last that is recorded counts no more: another process may
+/// have written both.
+async fn recorded(runner: &Runner, project: Uuid) -> Result<Arc<ProjectItems>, Refusal> {
+    let items = runner.store.project_items(project).await?;
+    runner.goes_with(project, items.epoch);
+    Ok(items)
 }

@@ -93,12 +93,18 @@ async fn indexed(job: &InProject<'_>, call: &ListCall, pairing: &mut Pairing) ->
     let needs = Needs::of(call, &job.resource().columns);
     let scope = job.index_scope()?;
     let types = types(job, needs.types, pairing).await?;
-    let read = async { tokio::try_join!(job.index(&scope), lookups(job, &needs, types)) };
+    let read = async { tokio::try_join!(job.index(&scope), lookups(job, &needs, Arc::clone(&types))) };
     let (index, lookups) = job.explain_refused_read(read.await).await?;
     job.call.ctx.meter.note(note(&index));
     mark_absences(job, &index);
     let mut selection = select(job, index, call.clone(), lookups).await?;
     let Some(recorded) = pairing.holds_rows(job, &selection.rows, Looking::Indexed).await? else { return Ok(None) };
+    let is_chosen_so = |item: &Item| recorded.types.get(&item.id) == types.get(&item.id);
+    if needs.types && !selection.rows.iter().all(is_chosen_so) {
+        // A type was written since the rows were chosen by it.
+        pairing.again(job).await?;
+        return Ok(None);
+    }
     if !needs.labels && selection.rows.iter().any(|item| !item.labels.is_empty()) {
         let live = job.explain_refused_read(job.live_labels().await).await?;
         selection.rows.iter_mut().for_each(|item| item.labels.retain(|id| live.contains(id)));

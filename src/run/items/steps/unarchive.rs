@@ -43,5 +43,7 @@ async fn bring_back(job: &InProject<'_>) -> Result<Item, Refusal> {
         return Err(Refusal::not_found());
     }
     job.item_changed(&item);
+    // v1 lists it in its cycles and modules only from now on.
+    job.runner.sets.void_in(job.card.id);
     Ok(item)
 }
