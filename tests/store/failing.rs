@@ -1,6 +1,6 @@
 //! A store that cannot be written: reads go on, writes say so, and nothing is half done.
 
-use crate::store::place::{Place, V1, WORKSPACE, edit, execute, given, is_sqlite, number};
+use crate::store::place::{Place, V1, WORKSPACE, all_connections, edit, execute, given, is_sqlite, number};
 use causeway::refusal::Refusal;
 use causeway::store::{OverlayValue, Store, StoreError};
 use serde_json::json;
@@ -43,9 +43,9 @@ async fn sessions_that_may_only_read_from_now_on_are_found_and_replaced() {
     let place = Place::postgres().await;
     let store = place.open().await;
     define(&store, "Bug").await.unwrap();
-    let mut connection = store.engine().pool().acquire().await.unwrap();
-    sqlx::query("SET default_transaction_read_only = on").execute(&mut *connection).await.unwrap();
-    drop(connection);
+    for connection in &mut all_connections(&store).await {
+        sqlx::query("SET default_transaction_read_only = on").execute(&mut **connection).await.unwrap();
+    }
     assert!(!store.is_read_only());
     store.ping().await.unwrap();
     assert!(store.is_read_only());

@@ -1,7 +1,7 @@
 //! Processes that share a database: what one has written is known to the others when it is acknowledged, whatever
 //! happens to the connection between.
 
-use crate::store::place::{PROJECT, Place, V1, WORKSPACE, edit, execute, given};
+use crate::store::place::{PROJECT, Place, V1, WORKSPACE, all_connections, edit, execute, given};
 use crate::support::pg_wire::PgWire;
 use causeway::fresh::{Changed, Changes};
 use causeway::store::{Intent, IntentKind, Joined, OwnWrite, Settled, Store};
@@ -170,9 +170,12 @@ async fn a_read_that_is_given_up_while_it_begins_leaves_nothing_behind() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         drop(reading);
-        let inside = "SELECT current_setting('transaction_read_only')";
-        let row = sqlx::query(inside).fetch_one(store.engine().pool()).await.expect("a row");
-        assert_eq!(row.try_get::<String, _>(0).expect("a text"), "off", "given up after {polls} looks");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        for connection in &mut all_connections(&store).await {
+            let inside = "SELECT current_setting('transaction_read_only')";
+            let row = sqlx::query(inside).fetch_one(&mut **connection).await.expect("a row");
+            assert_eq!(row.try_get::<String, _>(0).expect("a text"), "off", "given up after {polls} looks");
+        }
     }
 }
 

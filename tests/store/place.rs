@@ -5,7 +5,8 @@ use causeway::catalogue::Edit;
 use causeway::refusal::Refusal;
 use causeway::store::{Kind, Store};
 use serde_json::{Map, Value};
-use sqlx::{AssertSqlSafe, Row};
+use sqlx::pool::PoolConnection;
+use sqlx::{Any, AssertSqlSafe, Row};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use uuid::Uuid;
@@ -90,4 +91,13 @@ pub fn given(value: Value) -> Map<String, Value> {
 /// Whether SQLite holds the store.
 pub fn is_sqlite(store: &Store) -> bool {
     store.engine().kind() == Kind::Sqlite
+}
+
+/// Every connection that the store has open, for as long as what is returned lives.
+pub async fn all_connections(store: &Store) -> Vec<PoolConnection<Any>> {
+    let mut all = Vec::new();
+    while all.len() < store.engine().connections().0 {
+        all.push(store.engine().pool().acquire().await.expect("a connection"));
+    }
+    all
 }
