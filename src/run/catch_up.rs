@@ -1,7 +1,8 @@
 //! Keeping what this process remembers of a project in step with other gateway processes on the same store.
 //!
 //! Each write to v1 raises the project's epoch before and after it; each read compares. Before, so that nobody
-//! keeps for long what a process that died in the middle has changed; after, so that the next read of every
+//! keeps for long what a process that died in the middle has changed; when types or values of an item are recorded with it,
+//! so that nobody shows them beside v1's half from before; after, so that the next read of every
 //! other process sees what was acknowledged. A process that hears of all writes compares in memory (`store::peers`);
 //! with a store of its own (SQLite) it has nobody to tell.
 //! May use: `fresh`, `store`.
@@ -10,11 +11,13 @@ use super::runner::Runner;
 use crate::fresh::Changed;
 use crate::store::{Noted, StoreError};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 /// Pauses before others are told again of a write while its answer waits: they would show what was before.
 const TOLD_AT_ONCE: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(300)];
+/// How long that may have taken for another attempt.
+const AT_ONCE: Duration = Duration::from_secs(1);
 /// How often others are told again of a write that they could not be told of.
 const TOLD_AGAIN: usize = 30;
 /// Time until the next attempt.
@@ -53,14 +56,16 @@ impl Runner {
     /// The same for one that was answered; waits until all that answer from memory have heard of it. When they cannot
     /// be told, that is tried again beside the answer: nobody can take the write back.
     pub async fn announce_done(self: &Arc<Self>, project: Uuid, changed: Vec<Changed>, turn: Option<&Noted>) {
-        let mut pauses = TOLD_AT_ONCE.iter();
+        let (began, mut pauses) = (Instant::now(), TOLD_AT_ONCE.iter());
         let fault = loop {
             let fault = match self.store.bump_epoch(project, changed.clone(), turn, true).await {
                 Ok(epoch) => return self.reached(project, epoch, 1),
                 Err(fault) => fault,
             };
             match pauses.next() {
-                Some(pause) if self.store.away_since().is_none() => tokio::time::sleep(*pause).await,
+                Some(pause) if began.elapsed() < AT_ONCE && self.store.away_since().is_none() => {
+                    tokio::time::sleep(*pause).await;
+                }
                 _ => break fault,
             }
         };
@@ -106,6 +111,10 @@ impl Runner {
             return;
         }
         let known = self.epochs.0.get(&project);
+        if own > 0 && known.is_some_and(|known| known >= epoch) {
+            // Whoever met a later one has told of all before it.
+            return;
+        }
         // Told first: a reader that sees the new number takes what is kept for current.
         if known.unwrap_or(0) != epoch - own {
             self.changes.tell(Changed::Project(project));

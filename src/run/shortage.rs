@@ -20,6 +20,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
+/// The time in which it is noticed that the database of the store does not answer.
+const NOTICED: Duration = Duration::from_secs(2);
+
 impl Job {
     /// Whether this call may be answered with older data than usual at all.
     fn may_stretch(&self) -> bool {
@@ -100,7 +103,7 @@ impl InProject<'_> {
     pub(super) async fn index(&self, scope: &Scope) -> Result<Arc<Index>, Refusal> {
         self.runner.learn_identifier(self.slug(), self.card);
         let (indexes, ctx) = (&self.runner.indexes, &self.call.ctx);
-        if let Some(index) = self.index_before_the_outage(scope) {
+        if let Some(index) = self.index_before_the_outage(scope).await {
             return Ok(index);
         }
         let key = self.index_key(scope).await;
@@ -136,12 +139,16 @@ impl InProject<'_> {
         }
     }
 
-    /// While the database of the store does not answer, the index as it was before: of what v1 shows now, others may have
-    /// written the types since.
-    fn index_before_the_outage(&self, scope: &Scope) -> Option<Arc<Index>> {
+    /// While the database of the store does not answer, the index as it was before: of what v1 shows now, others may
+    /// have written the types since. A project of which nothing is recorded has none.
+    async fn index_before_the_outage(&self, scope: &Scope) -> Option<Arc<Index>> {
         let since = self.runner.store.away_since().filter(|_| self.call.ctx.tolerant)?;
-        let (index, read_at) = self.older_index(scope).filter(|(_, read_at)| *read_at <= since)?;
-        self.call.ctx.meter.used(read_at);
+        let (index, read_at) = self.older_index(scope).filter(|(_, read_at)| *read_at + NOTICED <= since)?;
+        let recorded = self.runner.store.project_items(scope.project).await.ok()?;
+        if recorded.is_nothing() {
+            return None;
+        }
+        self.call.ctx.meter.did_without_store(read_at);
         Some(index)
     }
 

@@ -169,6 +169,25 @@ async fn filters_combine_with_and() {
 }
 
 #[tokio::test]
+async fn lists_of_values_without_any_are_refused_and_empty_ones_are_absent() {
+    let world = World::new().await;
+    let mut checked = 0;
+    for operation in lists() {
+        let path = world.path(operation);
+        for param in operation.all("query").filter(|param| param["name"].as_str().unwrap().ends_with("__in")) {
+            let name = param["name"].as_str().expect("a name");
+            for none in [",", "%20,%20,"] {
+                let refused = world.gateway.get("ada", &format!("{path}?{name}={none}")).await;
+                assert_eq!(refused.expect_problem(400, "validation_error").error_fields(), [name], "{path}");
+            }
+            world.gateway.get("ada", &format!("{path}?{name}=")).await.expect(200);
+            checked += 1;
+        }
+    }
+    assert!(checked > 10, "{checked}");
+}
+
+#[tokio::test]
 async fn search_finds_parts_whatever_the_case() {
     let world = World::new().await;
     world.crowd(12).await;

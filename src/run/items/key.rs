@@ -12,6 +12,7 @@ use crate::refusal::Refusal;
 use crate::run::answers::Shown;
 use crate::run::in_project::InProject;
 use crate::run::job::Job;
+use crate::run::outage::store_is_away;
 use crate::run::v1_faults::bad_data;
 use crate::translate::Fault;
 use crate::translate::work_items::{self, Item};
@@ -111,6 +112,10 @@ impl InProject<'_> {
         self.call.ctx.meter.note(Note::Index);
         let mut found = index.by_sequence(key.number.into());
         found.sort_by_key(|item| (item.created_at, item.id));
+        // An index from before an outage of the store does not tell that there is none.
+        if found.is_empty() && self.runner.store.away_since().is_some() {
+            return Err(store_is_away());
+        }
         Ok(found)
     }
 }

@@ -1,10 +1,15 @@
 //! Reads beside a write in two stores: they show the item before it or after it, never v1's half with the other half of
 //! another moment.
 
-use super::Place;
-use crate::support::gateway::Answer;
+use super::{Place, web, workspace};
+use crate::support::gateway::{Answer, Gateway, serve_sandbox};
+use crate::support::past_gateway::in_web;
+use crate::support::postgres::Database;
 use crate::work_items::world::{ITEMS, one};
+use causeway::sandbox::{Config, Sandbox, Seed};
+use causeway::store::{Intent, IntentKind, OwnWrite, Settled, Store, TypeChange};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 const KEY: &str = "/api/v2/workspaces/acme/work-items/";
 
@@ -169,6 +174,33 @@ async fn rows_of_a_list_by_type_have_that_type() {
     let listed = list.expect(200);
     assert!(listed.data().iter().all(|row| row["type_id"] == task), "{}", listed.json);
     assert_eq!(listed.json["total_count"], listed.data().len());
+}
+
+/// Also before that process has told that the write is over.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_another_process_records_comes_with_its_half_of_v1() {
+    let database = Database::create().await;
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+    let v1 = serve_sandbox(&sandbox).await;
+    let gateway = Gateway::with(&v1, &[("store.url", &database.url())]).await;
+    let enable = ITEMS.replace("work-items", "work-item-types") + "enable/";
+    gateway.post("ada", &enable, json!({})).await.expect(200);
+    let made = gateway.post("ada", ITEMS, json!({"name": "before"})).await.expect(201);
+    let item = Uuid::parse_str(&made.text("id")).expect("an id");
+    let path = format!("{ITEMS}?order_by=priority");
+    let list = || gateway.get("bob", &path);
+    let half = |list: &Answer| {
+        let row = list.data().iter().find(|row| row["id"] == made.json["id"]).expect("the item").clone();
+        (row["name"].clone(), row["type_id"].clone())
+    };
+    assert_eq!(half(&list().await.expect(200)), (json!("before"), made.json["type_id"].clone()));
+    let other = Store::open(&database.url(), &v1).await.expect("the store");
+    let own = OwnWrite { type_id: TypeChange::Set(None), values: Vec::new() };
+    let intent = Intent::new(IntentKind::Update, (workspace(), web()), Some(item), item, Value::Null, own);
+    let running = other.begin_intent(intent).await.expect("a note").expect("its type is there");
+    in_web(&sandbox, "PATCH", &format!("work-items/{item}/"), &json!({"name": "after"}));
+    other.settle_own(running, Settled::Done(item)).await.expect("an end");
+    assert_eq!(half(&list().await.expect(200)), (json!("after"), Value::Null));
 }
 
 #[tokio::test]

@@ -112,7 +112,7 @@ impl Engine {
             writable,
             writes: Writes::default(),
             log: Log::of(url),
-            in_place: InPlace::of(url),
+            in_place: InPlace::of(if only_reads { "" } else { url }),
             peers: Peers::new(changes),
             server: (kind == Kind::Postgres).then(|| Secret(url.into())),
             used: Arc::default(),
@@ -151,8 +151,8 @@ impl Engine {
     }
 
     fn usable(&self) -> Pool<'_> {
-        let pool = if self.writable.is_behind() || self.peers.is_away() { &self.shut } else { &self.pool };
-        Pool::new(pool, self.kind)
+        let is_shut = self.writable.is_behind() || self.peers.is_away() || !self.in_place.is_kept();
+        Pool::new(if is_shut { &self.shut } else { &self.pool }, self.kind)
     }
 
     /// What `work` answers, unless the database is found not to answer while it waits.
@@ -228,20 +228,11 @@ impl Engine {
             Kind::Postgres => "BEGIN",
         };
         self.look_again().await;
-        self.in_place.check()?;
         let ending = self.writes.ending();
         let session = self.while_there(self.usable().begin(begin, wanted)).await?;
         self.used.writes.add(1);
         self.used.waits.add(wanted.elapsed());
         Ok(Writing { session, ending, _turn: turn, engine: self.clone(), raised: Vec::new() })
-    }
-
-    /// Makes sure that the file of a store in SQLite is still where it was opened.
-    ///
-    /// # Errors
-    /// When it is not.
-    pub(super) fn check_place(&self) -> Result<(), StoreError> {
-        self.in_place.check()
     }
 
     /// How the file of a store in SQLite is now; where others may write at any time there is nothing to see.

@@ -14,7 +14,7 @@ use sqlx::Row;
 use uuid::Uuid;
 
 impl Store {
-    /// Number of writes to v1 that any gateway process made in the project. Where one process has the store
+    /// Grows with every write to v1 that any gateway process makes in the project, and with what is recorded of one. Where one process has the store
     /// to itself there is nothing to tell, and it is always 0.
     ///
     /// # Errors

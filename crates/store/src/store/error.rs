@@ -180,6 +180,7 @@ mod tests {
             ("25006", "store_unavailable"),
             ("40001", "store_unavailable"),
             ("XX001", "store_unavailable"),
+            ("42501", "store_unavailable"),
             ("42601", "internal_error"),
         ] {
             assert_eq!(Refusal::from(of_postgres(Some(code), String::new())).code(), expected, "{code}");

@@ -1,40 +1,55 @@
 //! Whether the file of a SQLite store is still where it was opened.
 //!
 //! A file that was removed, renamed or replaced goes on for those who have it open, and what is written to it then is
-//! lost with them. May use: `error`, `place`.
+//! lost with them; connections that are made later lead to another file. So the store cannot be used from then on, until
+//! the program is restarted, also when the file is put back. May use: `place`.
 
-use super::error::StoreError;
 use super::place::file_of;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Where a file was when it was opened, and which one it was; none for a store without a file.
+/// Where a file was when it was opened, and which one it was; nothing for a store without a file.
 #[derive(Debug, Clone)]
-pub(super) struct InPlace(Option<(Arc<Path>, FileId)>);
+pub(super) struct InPlace(Option<Arc<Opened>>);
+
+#[derive(Debug)]
+struct Opened {
+    file: Box<Path>,
+    id: FileId,
+    /// Whether it was found not to be there.
+    is_lost: AtomicBool,
+}
 
 /// Device and number of a file.
 type FileId = (u64, u64);
 
 impl InPlace {
-    /// The file of the store at `url`, which is open now.
+    /// The file of the store at `url`, which is open now. A name that the URL has encoded is not watched.
     pub(super) fn of(url: &str) -> Self {
-        Self(file_of(url).and_then(|file| Some((file.into(), file_id(file)?))))
+        let opened =
+            file_of(url).filter(|file| !file.as_os_str().to_string_lossy().contains('%')).and_then(|file| {
+                Some(Opened { file: file.into(), id: file_id(file)?, is_lost: AtomicBool::new(false) })
+            });
+        Self(opened.map(Arc::new))
     }
 
-    /// Makes sure that it is still there; a look at a file takes about a microsecond.
-    ///
-    /// # Errors
-    /// [`StoreError::Unavailable`] when it is not, or when another one is in its place.
-    pub(super) fn check(&self) -> Result<(), StoreError> {
-        let Some((file, opened)) = &self.0 else { return Ok(()) };
-        if file_id(file) == Some(*opened) {
-            return Ok(());
+    /// Whether it was there all the time. A look at a file takes about a microsecond.
+    pub(super) fn is_kept(&self) -> bool {
+        let Some(opened) = &self.0 else { return true };
+        if opened.is_lost.load(Ordering::Relaxed) {
+            return false;
         }
-        let file = file.display();
-        Err(StoreError::Unavailable(format!(
-            "{file} was removed or replaced while the gateway has it open; put it back, or restart the gateway"
-        )))
+        let is_there = file_id(&opened.file) == Some(opened.id);
+        if !is_there && !opened.is_lost.swap(true, Ordering::Relaxed) {
+            tracing::error!(
+                file = %opened.file.display(),
+                "the file of the store was removed or replaced while it was open; the store cannot be used until \
+                 the file is put back and the gateway is restarted"
+            );
+        }
+        is_there
     }
 }
 

@@ -81,6 +81,11 @@ impl ProjectItems {
         self.known.contains_key(&item)
     }
 
+    /// Whether nothing is recorded about any item.
+    pub fn is_nothing(&self) -> bool {
+        self.known.is_empty() && self.open.is_empty()
+    }
+
     /// When what is recorded about an item was written last.
     pub fn written_at(&self, item: Uuid) -> Option<Micros> {
         self.known.get(&item).copied()

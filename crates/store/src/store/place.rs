@@ -43,6 +43,9 @@ pub(super) fn opening(error: StoreError, url: &str) -> StoreError {
 fn remedy(url: &str, cause: &str) -> String {
     match Kind::of(url) {
         Some(Kind::Sqlite) => file_of(url).map_or_else(String::new, of_a_file),
+        _ if cause.contains("permission denied") => {
+            "let the user of the setting store.url make and change tables there".into()
+        }
         _ if ["password", "authentication", "role"].iter().any(|word| cause.contains(word)) => {
             "check user and password in the setting store.url".into()
         }
@@ -100,6 +103,7 @@ mod tests {
         for (cause, remedy) in [
             ("password authentication failed for user \"u\"", "check user and password"),
             ("database \"c\" does not exist", "make the database first"),
+            ("permission denied for schema public", "make and change tables"),
             ("Connection refused (os error 111)", "see whether PostgreSQL runs"),
         ] {
             let told = told(postgres, cause);

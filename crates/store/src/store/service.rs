@@ -101,7 +101,6 @@ impl Store {
     /// [`StoreError`] when it cannot.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.engine.look_again().await;
-        self.engine.check_place()?;
         deployment_of(&self.engine.pool()).await?;
         self.engine.while_there(self.engine.look_whether_it_is_written()).await
     }

@@ -46,8 +46,9 @@ impl<'p> Pool<'p> {
         Ok(Session { transaction, kind: self.kind })
     }
 
-    /// The driver for PostgreSQL forgets a transaction that is given up while it begins: the connection would go back to
-    /// the pool inside of it, and what others send on it would be a part of it. So it begins to its end, whoever leaves.
+    /// The driver for PostgreSQL forgets a transaction that is given up while it begins: the connection would go back
+    /// to the pool inside of it, and what others send on it would be a part of it. So it begins to its end, whoever
+    /// leaves.
     async fn begun(self, begin: &'static str) -> Result<Transaction<'static, Any>, Error> {
         if self.kind == Kind::Sqlite {
             return self.pool.begin_with(begin).await;

@@ -139,8 +139,8 @@ impl Pairing {
     }
 }
 
-/// What is recorded of a project. What was read of v1 before the last that is recorded counts no more: another process may
-/// have written both.
+/// What is recorded of a project. What was read of v1 before the last that is recorded counts no more: another process
+/// may have written both.
 async fn recorded(runner: &Runner, project: Uuid) -> Result<Arc<ProjectItems>, Refusal> {
     let items = runner.store.project_items(project).await?;
     runner.goes_with(project, items.epoch);

@@ -98,7 +98,7 @@ pub(super) async fn settled(
     let (began, mut settled_here, mut listed) = (Instant::now(), HashSet::new(), Listed::default());
     loop {
         let recorded = store.project_items(project).await?;
-        if is_written_elsewhere(job, items, &recorded) {
+        if is_written_elsewhere(job, items, looking, &recorded) {
             return Err(store_is_away());
         }
         let mut earlier = Vec::new();
@@ -237,13 +237,15 @@ fn is_as_before(update: &Intent, item: &Item) -> bool {
 /// Whether another process may have written one of `items`, with a type of its own perhaps, since the database answered
 /// last: v1 shows that the item was made or changed, and what was known of the store does not tell of it. A process may
 /// have joined since, so how many there were says nothing. Nobody is thought to begin with types just then.
-fn is_written_elsewhere(job: &InProject<'_>, items: &[Item], recorded: &ProjectItems) -> bool {
+fn is_written_elsewhere(job: &InProject<'_>, items: &[Item], looking: Looking, recorded: &ProjectItems) -> bool {
     let Some(since) = job.runner.store.away_since() else { return false };
     let known_until = now_micros() - micros(since.elapsed());
     let is_ours = |item: &Item| recorded.knows(item.id) || job.runner.is_plain(item.id);
+    // An index that is used was read before, whatever v1's clock says.
+    let changed_until = if looking == Looking::Indexed { known_until } else { known_until - SKEW };
     items.iter().any(|item| {
         item.created_at > known_until - SKEW && !is_ours(item)
-            || item.updated_at > known_until && !recorded.known.is_empty()
+            || item.updated_at > changed_until && !recorded.is_nothing()
     })
 }
 
