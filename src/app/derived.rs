@@ -1,11 +1,12 @@
 //! What the settings mean to each part.
 //!
-//! May use: `access`, `index`, `run`, `settings`, `v1`; it is composition.
+//! May use: `access`, `index`, `run`, `settings`, `store` (its file), `v1`; it is composition.
 
 use crate::access::AccessSettings;
 use crate::index::IndexSettings;
 use crate::run::RunnerSettings;
 use crate::settings::{HttpAddress, Settings};
+use crate::store::file_of;
 use crate::v1::{BudgetSettings, ClientSettings, ConcurrencySettings, Quota, V1Key};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -85,9 +86,7 @@ pub(super) fn index_settings(settings: &Settings) -> IndexSettings {
 /// Indices are kept beside the store's file; a store in memory keeps nothing, and beside a database server
 /// there is no place to keep it.
 pub(super) fn index_directory(store: &str) -> Option<PathBuf> {
-    let file = store.strip_prefix("sqlite:")?.trim_start_matches("//");
-    let file = file.split('?').next().filter(|file| !file.is_empty() && !file.contains(":memory:"))?;
-    Some(PathBuf::from(format!("{file}.index")))
+    file_of(store).map(|file| PathBuf::from(format!("{}.index", file.display())))
 }
 
 pub(super) fn runner_settings(settings: &Settings) -> RunnerSettings {

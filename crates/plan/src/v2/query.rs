@@ -373,12 +373,14 @@ fn read_test(param: &Param, test: FilterTest, text: &str) -> Result<Option<Test>
         FilterTest::In => {
             let elements = text.split(',').map(str::trim).filter(|element| !element.is_empty());
             let cells = elements.map(read).collect::<Result<Vec<_>, _>>()?;
-            match (cells.is_empty(), text.trim().is_empty()) {
-                (true, true) => return Ok(None),
-                // Commas alone would filter nothing.
-                (true, false) => return Err("names no value".into()),
-                (false, _) => Test::AnyOf(cells),
+            if text.trim().is_empty() {
+                return Ok(None);
             }
+            if cells.is_empty() {
+                // Commas alone would filter nothing.
+                return Err("names no value".into());
+            }
+            Test::AnyOf(cells)
         }
     }))
 }

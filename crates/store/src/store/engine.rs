@@ -12,6 +12,7 @@ use super::in_place::InPlace;
 pub use super::kind::Kind;
 use super::opening::{READ_ONLY, chosen_by_us, connected, creating, options_of, pool_options, target_of};
 use super::peers::{NOTES, Peers};
+use super::place::file_of;
 use super::session::{Pool, Session};
 use super::unchanged::{Ending, Log, Seen, Writes};
 use super::writable::Writable;
@@ -20,7 +21,7 @@ use crate::tally::{Counter, Durations};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{AnyPool, AssertSqlSafe};
 use std::ops::{Deref, DerefMut};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 use std::time::Instant;
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -185,8 +186,7 @@ impl Engine {
     /// The file of a SQLite store that is kept on disk and written to.
     pub(super) fn file_that_is_written(&self) -> Option<PathBuf> {
         let url = self.file.as_ref().filter(|_| !self.is_read_only())?;
-        let file = url.trim_start_matches("sqlite:").trim_start_matches("//");
-        Some(PathBuf::from(file.split('?').next().unwrap_or(file)))
+        file_of(url).map(Path::to_owned)
     }
 
     /// The URL of a database server.

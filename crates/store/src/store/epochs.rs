@@ -14,8 +14,8 @@ use sqlx::Row;
 use uuid::Uuid;
 
 impl Store {
-    /// Grows with every write to v1 that any gateway process makes in the project, and with what is recorded of one. Where one process has the store
-    /// to itself there is nothing to tell, and it is always 0.
+    /// A number that grows with every write to v1 that any gateway process makes in the project, and with what is
+    /// recorded of one. Where one process has the store to itself there is nothing to tell, and it is always 0.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.

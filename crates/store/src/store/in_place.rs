@@ -2,8 +2,9 @@
 //!
 //! A file that was removed, renamed or replaced goes on for those who have it open, and what is written to it then is
 //! lost with them; connections that are made later lead to another file. So the store cannot be used from then on, until
-//! the program is restarted, also when the file is put back. May use: `place`.
+//! the program is restarted, also when the file is put back. May use: `opening`, `place`.
 
+use super::opening::in_memory;
 use super::place::file_of;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -28,11 +29,11 @@ type FileId = (u64, u64);
 impl InPlace {
     /// The file of the store at `url`, which is open now. A name that the URL has encoded is not watched.
     pub(super) fn of(url: &str) -> Self {
+        let is_encoded = |file: &Path| file.as_os_str().to_string_lossy().contains('%');
+        let file = file_of(url).filter(|file| !in_memory(url) && !is_encoded(file));
         let opened =
-            file_of(url).filter(|file| !file.as_os_str().to_string_lossy().contains('%')).and_then(|file| {
-                Some(Opened { file: file.into(), id: file_id(file)?, is_lost: AtomicBool::new(false) })
-            });
-        Self(opened.map(Arc::new))
+            |file: &Path| Some(Opened { file: file.into(), id: file_id(file)?, is_lost: AtomicBool::default() });
+        Self(file.and_then(opened).map(Arc::new))
     }
 
     /// Whether it was there all the time. A look at a file takes about a microsecond.

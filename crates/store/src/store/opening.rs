@@ -1,9 +1,10 @@
 //! How a database is opened: what its URL says, the file of a SQLite store, and what each connection is told first.
 //!
-//! May use: `kind`, `error`, `writable`.
+//! May use: `kind`, `error`, `place`, `writable`.
 
 use super::error::StoreError;
 use super::kind::Kind;
+use super::place::file_of;
 use super::writable::{Writable, is_read_only};
 use rustix::fs::{Access, access};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
@@ -84,9 +85,9 @@ pub(super) fn creating(url: &str) -> String {
     if !chosen_by_us(Kind::Sqlite, url) {
         return url.to_owned();
     }
-    let file = url.trim_start_matches("sqlite:").trim_start_matches("//");
-    let file = file.split('?').next().unwrap_or(file);
-    keep_private(Path::new(file));
+    let Some(path) = file_of(url) else { return url.to_owned() };
+    keep_private(path);
+    let file = &path.display().to_string();
     let sign = if url.contains('?') { '&' } else { '?' };
     let mode = if writable(file) {
         "mode=rwc"
@@ -128,7 +129,8 @@ fn keep_private(file: &Path) {
     let _ = options.open(file);
 }
 
-fn in_memory(url: &str) -> bool {
+/// Whether a SQLite store has no file.
+pub(super) fn in_memory(url: &str) -> bool {
     url.contains(":memory:") || url.contains("mode=memory")
 }
 

@@ -4,8 +4,10 @@
 //! the file: a command such as `causeway store sweep`. Every write shows in the size or time of the log beside the
 //! file, which costs a microsecond to look at. Times of files are coarse, so a counter counts for a second at most.
 //! Behind PostgreSQL there may be other processes at any time, so there nothing is known without a statement. May use:
-//! nothing of this crate.
+//! `opening`, `place`.
 
+use super::opening::in_memory;
+use super::place::file_of;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -60,9 +62,8 @@ pub(super) struct Seen {
 impl Log {
     /// That of the store at `url`.
     pub(super) fn of(url: &str) -> Self {
-        let file = url.trim_start_matches("sqlite:").trim_start_matches("//").split('?').next().unwrap_or_default();
-        let in_memory = file.is_empty() || url.contains(":memory:") || url.contains("mode=memory");
-        Self((!in_memory).then(|| PathBuf::from(format!("{file}-wal")).into()))
+        let file = file_of(url).filter(|_| !in_memory(url));
+        Self(file.map(|file| PathBuf::from(format!("{}-wal", file.display())).into()))
     }
 
     /// How it is now; to be looked at before a counter is read. A log that is not there was never written to.
