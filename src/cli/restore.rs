@@ -9,7 +9,7 @@ use super::arguments::Outcome;
 use super::out::say;
 use super::store_files::{absent, create};
 use crate::amount::amount;
-use crate::store::Store;
+use crate::store::{Store, url_of};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// Why it is as it was before.
 pub(super) async fn run(from: &Path, url: &str, force: bool) -> Outcome {
     let rows = match absent(url) {
-        Some(file) => into_new(from, url, file).await?,
+        Some(file) => into_new(from, url, &file).await?,
         None => fill(from, url, force).await?,
     };
     say!("{} restored from {}", amount(rows, "row"), from.display());
@@ -35,7 +35,7 @@ async fn into_new(from: &Path, url: &str, file: &Path) -> Result<u64, String> {
     }
     let unfinished = PathBuf::from(with_ending(file, &format!(".restoring-{}", std::process::id())));
     let parameters = url.split_once('?').map_or(String::new(), |(_, given)| format!("?{given}"));
-    let filled = fill(from, &format!("sqlite:{}{parameters}", unfinished.display()), false).await;
+    let filled = fill(from, &format!("{}{parameters}", url_of(&unfinished)), false).await;
     let moved = filled.and_then(|rows| put(&unfinished, file).map(|()| rows));
     remove(&unfinished);
     moved
@@ -109,13 +109,13 @@ async fn lines_of_copy(from: &Path) -> Result<File, String> {
     if log.metadata().is_ok_and(|log| log.len() > 0) {
         return Err(format!(
             "{} holds writes that are not in {} yet: that is the store of a gateway and no backup; make one with \
-             `causeway store backup --store sqlite:{} --to FILE`",
+             `causeway store backup --store {} --to FILE`",
             log.display(),
             from.display(),
-            from.display()
+            url_of(from)
         ));
     }
-    let url = format!("sqlite:{}?mode=ro&immutable=true", from.display());
+    let url = format!("{}?mode=ro&immutable=true", url_of(from));
     let copy = Store::open_for_upkeep(&url).await.map_err(|fault| fault.to_string())?;
     copy.sound().await.map_err(|fault| fault.to_string())?;
     if !matches!(copy.deployment().await, Ok(Some(_))) {
@@ -149,8 +149,7 @@ async fn lines_of_older(from: &Path, name: &Path, to: &mut File) -> Outcome {
         .and_then(|mut from| create(&newer).and_then(|mut newer| std::io::copy(&mut from, &mut newer)));
     let exported = async {
         copied.map_err(|fault| format!("{}: {fault}", newer.display()))?;
-        let url = format!("sqlite:{}", newer.display());
-        let store = Store::open_for_upkeep(&url).await.map_err(|fault| fault.to_string())?;
+        let store = Store::open_for_upkeep(&url_of(&newer)).await.map_err(|fault| fault.to_string())?;
         let exported = match store.migrate().await {
             Ok(_) => lines_of(&store, to).await,
             Err(fault) => Err(fault.to_string()),

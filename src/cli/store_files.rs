@@ -3,7 +3,7 @@
 use super::arguments::Outcome;
 use crate::store::file_of;
 use std::fs::{File, OpenOptions};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A new file for its owner's eyes only.
 pub(super) fn create(file: &Path) -> std::io::Result<File> {
@@ -23,6 +23,6 @@ pub(super) fn expect_there(url: &str) -> Outcome {
 }
 
 /// The file of the store at `url`, when there is none yet.
-pub(super) fn absent(url: &str) -> Option<&Path> {
+pub(super) fn absent(url: &str) -> Option<PathBuf> {
     file_of(url).filter(|file| !file.exists())
 }

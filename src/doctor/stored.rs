@@ -22,11 +22,11 @@ const LITTLE: u64 = 1 << 30;
 pub async fn look(settings: &Settings, report: &mut Report) {
     let url = &settings.store.url;
     if let Some(file) = file_of(url) {
-        room(file, report);
+        room(&file, report);
         if !file.exists() {
-            return not_there(file, report);
+            return not_there(&file, report);
         }
-        is_private(PART, file, report);
+        is_private(PART, &file, report);
     }
     match Store::open_for_upkeep(url).await {
         Err(fault) => refused(&fault, report),

@@ -19,9 +19,7 @@ impl Job {
             Box::pin(self.parse_large_body()).await?;
         }
         if !self.operation().method.writes() {
-            self.make_do_without_the_store()?;
-            self.catch_up().await;
-            return self.step().await.map_err(|refusal| self.unless_unknown(refusal));
+            return self.read().await.map_err(|refusal| self.unless_unknown(refusal));
         }
         if self.is_create() && self.body_is_refused() {
             // It writes nothing, so it waits for nobody and has nobody wait.
@@ -36,6 +34,20 @@ impl Job {
     /// Whether this makes a record, and addresses none of its kind.
     pub(super) fn is_create(&self) -> bool {
         self.operation().status == 201 && self.variable("pk").is_none()
+    }
+
+    /// Carries a read out; once more when the database of the store was found not to answer in the middle of it.
+    async fn read(&self) -> Result<Reply, Refusal> {
+        let was_away = self.runner.store.away_since().is_some();
+        self.make_do_without_the_store()?;
+        self.catch_up().await;
+        match self.step().await {
+            Err(Refusal::StoreUnavailable { .. }) if !was_away && self.runner.store.away_since().is_some() => {
+                self.make_do_without_the_store()?;
+                Box::pin(self.step()).await
+            }
+            outcome => outcome,
+        }
     }
 
     /// While the database of the store does not answer, a read makes do with what this process knew up to then, for as

@@ -4,7 +4,7 @@
 //! mapping. Steps that the mapping language cannot say are one named function each under `special`, with their v1 calls
 //! declared in the mapping. Resources that v1 does not have at all are under `own`.
 //!
-//! May use: `plan`, `access`, `v1`, `v2`, `translate`, `catalogue`, `store`, `context`, `fresh`, `settings`,
+//! May use: `amount`, `plan`, `access`, `v1`, `v2`, `translate`, `catalogue`, `store`, `context`, `fresh`, `settings`,
 //! `refusal`. May not use: `edge`, `cli`, `sandbox`.
 
 mod ahead;

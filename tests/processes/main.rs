@@ -5,6 +5,7 @@ mod child;
 mod clock;
 mod commands;
 mod counts;
+mod cut_off;
 mod demo;
 mod doctor;
 mod history;

@@ -28,6 +28,24 @@ async fn a_new_store_is_for_its_owner_only() {
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
+/// Found beside such a store: an empty file by the encoded name, and a store that everybody may read.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_name_that_is_encoded_in_the_url_is_that_of_one_file_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}/our%20store%3F.db", folder.path().display());
+    let store = Store::open(&url, V1).await.unwrap();
+    let path = folder.path().join("our store?.db");
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    store.findings().await.unwrap();
+    let name_of = |file: std::io::Result<std::fs::DirEntry>| file.unwrap().file_name().into_string().unwrap();
+    let others: Vec<String> = std::fs::read_dir(folder.path()).unwrap().map(name_of).collect();
+    assert!(others.iter().all(|name| name.starts_with("our store?.db")), "{others:?}");
+    std::fs::rename(&path, folder.path().join("elsewhere.db")).unwrap();
+    assert!(store.findings().await.is_err(), "its file is not in its place");
+}
+
 #[tokio::test]
 async fn a_file_that_is_no_store_is_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -3,6 +3,7 @@
 use super::call::{OwnCall, Surface, found};
 use super::lists::Row;
 use super::verbs::{Records, Sent};
+use crate::amount::amount;
 use crate::catalogue::{Catalogue, Edit, WorkItemType, shapes};
 use crate::refusal::Refusal;
 use crate::v2::Reply;
@@ -83,8 +84,9 @@ impl Records for Types {
 /// The refusal in numbers, when work items are the reason; hidden ones would otherwise be looked for in vain.
 async fn in_use(call: &OwnCall<'_>, id: Uuid) -> Result<Option<Refusal>, Refusal> {
     let (live, hidden) = call.job.uses_of_type(id).await?;
+    let have = if live == 1 { "has" } else { "have" };
     Ok((live + hidden > 0).then(|| Refusal::Conflict {
-        detail: format!("{live} work items have this type, and {hidden} more that are archived or hidden."),
+        detail: format!("{} {have} this type, and {hidden} more, archived or hidden.", amount(live, "work item")),
     }))
 }
 

@@ -21,7 +21,7 @@ use crate::tally::{Counter, Durations};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{AnyPool, AssertSqlSafe};
 use std::ops::{Deref, DerefMut};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Once};
 use std::time::Instant;
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -186,7 +186,7 @@ impl Engine {
     /// The file of a SQLite store that is kept on disk and written to.
     pub(super) fn file_that_is_written(&self) -> Option<PathBuf> {
         let url = self.file.as_ref().filter(|_| !self.is_read_only())?;
-        file_of(url).map(Path::to_owned)
+        file_of(url)
     }
 
     /// The URL of a database server.

@@ -7,7 +7,7 @@
 use super::opening::in_memory;
 use super::place::file_of;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -27,12 +27,11 @@ struct Opened {
 type FileId = (u64, u64);
 
 impl InPlace {
-    /// The file of the store at `url`, which is open now. A name that the URL has encoded is not watched.
+    /// The file of the store at `url`, which is open now.
     pub(super) fn of(url: &str) -> Self {
-        let is_encoded = |file: &Path| file.as_os_str().to_string_lossy().contains('%');
-        let file = file_of(url).filter(|file| !in_memory(url) && !is_encoded(file));
+        let file = file_of(url).filter(|_| !in_memory(url));
         let opened =
-            |file: &Path| Some(Opened { file: file.into(), id: file_id(file)?, is_lost: AtomicBool::default() });
+            |file: PathBuf| Some(Opened { id: file_id(&file)?, file: file.into(), is_lost: AtomicBool::default() });
         Self(file.and_then(opened).map(Arc::new))
     }
 

@@ -42,7 +42,7 @@ impl Store {
         }
         let beside = match file_of(url).filter(|_| !self.is_read_only()) {
             None => None,
-            Some(file) => match Alone::take(file, CARRIES, PATIENCE).await {
+            Some(file) => match Alone::take(&file, CARRIES, PATIENCE).await {
                 Ok(taken) => Some(taken),
                 Err(_) => return Ok(None),
             },

@@ -76,7 +76,7 @@ pub use leaving_alone::CarryingAlone;
 pub use left::LeftWorkspace;
 pub use overlay::{OverlayValue, overlay_wins};
 pub use peers::Joined;
-pub use place::{file_of, in_words};
+pub use place::{file_of, in_words, url_of};
 pub use quota_parts::{PartsChange, PartsRow};
 pub use recorded::{Element, ItemValues, OwnWrite, TypeChange};
 pub use repeatable::{Attempt, KeptAnswer, Repeatable, RepeatableBounds, RepeatableRequest};

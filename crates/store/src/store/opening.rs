@@ -86,7 +86,7 @@ pub(super) fn creating(url: &str) -> String {
         return url.to_owned();
     }
     let Some(path) = file_of(url) else { return url.to_owned() };
-    keep_private(path);
+    keep_private(&path);
     let file = &path.display().to_string();
     let sign = if url.contains('?') { '&' } else { '?' };
     let mode = if writable(file) {

@@ -4,13 +4,22 @@
 
 use super::error::StoreError;
 use super::kind::Kind;
-use std::path::Path;
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use std::path::{Path, PathBuf};
 
-/// The file of a store in SQLite; none for other kinds and for one in memory.
-pub fn file_of(url: &str) -> Option<&Path> {
+/// The file of a store in SQLite; none for other kinds and for one in memory. As in every URL, `%20` stands for a space.
+pub fn file_of(url: &str) -> Option<PathBuf> {
     let file = url.strip_prefix("sqlite:")?.trim_start_matches("//");
     let file = file.split('?').next().filter(|file| !file.is_empty() && !url.contains(":memory:"))?;
-    Some(Path::new(file))
+    percent_decode_str(file).decode_utf8().ok().map(|file| PathBuf::from(&*file))
+}
+
+/// What ends the file in a URL, or stands for another sign in it.
+const SIGNS: &AsciiSet = &CONTROLS.add(b'?').add(b'#').add(b'%');
+
+/// The URL of the SQLite store in `file`.
+pub fn url_of(file: &Path) -> String {
+    format!("sqlite:{}", utf8_percent_encode(&file.to_string_lossy(), SIGNS))
 }
 
 /// Where the store at `url` is: its file, or its server and database without user and password.
@@ -42,7 +51,7 @@ pub(super) fn opening(error: StoreError, url: &str) -> StoreError {
 
 fn remedy(url: &str, cause: &str) -> String {
     match Kind::of(url) {
-        Some(Kind::Sqlite) => file_of(url).map_or_else(String::new, of_a_file),
+        Some(Kind::Sqlite) => file_of(url).map_or_else(String::new, |file| of_a_file(&file)),
         _ if cause.contains("permission denied") => {
             "let the user of the setting store.url make and change tables there".into()
         }
@@ -84,10 +93,19 @@ mod tests {
         for (url, words) in [
             ("sqlite:/var/lib/c.db", "/var/lib/c.db"),
             ("sqlite://c.db?mode=ro", "c.db"),
+            ("sqlite:/srv/my%20store%3F.db?mode=ro", "/srv/my store?.db"),
             ("sqlite::memory:", "sqlite::memory:"),
             ("postgres://ada:s@cret@db:5432/causeway?sslmode=require", "postgres://db:5432/causeway"),
         ] {
             assert_eq!(in_words(url), words);
+        }
+    }
+
+    #[test]
+    fn a_file_of_any_name_is_found_in_its_url() {
+        for file in ["/srv/my store.db", "50%.db", "/srv/is it?.db", "/srv/größe #1.db", "/srv/%20.db"] {
+            let file = Path::new(file);
+            assert_eq!(file_of(&url_of(file)).as_deref(), Some(file));
         }
     }
 

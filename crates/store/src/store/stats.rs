@@ -81,7 +81,7 @@ impl Store {
             name.push(beside);
             std::fs::metadata(name).map_or(0, |file| file.len())
         };
-        Ok(file_of(url).map_or(0, |file| of(file, "") + of(file, "-wal") + of(file, "-shm")))
+        Ok(file_of(url).map_or(0, |file| of(&file, "") + of(&file, "-wal") + of(&file, "-shm")))
     }
 
     /// The v1 deployment that the store belongs to; none before its first use.

@@ -1,0 +1,144 @@
+//! Two gateways on one database, of which one is cut off from it: what the other writes meanwhile is shown whole or not
+//! at all, and what the one that is cut off for a moment writes is told to the other all the same.
+
+use super::child::Child;
+use super::support::gateway::serve_sandbox;
+use super::support::losing::Losing;
+use super::support::pg_wire::PgWire;
+use super::support::postgres::Database;
+use super::{asked, client, send};
+use causeway::sandbox::{Config, Sandbox, Seed};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+const WEB: &str = "/api/v2/workspaces/acme/projects/00000000-0000-4000-c000-000000000001/";
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Longer than the time in which it is noticed that a database does not answer.
+const LONG_BEFORE: Duration = Duration::from_secs(6);
+/// Longer than an index counts as fresh.
+const WATCHED: Duration = Duration::from_secs(5);
+
+/// Two gateways before one v1: the other one is by itself, this one reaches the database and v1 by wires.
+struct Pair {
+    other: Child,
+    this: Child,
+    database: PgWire,
+    v1: Losing,
+    client: reqwest::Client,
+    _created: Database,
+}
+
+impl Pair {
+    async fn new() -> Self {
+        let config = Config { seed: Seed::Recorded, ..Config::default() };
+        let v1 = Losing::before(&serve_sandbox(&Sandbox::new(config)).await).await;
+        let created = Database::create().await;
+        let database = PgWire::before(&created.url()).await;
+        let other = Child::start(v1.base_url(), &created.url()).await;
+        let this = Child::start(v1.base_url(), database.url()).await;
+        Self { other, this, database, v1, client: client(), _created: created }
+    }
+
+    /// A write by the other gateway.
+    async fn write(&self, method: &str, path: &str, body: Value) -> Value {
+        let (status, answer) = send(&self.client, self.other.base(), method, path, Some(body)).await;
+        assert!([200, 201].contains(&status), "{method} {path}: {status} {answer}");
+        answer
+    }
+
+    /// Waits until this gateway says that it is ready, or that it is not because of its store.
+    async fn until_ready(&self, ready: bool) {
+        let began = Instant::now();
+        while (self.read("/readyz").await.1["store"] == "ok") != ready {
+            assert!(began.elapsed() < PATIENCE);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// What this gateway answers, and whether it says how old that is.
+    async fn read(&self, path: &str) -> (u16, Value, bool) {
+        let answer = asked(&self.client, self.this.base(), "GET", path, None).await;
+        let (status, aged) = (answer.status().as_u16(), answer.headers().contains_key("age"));
+        (status, serde_json::from_slice(&answer.bytes().await.expect("a body")).unwrap_or_default(), aged)
+    }
+}
+
+fn id(record: &Value) -> &str {
+    record["id"].as_str().expect("an id")
+}
+
+/// Both halves of an item: what v1 has and what the store has.
+fn halves(item: &Value) -> (&Value, &Value) {
+    (&item["name"], &item["type_id"])
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gateway_that_is_cut_off_shows_no_item_of_now_with_a_type_of_before() {
+    let pair = Pair::new().await;
+    pair.write("POST", &format!("{WEB}work-item-types/enable/"), json!({})).await;
+    let bug = pair.write("POST", &format!("{WEB}work-item-types/"), json!({"name": "Bug"})).await;
+    let path = format!("{WEB}work-items/");
+    let before = pair.write("POST", &path, json!({"name": "before"})).await;
+    let own = format!("{path}{}/", id(&before));
+    // A list with a condition comes from the index.
+    let list = format!("{path}?priority=none&per_page=100");
+    let (status, known, _) = pair.read(&list).await;
+    assert_eq!(status, 200, "{known}");
+    tokio::time::sleep(LONG_BEFORE).await;
+
+    pair.database.cut(true);
+    pair.until_ready(false).await;
+    pair.write("PATCH", &own, json!({"name": "after", "type_id": bug["id"]})).await;
+    let new = pair.write("POST", &path, json!({"name": "new", "type_id": bug["id"]})).await;
+    let watched = Instant::now();
+    while watched.elapsed() < WATCHED {
+        let (status, page, aged) = pair.read(&list).await;
+        assert_eq!((status, &page["data"], aged), (200, &known["data"], true), "not from before the outage: {page}");
+        for path in [&own, &format!("{path}{}/", id(&new))] {
+            let (status, answer, _) = pair.read(path).await;
+            assert_eq!((status, answer["code"].as_str()), (503, Some("store_unavailable")), "{answer}");
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+
+    pair.database.cut(false);
+    pair.until_ready(true).await;
+    let (status, page, aged) = pair.read(&list).await;
+    assert_eq!((status, aged), (200, false), "{page}");
+    let rows = page["data"].as_array().expect("a page");
+    for (item, name) in [(&new, "new"), (&before, "after")] {
+        let row = rows.iter().find(|row| row["id"] == item["id"]).expect("its row");
+        assert_eq!(halves(row), (&json!(name), &bug["id"]));
+        let (status, item, _) = pair.read(&format!("{path}{}/", id(item))).await;
+        assert_eq!((status, halves(&item)), (200, (&json!(name), &bug["id"])));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_that_ends_while_the_database_is_away_for_a_moment_shows_in_the_next_read_of_the_other() {
+    let pair = Pair::new().await;
+    let path = format!("{WEB}states/");
+    let (_, states) = send(&pair.client, pair.other.base(), "GET", &path, None).await;
+    let state = states["data"][0].clone();
+    let own = format!("{path}{}/", id(&state));
+    for round in 0..4 {
+        let (status, kept) = send(&pair.client, pair.other.base(), "GET", &own, None).await;
+        assert_eq!(status, 200, "{kept}");
+        pair.until_ready(true).await;
+        let name = format!("round {round}");
+        pair.v1.hold("PATCH");
+        let body = Some(json!({"name": name}));
+        let write = send(&pair.client, pair.this.base(), "PATCH", &own, body);
+        let trouble = async {
+            pair.v1.held().await;
+            pair.database.cut(true);
+            pair.v1.let_go();
+            tokio::time::sleep(Duration::from_millis(30)).await;
+            pair.database.cut(false);
+        };
+        let ((status, answer), ()) = tokio::join!(write, trouble);
+        assert_eq!((status, answer["name"].as_str()), (200, Some(name.as_str())), "{answer}");
+        let (status, seen) = send(&pair.client, pair.other.base(), "GET", &own, None).await;
+        assert_eq!((status, seen["name"].as_str()), (200, Some(name.as_str())), "{seen}");
+    }
+}
