@@ -8,8 +8,7 @@ use super::remembered::Verdict;
 use super::role::Role;
 use crate::context::Context;
 use crate::refusal::Refusal;
-use crate::v1::{Client, Object, V1Key, V1Request};
-use serde::de::Deserializer;
+use crate::v1::{Client, Object, V1Key, V1Request, present};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -85,11 +84,6 @@ struct Detail {
     estimate: Option<Uuid>,
     cycle_view: bool,
     module_view: bool,
-}
-
-/// Keeps serde from taking a missing key for a null.
-fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(given: D) -> Result<Option<T>, D::Error> {
-    Option::deserialize(given)
 }
 
 /// Asks v1. "Not visible" is a verdict; anything that is no card is a fault.

@@ -8,9 +8,9 @@ use super::paths;
 use super::remembered::Verdict;
 use crate::context::Context;
 use crate::refusal::Refusal;
-use crate::v1::{Client, Object, ReadFailure, V1Key};
+use crate::v1::{Client, Object, ReadFailure, V1Key, present};
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny};
+use serde::de::IgnoredAny;
 use std::collections::HashMap;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -73,11 +73,6 @@ struct Row {
     identifier: Box<str>,
     #[serde(deserialize_with = "present")]
     archived_at: Option<IgnoredAny>,
-}
-
-/// Keeps serde from taking a missing key for a null.
-fn present<'de, D: Deserializer<'de>>(given: D) -> Result<Option<IgnoredAny>, D::Error> {
-    Option::deserialize(given)
 }
 
 fn read(page: &[u8]) -> Result<impl Iterator<Item = (Uuid, Box<str>)>, Refusal> {

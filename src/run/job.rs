@@ -181,12 +181,12 @@ impl Job {
 
     /// Where a resource's collection is kept.
     pub(super) fn place_of(&self, resource: &Resource) -> Result<Place, Refusal> {
-        self.place_at(self.collection_path(resource)?)
+        Ok(self.place_at(self.collection_path(resource)?))
     }
 
-    pub(super) fn place_at(&self, path: String) -> Result<Place, Refusal> {
+    pub(super) fn place_at(&self, path: String) -> Place {
         let project = self.call.card().map_or(Uuid::nil(), |card| card.id);
-        Ok(Place { workspace: self.slug().into(), project, path: path.into() })
+        Place { workspace: self.slug().into(), project, path: path.into() }
     }
 
     /// Begins a write to the collection of the operation's resource.

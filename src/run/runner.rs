@@ -2,7 +2,6 @@
 
 use super::answers::Answers;
 use super::collection::Collection;
-use super::epochs::Epochs;
 use super::items::deleted_labels::DeletedLabels;
 use super::losses::Losses;
 use super::own::KeptLists;
@@ -25,6 +24,8 @@ use std::time::{Duration, Instant};
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
+/// Projects whose last epoch is remembered.
+const EPOCHS: u64 = 100_000;
 /// Projects remembered as compared.
 const COMPARED: u64 = 100_000;
 
@@ -106,7 +107,8 @@ pub struct Runner {
     /// Indices begun ahead lately.
     pub(super) begun_ahead: Cache<Scope, ()>,
     pub(super) changes: Changes,
-    pub(super) epochs: Epochs,
+    /// The last epoch of each project that this process has acted on; `catch_up` says what an epoch is.
+    pub(super) epochs: Cache<Uuid, i64>,
     pub(super) losses: Losses,
     /// Writes under way, whose clients may have left.
     pub(super) writes: TaskTracker,
@@ -151,7 +153,7 @@ impl Runner {
             indexes,
             heavy: Heavy::for_this_machine(),
             changes,
-            epochs: Epochs::default(),
+            epochs: Cache::new(Bounds::of(EPOCHS)),
             losses: Losses::default(),
             writes: TaskTracker::new(),
             settings,

@@ -140,7 +140,7 @@ const RULES: [(&str, Rule); 54] = [
 /// Where a folder may be used, but only these names of it.
 const NAMES: [(&str, &str, &[&str]); 16] = [
     // Messages are values; the client is not.
-    ("translate", "v1", &["Method", "Object", "V1Request", "V1Response"]),
+    ("translate", "v1", &["Method", "Object", "V1Request", "V1Response", "present"]),
     ("translate", "store", &["OverlayValue", "overlay_wins"]),
     // The typed item; the index translates nothing.
     ("index", "translate", &["work_items"]),

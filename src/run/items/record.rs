@@ -36,7 +36,7 @@ struct Changed {
 #[derive(Deserialize)]
 struct Moved {
     id: Uuid,
-    #[serde(deserialize_with = "work_items::present")]
+    #[serde(deserialize_with = "crate::v1::present")]
     parent: Option<Uuid>,
     #[serde(deserialize_with = "work_items::instant")]
     updated_at: Micros,
@@ -226,7 +226,7 @@ impl InProject<'_> {
         #[derive(Deserialize)]
         struct Row {
             id: Uuid,
-            #[serde(deserialize_with = "work_items::present")]
+            #[serde(deserialize_with = "crate::v1::present")]
             parent: Option<Uuid>,
         }
         let resource = self.work_items()?;

@@ -54,7 +54,7 @@ impl InProject<'_> {
             self.runner.deleted_labels.insert(id);
         }
         let Some(kind) = SetKind::of(resource) else { return Ok(()) };
-        let place = self.place_at(self.members_path(kind, id)?)?;
+        let place = self.place_at(self.members_path(kind, id)?);
         let mut write = self.runner.sets.begin_write(&place, self.audience()?, Arc::default()).await;
         write.known(HashSet::new());
         write.finish(HashSet::clone);
@@ -80,7 +80,7 @@ impl InProject<'_> {
     }
 
     async fn ids_at(&self, path: String, query: &'static str) -> Result<Arc<HashSet<Uuid>>, Refusal> {
-        let place = self.place_at(path)?;
+        let place = self.place_at(path);
         let (runner, key, ctx) = (Arc::clone(&self.runner), self.key().clone(), self.shared_ctx());
         let path = Arc::clone(&place.path);
         let read = || async move {

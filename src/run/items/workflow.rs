@@ -15,8 +15,8 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 /// Whether the project has rules about moves, so that the state before must be known exactly.
-pub(in crate::run) fn guards_moves(job: &InProject<'_>) -> Result<bool, Refusal> {
-    Ok(rules(job)?.is_some_and(|rules| rules.moves.is_some()))
+pub(in crate::run) fn guards_moves(job: &InProject<'_>) -> bool {
+    rules(job).is_some_and(|rules| rules.moves.is_some())
 }
 
 /// Checks a create in the state `wanted`, or in the default one.
@@ -24,7 +24,7 @@ pub(in crate::run) fn guards_moves(job: &InProject<'_>) -> Result<bool, Refusal>
 /// # Errors
 /// `workflow_transition_denied`.
 pub(in crate::run) async fn check_create(job: &InProject<'_>, wanted: Option<Uuid>) -> Result<(), Refusal> {
-    let Some(initial) = rules(job)?.and_then(|rules| rules.initial.as_ref()) else { return Ok(()) };
+    let Some(initial) = rules(job).and_then(|rules| rules.initial.as_ref()) else { return Ok(()) };
     let all = states_of(job).await?;
     let state = match wanted {
         Some(id) => all.get(id),
@@ -44,7 +44,7 @@ pub(in crate::run) async fn check_create(job: &InProject<'_>, wanted: Option<Uui
 /// # Errors
 /// `workflow_transition_denied`.
 pub(in crate::run) async fn check_move(job: &InProject<'_>, from: Uuid, to: Uuid) -> Result<(), Refusal> {
-    let Some(moves) = rules(job)?.and_then(|rules| rules.moves.as_ref()).filter(|_| from != to) else {
+    let Some(moves) = rules(job).and_then(|rules| rules.moves.as_ref()).filter(|_| from != to) else {
         return Ok(());
     };
     let all = states_of(job).await?;
@@ -58,8 +58,8 @@ pub(in crate::run) async fn check_move(job: &InProject<'_>, from: Uuid, to: Uuid
     Err(Refusal::WorkflowDenied { detail })
 }
 
-fn rules<'j>(job: &'j InProject<'_>) -> Result<Option<&'j ProjectWorkflow>, Refusal> {
-    Ok(job.runner.settings.workflow.of(job.card.id))
+fn rules<'j>(job: &'j InProject<'_>) -> Option<&'j ProjectWorkflow> {
+    job.runner.settings.workflow.of(job.card.id)
 }
 
 async fn states_of(job: &InProject<'_>) -> Result<Arc<Collection>, Refusal> {

@@ -13,7 +13,6 @@ use crate::plan::Column;
 use crate::v2::query::Test;
 use crate::v2::record::Cell;
 use crate::v2::time::Micros;
-use std::cmp::Ordering;
 use std::collections::HashSet;
 use uuid::Uuid;
 
@@ -115,7 +114,7 @@ impl<'f> Sets<'f> {
         let set = if self.are_labels { view.live(set) } else { set.into() };
         match self.test {
             Test::AnyOf(_) => set.iter().any(|id| self.wanted.contains(id)),
-            test => satisfies(&Cell::Ids(set.into()), test),
+            test => test.holds_for(&Cell::Ids(set.into())),
         }
     }
 }
@@ -146,7 +145,7 @@ impl<'f> Check<'f> {
         match column {
             Column::Priority => Self::Priority(priorities(test)),
             Column::StateId => {
-                let passes = |id: &Uuid| if any { wanted.contains(id) } else { satisfies(&Cell::Id(*id), test) };
+                let passes = |id: &Uuid| if any { wanted.contains(id) } else { test.holds_for(&Cell::Id(*id)) };
                 Self::States(States::of(view.pools.ids().iter().map(passes).collect()))
             }
             Column::StateGroup => Self::States(States::of(groups(test, view))),
@@ -252,18 +251,8 @@ impl<'f> Check<'f> {
             Self::Members(sets, inside) => sets.iter().any(|set| set.contains(&row.id)) == *inside,
             Self::ExternalIds(wanted) => is_among(wanted, row.external_id()),
             Self::ExternalSources(wanted) => is_among(wanted, row.external_source()),
-            Self::Plain(column, test) => satisfies(&view.cell(*column, chunk, row), test),
+            Self::Plain(column, test) => test.holds_for(&view.cell(*column, chunk, row)),
         }
-    }
-}
-
-/// Whether a cell passes a test, as in `v2::page`.
-fn satisfies(cell: &Cell, test: &Test) -> bool {
-    match test {
-        Test::AnyOf(wanted) => wanted.iter().any(|wanted| cell.holds(wanted)),
-        Test::Unset(unset) => cell.is_unset() == *unset,
-        Test::AtLeast(bound) => *cell != Cell::Null && cell.order(bound) != Ordering::Less,
-        Test::AtMost(bound) => *cell != Cell::Null && cell.order(bound) != Ordering::Greater,
     }
 }
 
@@ -275,7 +264,7 @@ fn ids(test: &Test) -> HashSet<Uuid> {
 fn priorities(test: &Test) -> u8 {
     use crate::translate::work_items::Priority::{High, Low, Medium, None, Urgent};
     let passing = [Urgent, High, Medium, Low, None].into_iter();
-    let passing = passing.filter(|priority| satisfies(&Cell::Text(priority.as_str().into()), test));
+    let passing = passing.filter(|priority| test.holds_for(&Cell::Text(priority.as_str().into())));
     passing.fold(0, |mask, priority| mask | 1 << priority as u8)
 }
 
@@ -283,7 +272,7 @@ fn groups(test: &Test, view: View<'_>) -> Vec<bool> {
     let group = |state: &Uuid| {
         let word =
             view.group(*state).and_then(|group| crate::translate::work_items::GROUPS.get(usize::from(group)));
-        satisfies(&word.map_or(Cell::Null, |word| Cell::Text((*word).into())), test)
+        test.holds_for(&word.map_or(Cell::Null, |word| Cell::Text((*word).into())))
     };
     view.pools.ids().iter().map(group).collect()
 }

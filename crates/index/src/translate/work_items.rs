@@ -6,7 +6,7 @@
 //! May use: `v1` (objects), `v2` (time), this folder.
 
 use super::Fault;
-use crate::v1::Object;
+use crate::v1::{Object, present};
 use crate::v2::time::{self, Micros};
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -147,14 +147,6 @@ impl Priority {
 
 /// State groups in their semantic order (contract 7.3).
 pub const GROUPS: [&str; 6] = ["backlog", "unstarted", "started", "completed", "cancelled", "triage"];
-
-/// A member that may be null but not missing: an answer of v1 without it is no whole record.
-///
-/// # Errors
-/// What the value's own type says.
-pub fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    Option::deserialize(deserializer)
-}
 
 /// An instant of v1, for records read in part.
 ///

@@ -61,13 +61,7 @@ fn ids(test: &Test) -> Option<HashSet<Uuid>> {
 }
 
 fn passes(record: &Record, condition: &Condition) -> bool {
-    let Some(cell) = record.cells.get(condition.cell) else { return false };
-    match &condition.test {
-        Test::AnyOf(wanted) => wanted.iter().any(|wanted| cell.holds(wanted)),
-        Test::Unset(unset) => cell.is_unset() == *unset,
-        Test::AtLeast(bound) => *cell != Cell::Null && cell.order(bound) != Ordering::Less,
-        Test::AtMost(bound) => *cell != Cell::Null && cell.order(bound) != Ordering::Greater,
-    }
+    record.cells.get(condition.cell).is_some_and(|cell| condition.test.holds_for(cell))
 }
 
 fn found(record: &Record, search: &Search) -> bool {

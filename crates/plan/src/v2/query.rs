@@ -11,6 +11,7 @@ use super::record::Cell;
 use super::value;
 use crate::plan::{FilterTest, Kind, Operation, Order, Param, ParamRole, Resource, ValueType};
 use crate::refusal::{FieldErrors, Refusal};
+use std::cmp::Ordering;
 
 /// A list request that is valid.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,6 +48,18 @@ pub enum Test {
     AtLeast(Cell),
     /// Not more than.
     AtMost(Cell),
+}
+
+impl Test {
+    /// Whether `cell` satisfies it.
+    pub fn holds_for(&self, cell: &Cell) -> bool {
+        match self {
+            Self::AnyOf(wanted) => wanted.iter().any(|wanted| cell.holds(wanted)),
+            Self::Unset(unset) => cell.is_unset() == *unset,
+            Self::AtLeast(bound) => *cell != Cell::Null && cell.order(bound) != Ordering::Less,
+            Self::AtMost(bound) => *cell != Cell::Null && cell.order(bound) != Ordering::Greater,
+        }
+    }
 }
 
 /// A search over text cells.

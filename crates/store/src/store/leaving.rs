@@ -44,8 +44,6 @@ pub struct RecordedItem {
     pub archived_number: Option<i64>,
     /// Its name, as it was when it was archived.
     pub archived_name: Option<String>,
-    /// Whether v1 did not show it when it was last looked for.
-    pub is_missing: bool,
 }
 
 /// An overlaid field of a record of v1.
@@ -137,7 +135,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     pub async fn recorded_items(&self, workspace: Uuid) -> Result<Vec<RecordedItem>, StoreError> {
-        let text = "SELECT id, project_id, type_id, archived_at, archived_number, archived_name, missing_since FROM work_item \
+        let text = "SELECT id, project_id, type_id, archived_at, archived_number, archived_name FROM work_item \
                     WHERE workspace_id = $1 ORDER BY project_id, id";
         let rows = sqlx::query(text).bind(workspace.to_string()).fetch_all(self.engine.pool()).await?;
         let read = rows.iter().map(|row| {
@@ -149,7 +147,6 @@ impl Store {
                 archived_at: row.try_get(3)?,
                 archived_number: row.try_get(4)?,
                 archived_name: row.try_get(5)?,
-                is_missing: row.try_get::<Option<i64>, _>(6)?.is_some(),
             })
         });
         read.collect()

@@ -14,8 +14,6 @@ pub struct LeftWorkspace {
     pub slug: String,
     /// Where its records went.
     pub url: String,
-    /// When, in microseconds since 1970.
-    pub left_at: i64,
 }
 
 impl Store {
@@ -51,11 +49,11 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     pub async fn left_workspaces(&self) -> Result<Vec<LeftWorkspace>, StoreError> {
-        let text = "SELECT slug, url, left_at FROM left_workspaces ORDER BY slug";
+        let text = "SELECT slug, url FROM left_workspaces ORDER BY slug";
         let rows = sqlx::query(text).fetch_all(self.engine.pool()).await?;
         let read = |row| {
             let mut cells = Cells::of(row);
-            Ok(LeftWorkspace { slug: cells.text()?, url: cells.text()?, left_at: cells.whole()? })
+            Ok(LeftWorkspace { slug: cells.text()?, url: cells.text()? })
         };
         rows.iter().map(read).collect()
     }

@@ -30,7 +30,7 @@ pub use client::{Client, ClientError, ClientSettings};
 pub use concurrency::{Concurrency, ConcurrencySettings, Figures as ConcurrencyFigures, Measured};
 pub use key::{API_KEY, KeyId, V1Key};
 pub use message::{Method, V1Error, V1Request, V1Response};
-pub use object::Object;
+pub use object::{Object, present};
 pub use outcome::{Doubt, NotDone, Outcome};
 pub use paged::ReadFailure;
 pub use refusals::invalid_key;

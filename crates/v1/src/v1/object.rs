@@ -8,6 +8,15 @@
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
+/// Reads a member that may be null but has to be there, with `deserialize_with`: serde takes a missing one for null
+/// otherwise.
+///
+/// # Errors
+/// Those of `T`.
+pub fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(given: D) -> Result<Option<T>, D::Error> {
+    Option::deserialize(given)
+}
+
 /// A `T` that is read from an object and from nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Object<T>(pub T);

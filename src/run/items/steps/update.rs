@@ -88,7 +88,7 @@ fn needs_truth(
     stored: &Item,
 ) -> Result<bool, Refusal> {
     let one_date = checks::needs_stored_dates(job.resource(), given);
-    let guarded = body.contains_key("state") && workflow::guards_moves(job)?;
+    let guarded = body.contains_key("state") && workflow::guards_moves(job);
     let repeated = work_items_write::repeats(job.resource(), body, stored);
     // Beside type or values it has to be known how it was before, in case the answer is lost; no list shows these.
     let hidden = work_items_write::HIDDEN.iter().any(|key| body.contains_key(*key));
