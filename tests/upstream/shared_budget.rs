@@ -151,6 +151,31 @@ async fn while_redis_is_away_each_has_its_even_part() {
     v1.finish();
 }
 
+/// As after a failover, in which the old server becomes a replica and keeps its connections.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_that_takes_no_writes_any_more_counts_as_away() {
+    let (redis, v1) = (Redis::start(), ScriptedV1::start().await);
+    v1.expect(me().repeated());
+    let all = three(&redis, &v1, &settings(MINUTE, Quota::Fixed(12), Quota::Unlimited)).await;
+    until("three that know each other", || all.iter().all(|(shared, _)| shared.processes() == 3)).await;
+    for _ in 0..6 {
+        ask(&all[0].1, "cyd", &impatient()).await.expect("half of what all may use together");
+    }
+    redis::cmd("REPLICAOF").arg("127.0.0.1").arg(1).exec(&mut redis.connection()).expect("a replica");
+    let more = ask(&all[0].1, "cyd", &impatient()).await.map(drop);
+    assert!(matches!(more, Err(V1Error::Limited(_))), "before anybody has noticed too: {more:?}");
+    for (_, client) in &all {
+        assert_eq!(use_up(client, "ada").await, 4);
+    }
+    assert!(all.iter().all(|(shared, _)| !shared.is_up()));
+    let told = Shared::look(&redis.url()).await.expect("a Redis").expect("why it cannot be used");
+    assert!(told.contains("read only"), "{told}");
+    redis::cmd("REPLICAOF").arg("NO").arg("ONE").exec(&mut redis.connection()).expect("a master");
+    until("Redis is back", || all.iter().all(|(shared, _)| shared.is_up())).await;
+    assert_eq!(use_up(&all[0].1, "bob").await, 12);
+    v1.finish();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_quota_of_all_keys_holds_for_all_processes() {
     let (redis, v1) = (Redis::start(), ScriptedV1::start().await);

@@ -1,8 +1,9 @@
 //! The connection: one for all, kept up by a task of its own, so that no request ever waits for it to be made.
 //!
-//! Each question has a time limit of some tens of milliseconds. When three in a row are not answered, or the connection
-//! ends, it is made anew; until then everybody is told [`Away`] at once. That is said once in the log, and once when it
-//! is over. May use: `script`.
+//! Each question has a time limit of some tens of milliseconds. When three in a row are not answered, one is refused, or
+//! the connection ends, it is made anew; until then everybody is told [`Away`] at once. That is said once in the log, and
+//! once when it is over. A connection is only of use when a write is answered on it in time: a Redis that became a
+//! replica, or is too slow, counts as away. May use: `script`.
 
 use super::script::{Answer, Away, Call};
 use parking_lot::Mutex;
@@ -21,6 +22,9 @@ const LATE: usize = 3;
 const CONNECTING: Duration = Duration::from_secs(2);
 /// Time from one attempt to make a connection to the next.
 const PAUSE: Duration = Duration::from_millis(200);
+/// A connection that is lost sooner is made anew after a rest, twice as long each time, and the longest rest.
+const SOON: Duration = Duration::from_secs(30);
+const LONGEST_REST: Duration = Duration::from_secs(30);
 /// Time from one line in the log about what Redis refuses to the next.
 const QUIET: Duration = Duration::from_secs(60);
 /// The oldest Redis that will do.
@@ -44,7 +48,10 @@ pub enum SharedError {
 pub(super) struct Inner {
     pub(super) client: Client,
     pub(super) deployment: String,
-    connection: Mutex<Option<MultiplexedConnection>>,
+    /// The connection, and since when there is one.
+    connection: Mutex<Option<(MultiplexedConnection, Instant)>>,
+    /// The rest before the next is made.
+    rest: Mutex<Duration>,
     /// Told when the connection is gone.
     gone: Notify,
     late: AtomicUsize,
@@ -82,6 +89,7 @@ impl Inner {
             client,
             deployment,
             connection: Mutex::default(),
+            rest: Mutex::default(),
             gone: Notify::new(),
             late: AtomicUsize::new(0),
             away: AtomicBool::new(false),
@@ -97,7 +105,7 @@ impl Inner {
     /// When it never can be made.
     pub(super) async fn begin(&self) -> Result<(), SharedError> {
         match self.connect().await {
-            Ok(connection) => *self.connection.lock() = Some(connection),
+            Ok(connection) => *self.connection.lock() = Some((connection, Instant::now())),
             Err(Unfit::Never(fault)) => return Err(fault),
             Err(Unfit::Now(fault)) => self.is_away(&fault),
         }
@@ -137,13 +145,20 @@ impl Inner {
         question.arg("server");
         match tokio::time::timeout(CONNECTING, question.query_async::<String>(&mut connection)).await {
             Ok(Ok(told)) => match version(&told) {
-                Some((major, text)) if major < OLDEST => Err(Unfit::Never(SharedError::Old(text))),
-                _ => Ok(connection),
+                Some((major, text)) if major < OLDEST => return Err(Unfit::Never(SharedError::Old(text))),
+                _ => {}
             },
             // A user that is not allowed to ask for it is still allowed to use it.
-            Ok(Err(fault)) if fault.code() == Some("NOPERM") => Ok(connection),
+            Ok(Err(fault)) if fault.code() == Some("NOPERM") => {}
+            Ok(Err(fault)) => return Err(fault.into()),
+            Err(_) => return Err(Unfit::Now(no_answer())),
+        }
+        let mut write = redis::cmd("ZREMRANGEBYSCORE");
+        write.arg(self.key("nothing", "all")).arg("-inf").arg(0);
+        match tokio::time::timeout(PATIENCE, write.query_async::<i64>(&mut connection)).await {
+            Ok(Ok(_)) => Ok(connection),
             Ok(Err(fault)) => Err(fault.into()),
-            Err(_) => Err(Unfit::Now(RedisError::from((ErrorKind::Io, "no answer")))),
+            Err(_) => Err(Unfit::Now(RedisError::from((ErrorKind::Io, "a write takes more than 50 ms")))),
         }
     }
 
@@ -152,37 +167,43 @@ impl Inner {
     }
 
     pub(super) async fn run(&self, calls: Vec<Call>) -> Result<Vec<Answer>, Away> {
-        let connection = self.connection.lock().clone().ok_or(Away)?;
+        let (connection, since) = self.connection.lock().clone().ok_or(Away)?;
         self.asked.fetch_add(1, Ordering::Relaxed);
         match tokio::time::timeout(PATIENCE, answers(connection, &calls)).await {
             Ok(Ok(answers)) => {
                 self.late.store(0, Ordering::Relaxed);
                 Ok(answers)
             }
-            Ok(Err(fault)) if fault.is_io_error() || fault.is_unrecoverable_error() => {
-                self.lost(&fault);
+            // Where there is no room for one thing there is for others: the quota takes none.
+            Ok(Err(fault)) if fault.to_string().contains("OOM") => {
+                self.refused(&fault);
                 Err(Away)
             }
             Ok(Err(fault)) => {
-                self.refused(&fault);
+                self.lost(&fault, since);
                 Err(Away)
             }
             Err(_) => {
                 if self.late.fetch_add(1, Ordering::Relaxed) + 1 >= LATE {
-                    self.lost(&RedisError::from((ErrorKind::Io, "no answer")));
+                    self.lost(&no_answer(), since);
                 }
                 Err(Away)
             }
         }
     }
 
-    /// The connection is of no use any more.
-    fn lost(&self, fault: &RedisError) {
+    /// The connection that there is since then is of no use any more.
+    fn lost(&self, fault: &RedisError, since: Instant) {
         self.late.store(0, Ordering::Relaxed);
-        if self.connection.lock().take().is_some() {
-            self.is_away(fault);
-            self.gone.notify_one();
+        let is_it = |(_, now): &mut (MultiplexedConnection, Instant)| *now == since;
+        if self.connection.lock().take_if(is_it).is_none() {
+            return;
         }
+        let mut rest = self.rest.lock();
+        *rest = if since.elapsed() < SOON { (*rest * 2).clamp(PAUSE, LONGEST_REST) } else { Duration::ZERO };
+        drop(rest);
+        self.is_away(fault);
+        self.gone.notify_one();
     }
 
     fn is_away(&self, fault: &RedisError) {
@@ -201,17 +222,21 @@ impl Inner {
 }
 
 /// Makes the connection anew whenever it is gone, until nobody uses the place any more.
-pub(super) async fn keep_up(inner: Weak<Inner>) {
+pub(super) async fn keep_up(place: Weak<Inner>) {
     loop {
-        let Some(inner) = inner.upgrade() else { return };
+        let Some(inner) = place.upgrade() else { return };
         if inner.connection.lock().is_some() {
             // Not for ever: whether anybody uses the place is looked at again.
             let _ = tokio::time::timeout(Duration::from_secs(1), inner.gone.notified()).await;
             continue;
         }
+        let rest = *inner.rest.lock();
+        drop(inner);
+        tokio::time::sleep(rest).await;
+        let Some(inner) = place.upgrade() else { return };
         match inner.connect().await {
             Ok(connection) => {
-                *inner.connection.lock() = Some(connection);
+                *inner.connection.lock() = Some((connection, Instant::now()));
                 if inner.away.swap(false, Ordering::Relaxed) {
                     tracing::info!("Redis is back");
                 }
@@ -222,6 +247,10 @@ pub(super) async fn keep_up(inner: Weak<Inner>) {
             }
         }
     }
+}
+
+fn no_answer() -> RedisError {
+    RedisError::from((ErrorKind::Io, "no answer"))
 }
 
 /// What each of `calls` answers; scripts that Redis does not know yet are told and asked again.

@@ -1,16 +1,23 @@
 //! What one process tells all others at once.
 //!
 //! A message that is sent while a process is cut off from Redis does not reach it; a user of this needs an age as well,
-//! after which it does not rely on silence. May use: `link`.
+//! after which it does not rely on silence. A subscription on which nothing comes is asked every few seconds whether it
+//! still lives: a firewall may have forgotten its connection without a word. May use: `link`.
 
 use super::link::Inner;
 use futures_util::StreamExt;
+use redis::aio::PubSub;
+use redis::{Client, RedisError, Value};
 use std::sync::Weak;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// Time until a lost subscription is taken out again.
 const PAUSE: Duration = Duration::from_millis(250);
+/// Time from one look whether a subscription lives to the next, and the longest wait for its answer.
+const LOOK: Duration = Duration::from_secs(2);
+/// Longest time to take a subscription out.
+const SUBSCRIBING: Duration = Duration::from_secs(2);
 /// Messages that wait to be looked at; beyond it Redis waits.
 const WAITING: usize = 1024;
 
@@ -34,15 +41,9 @@ pub(super) fn listen(inner: Weak<Inner>, channel: String) -> News {
                 Some(inner) => inner.client.clone(),
                 None => return,
             };
-            if let Ok(mut subscription) = client.get_async_pubsub().await
-                && subscription.subscribe(&channel).await.is_ok()
-            {
-                let mut messages = subscription.into_on_message();
-                while let Some(message) = messages.next().await {
-                    if tell.send(message.get_payload_bytes().to_vec()).await.is_err() {
-                        return;
-                    }
-                }
+            let subscribed = tokio::time::timeout(SUBSCRIBING, subscribe(client, &channel)).await;
+            if let Ok(Ok(subscription)) = subscribed {
+                pass_on(subscription, &tell).await;
             }
             if tell.is_closed() {
                 return;
@@ -51,4 +52,29 @@ pub(super) fn listen(inner: Weak<Inner>, channel: String) -> News {
         }
     });
     News(told)
+}
+
+async fn subscribe(client: Client, channel: &str) -> Result<PubSub, RedisError> {
+    let mut subscription = client.get_async_pubsub().await?;
+    subscription.subscribe(channel).await?;
+    Ok(subscription)
+}
+
+/// Passes messages on until nobody wants them or the subscription is lost.
+async fn pass_on(subscription: PubSub, tell: &mpsc::Sender<Vec<u8>>) {
+    let (mut asking, mut messages) = subscription.split();
+    loop {
+        match tokio::time::timeout(LOOK, messages.next()).await {
+            Ok(Some(message)) => {
+                if tell.send(message.get_payload_bytes().to_vec()).await.is_err() {
+                    return;
+                }
+            }
+            Ok(None) => return,
+            Err(_) => match tokio::time::timeout(LOOK, asking.ping::<Value>()).await {
+                Ok(Ok(_)) if !tell.is_closed() => {}
+                _ => return,
+            },
+        }
+    }
 }

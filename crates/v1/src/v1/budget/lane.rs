@@ -9,14 +9,15 @@
 //! them. Without one, and while nobody can be asked there, a process makes no more calls than its part of the quota
 //! (`parts`). May use: `context`, `parts`, `pool`, the quota, `window`.
 
+mod others;
 mod state;
 
-use super::parts::{Demand, Held};
+use super::parts::Demand;
 use super::pool::{PoolWindow, Reserved, Ticket};
-use super::processes::Processes;
 use super::quota::Quota;
 use super::window::{Counted, Told, Window};
 use crate::context::{Meter, Priority, RequestNumber};
+pub(super) use others::Others;
 use parking_lot::{Mutex, MutexGuard};
 use state::{KINDS, State};
 use std::sync::Arc;
@@ -27,6 +28,8 @@ use tokio::time::{Instant, sleep_until};
 
 /// Others may give back what they have reserved: it is looked at again after this at the latest.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Pause after Redis has not answered for a call.
+const AWAY: Duration = Duration::from_millis(20);
 /// How long a process without Redis may take to get its first part of a quota.
 const JOINING: Duration = Duration::from_secs(4);
 /// The same for a larger one, if there is one: nobody waits for it longer than that.
@@ -44,17 +47,6 @@ pub(super) struct Lane {
     reserve: usize,
     others: Others,
     state: Mutex<State>,
-}
-
-/// The other processes that use the same key.
-#[derive(Debug, Default, Clone)]
-pub(super) struct Others {
-    /// Where calls are reserved.
-    pub pool: Option<PoolWindow>,
-    /// How many processes there are.
-    pub processes: Option<Arc<dyn Processes>>,
-    /// The parts of this process, and the name of this one.
-    pub part: Option<(Arc<Held>, String)>,
 }
 
 /// What a waiter does next.
@@ -78,39 +70,13 @@ impl Lane {
         Self { others, ..self }
     }
 
-    /// The part of `share` that this process may use by itself; none when it may use all that others have not used.
-    fn own_part(&self, share: usize, quota: usize) -> Option<usize> {
-        if self.others.pool.as_ref().is_some_and(PoolWindow::is_up) {
-            return None;
-        }
-        let processes = self.processes();
-        match &self.others.part {
-            Some((held, name)) => {
-                let calls = held.calls(name, quota, processes)?;
-                Some(if calls == 0 { 0 } else { (calls * share / quota).max(1) })
-            }
-            None => (processes > 1).then(|| (share / processes).max(1)),
-        }
-    }
-
     /// How many of the same calls can be waited for: as many as this process may use, or can have in any case.
     fn most_at_once(&self, priority: Priority) -> usize {
         let (share, quota) = {
             let state = self.state();
             (self.share(&state, priority), state.window.quota())
         };
-        self.own_part(share, quota).map_or(share, |part| part.max(share / self.processes()))
-    }
-
-    fn processes(&self) -> usize {
-        self.others.processes.as_ref().map_or(1, |known| known.processes()).max(1)
-    }
-
-    /// The part of this process, when more is `wanted` and it may become larger within moments.
-    fn growing(&self, wanted: bool) -> Option<usize> {
-        let (held, name) = self.others.part.as_ref().filter(|_| wanted)?;
-        held.ask();
-        held.growing(name)
+        self.others.own_part(share, quota).map_or(share, |part| part.max(share / self.others.processes()))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -184,11 +150,13 @@ impl Lane {
         deadline: Instant,
     ) -> Result<Option<Ticket>, Duration> {
         let place = Place::take(Arc::clone(self), priority, calls);
+        let mut asked = None;
         loop {
+            let by_all = self.others.are_asked();
             match self.turn(&place, calls, deadline) {
                 Turn::Go => {
                     let sent = Sent { lane: self, calls };
-                    match self.reserve(calls, priority).await {
+                    match self.reserve(calls, priority, by_all, &mut asked).await {
                         Ok(ticket) => {
                             sent.for_good();
                             return Ok(ticket);
@@ -211,17 +179,25 @@ impl Lane {
         }
     }
 
-    /// Reserves calls that this process could make among those of all processes. Without a ticket nobody was asked.
+    /// Reserves calls that this process could make among those of all processes: `by_all` when that is what it may do by
+    /// what all have used, else by its own part. Without a ticket nobody was asked. `asked` holds calls of which nobody
+    /// knows whether they are reserved.
     ///
     /// # Errors
     /// The time until they could be made; none at all when it should be looked at again.
-    async fn reserve(&self, calls: usize, priority: Priority) -> Result<Option<Ticket>, Duration> {
+    async fn reserve(
+        &self,
+        calls: usize,
+        priority: Priority,
+        by_all: bool,
+        asked: &mut Option<Ticket>,
+    ) -> Result<Option<Ticket>, Duration> {
         let Some(pool) = &self.others.pool else { return Ok(None) };
         let (share, learned) = {
             let state = self.state();
             (self.share(&state, priority), state.window.learned())
         };
-        let reserved = pool.reserve(calls, share, learned).await;
+        let reserved = pool.reserve(calls, share, learned, asked.take()).await;
         let (mut state, now) = (self.state(), Instant::now());
         match reserved {
             Reserved::Yes(ticket, count) => {
@@ -234,6 +210,11 @@ impl Lane {
             Reserved::Wait(wait, _) => {
                 state.pool_opens = Some(now + wait);
                 Err(wait)
+            }
+            // What all have used is not known now: by its own part it may be allowed fewer.
+            Reserved::Away(ticket) if by_all => {
+                *asked = Some(ticket);
+                Err(AWAY)
             }
             Reserved::Away(ticket) => {
                 state.pool_opens = None;
@@ -262,7 +243,7 @@ impl Lane {
         let share = self.share(state, priority);
         let opens = state.window.opens(more, share, now);
         let opens = state.pool_opens.map_or(opens, |pool| opens.max(pool));
-        match self.own_part(share, state.window.quota()) {
+        match self.others.own_part(share, state.window.quota()) {
             Some(part) => (opens, opens.max(state.window.opens_for_own(more, part, now))),
             None => (opens, opens),
         }
@@ -279,7 +260,7 @@ impl Lane {
             state.window.send(calls);
             return Turn::Go;
         }
-        let growing = self.growing(by_all < opens);
+        let growing = self.others.growing(by_all < opens);
         let grown = growing.map(|part| match part {
             0 => place.since + JOINING,
             _ if deadline - now < UNHURRIED => now,
@@ -312,7 +293,7 @@ impl Lane {
         if pool.is_up() && state.looked.is_none_or(|at| now - at >= LOOK_AGAIN) {
             state.looked = Some(now);
             let lane = Arc::clone(self);
-            runtime.spawn(async move { drop(lane.reserve(0, Priority::Read).await) });
+            runtime.spawn(async move { drop(lane.reserve(0, Priority::Read, true, &mut None).await) });
         }
     }
 

@@ -83,15 +83,19 @@ impl PoolWindow {
     }
 
     /// Reserves `calls` when with them no more than `limit` count; `learned` is what v1 was seen to allow, if anything.
-    pub async fn reserve(&self, calls: usize, limit: usize, learned: usize) -> Reserved {
-        let ticket = self.ticket(calls);
+    /// Those of `before` were asked for already, and nobody knows whether they are reserved.
+    pub async fn reserve(&self, calls: usize, limit: usize, learned: usize, before: Option<Ticket>) -> Reserved {
+        let is_again = before.is_some();
+        let ticket = before.unwrap_or_else(|| self.ticket(calls));
         let wish = self.wish(&ticket, i64::try_from(limit).unwrap_or(i64::MAX), learned);
         let told = self.pool.0.shared.run_one(wish).await.ok();
         let told = told.and_then(|told| Some((told.number(0)?, told.number(1)?, told.number(2)?)));
         match told {
             Some((1, count, _)) => Reserved::Yes(ticket, usize::try_from(count).unwrap_or_default()),
             Some((_, wait, learned)) => {
-                ticket.void();
+                if !is_again {
+                    ticket.void();
+                }
                 let wait = Duration::from_millis(wait.max(1).unsigned_abs());
                 Reserved::Wait(wait, usize::try_from(learned).unwrap_or_default())
             }

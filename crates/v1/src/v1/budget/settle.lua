@@ -3,6 +3,8 @@
 -- from now (0: it does), id of the process, and the number of each call.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+-- First what frees room: a script that has written may go on where Redis has no room left.
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 local counts, closed = tonumber(ARGV[1]), tonumber(ARGV[2])
 for at = 4, #ARGV do
   local call = ARGV[3] .. ':' .. ARGV[at]

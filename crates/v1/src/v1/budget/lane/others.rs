@@ -1,0 +1,52 @@
+//! The other processes that use the same key, and how much of its quota this one may use beside them.
+//!
+//! May use: `parts`, `pool`, `processes`.
+
+use crate::v1::budget::parts::Held;
+use crate::v1::budget::pool::PoolWindow;
+use crate::v1::budget::processes::Processes;
+use std::sync::Arc;
+
+/// The other processes that use the same key.
+#[derive(Debug, Default, Clone)]
+pub(in crate::v1::budget) struct Others {
+    /// Where calls are reserved.
+    pub pool: Option<PoolWindow>,
+    /// How many processes there are.
+    pub processes: Option<Arc<dyn Processes>>,
+    /// The parts of this process, and the name of this one.
+    pub part: Option<(Arc<Held>, String)>,
+}
+
+impl Others {
+    /// Whether calls are counted together with those of all processes.
+    pub(super) fn are_asked(&self) -> bool {
+        self.pool.as_ref().is_some_and(PoolWindow::is_up)
+    }
+
+    /// The part of `share` that this process may use by itself; none when it may use all that others have not used.
+    pub(super) fn own_part(&self, share: usize, quota: usize) -> Option<usize> {
+        if self.are_asked() {
+            return None;
+        }
+        let processes = self.processes();
+        match &self.part {
+            Some((held, name)) => {
+                let calls = held.calls(name, quota, processes)?;
+                Some(if calls == 0 { 0 } else { (calls * share / quota).max(1) })
+            }
+            None => (processes > 1).then(|| (share / processes).max(1)),
+        }
+    }
+
+    pub(super) fn processes(&self) -> usize {
+        self.processes.as_ref().map_or(1, |known| known.processes()).max(1)
+    }
+
+    /// The part of this process, when more is `wanted` and it may become larger within moments.
+    pub(super) fn growing(&self, wanted: bool) -> Option<usize> {
+        let (held, name) = self.part.as_ref().filter(|_| wanted)?;
+        held.ask();
+        held.growing(name)
+    }
+}
