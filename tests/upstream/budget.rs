@@ -3,6 +3,7 @@
 use crate::support::captured::Captured;
 use crate::support::gateway::{Answer, Gateway, WEB, serve_sandbox};
 use crate::support::mixed::Reader;
+use crate::support::past_gateway::ask_v1;
 use crate::support::proofs::{card, get_card};
 use crate::support::scripted::{Exchange, ScriptedV1};
 use crate::upstream::{access_by, access_in_outages, caller, client_of, context, project_id};
@@ -12,7 +13,7 @@ use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::v1::{
     Budget, BudgetSettings, Client, Method, NotDone, Outcome, Quota, V1Error, V1Key, V1Request, V1Response,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -335,6 +336,19 @@ async fn the_service_key_builds_the_index_for_readers_who_could_not() {
     assert!(by("bob").iter().any(|path| path.ends_with("/users/me/")), "bob's own key is proved: {:?}", by("bob"));
     // Somebody who may not see the project gets nothing out of an index that is there.
     gateway.get("eve", &list).await.expect_problem(404, "resource_not_found");
+}
+
+/// What a build leaves to others is not kept from the one who waits for it: a small project is one page.
+#[tokio::test]
+async fn a_list_with_a_condition_takes_the_last_calls_as_one_without_does() {
+    let (sandbox, gateway) = gateway(60, 3, &[]).await;
+    for _ in 0..46 {
+        ask_v1(&sandbox, "ada", "GET", "/api/v1/users/me/", &Value::Null);
+    }
+    let list = format!("{WEB}/work-items/?priority=none");
+    let asked = gateway.get("ada", &list);
+    let answer = tokio::time::timeout(Duration::from_secs(10), asked).await.expect("no wait for more quota");
+    answer.expect(200);
 }
 
 #[tokio::test]

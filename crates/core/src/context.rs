@@ -17,6 +17,9 @@ const MARGIN: Duration = Duration::from_millis(500);
 /// takes seconds over it.
 const MARGIN_OF_WRITES: Duration = Duration::from_secs(3);
 
+/// Longest wait for v1's quota that those who wait for a build, or for a read that somebody else began, are not told of.
+const HOLD: Duration = Duration::from_secs(1);
+
 /// Counts the v1 calls made for one request and the time they took, and holds what its answer has to say about
 /// how it came about.
 #[derive(Debug, Default)]
@@ -332,6 +335,8 @@ pub struct Context {
     pub request_id: Arc<str>,
     /// When the request must have been answered.
     pub deadline: Instant,
+    /// The same of the request that shared work was begun for.
+    asked_until: Option<Instant>,
     /// How urgent its v1 calls are.
     pub priority: Priority,
     /// Whether it may rely on what v1 showed before, while v1 is unreachable or failing: a read for a client.
@@ -357,13 +362,15 @@ impl Context {
     pub fn new(request_id: impl Into<Arc<str>>, allowed: Duration) -> Self {
         let deadline = Instant::now() + allowed;
         let (priority, meter) = (Priority::default(), Arc::default());
-        Self { request_id: request_id.into(), deadline, priority, tolerant: false, meter, sent: None }
+        let request_id = request_id.into();
+        Self { request_id, deadline, asked_until: None, priority, tolerant: false, meter, sent: None }
     }
 
     /// The same accounting with a deadline of its own, for work that is shared with other requests and
     /// must not end with this one.
     pub fn for_shared_work(&self, allowed: Duration) -> Self {
-        Self { deadline: Instant::now() + allowed, ..self.clone() }
+        let asked_until = Some(self.asked_until.unwrap_or(self.deadline));
+        Self { deadline: Instant::now() + allowed, asked_until, ..self.clone() }
     }
 
     /// The same, and what tells when its first v1 call was sent.
@@ -406,11 +413,30 @@ impl Context {
     /// Time for which a call to v1, or what must be known before it, may be waited for: one that begins later is not
     /// answered before the deadline.
     pub fn time_to_begin(&self) -> Duration {
+        self.time_to_begin_before(self.deadline)
+    }
+
+    /// The same for v1's quota. A read that several requests share does not wait for it longer than the one that began
+    /// it can, and a build of an index for a moment only: those who wait for them are told when there will be quota,
+    /// instead of nothing until their time is over. The build then goes on by itself.
+    pub fn time_to_be_let_through(&self) -> Duration {
+        match (self.priority, self.asked_until) {
+            (Priority::Read, Some(until)) => {
+                let left = self.time_to_begin_before(until.min(self.deadline));
+                // Once that one has gone, it goes on for those who joined.
+                left.max(HOLD.min(self.time_to_begin()))
+            }
+            (Priority::Index, _) => self.time_to_begin().min(HOLD),
+            _ => self.time_to_begin(),
+        }
+    }
+
+    fn time_to_begin_before(&self, deadline: Instant) -> Duration {
         let margin = match self.priority {
             Priority::Write => MARGIN_OF_WRITES,
             Priority::Read | Priority::Index => MARGIN,
         };
-        let left = self.remaining();
+        let left = deadline.saturating_duration_since(Instant::now());
         // Never more than half, so that a short deadline leaves time to wait at all.
         left.saturating_sub(margin.min(left / 2))
     }

@@ -126,16 +126,17 @@ fn held(state: &State) -> Duration {
     state.held_until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
 }
 
-/// Time the rest will take when it goes on as it began; none before a page has been read.
+/// Time the rest will take when it goes on as it began. Before a page has been read that is not known, but for the time
+/// in which v1's quota holds it up.
 fn left(state: &State) -> Option<Duration> {
     let Some(pages) = state.pages else {
         return state.elsewhere.map(|(told, heard)| told.left.saturating_sub(heard.elapsed()));
     };
     let read = pages.done.saturating_sub(pages.before);
-    let rest = pages.total?.saturating_sub(pages.done);
-    if read == 0 {
-        return None;
-    }
+    let Some(total) = pages.total.filter(|_| read > 0) else {
+        return Some(held(state)).filter(|held| !held.is_zero());
+    };
+    let rest = total.saturating_sub(pages.done);
     let each = (pages.last - pages.begun).as_secs_f64() / read as f64;
     // The time that has passed of the page under way is no longer to come.
     let passed = pages.last.elapsed().as_secs_f64().min(if rest > 0 { each } else { 0.0 });

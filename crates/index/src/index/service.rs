@@ -366,7 +366,8 @@ impl Inner {
         let _noting = Noting(entry);
         let swept = entry.begin_read();
         let allowed = self.settings.shared_work;
-        let source = V1Source { client: self.client.clone(), key, path: Arc::clone(&scope.path), ctx, allowed };
+        let (client, path, first) = (self.client.clone(), Arc::clone(&scope.path), ctx.priority);
+        let source = V1Source { client, key, path, ctx, first, allowed };
         let known = match self.indexes.any(scope) {
             Some(kept) => Some(self.known_as(kept, swept)),
             None => with_files(entry, Entry::load).await.map(|verified| Known::found(verified, self.changes.now())),

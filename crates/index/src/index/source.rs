@@ -3,7 +3,7 @@
 //! A trait, so that the logic of building and refreshing is tested against a model that changes between any
 //! two calls. May use: `v2`, `context`, `refusal`, `units`, `v1`, `translate` (the typed item).
 
-use crate::context::Context;
+use crate::context::{Context, Priority};
 use crate::refusal::Refusal;
 use crate::translate::work_items::{self, FIELDS, Item};
 use crate::units::now_micros;
@@ -89,16 +89,23 @@ pub(super) struct V1Source {
     pub key: V1Key,
     pub path: Arc<str>,
     pub ctx: Context,
+    /// How urgent the first page of items is: what a small project has is on it, and somebody waits.
+    pub first: Priority,
     /// Longest time for one call.
     pub allowed: Duration,
 }
 
 impl V1Source {
-    async fn page<T: DeserializeOwned>(&self, order: &str, fields: &str, cut: Cut) -> Result<Page<T>, Refusal> {
+    async fn page<T: DeserializeOwned>(
+        &self,
+        order: &str,
+        fields: &str,
+        (cut, priority): (Cut, Priority),
+    ) -> Result<Page<T>, Refusal> {
         let cursor = if cut.number > 0 { format!("&cursor={}:{}:0", cut.size, cut.number) } else { String::new() };
         // The page size is repeated on every page, because the cursor does not hold it (trap 43).
         let query = format!("per_page={}{cursor}&order_by={order}&{fields}", cut.size);
-        let ctx = self.ctx.for_shared_work(self.allowed);
+        let ctx = self.ctx.for_shared_work(self.allowed).with_priority(priority);
         let answer = self.client.ask(&self.key, V1Request::get(&*self.path, query), &ctx).await?;
         match answer.status {
             200 => {
@@ -118,11 +125,12 @@ fn damaged(cause: impl std::fmt::Display) -> Refusal {
 
 impl Source for V1Source {
     async fn items(&self, cut: Cut) -> Result<Page<Item>, Refusal> {
-        self.page("-updated_at", FIELDS, cut).await
+        let priority = if cut.number == 0 { self.first } else { self.ctx.priority };
+        self.page("-updated_at", FIELDS, (cut, priority)).await
     }
 
     async fn marks(&self, cut: Cut) -> Result<Page<Mark>, Refusal> {
-        self.page("created_at", "fields=id,updated_at", cut).await
+        self.page("created_at", "fields=id,updated_at", (cut, self.ctx.priority)).await
     }
 
     async fn record(&self, id: Uuid) -> Result<Option<Item>, Refusal> {

@@ -328,5 +328,5 @@ impl Inner {
 
 /// Until when a call for `ctx` may wait.
 fn deadline(ctx: &Context) -> Instant {
-    Instant::now() + ctx.time_to_begin()
+    Instant::now() + ctx.time_to_be_let_through()
 }
