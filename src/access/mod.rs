@@ -20,6 +20,7 @@ mod remembered;
 mod role;
 mod service;
 mod shared_proofs;
+mod stand_in;
 mod visible_projects;
 mod workspace_card;
 mod workspace_id;

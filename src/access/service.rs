@@ -76,13 +76,13 @@ pub enum Named {
 /// Proves credentials and what they may see; cheap to clone, all clones share what is remembered.
 #[derive(Clone)]
 pub struct Access {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
     credentials: Option<Arc<dyn Credentials>>,
     proofs: Option<Arc<dyn SharedProofs>>,
 }
 
-struct Inner {
-    client: Client,
+pub(super) struct Inner {
+    pub(super) client: Client,
     changes: Changes,
     card_ttl: Duration,
     identity_ttl: Duration,
@@ -233,6 +233,21 @@ impl Access {
         project: Uuid,
         ctx: &Context,
     ) -> Result<Arc<ProjectCard>, Refusal> {
+        self.project_within(caller, slug, project, self.inner.card_ttl, ctx).await
+    }
+
+    /// The same at most `max_age` old.
+    ///
+    /// # Errors
+    /// As [`Access::project`].
+    pub async fn project_within(
+        &self,
+        caller: &Caller,
+        slug: &str,
+        project: Uuid,
+        max_age: Duration,
+        ctx: &Context,
+    ) -> Result<Arc<ProjectCard>, Refusal> {
         paths::check(slug)?;
         let (id, slug) = (caller.key.id(), Arc::<str>::from(slug));
         let named = Arc::clone(&slug);
@@ -268,7 +283,7 @@ impl Access {
                 ends_all: false,
             })
         };
-        let (key, max_age) = ((id, Arc::clone(&slug), project), self.inner.card_ttl);
+        let (key, max_age) = ((id, Arc::clone(&slug), project), max_age.min(self.inner.card_ttl));
         let answer = self.inner.projects.get_shared(key, &voids, max_age, ctx, share, ask).await;
         let card = self.noting_lost_key(id, ctx, answer)?.value?;
         self.inner.acquaintances.note(&caller.user, card.workspace_id, &named);
@@ -396,12 +411,6 @@ impl Access {
             self.inner.acquaintances.note(&caller.user, known.id, slug);
         }
         Ok(known.id)
-    }
-
-    /// Whether `id` stands in for the id of the workspace because the caller sees no project there. A record stored
-    /// under it would be out of sight as soon as a project shows the real one.
-    pub fn is_stand_in(&self, slug: &str, id: Uuid) -> bool {
-        id == workspace_id::derived(self.inner.client.base_url(), slug)
     }
 
     pub(super) async fn known_id(

@@ -97,10 +97,16 @@ impl Job {
 
     /// The collection of `resource` below this call's variables, kept or read.
     pub(super) async fn load(&self, resource: &Resource) -> Result<Kept<Arc<Collection>>, Refusal> {
-        let place = self.place_of(resource)?;
+        let (place, asked) = (self.place_of(resource)?, Instant::now());
         let read = || self.reading(resource);
         let loaded = self.load_from(&self.runner.collections, &place, read).await;
-        self.explain_refused_read(loaded).await
+        match self.explain_refused_read(loaded).await {
+            // The read may have been begun by somebody else, who sees nothing any more.
+            Err(Refusal::NotFound { .. } | Refusal::Forbidden { .. }) if self.is_member_still().await => {
+                self.load_since(resource, asked).await
+            }
+            outcome => outcome,
+        }
     }
 
     /// The collection as a read shows it that began after `asked`, whatever is kept.
@@ -127,13 +133,22 @@ impl Job {
             let (index, path) = (index?, path?);
             let resource = &runner.plan.resources[index];
             let v1 = resource.v1.as_ref().ok_or_else(|| Refusal::internal("a read without v1"))?;
+            let read_at = Instant::now();
             let pages = runner.client.read_all(&key, &path, &v1.list_query, &ctx).await.map_err(refused_read)?;
+            let in_project = match &standing {
+                Standing::Project(card) => Some(card.id),
+                _ => None,
+            };
             let workspace = match standing {
                 Standing::Project(card) => card.workspace_id,
                 _ if resource.keeps_values() => runner.access.workspace_id(&caller, &slug, &ctx).await?,
                 _ => Uuid::nil(),
             };
             let mut rows = translated(&runner, index, v1.rows, pages, &ctx).await?;
+            // What must be there for the list, such as a work item, is proof enough.
+            if let Some(project) = in_project.filter(|_| rows.is_empty() && resource.requires.is_none()) {
+                runner.prove_empty((&caller, &slug), project, read_at, &ctx).await?;
+            }
             let shape = &runner.shapes[index];
             let ids: Vec<Uuid> = rows.iter().map(|held| held.record.id).collect();
             let overlays = overlays_of(&runner.store, resource, workspace, &ids).await?;
@@ -211,6 +226,13 @@ impl Job {
             Ok(card) => card.require_member().err().unwrap_or(refusal),
             Err(gone) => gone,
         }
+    }
+
+    /// Whether the caller is a member of the project, as the card says that is kept.
+    async fn is_member_still(&self) -> bool {
+        let Some(card) = self.call.card() else { return false };
+        let card = self.runner.access.project(&self.call.caller, self.slug(), card.id, &self.call.ctx).await;
+        card.is_ok_and(|card| card.require_member().is_ok())
     }
 
     /// Translates one v1 record with the overlay kept for it, on the pool for heavy work when it is not small.

@@ -16,7 +16,7 @@ mod collection;
 mod create;
 mod delete;
 mod dispatch;
-mod epochs;
+mod empty_lists;
 mod exclusive;
 mod external_pair;
 mod find_out;

@@ -130,8 +130,12 @@ impl InProject<'_> {
                 self.kept_index(scope).ok_or(refusal)
             }
             Ok(index) => {
-                if let Some(kept) = indexes.kept_within(scope, indexes.freshness()) {
-                    ctx.meter.used(kept.began.at);
+                let read_at = indexes.kept_within(scope, indexes.freshness()).map(|kept| kept.began.at);
+                if let Some(read_at) = read_at {
+                    ctx.meter.used(read_at);
+                }
+                if index.is_empty() {
+                    self.prove_empty(read_at.unwrap_or(begun)).await?;
                 }
                 Ok(index)
             }
@@ -150,6 +154,15 @@ impl InProject<'_> {
         }
         self.call.ctx.meter.did_without_store(read_at);
         Some(index)
+    }
+
+    /// As [`Runner::prove_empty`], for work items of this call's project.
+    ///
+    /// # Errors
+    /// The same.
+    pub(super) async fn prove_empty(&self, read_at: Instant) -> Result<(), Refusal> {
+        let (call, project) = (&self.call, self.card.id);
+        self.runner.prove_empty((&call.caller, self.slug()), project, read_at, &call.ctx).await
     }
 
     /// The index as it is, when it is not too old even for a time of shortage.

@@ -1,12 +1,18 @@
 //! Keys, visibility, roles, quotas: what v1 says with one 403, and what it forgets to check.
 
-use crate::support::gateway::Gateway;
+use crate::support::gateway::{Gateway, serve_sandbox};
+use crate::support::losing::Losing;
+use crate::support::past_gateway::in_web;
 use crate::support::scripted::Exchange;
 use crate::traps::scene::{
     ADA, CARD, NOWHERE, OTHERS, SECRET, Scene, THROUGH, V1, card, journal, list, project, record, web,
 };
-use causeway::sandbox::Seed;
-use serde_json::json;
+use causeway::sandbox::{Config, Sandbox, Seed};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Longer than what is known of somebody's rights may be older than an empty list.
+const LONG_AGO: Duration = Duration::from_millis(3200);
 
 #[tokio::test]
 async fn trap_01_a_bad_key_is_401_however_v1_says_it() {
@@ -250,4 +256,66 @@ async fn trap_59_keys_of_deactivated_accounts_work_and_those_of_inactive_members
     gateway.get("dan", &web("states/")).await.expect_problem(404, "resource_not_found");
     gateway.get("dan", "/api/v2/workspaces/acme/members/").await.expect_problem(404, "resource_not_found");
     assert_ne!(gateway.get("zed", "/api/v2/users/me/").await.text("id"), ADA);
+}
+
+#[tokio::test]
+async fn trap_03_what_v1_shows_somebody_who_has_left_is_not_taken_for_the_list_of_others() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let v1 = gateway.sandbox();
+    in_web(v1, "POST", "labels/", &json!({"name": "bug"}));
+    gateway.get("bob", &web("states/")).await.expect(200);
+    tokio::time::sleep(LONG_AGO).await;
+    in_web(v1, "DELETE", "members/00000000-0000-4000-9000-000000000102/", &Value::Null);
+    gateway.get("bob", &web("labels/")).await.expect_problem(403, "forbidden");
+    assert_eq!(gateway.get("ada", &web("labels/")).await.expect(200).data().len(), 1);
+}
+
+#[tokio::test]
+async fn trap_58_the_empty_lists_of_a_project_that_was_archived_a_moment_ago_are_404() {
+    let lists = ["states/", "labels/", "cycles/", "modules/", "work-items/", "work-items/?priority=none"];
+    let shown = lists.map(|list| async move {
+        let gateway = Gateway::sandboxed(Seed::Recorded).await;
+        gateway.get("ada", &web("members/")).await.expect(200);
+        tokio::time::sleep(LONG_AGO).await;
+        in_web(gateway.sandbox(), "POST", "archive/", &Value::Null);
+        gateway.get("ada", &web(list)).await.expect_problem(404, "resource_not_found");
+    });
+    futures_util::future::join_all(shown).await;
+}
+
+/// An empty list of a project that is there costs no look at the rights when those were asked for just now.
+#[tokio::test]
+async fn an_empty_list_beside_new_rights_is_one_call() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    assert_eq!(gateway.get("ada", &web("labels/")).await.expect(200).calls(), 3, "person, rights, list");
+    tokio::time::sleep(LONG_AGO).await;
+    assert_eq!(gateway.get("ada", &web("cycles/")).await.expect(200).calls(), 2, "the list, and the rights again");
+}
+
+/// The read of somebody who has left is under way when a member asks for the same list.
+#[tokio::test]
+async fn trap_03_a_member_who_waits_for_the_read_of_somebody_who_has_left_gets_the_list() {
+    let v1 = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+    let wire = Losing::before(&serve_sandbox(&v1).await).await;
+    let gateway = Gateway::before(wire.base_url()).await;
+    for key in ["ada", "bob"] {
+        gateway.get(key, &web("states/")).await.expect(200);
+    }
+    tokio::time::sleep(LONG_AGO).await;
+    in_web(&v1, "DELETE", "members/00000000-0000-4000-9000-000000000102/", &Value::Null);
+    wire.detain("GET");
+    let labels = web("labels/");
+    let left = gateway.get("bob", &labels);
+    let member = async {
+        wire.held().await;
+        let asked = gateway.get("ada", &labels);
+        let let_go = async {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            wire.let_go();
+        };
+        tokio::join!(asked, let_go).0
+    };
+    let (left, member) = tokio::join!(left, member);
+    left.expect_problem(403, "forbidden");
+    assert!(member.expect(200).data().is_empty());
 }

@@ -18,6 +18,7 @@ use crate::v2::cursor::Cursor;
 use crate::v2::query::{ListCall, OrderBy, PageCall};
 use foldhash::fast::RandomState;
 use std::collections::HashSet;
+use std::time::Instant;
 use uuid::Uuid;
 
 /// Largest page v1 gives.
@@ -44,8 +45,13 @@ pub(in crate::run) async fn read(job: &InProject<'_>, call: &ListCall) -> Result
     let Some((size, number)) = fit(window) else { return Ok(None) };
     let resource = job.work_items()?;
     let request = V1Request::get(job.collection_path(resource)?, query(&call.order, size, number));
+    let read_at = Instant::now();
     let answered = job.ask_page(request, page_in).await;
     match job.explain_refused_read(answered).await? {
+        Answered::Read(page) if page.total == 0 => {
+            job.prove_empty(read_at).await?;
+            Ok(cut(job, page, window, (size, size * number), call))
+        }
         Answered::Read(page) => Ok(cut(job, page, window, (size, size * number), call)),
         Answered::Otherwise(answer) => match answer.status {
             403 => Err(job.after_refused_read(refused_list()).await),

@@ -1,0 +1,40 @@
+//! Lists of v1 without a row.
+//!
+//! v1 does not refuse every list of a project that is not the caller's any more: labels are an empty list for whoever has
+//! left it (trap 3, `labels_list_private_project_by_outsider_is_empty`), and all lists of an archived project are (trap
+//! 58). The caller's rights are kept for a while, and a list is kept for all who have the same, so an empty one counts
+//! only beside rights that were asked for about when it was read. May use: what `run` may use, but no step.
+
+use super::runner::Runner;
+use crate::access::Caller;
+use crate::context::Context;
+use crate::fresh::Changed;
+use crate::refusal::Refusal;
+use std::time::{Duration, Instant};
+use uuid::Uuid;
+
+/// How much older than the list the rights may be. A request that knows neither asks for the rights first, and need not
+/// ask again.
+const OLDER: Duration = Duration::from_secs(3);
+
+impl Runner {
+    /// Whether a list of `project` that was read at `read_at`, and has no row, is what the caller may see.
+    ///
+    /// # Errors
+    /// 404 or 403 when it is not; then what is kept of the project's lists counts no more.
+    pub(super) async fn prove_empty(
+        &self,
+        (caller, slug): (&Caller, &str),
+        project: Uuid,
+        read_at: Instant,
+        ctx: &Context,
+    ) -> Result<(), Refusal> {
+        let age = read_at.elapsed() + OLDER;
+        let card = self.access.project_within(caller, slug, project, age, ctx).await;
+        let proven = card.and_then(|card| card.require_member().map(drop));
+        if matches!(proven, Err(Refusal::NotFound { .. } | Refusal::Forbidden { .. })) {
+            self.changes.tell(Changed::Project(project));
+        }
+        proven
+    }
+}
