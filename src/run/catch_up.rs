@@ -14,8 +14,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// Pauses before others are told again of a write while its answer waits: they would show what was before.
-const TOLD_AT_ONCE: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(300)];
+/// Pauses before others are told again of a write while its answer waits, in milliseconds: they would show what was
+/// before. After an outage several connections in a row may be dead.
+const TOLD_AT_ONCE: [u64; 5] = [20, 50, 100, 200, 300];
 /// How long that may have taken for another attempt.
 const AT_ONCE: Duration = Duration::from_secs(1);
 /// How often others are told again of a write that they could not be told of.
@@ -63,8 +64,8 @@ impl Runner {
                 Err(fault) => fault,
             };
             match pauses.next() {
-                Some(pause) if began.elapsed() < AT_ONCE && self.store.away_since().is_none() => {
-                    tokio::time::sleep(*pause).await;
+                Some(pause) if began.elapsed() < AT_ONCE => {
+                    tokio::time::sleep(Duration::from_millis(*pause)).await;
                 }
                 _ => break fault,
             }
@@ -94,7 +95,7 @@ impl Runner {
 
     /// What is recorded of the project goes with nothing that was read of v1 before this epoch.
     pub(super) fn goes_with(&self, project: Uuid, epoch: i64) {
-        if self.epochs.0.get(&project).unwrap_or(0) < epoch {
+        if self.epochs.get(&project).unwrap_or(0) < epoch {
             self.reached(project, epoch, 0);
         }
     }
@@ -110,7 +111,7 @@ impl Runner {
             // Nobody ever wrote there through this store, or this process has it to itself.
             return;
         }
-        let known = self.epochs.0.get(&project);
+        let known = self.epochs.get(&project);
         if own > 0 && known.is_some_and(|known| known >= epoch) {
             // Whoever met a later one has told of all before it.
             return;
@@ -120,7 +121,7 @@ impl Runner {
             self.changes.tell(Changed::Project(project));
         }
         if known != Some(epoch) {
-            self.epochs.0.insert(project, epoch);
+            self.epochs.insert(project, epoch);
         }
     }
 }

@@ -64,6 +64,10 @@ impl Job {
         let Ok(given) = self.given() else { return Ok(Looked::Absent) };
         let sanitised = self.sanitising(self.body_size(), || comments::sanitise(given)).await?;
         let Ok(given) = sanitised else { return Ok(Looked::Absent) };
+        if self.resource().source == Source::Own {
+            // Afterwards the own store has carried out all that it ever will of the attempt.
+            self.runner.store.wait_for_edits(self.workspace_id().await?).await?;
+        }
         let made = began - SKEW..=until + SKEW;
         let found = match self.in_project().filter(|_| self.resource().is(Known::WorkItems)) {
             Some(within) => within.new_items(&given, began).await?,
@@ -75,7 +79,6 @@ impl Job {
             .filter(|one| one.created_at.is_none_or(|at| made.contains(&at)))
             .collect();
         match candidates.as_slice() {
-            // The own store has carried out all it ever will.
             [] if self.resource().source == Source::Own || now > until => Ok(Looked::Absent),
             [Candidate { id, created_at: Some(_) }] if !ambiguous => {
                 let Some(reply) = self.read_created_record(*id).await? else { return Ok(Looked::NotKnown) };

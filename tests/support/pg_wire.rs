@@ -2,8 +2,9 @@
 //!
 //! May use: nothing of the crate.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -23,6 +24,8 @@ struct Inner {
     refusing: AtomicBool,
     /// Whether notifications are kept back, as by a pooler in transaction mode.
     deaf: AtomicBool,
+    /// Which commit is lost, and how late it arrives.
+    lost_commit: Mutex<Option<(String, Duration)>>,
 }
 
 impl PgWire {
@@ -67,10 +70,29 @@ impl PgWire {
         self.inner.deaf.store(true, Ordering::SeqCst);
     }
 
+    /// The commit of the next transaction that has `text` in it arrives so late, and its connection ends at once.
+    pub fn lose_commit_of(&self, text: &str, late: Duration) {
+        *self.inner.lost_commit.lock().expect("a lock") = Some((text.to_owned(), late));
+    }
+
     /// Ends all connections; new ones are refused while `refusing`.
     pub fn cut(&self, refusing: bool) {
         self.inner.refusing.store(refusing, Ordering::SeqCst);
         self.inner.cut.send_modify(|times| *times += 1);
+    }
+}
+
+impl Inner {
+    /// How late this commit arrives, when it is the one that is lost; `is_its` tells whether its text has passed.
+    fn loses(&self, piece: &[u8], is_its: &mut bool) -> Option<Duration> {
+        let mut lost = self.lost_commit.lock().expect("a lock");
+        let (text, late) = lost.clone()?;
+        let has = |text: &str| piece.windows(text.len()).any(|part| part == text.as_bytes());
+        *is_its |= has(&text);
+        (*is_its && has("COMMIT")).then(|| {
+            *lost = None;
+            late
+        })
     }
 }
 
@@ -91,6 +113,7 @@ async fn carry(
 ) {
     let (mut silent, mut counting) = (inner.silent.subscribe(), Counting::default());
     let mut piece = vec![0; 64 * 1024];
+    let mut is_its = false;
     loop {
         let Ok(size @ 1..) = from.read(&mut piece).await else { return };
         if !counted && inner.deaf.load(Ordering::SeqCst) {
@@ -102,6 +125,16 @@ async fn carry(
         }
         if counted {
             inner.statements.fetch_add(counting.look(&piece[..size]), Ordering::SeqCst);
+        }
+        if let Some(late) = inner.loses(&piece[..size], &mut is_its).filter(|_| counted) {
+            let commit = piece[..size].to_vec();
+            tokio::spawn(async move {
+                tokio::time::sleep(late).await;
+                let _ = to.write_all(&commit).await;
+                // The server has read it before it sees the end.
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            });
+            return;
         }
         if silent.wait_for(|silent| !silent).await.is_err() || to.write_all(&piece[..size]).await.is_err() {
             return;

@@ -7,7 +7,7 @@
 //! refused at once instead of waiting its turn. PostgreSQL: `synchronous_commit` on, and writers of one workspace queue
 //! at its row. May use: `fresh`, `tally`, this folder.
 
-use super::error::StoreError;
+use super::error::{StoreError, is_undone};
 use super::in_place::InPlace;
 pub use super::kind::Kind;
 use super::opening::{READ_ONLY, chosen_by_us, connected, creating, options_of, pool_options, target_of};
@@ -267,7 +267,8 @@ impl Writing {
     /// Makes the writes last, and waits until every process that answers from memory knows of them.
     ///
     /// # Errors
-    /// When that cannot be done; then nothing was written.
+    /// When that cannot be done; then nothing was written. [`StoreError::Undecided`] when the database does not say
+    /// whether it was.
     pub async fn commit(self) -> Result<(), StoreError> {
         let Self { mut session, ending, _turn, engine, raised } = self;
         let changed: Vec<Changed> = raised.into_iter().map(Changed::Stored).collect();
@@ -279,9 +280,15 @@ impl Writing {
             engine.while_there(sending.fetch_one(&mut session)).await?;
         }
         let ended = Ended { ending: Some(ending), peers: &engine.peers, changed: &changed };
-        let outcome = engine.while_there(session.commit()).await;
+        let committing = async { Ok::<_, StoreError>(session.commit().await) };
+        let outcome = engine.while_there(committing).await;
         drop(ended);
-        outcome?;
+        match outcome {
+            Ok(Ok(())) => {}
+            Ok(Err(refused)) if is_undone(&refused) => return Err(refused.into()),
+            Ok(Err(lost)) => return Err(StoreError::Undecided(lost.to_string())),
+            Err(away) => return Err(StoreError::Undecided(away.to_string())),
+        }
         drop(_turn);
         if let Some(awaited) = told {
             engine.wait_until_confirmed(awaited).await;

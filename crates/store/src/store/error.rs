@@ -46,6 +46,9 @@ pub enum StoreError {
     /// The store cannot be read or written for the time being: disk full, read-only, locked, no access.
     #[error("the store cannot be used: {0}")]
     Unavailable(String),
+    /// The database did not say whether it has made the writes of a transaction last.
+    #[error("the store may have written, or may not: {0}")]
+    Undecided(String),
     /// Another gateway serves this SQLite file.
     #[error(
         "another gateway serves the store {}: a SQLite file belongs to one process. Stop the other one, or let both \
@@ -81,14 +84,25 @@ impl StoreError {
     pub(super) fn unreadable(what: &str, text: &str) -> Self {
         Self::Damaged(format!("{what} {text:?} cannot be read"))
     }
+
+    /// What a client is told whose write was this store's alone: it may have been carried out.
+    pub fn of_own_write(self) -> Refusal {
+        match self {
+            Self::Undecided(cause) => {
+                Refusal::outcome_unknown("The store of the gateway did not answer.", cause, false)
+            }
+            other => other.into(),
+        }
+    }
 }
 
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Unavailable(_) | StoreError::Damaged(_) | StoreError::Contended(_) => {
-                Refusal::StoreUnavailable { cause: error.to_string() }
-            }
+            StoreError::Unavailable(_)
+            | StoreError::Undecided(_)
+            | StoreError::Damaged(_)
+            | StoreError::Contended(_) => Refusal::StoreUnavailable { cause: error.to_string() },
             _ => Refusal::internal(error),
         }
     }
@@ -118,6 +132,16 @@ impl From<sqlx::Error> for StoreError {
             _ => Self::Internal(error.to_string()),
         }
     }
+}
+
+/// Whether a failed COMMIT has certainly written nothing. A server that ends, a pooler that lost it, and one that is
+/// damaged answer as well, and do not know.
+pub(super) fn is_undone(commit: &sqlx::Error) -> bool {
+    let sqlx::Error::Database(cause) = commit else { return false };
+    let code = cause.code().unwrap_or_default();
+    let is_open =
+        |code: &str| code == "40003" || ["08", "57", "58", "XX"].iter().any(|class| code.starts_with(class));
+    cause.try_downcast_ref::<PgDatabaseError>().is_none() || !is_open(&code)
 }
 
 /// By the class of the SQLSTATE.

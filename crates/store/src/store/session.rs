@@ -72,9 +72,9 @@ impl Session {
     ///
     /// # Errors
     /// When the database does not say that it has done so.
-    pub async fn commit(self) -> Result<(), StoreError> {
+    pub async fn commit(self) -> Result<(), sqlx::Error> {
         let step = UnderWay::begun(self.kind, "COMMIT", Instant::now());
-        Ok(noted(step, self.transaction.commit()).await?)
+        noted(step, self.transaction.commit()).await
     }
 
     /// Ends it without any writes.

@@ -4,7 +4,7 @@ use super::settle::{SKEW, late};
 use crate::fresh::Changed;
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
-use crate::store::{Intent, IntentKind, IntentState, OwnWrite, RunningIntent, Settled};
+use crate::store::{Intent, IntentKind, IntentState, OwnWrite, RunningIntent, Settled, StoreError};
 use crate::translate::work_items::Item;
 use crate::translate::work_items_write;
 use crate::units::now_micros;
@@ -157,7 +157,8 @@ impl InProject<'_> {
             return Ok(());
         }
         let card = self.card;
-        let stored = self.runner.store.write_item(card.workspace_id, card.id, item, own).await?;
+        let stored = self.runner.store.write_item(card.workspace_id, card.id, item, own).await;
+        let stored = stored.map_err(StoreError::of_own_write)?;
         if !stored {
             return Err(type_gone());
         }

@@ -45,7 +45,7 @@ pub(in crate::run) enum Looking {
 pub(in crate::run) struct Newest {
     pub(in crate::run) id: Uuid,
     pub(in crate::run) name: String,
-    #[serde(deserialize_with = "work_items::present")]
+    #[serde(deserialize_with = "crate::v1::present")]
     pub(in crate::run) created_by: Option<Uuid>,
     #[serde(deserialize_with = "work_items::instant")]
     pub(in crate::run) created_at: Micros,

@@ -4,7 +4,7 @@
 //! their copy's, so that a change made by another process shows in the next read; writers raise it first, which
 //! locks the row, so that the writers of a workspace follow one another and each sees what the last one left.
 //!
-//! May use: `catalogue`, `refusal`, `units`, this folder.
+//! May use: `catalogue`, `fresh`, `refusal`, `units`, this folder.
 
 mod effects;
 mod failure;
@@ -21,6 +21,7 @@ use super::error::StoreError;
 use super::service::Store;
 use super::session::Session;
 use crate::catalogue::{Catalogue, Edit};
+use crate::fresh::Changed;
 use crate::refusal::Refusal;
 use crate::units::now_micros;
 use failure::Failure;
@@ -82,7 +83,8 @@ impl Store {
     /// all or nothing. `change` may run again when another writer was in the way.
     ///
     /// # Errors
-    /// What `change` refuses with, 409 for a rule about work items, or 503 when the store cannot be written.
+    /// What `change` refuses with, 409 for a rule about work items, 503 when the store cannot be written, or 502 when it
+    /// does not say whether it was.
     pub async fn edit<T, F>(&self, workspace: Uuid, mut change: F) -> Result<(T, Arc<Catalogue>), Refusal>
     where
         T: Send,
@@ -107,7 +109,7 @@ impl Store {
                 Ok(after) => return Ok(after),
                 Err(Failure::Refused(refusal)) => return Err(refusal),
                 Err(Failure::Store(StoreError::Contended(_))) if attempt < ATTEMPTS => attempt += 1,
-                Err(Failure::Store(error)) => return Err(error.into()),
+                Err(Failure::Store(error)) => return Err(error.of_own_write()),
             }
         }
     }
@@ -133,6 +135,19 @@ impl Store {
         let after = Arc::new(after);
         self.memory.put(&after);
         Ok(after)
+    }
+
+    /// Waits until every earlier change of these definitions has ended at the database, also one of which this process
+    /// has heard nothing any more.
+    ///
+    /// # Errors
+    /// [`StoreError`] when that cannot be told.
+    pub async fn wait_for_edits(&self, workspace: Uuid) -> Result<(), StoreError> {
+        let mut writing = self.engine.writing().await?;
+        self.lock(&mut writing, workspace).await?;
+        // Its note may come later than its end.
+        self.changes.tell(Changed::Stored(workspace));
+        writing.rollback().await
     }
 
     /// Raises the version of the workspace, which from here on is this transaction's own.
