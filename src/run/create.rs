@@ -57,7 +57,7 @@ pub(super) async fn finish(job: &Job, write: Write<'_, Collection>, v1: &Members
     // v1 may have the flag on a second record, whose flag is not shown (`states_list_two_defaults`).
     if let (Some(rule), Some(all)) = (&resource.exclusive, write.before())
         && flagged::has(resource, rule, &held)
-        && flagged::is_shown_on_another(resource, rule, &all.value, held.record.id)
+        && flagged::is_on_another(resource, rule, &all.value, held.record.id)
     {
         let mut without = v1.clone();
         without.extend(flagged::flag(resource, rule, false));

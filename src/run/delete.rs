@@ -28,6 +28,10 @@ pub(super) async fn delete(job: &Job) -> Result<Reply, Refusal> {
         return delete_now(job, write, true).await;
     }
     let was_there = write.before().is_some_and(|kept| job.pk().is_ok_and(|id| kept.value.get(id).is_some()));
+    if job.operation().reads_first && !was_there {
+        list::read_addressed_record(job).await?;
+        return delete_now(job, write, true).await;
+    }
     delete_now(job, write, was_there).await
 }
 

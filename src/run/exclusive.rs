@@ -19,6 +19,7 @@ use crate::refusal::Refusal;
 use crate::translate::{Held, confirm, outgoing};
 use crate::v2::Reply;
 use crate::v2::body::Given;
+use std::sync::Arc;
 use std::time::Instant;
 use uuid::Uuid;
 
@@ -88,7 +89,10 @@ async fn promote(
     let v1 = job.merge_or_reread(resource, id, &stored.v1_members(), &outgoing.body, &answer).await?;
     let name = &resource.fields[rule.field].name;
     let half_done = partly_done(format!("The record was updated, but another one still has {name}:"));
-    let cleared = clear(job, rule, others).await.map_err(half_done)?;
+    let mut cleared = clear(job, rule, others).await.map_err(half_done)?;
+    for held in shown_alone(resource, rule, &write) {
+        cleared.push(job.translate_record(resource, &held.v1).await?);
+    }
     job.keep(resource, id, &outgoing, &v1).await?;
     write.carry(|before| before.with(&cleared));
     create::finish(job, write, &v1).await
@@ -104,6 +108,13 @@ fn others(resource: &Resource, rule: &OneOfAll, write: &Write<'_, Collection>, i
     let Some(all) = write.before() else { return Vec::new() };
     let flagged = all.value.rows().iter().filter(|held| has(resource, rule, held));
     flagged.map(|held| held.record.id).filter(|other| *other != id).collect()
+}
+
+/// The record that v2 shows the flag on although v1 has it on none.
+fn shown_alone(resource: &Resource, rule: &OneOfAll, write: &Write<'_, Collection>) -> Vec<Arc<Held>> {
+    let Some(all) = write.before() else { return Vec::new() };
+    let is_alone = |held: &&Arc<Held>| is_shown(resource, rule, held) && !has(resource, rule, held);
+    all.value.rows().iter().filter(is_alone).cloned().collect()
 }
 
 /// Clears the flag on `ids`; the records afterwards.

@@ -26,14 +26,15 @@ pub(super) fn is_shown(resource: &Resource, rule: &OneOfAll, held: &Held) -> boo
     held.v2_members().get(&resource.fields[rule.field].name) == Some(&Value::Bool(true))
 }
 
-/// Whether v2 shows the flag on another record than `id`.
-pub(super) fn is_shown_on_another(resource: &Resource, rule: &OneOfAll, all: &Collection, id: Uuid) -> bool {
-    all.rows().iter().any(|held| held.record.id != id && is_shown(resource, rule, held))
+/// Whether v1 and v2 show the flag on another record than `id`.
+pub(super) fn is_on_another(resource: &Resource, rule: &OneOfAll, all: &Collection, id: Uuid) -> bool {
+    let is_on = |held: &Held| has(resource, rule, held) && is_shown(resource, rule, held);
+    all.rows().iter().any(|held| held.record.id != id && is_on(held))
 }
 
 /// Shows the flag on one record alone, the first in v1's order, which v1 itself takes. v1 has it on two while it moves from
 /// one to the other, after a gateway that ended in between, and when its users have set a second one
-/// (`states_list_two_defaults`).
+/// (`states_list_two_defaults`); on none after a create that failed (`states_list_defaults_after_failed_create`).
 ///
 /// # Errors
 /// None that the rows did not have before.
@@ -43,12 +44,15 @@ pub(super) fn show_one(
     rows: &mut [Held],
     read: impl Fn(&str, Uuid) -> Result<Held, Fault>,
 ) -> Result<(), Fault> {
-    let flagged = rows.iter_mut().filter(|held| has(resource, rule, held));
-    for held in flagged.skip(1) {
-        let mut v1 = held.v1_members();
-        v1.extend(flag(resource, rule, false));
-        let text = Value::Object(v1).to_string();
-        held.record = read(&text, held.record.id)?.record;
+    let first = rows.iter().position(|held| has(resource, rule, held)).unwrap_or(0);
+    for (at, held) in rows.iter_mut().enumerate() {
+        let is_flagged = at == first;
+        if has(resource, rule, held) != is_flagged {
+            let mut v1 = held.v1_members();
+            v1.extend(flag(resource, rule, is_flagged));
+            let text = Value::Object(v1).to_string();
+            held.record = read(&text, held.record.id)?.record;
+        }
     }
     Ok(())
 }

@@ -1,9 +1,10 @@
 //! Lists and rosters: what v1 ignores, shifts, repeats and says in other zones.
 
-use crate::support::gateway::Gateway;
+use crate::support::gateway::{Gateway, serve_sandbox};
+use crate::support::past_gateway::in_web;
 use crate::support::scripted::Exchange;
 use crate::traps::scene::{ADA, BOB, Scene, THROUGH, V1, id, journal, list, list_target, page, record, shown, web};
-use causeway::sandbox::Seed;
+use causeway::sandbox::{Config, Sandbox, Seed};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -237,4 +238,43 @@ async fn a_creator_v1_does_not_know_is_the_nil_id() {
     let labels = scene.get("labels/").await.expect(200);
     assert_eq!(labels.column("created_by_id"), [json!("00000000-0000-0000-0000-000000000000")]);
     scene.v1.finish();
+}
+
+#[tokio::test]
+async fn trap_23_a_project_without_a_default_state_shows_the_one_that_v1_takes() {
+    let v1 = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+    let states = in_web(&v1, "GET", "states/", &Value::Null);
+    let is_default = |row: &&Value| row["default"] == true;
+    let default = states["results"].as_array().expect("rows").iter().find(is_default).expect("a default");
+    in_web(&v1, "PATCH", &format!("states/{}/", id(default)), &json!({"default": false}));
+    let gateway = Gateway::before(&serve_sandbox(&v1).await).await;
+    let item = gateway.post("ada", &web("work-items/"), json!({"name": "without a state"})).await.expect(201);
+    let shown = gateway.get("ada", &web("states/?is_default=true")).await.expect(200);
+    assert_eq!(shown.column("id"), [item.json["state_id"].clone()]);
+    // One that is asked for becomes the default at v1 as well, and at once.
+    let all = gateway.get("ada", &web("states/")).await.expect(200);
+    for wanted in [&all.data()[2], &all.data()[0]] {
+        let path = format!("states/{}/", id(wanted));
+        let made = gateway.patch("ada", &web(&path), json!({"is_default": true})).await.expect(200);
+        assert_eq!(made.json["is_default"], true);
+        assert_eq!(in_web(&v1, "GET", &path, &Value::Null)["default"], true);
+        let shown = gateway.get("ada", &web("states/?is_default=true")).await.expect(200);
+        assert_eq!(shown.column("id"), [wanted["id"].clone()]);
+    }
+}
+
+#[tokio::test]
+async fn an_archived_cycle_which_is_not_served_cannot_be_deleted_either() {
+    let v1 = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+    let project = "00000000-0000-4000-c000-000000000001";
+    let cycle = json!({
+        "name": "Over", "project_id": project, "start_date": "2025-01-01T00:00:00Z", "end_date": "2025-01-02T00:00:00Z",
+    });
+    let path = format!("cycles/{}/", id(&in_web(&v1, "POST", "cycles/", &cycle)));
+    in_web(&v1, "POST", &format!("{path}archive/"), &Value::Null);
+    let gateway = Gateway::before(&serve_sandbox(&v1).await).await;
+    gateway.get("ada", &web(&path)).await.expect_problem(404, "resource_not_found");
+    gateway.delete("ada", &web(&path)).await.expect_problem(404, "resource_not_found");
+    let archived = in_web(&v1, "GET", "archived-cycles/", &Value::Null);
+    assert_eq!(archived["results"].as_array().map(Vec::len), Some(1), "{archived}");
 }

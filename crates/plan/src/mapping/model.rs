@@ -302,6 +302,8 @@ pub struct OperationHead {
     pub needs_feature: Option<Feature>,
     /// Field by which records hang on the deleted one; they are detached first.
     pub detach_children: Option<String>,
+    /// Whether the record is looked for in the list before it is deleted.
+    pub reads_first: bool,
     /// Who may write to the record.
     pub may: Option<MaySpec>,
 }

@@ -269,6 +269,8 @@ pub struct Operation {
     pub needs_feature: Option<Feature>,
     /// Index of the field by which records hang on the deleted one; they are detached first.
     pub detach_children: Option<usize>,
+    /// Whether the record is looked for in the list before it is deleted.
+    pub reads_first: bool,
     /// Who may write to the record.
     pub may: Option<May>,
     /// Line of the mapping file where it is declared.

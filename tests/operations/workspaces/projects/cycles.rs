@@ -108,9 +108,15 @@ async fn update_carries_the_owner_and_keeps_the_rest_apart() {
 }
 
 #[tokio::test]
-async fn delete_is_one_call() {
-    let mut scene = Scene::in_project().await.then(Exchange::delete(&format!("{P}/cycles/{ONE}/")));
-    assert_eq!(scene.ask("DELETE", &format!("{WEB}/cycles/{ONE}/"), None).await.expect(204).calls(), 3);
+async fn delete_is_one_call_beside_a_list_that_shows_the_cycle() {
+    let delete = Exchange::delete(&format!("{P}/cycles/{ONE}/"));
+    let mut scene = Scene::in_project().await.then(list("cycles", FIELDS, &[&sprint()])).then(delete);
+    assert_eq!(scene.ask("DELETE", &format!("{WEB}/cycles/{ONE}/"), None).await.expect(204).calls(), 4);
+    scene.end();
+    let delete = Exchange::delete(&format!("{P}/cycles/{ONE}/"));
+    let mut scene = Scene::in_project().await.then(list("cycles", FIELDS, &[&sprint()])).then(delete);
+    scene.ask("GET", &format!("{WEB}/cycles/{ONE}/"), None).await.expect(200);
+    assert_eq!(scene.ask("DELETE", &format!("{WEB}/cycles/{ONE}/"), None).await.expect(204).calls(), 1);
     scene.end();
 }
 

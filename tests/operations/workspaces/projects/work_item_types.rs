@@ -171,7 +171,7 @@ async fn a_type_in_use_stays() {
     let body = json!({"name": "one", "type_id": kind});
     let item = gateway.post("ada", &format!("{WEB}/work-items/"), body).await.expect(201).text("id");
     let refused = gateway.delete("ada", &format!("{types}{kind}/")).await.expect_problem(409, "conflict");
-    assert!(refused.text("detail").contains("1 work items"), "{}", refused.text("detail"));
+    assert!(refused.text("detail").contains("1 work item has this type"), "{}", refused.text("detail"));
     gateway.patch("ada", &format!("{WEB}/work-items/{item}/"), json!({"type_id": null})).await.expect(200);
     gateway.delete("ada", &format!("{types}{kind}/")).await.expect(204);
 }

@@ -69,6 +69,7 @@ impl Builder<'_> {
             v1,
             needs_feature: head.needs_feature,
             detach_children: rules::field(self, head.detach_children.as_deref(), "detach_children", faults),
+            reads_first: head.reads_first,
             may: rules::may(self, faults),
             line: self.spec.line,
         }

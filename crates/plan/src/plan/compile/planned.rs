@@ -67,6 +67,7 @@ fn of_step(step: &StepWord, resource: &Resource, builder: &Builder) -> Option<Ve
                 (Some(_), _) => list(Made::Always),
                 (None, Some(_)) if kept => list(Made::UnlessKept),
                 (None, Some(_)) => record(Method::Get, Made::Always),
+                (None, None) if head.reads_first => list(Made::UnlessKept),
                 (None, None) => None,
             };
             let children = head.detach_children.as_ref().and_then(|_| other(Extra::Child));
