@@ -1,13 +1,18 @@
 //! Work beside the requests, which ends with the service that began it.
 //!
-//! May use: `v1`; it is composition.
+//! May use: `store`, `v1`; it is composition.
 
+use crate::store::Store;
 use crate::v1::Budget;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
 /// Time from one line about v1's quota to the next.
 const REPORT: Duration = Duration::from_secs(60);
+/// Time from the start to the first look for settled writes that are old.
+const FIRST: Duration = Duration::from_secs(60);
+/// Time from one look for settled writes that are old to the next.
+const FORGET: Duration = Duration::from_secs(3600);
 /// Pairs of operation and credential in such a line.
 const MOST_REPORTED: usize = 10;
 
@@ -29,6 +34,20 @@ impl AbortOnDrop {
 impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
+    }
+}
+
+/// Has the store forget writes that were settled long ago, again and again.
+pub(super) async fn forget_settled(store: Store) {
+    let mut pause = FIRST;
+    loop {
+        tokio::time::sleep(pause).await;
+        pause = FORGET;
+        if !store.is_read_only()
+            && let Err(fault) = store.forget_settled().await
+        {
+            tracing::debug!(%fault, "settled writes could not be forgotten");
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the settings mean to each part.
+//! The settings of each part, derived from those of the whole.
 //!
 //! May use: `access`, `index`, `run`, `settings`, `store` (its file), `v1`; it is composition.
 

@@ -6,7 +6,7 @@
 //!
 //! May use: everything but `cli` and `sandbox`; it is composition.
 
-use super::background::{AbortOnDrop, report_spending};
+use super::background::{AbortOnDrop, forget_settled, report_spending};
 use super::counted::{Counted, counters};
 use super::counts::{self, Counts};
 use super::cut_over::{Compared, CutOver, Looked, look};
@@ -238,6 +238,7 @@ impl Service {
         self.background = vec![
             AbortOnDrop::begin(report_spending(self.lasting.client.budget().clone())),
             AbortOnDrop::begin(self.idempotency.clone().sweep()),
+            AbortOnDrop::begin(forget_settled(self.lasting.store.clone())),
         ];
         self.cut_over.begin();
         self.background.extend(self.retirement.clone().map(|told| AbortOnDrop::begin(told.report())));

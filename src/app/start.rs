@@ -1,4 +1,4 @@
-//! What has to be sound before anything is served: the mappings, and why there is no gateway.
+//! Checks before anything is served: the mappings are sound, or there is no gateway, and why.
 //!
 //! May use: `admin`, `hints`, `edge`, `mapping`, `oauth`, `plan`, `settings`, `shared`, `store`, `traces`, `v1`; it is
 //! composition.

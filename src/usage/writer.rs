@@ -60,7 +60,7 @@ impl Writer {
                 }
                 Err(_) => {}
             }
-            if !failing && bounded.elapsed() >= BOUNDS.min(self.settings.flush) {
+            if !failing && bounded.elapsed() >= BOUNDS {
                 bounded = tokio::time::Instant::now();
                 self.bound().await;
             }

@@ -17,6 +17,12 @@ use crate::v2::time::Micros;
 use std::sync::Arc;
 use uuid::Uuid;
 
+/// How long settled writes are remembered, in microseconds: their own requests may still end, also after a pause.
+const SETTLED_KEPT: i64 = 86_400 * 1_000_000;
+
+/// Settled writes that are forgotten at once, so that others need not wait long.
+const PORTION: i64 = 1000;
+
 impl Store {
     /// Notes a write before v1 is asked for it. None when its type was deleted meanwhile; then nothing was
     /// noted.
@@ -176,6 +182,24 @@ impl Store {
             None => None,
         };
         lives.unwrap_or(true) && now_micros() - intent.began_at < longest
+    }
+
+    /// Forgets writes that were settled longer ago than any request lasts, and tells how many.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written.
+    pub async fn forget_settled(&self) -> Result<u64, StoreError> {
+        let (before, mut all) = (now_micros() - SETTLED_KEPT, 0);
+        loop {
+            let mut writing = self.engine.writing().await?;
+            let text = "DELETE FROM intent WHERE id IN (SELECT id FROM intent WHERE settled_at < $1 LIMIT $2)";
+            let gone = sqlx::query(text).bind(before).bind(PORTION).execute(&mut *writing).await?.rows_affected();
+            writing.commit().await?;
+            all += gone;
+            if gone < PORTION.unsigned_abs() {
+                return Ok(all);
+            }
+        }
     }
 
     /// All writes that are not settled, oldest first.

@@ -14,6 +14,8 @@ use uuid::Uuid;
 pub const OTHER: &str = "other";
 /// How long it is remembered which batch a process has written last, in microseconds.
 const WRITERS_KEPT: i64 = 86_400 * 1_000_000;
+/// How long a caller is remembered of whom nothing is counted, in microseconds: the first request may still be under way.
+const CALLERS_KEPT: i64 = 3600 * 1_000_000;
 const COLUMNS: &str = "day, operation, class, caller, client, calls";
 
 /// One count.
@@ -178,8 +180,10 @@ impl Store {
             .execute(&mut *writing)
             .await?;
         sqlx::query(
-            "DELETE FROM usage_caller WHERE NOT EXISTS (SELECT 1 FROM usage_count WHERE caller = fingerprint)",
+            "DELETE FROM usage_caller WHERE seen_at < $1 AND fingerprint IN \
+             (SELECT fingerprint FROM usage_caller EXCEPT SELECT caller FROM usage_count)",
         )
+        .bind(now_micros() - CALLERS_KEPT)
         .execute(&mut *writing)
         .await?;
         let too_many = count(&mut writing).await? - most;
