@@ -1,4 +1,4 @@
-//! What a delivery is about.
+//! The project that a webhook delivery is about.
 //!
 //! May use: nothing of this crate.
 

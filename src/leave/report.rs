@@ -1,4 +1,4 @@
-//! What a run came to.
+//! The report of a run.
 //!
 //! May use: this folder.
 

@@ -116,11 +116,9 @@ impl Retirement {
         });
         let successor = successor.map(|path| format!("/{}", path.trim_start_matches('/')));
         let by_name = |a: &&Notice| a.operation == EVERY;
-        let notice = self
-            .notices
-            .iter()
-            .filter(|notice| of(&notice.operation) && notice.deprecated <= now)
-            .min_by_key(by_name);
+        // One of its own counts instead of that for all also while it has not begun.
+        let notice = self.notices.iter().filter(|notice| of(&notice.operation)).min_by_key(by_name);
+        let notice = notice.filter(|notice| notice.deprecated <= now);
         let mut said = Said {
             headers: notice.map(|notice| told(notice, successor.as_deref())).unwrap_or_default(),
             gone: None,

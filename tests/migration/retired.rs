@@ -55,6 +55,18 @@ async fn clients_are_told_of_the_end_and_refused_after_it() {
     gateway.get("ada", &LABELS.replace("/v1/", "/v2/")).await.expect(200);
 }
 
+/// Whoever gives one operation longer than all others means it from the beginning.
+#[tokio::test]
+async fn a_table_of_its_own_counts_instead_of_that_for_all_before_it_begins_too() {
+    let notices = "[{ operation = \"all\", deprecated = \"2020-01-01\", sunset = \"2020-06-01\", refuse = true }, \
+                   { operation = \"v1_labels_list\", deprecated = \"2999-01-01\", sunset = \"2999-06-01\" }]";
+    let gateway =
+        Gateway::sandboxed_with(Seed::Recorded, &[("retirement", notices), ("usage.learn", "false")]).await;
+    gateway.get("ada", STATES).await.expect(410);
+    let labels = gateway.get("ada", LABELS).await.expect(200);
+    assert!(["deprecation", "sunset"].iter().all(|name| !labels.headers.contains_key(*name)));
+}
+
 #[tokio::test]
 async fn windows_refuse_those_they_are_for_or_only_count() {
     let windows = "[{ operation = \"v1_states_list\", from = \"2020-01-01T00:00:00Z\", until = \"2999-01-01T00:00:00Z\", \
