@@ -155,6 +155,30 @@ async fn a_commit_whose_answer_is_lost_is_never_called_undone_and_is_not_made_tw
     }
 }
 
+/// v1 is not asked for a write that may not have been noted, so nothing may go on counting as begun.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_note_whose_commit_was_lost_keeps_no_type_in_use() {
+    let pair = Pair::new().await;
+    pair.write("POST", &format!("{WEB}work-item-types/enable/"), json!({})).await;
+    let types = format!("{WEB}work-item-types/");
+    let bug = pair.write("POST", &types, json!({"name": "Bug"})).await;
+    pair.database.lose_commit_of("never made", Duration::ZERO);
+    let body = json!({"name": "never made", "type_id": bug["id"]});
+    let path = format!("{WEB}work-items/");
+    let (status, answer) = send(&pair.client, pair.this.base(), "POST", &path, Some(body)).await;
+    assert_eq!((status, answer["code"].as_str()), (503, Some("store_unavailable")), "{answer}");
+    let refused = Instant::now();
+    let own = format!("{types}{}/", id(&bug));
+    loop {
+        let (status, answer) = send(&pair.client, pair.other.base(), "DELETE", &own, None).await;
+        if status == 204 {
+            break;
+        }
+        assert!(refused.elapsed() < PATIENCE && status == 409, "{status} {answer}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_that_ends_while_the_database_is_away_for_a_moment_shows_in_the_next_read_of_the_other() {
     let pair = Pair::new().await;

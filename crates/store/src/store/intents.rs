@@ -15,11 +15,15 @@ use super::session::Session;
 use crate::units::now_micros;
 use crate::v2::time::Micros;
 use std::sync::Arc;
+use std::time::Duration;
 use uuid::Uuid;
 
 /// How long settled writes are remembered, in microseconds: their own requests may still end, also after a pause.
 const SETTLED_KEPT: i64 = 86_400 * 1_000_000;
 
+/// How often a write that never began is to be dropped, and the time until the next attempt.
+const DROPPED_AGAIN: usize = 30;
+const AGAIN: Duration = Duration::from_secs(2);
 /// Settled writes that are forgotten at once, so that others need not wait long.
 const PORTION: i64 = 1000;
 
@@ -28,7 +32,7 @@ impl Store {
     /// noted.
     ///
     /// # Errors
-    /// [`StoreError`] when the store cannot be written; then v1 must not be asked.
+    /// [`StoreError`] when the store cannot be written, or does not say whether it has; then v1 must not be asked.
     pub async fn begin_intent(&self, intent: Intent) -> Result<Option<RunningIntent>, StoreError> {
         let intent = Intent { process: Some(self.engine.peers.me()), ..intent };
         let running = RunningIntent { running: Arc::clone(&self.running), intent };
@@ -58,10 +62,29 @@ impl Store {
         .bind(intent.process.map(|id| id.to_string()))
         .execute(&mut *writing)
         .await?;
-        writing.commit().await?;
-        let open = intent.clone();
-        self.carry(intent.project, version, move |items| Arc::make_mut(&mut items.open).push(open.clone()));
-        Ok(Some(running))
+        match writing.commit().await {
+            Ok(()) => {
+                let open = intent.clone();
+                self.carry(intent.project, version, move |items| Arc::make_mut(&mut items.open).push(open.clone()));
+                Ok(Some(running))
+            }
+            Err(StoreError::Undecided(cause)) => {
+                tokio::spawn(self.clone().drop_unsent(running));
+                Err(StoreError::Unavailable(cause))
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Drops a write for which v1 is not asked, and of which nobody knows whether it was noted.
+    async fn drop_unsent(self, running: RunningIntent) {
+        for _ in 0..DROPPED_AGAIN {
+            tokio::time::sleep(AGAIN).await;
+            if self.settle_left(&running.intent, Settled::Dropped).await.is_ok() {
+                return;
+            }
+        }
+        tracing::warn!(intent = %running.intent.id, "a write that never began could not be dropped; it is settled later");
     }
 
     /// Ends a write of this process's own request, which knows what v1 did. Answers the epoch of the project when this
