@@ -39,15 +39,14 @@ impl Drop for AbortOnDrop {
 
 /// Has the store forget writes that were settled long ago, again and again.
 pub(super) async fn forget_settled(store: Store) {
-    let mut pause = FIRST;
+    tokio::time::sleep(FIRST).await;
     loop {
-        tokio::time::sleep(pause).await;
-        pause = FORGET;
         if !store.is_read_only()
             && let Err(fault) = store.forget_settled().await
         {
             tracing::debug!(%fault, "settled writes could not be forgotten");
         }
+        tokio::time::sleep(FORGET).await;
     }
 }
 

@@ -22,14 +22,11 @@ pub(super) async fn delete(job: &Job) -> Result<Reply, Refusal> {
     if let Some(field) = job.operation().detach_children {
         return delete_alone(job, write, field).await;
     }
-    if job.operation().may.is_some() || job.resource().requires.is_some() {
+    let was_there = write.before().is_some_and(|kept| job.pk().is_ok_and(|id| kept.value.get(id).is_some()));
+    let is_unseen = job.operation().reads_first && !was_there;
+    if is_unseen || job.operation().may.is_some() || job.resource().requires.is_some() {
         let stored = list::read_addressed_record(job).await?;
         rules::may_write(job, &stored).await?;
-        return delete_now(job, write, true).await;
-    }
-    let was_there = write.before().is_some_and(|kept| job.pk().is_ok_and(|id| kept.value.get(id).is_some()));
-    if job.operation().reads_first && !was_there {
-        list::read_addressed_record(job).await?;
         return delete_now(job, write, true).await;
     }
     delete_now(job, write, was_there).await

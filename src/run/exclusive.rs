@@ -90,7 +90,7 @@ async fn promote(
     let name = &resource.fields[rule.field].name;
     let half_done = partly_done(format!("The record was updated, but another one still has {name}:"));
     let mut cleared = clear(job, rule, others).await.map_err(half_done)?;
-    for held in shown_alone(resource, rule, &write) {
+    if let Some(held) = shown_alone(resource, rule, &write, id) {
         cleared.push(job.translate_record(resource, &held.v1).await?);
     }
     job.keep(resource, id, &outgoing, &v1).await?;
@@ -110,11 +110,12 @@ fn others(resource: &Resource, rule: &OneOfAll, write: &Write<'_, Collection>, i
     flagged.map(|held| held.record.id).filter(|other| *other != id).collect()
 }
 
-/// The record that v2 shows the flag on although v1 has it on none.
-fn shown_alone(resource: &Resource, rule: &OneOfAll, write: &Write<'_, Collection>) -> Vec<Arc<Held>> {
-    let Some(all) = write.before() else { return Vec::new() };
+/// Another record, that v2 shows the flag on although v1 has it on none.
+fn shown_alone(resource: &Resource, rule: &OneOfAll, write: &Write<'_, Collection>, id: Uuid) -> Option<Arc<Held>> {
     let is_alone = |held: &&Arc<Held>| is_shown(resource, rule, held) && !has(resource, rule, held);
-    all.value.rows().iter().filter(is_alone).cloned().collect()
+    let all = write.before()?;
+    let shown = all.value.rows().iter().find(is_alone);
+    shown.filter(|held| held.record.id != id).cloned()
 }
 
 /// Clears the flag on `ids`; the records afterwards.

@@ -6,7 +6,6 @@ use super::job::Job;
 use super::rules;
 use super::runner::Runner;
 use super::v1_faults::{bad_data, refused_read};
-use crate::access::Standing;
 use crate::context::Context;
 use crate::fresh::{Changed, Kept};
 use crate::heavy::Input;
@@ -100,12 +99,13 @@ impl Job {
         let (place, asked) = (self.place_of(resource)?, Instant::now());
         let read = || self.reading(resource);
         let loaded = self.load_from(&self.runner.collections, &place, read).await;
-        match self.explain_refused_read(loaded).await {
+        match (loaded, self.call.card()) {
             // The read may have been begun by somebody else, who sees nothing any more.
-            Err(Refusal::NotFound { .. } | Refusal::Forbidden { .. }) if self.is_member_still().await => {
+            (Err(Refusal::NotFound { .. } | Refusal::Forbidden { .. }), Some(card)) => {
+                self.prove_anew(card.id).await?;
                 self.load_since(resource, asked).await
             }
-            outcome => outcome,
+            (loaded, _) => self.explain_refused_read(loaded).await,
         }
     }
 
@@ -125,8 +125,7 @@ impl Job {
     fn reading(&self, resource: &Resource) -> impl Future<Output = Result<Collection, Refusal>> + Send + use<> {
         let runner = Arc::clone(&self.runner);
         let (key, ctx) = (self.key().clone(), self.shared_ctx());
-        let (standing, caller, slug) =
-            (self.call.standing.clone(), self.call.caller.clone(), self.slug().to_owned());
+        let (card, caller, slug) = (self.call.card().cloned(), self.call.caller.clone(), self.slug().to_owned());
         let (index, path) = (self.index_of(resource), self.collection_path(resource));
         let variables = self.call.variables.clone();
         async move {
@@ -135,19 +134,15 @@ impl Job {
             let v1 = resource.v1.as_ref().ok_or_else(|| Refusal::internal("a read without v1"))?;
             let read_at = Instant::now();
             let pages = runner.client.read_all(&key, &path, &v1.list_query, &ctx).await.map_err(refused_read)?;
-            let in_project = match &standing {
-                Standing::Project(card) => Some(card.id),
-                _ => None,
-            };
-            let workspace = match standing {
-                Standing::Project(card) => card.workspace_id,
-                _ if resource.keeps_values() => runner.access.workspace_id(&caller, &slug, &ctx).await?,
-                _ => Uuid::nil(),
+            let workspace = match &card {
+                Some(card) => card.workspace_id,
+                None if resource.keeps_values() => runner.access.workspace_id(&caller, &slug, &ctx).await?,
+                None => Uuid::nil(),
             };
             let mut rows = translated(&runner, index, v1.rows, pages, &ctx).await?;
             // What must be there for the list, such as a work item, is proof enough.
-            if let Some(project) = in_project.filter(|_| rows.is_empty() && resource.requires.is_none()) {
-                runner.prove_empty((&caller, &slug), project, read_at, &ctx).await?;
+            if let Some(card) = card.filter(|_| rows.is_empty() && resource.requires.is_none()) {
+                runner.prove_empty((&caller, &slug), card.id, read_at, &ctx).await?;
             }
             let shape = &runner.shapes[index];
             let ids: Vec<Uuid> = rows.iter().map(|held| held.record.id).collect();
@@ -221,18 +216,14 @@ impl Job {
     /// of a project that the caller does not see, which is 404 here, and of one that the caller is not in (trap 2).
     pub(super) async fn by_new_card(&self, refusal: Refusal) -> Refusal {
         let Some(card) = self.call.card() else { return refusal };
-        self.runner.changes.tell(Changed::ProjectAccess(card.id));
-        match self.runner.access.project(&self.call.caller, self.slug(), card.id, &self.call.ctx).await {
-            Ok(card) => card.require_member().err().unwrap_or(refusal),
-            Err(gone) => gone,
-        }
+        self.prove_anew(card.id).await.err().unwrap_or(refusal)
     }
 
-    /// Whether the caller is a member of the project, as the card says that is kept.
-    async fn is_member_still(&self) -> bool {
-        let Some(card) = self.call.card() else { return false };
-        let card = self.runner.access.project(&self.call.caller, self.slug(), card.id, &self.call.ctx).await;
-        card.is_ok_and(|card| card.require_member().is_ok())
+    /// Whether the caller is a member of the project, by a new look at it.
+    async fn prove_anew(&self, project: Uuid) -> Result<(), Refusal> {
+        self.runner.changes.tell(Changed::ProjectAccess(project));
+        let card = self.runner.access.project(&self.call.caller, self.slug(), project, &self.call.ctx).await?;
+        card.require_member().map(drop)
     }
 
     /// Translates one v1 record with the overlay kept for it, on the pool for heavy work when it is not small.

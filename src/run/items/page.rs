@@ -48,11 +48,12 @@ pub(in crate::run) async fn read(job: &InProject<'_>, call: &ListCall) -> Result
     let read_at = Instant::now();
     let answered = job.ask_page(request, page_in).await;
     match job.explain_refused_read(answered).await? {
-        Answered::Read(page) if page.total == 0 => {
-            job.prove_empty(read_at).await?;
+        Answered::Read(page) => {
+            if page.total == 0 {
+                job.prove_empty(read_at).await?;
+            }
             Ok(cut(job, page, window, (size, size * number), call))
         }
-        Answered::Read(page) => Ok(cut(job, page, window, (size, size * number), call)),
         Answered::Otherwise(answer) => match answer.status {
             403 => Err(job.after_refused_read(refused_list()).await),
             404 => Err(job.after_refused_read(Refusal::not_found()).await),

@@ -2,9 +2,8 @@
 //!
 //! A file that was removed, renamed or replaced goes on for those who have it open, and what is written to it then is
 //! lost with them; connections that are made later lead to another file. So the store cannot be used from then on, until
-//! the program is restarted, also when the file is put back. May use: `opening`, `place`.
+//! the program is restarted, also when the file is put back. May use: `place`.
 
-use super::opening::in_memory;
 use super::place::file_of;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -29,10 +28,9 @@ type FileId = (u64, u64);
 impl InPlace {
     /// The file of the store at `url`, which is open now.
     pub(super) fn of(url: &str) -> Self {
-        let file = file_of(url).filter(|_| !in_memory(url));
         let opened =
             |file: PathBuf| Some(Opened { id: file_id(&file)?, file: file.into(), is_lost: AtomicBool::default() });
-        Self(file.and_then(opened).map(Arc::new))
+        Self(file_of(url).and_then(opened).map(Arc::new))
     }
 
     /// Whether it was there all the time. A look at a file takes about a microsecond.

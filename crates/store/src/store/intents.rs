@@ -207,20 +207,19 @@ impl Store {
         lives.unwrap_or(true) && now_micros() - intent.began_at < longest
     }
 
-    /// Forgets writes that were settled longer ago than any request lasts, and tells how many.
+    /// Forgets writes that were settled longer ago than any request lasts.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be written.
-    pub async fn forget_settled(&self) -> Result<u64, StoreError> {
-        let (before, mut all) = (now_micros() - SETTLED_KEPT, 0);
+    pub async fn forget_settled(&self) -> Result<(), StoreError> {
+        let before = now_micros() - SETTLED_KEPT;
         loop {
             let mut writing = self.engine.writing().await?;
             let text = "DELETE FROM intent WHERE id IN (SELECT id FROM intent WHERE settled_at < $1 LIMIT $2)";
             let gone = sqlx::query(text).bind(before).bind(PORTION).execute(&mut *writing).await?.rows_affected();
             writing.commit().await?;
-            all += gone;
             if gone < PORTION.unsigned_abs() {
-                return Ok(all);
+                return Ok(());
             }
         }
     }

@@ -4,7 +4,7 @@
 
 use super::error::StoreError;
 use super::kind::Kind;
-use super::place::file_of;
+use super::place::{file_of, in_memory};
 use super::writable::{Writable, is_read_only};
 use rustix::fs::{Access, access};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
@@ -127,11 +127,6 @@ fn keep_private(file: &Path) {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let _ = options.open(file);
-}
-
-/// Whether a SQLite store has no file.
-pub(super) fn in_memory(url: &str) -> bool {
-    url.contains(":memory:") || url.contains("mode=memory")
 }
 
 /// A store in memory lives in its connection: one, and never closed.

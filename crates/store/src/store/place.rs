@@ -10,8 +10,13 @@ use std::path::{Path, PathBuf};
 /// The file of a store in SQLite; none for other kinds and for one in memory. As in every URL, `%20` stands for a space.
 pub fn file_of(url: &str) -> Option<PathBuf> {
     let file = url.strip_prefix("sqlite:")?.trim_start_matches("//");
-    let file = file.split('?').next().filter(|file| !file.is_empty() && !url.contains(":memory:"))?;
+    let file = file.split('?').next().filter(|file| !file.is_empty() && !in_memory(url))?;
     percent_decode_str(file).decode_utf8().ok().map(|file| PathBuf::from(&*file))
+}
+
+/// Whether a SQLite store has no file.
+pub(super) fn in_memory(url: &str) -> bool {
+    url.contains(":memory:") || url.contains("mode=memory")
 }
 
 /// What ends the file in a URL, or stands for another sign in it.
@@ -95,6 +100,7 @@ mod tests {
             ("sqlite://c.db?mode=ro", "c.db"),
             ("sqlite:/srv/my%20store%3F.db?mode=ro", "/srv/my store?.db"),
             ("sqlite::memory:", "sqlite::memory:"),
+            ("sqlite:shared?mode=memory", "sqlite:shared"),
             ("postgres://ada:s@cret@db:5432/causeway?sslmode=require", "postgres://db:5432/causeway"),
         ] {
             assert_eq!(in_words(url), words);

@@ -4,9 +4,8 @@
 //! the file: a command such as `causeway store sweep`. Every write shows in the size or time of the log beside the
 //! file, which costs a microsecond to look at. Times of files are coarse, so a counter counts for a second at most.
 //! Behind PostgreSQL there may be other processes at any time, so there nothing is known without a statement. May use:
-//! `opening`, `place`.
+//! `place`.
 
-use super::opening::in_memory;
 use super::place::file_of;
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -62,7 +61,7 @@ pub(super) struct Seen {
 impl Log {
     /// That of the store at `url`.
     pub(super) fn of(url: &str) -> Self {
-        let file = file_of(url).filter(|_| !in_memory(url));
+        let file = file_of(url);
         Self(file.map(|file| PathBuf::from(format!("{}-wal", file.display())).into()))
     }
 
