@@ -71,6 +71,20 @@ pub async fn read_body(mut body: Body, limit: usize) -> Result<Bytes, Refusal> {
     Ok(collected.into())
 }
 
+/// `body` when its first piece has come, or its end.
+///
+/// # Errors
+/// `validation_error` when neither comes in time, or the body cannot be read.
+pub(super) async fn begun(mut body: Body) -> Result<Body, Refusal> {
+    if body.is_end_stream() {
+        return Ok(body);
+    }
+    match body.frame().await.transpose().map_err(|error| unreadable(&error))? {
+        Some(first) => Ok(Begun { first: Some(first), rest: body }.boxed_unsync()),
+        None => Ok(empty()),
+    }
+}
+
 fn too_large(limit: usize) -> Refusal {
     Refusal::invalid(format!("The request body is larger than {limit} bytes."))
 }
@@ -94,6 +108,39 @@ pub(super) struct BodyLate;
 #[derive(Debug, thiserror::Error)]
 #[error("no room for the body: {0:?}")]
 struct BodyRefused(Refusal);
+
+/// A body whose first piece was read already. Its size is as it was before.
+struct Begun {
+    first: Option<Frame<Bytes>>,
+    rest: Body,
+}
+
+impl http_body::Body for Begun {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        match self.first.take() {
+            Some(first) => Poll::Ready(Some(Ok(first))),
+            None => Pin::new(&mut self.rest).poll_frame(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.first.is_none() && self.rest.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let first = self.first.as_ref().and_then(Frame::data_ref).map_or(0, Bytes::len) as u64;
+        let rest = self.rest.size_hint();
+        let mut hint = SizeHint::new();
+        if let Some(upper) = rest.upper() {
+            hint.set_upper(upper + first);
+        }
+        hint.set_lower(rest.lower() + first);
+        hint
+    }
+}
 
 /// Somebody who watches a body go by and is dropped with it.
 pub(super) trait Watch: Send + Unpin + 'static {

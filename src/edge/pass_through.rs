@@ -1,4 +1,5 @@
-//! `/api/v1/` to the service behind: every method, bytes, path and query unchanged, streaming both ways.
+//! `/api/v1/` to the service behind: every method, bytes, path and query unchanged, streaming both ways as soon as the
+//! first piece of the body is there.
 //!
 //! HTTP/1.1 only: one exchange a connection, so that a large transfer never holds up others.
 //!
@@ -184,6 +185,10 @@ impl PassThrough {
         if let Some(gone) = notice.as_ref().and_then(|notice| notice.refusal(&request, &context.request_id)) {
             return Ok(gone);
         }
+        // v1 serves few requests at a time, and one whose body does not come would take the place of another. Until
+        // then there is no connection either.
+        let (parts, body) = request.into_parts();
+        let request = Request::from_parts(parts, body::begun(body).await?);
         let write = Write::begin(&self.observer, request.method(), request.uri().path());
         if let Some(write) = &write {
             self.observer.announce(&write.path, false).await;

@@ -1,7 +1,7 @@
 //! What crosses the pass-through, and what happens when v1 fails or the client leaves. May use: `settings`, this
 //! folder.
 
-use super::support::{Gateway, RawUpstream, patiently};
+use super::support::{Answer, Gateway, RawUpstream, patiently};
 use crate::edge::WriteObserver;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -236,4 +236,42 @@ async fn a_body_the_client_spoils_is_the_clients_fault() {
     let head = "POST /api/v1/x/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
     let answer = before(&upstream).await.exchange(&format!("{head}3\r\nabc\r\nnonsense\r\n")).await;
     assert_eq!((answer.status(), answer.code().as_str()), (400, "validation_error"));
+}
+
+#[tokio::test]
+async fn nothing_goes_to_v1_before_the_body_begins() {
+    let upstream = RawUpstream::answering(PLAIN).await;
+    let observed = Arc::new(Observed::default());
+    let gateway = Gateway::before(&upstream.address, |_| {}, Some(observed.clone())).await;
+    let mut socket = gateway.connect().await;
+    let head = "POST /api/v1/x/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 4\r\n\r\n";
+    socket.write_all(head.as_bytes()).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(observed.seen.lock().unwrap().is_empty() && upstream.received.lock().unwrap().is_empty());
+    socket.write_all(b"ab").await.unwrap();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    socket.write_all(b"cd").await.unwrap();
+    assert_eq!(Answer::read(&mut socket).await.status(), 200);
+    let sent = upstream.only_request();
+    assert!(sent.to_lowercase().contains("content-length: 4") && sent.ends_with("\r\n\r\nabcd"), "{sent}");
+}
+
+#[tokio::test]
+async fn a_body_that_never_begins_costs_v1_nothing() {
+    let upstream = RawUpstream::answering(PLAIN).await;
+    let soon = |settings: &mut crate::settings::Settings| settings.limits.body_grace = Duration::from_millis(100);
+    let observed = Arc::new(Observed::default());
+    let gateway = Gateway::before(&upstream.address, soon, Some(observed.clone())).await;
+    let answer = gateway.ask("POST", "/api/v1/x/", "Content-Length: 4\r\n").await;
+    assert_eq!((answer.status(), answer.code().as_str()), (400, "validation_error"));
+    assert!(observed.seen.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_body_without_a_piece_is_no_body() {
+    let upstream = RawUpstream::answering(PLAIN).await;
+    let head = "POST /api/v1/x/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
+    assert_eq!(before(&upstream).await.exchange(&format!("{head}0\r\n\r\n")).await.status(), 200);
+    let sent = upstream.only_request().to_lowercase();
+    assert!(!sent.contains("transfer-encoding") && sent.ends_with("\r\n\r\n"), "{sent}");
 }
