@@ -10,13 +10,15 @@ use super::forwarding::{request_headers, strip_hop_by_hop};
 use super::layers::REQUEST_ID;
 use super::notices::Notices;
 use crate::context::Context;
-use crate::hop::{Hop, HopError, HopSettings, Instance, Versions, chain};
+use crate::hop::{Hop, HopError, HopSettings, Instance, Retries, Versions, chain};
 use crate::refusal::Refusal;
 use crate::settings::{HttpAddress, PublicSettings, UpstreamSettings};
 use crate::trace::{Detail, TRACEPARENT, TRACESTATE, new_span};
 use futures_util::future::BoxFuture;
 use http::uri::{Authority, Parts, PathAndQuery, Scheme};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, request};
+use http_body::Body as _;
+use hyper::body::Incoming;
 use parking_lot::Mutex;
 use std::io;
 use std::sync::Arc;
@@ -109,6 +111,7 @@ pub struct PassThrough {
     admission: Arc<dyn Admission>,
     notices: Option<Arc<dyn Notices>>,
     instance: Instance,
+    repetitions: Retries,
 }
 
 impl PassThrough {
@@ -128,6 +131,7 @@ impl PassThrough {
             admission: Arc::new(AdmitAll),
             notices: None,
             instance: Instance::default(),
+            repetitions: Retries::default(),
         })
     }
 
@@ -188,39 +192,26 @@ impl PassThrough {
         // v1 serves few requests at a time, and one whose body does not come would take the place of another. Until
         // then there is no connection either.
         let (parts, body) = request.into_parts();
-        let request = Request::from_parts(parts, body::begun(body).await?);
-        let write = Write::begin(&self.observer, request.method(), request.uri().path());
+        let body = body::begun(body).await?;
+        let write = Write::begin(&self.observer, &parts.method, parts.uri.path());
         if let Some(write) = &write {
             self.observer.announce(&write.path, false).await;
         }
-        let (progress, writes) = (Progress::default(), write.is_some());
-        let deletes = request.method() == Method::DELETE;
-        let (span, begun) = (new_span(), Instant::now());
-        let trace = context.meter.trace().filter(|trace| trace.is_recorded());
-        let asked = trace.map(|_| (request.method().to_string(), request.uri().path().to_owned()));
-        let request = self.outgoing(request, context, &progress, span)?;
-        let call = self.calls.sent(request.headers(), context);
-        let answer = tokio::select! {
-            answer = self.hop.send(request) => answer.map_err(|error| refusal(&error, writes)),
-            () = progress.stalled(self.head_timeout) => Err(no_answer(writes)),
-        };
-        if !context.meter.is_native() {
-            context.meter.record(begun.elapsed());
+        let bare = body.is_end_stream();
+        let mut answer = self.exchange(&parts, body, context).await;
+        // A server may close a kept connection just when a request comes. What changes nothing is asked once more.
+        self.repetitions.earn();
+        if parts.method.is_safe() && bare && matches!(&answer, Err(Failure::Broken(_))) && self.repetitions.take() {
+            answer = self.exchange(&parts, body::empty(), context).await;
         }
-        if let (Some(trace), Some((method, path))) = (trace, asked) {
-            let status = answer.as_ref().map_or(0, |answer| answer.status().as_u16());
-            trace.call(span, begun, || Detail::Call { method, path, status });
-        }
-        match &answer {
-            Ok(answer) => call.answered(answer.status().as_u16(), answer.headers()),
-            Err(Refusal::UpstreamUnavailable { .. }) => call.unreachable(),
-            Err(_) => {}
-        }
+        let answer = answer.map_err(|failure| failure.refusal(write.is_some()));
         if let Some(write) = write {
             let path = write.path.clone();
             drop(write);
             self.observer.announce(&path, true).await;
-            if deletes && answer.as_ref().is_ok_and(|answer| answer.status() == StatusCode::NO_CONTENT) {
+            if parts.method == Method::DELETE
+                && answer.as_ref().is_ok_and(|answer| answer.status() == StatusCode::NO_CONTENT)
+            {
                 self.observer.deleted(&path).await;
             }
         }
@@ -231,19 +222,49 @@ impl PassThrough {
         Ok(answer)
     }
 
+    /// Sends a request once.
+    async fn exchange(
+        &self,
+        parts: &request::Parts,
+        body: Body,
+        context: &Context,
+    ) -> Result<Response<Incoming>, Failure> {
+        let (progress, span, begun) = (Progress::default(), new_span(), Instant::now());
+        let request = self.outgoing(parts, body, context, &progress, span).map_err(Failure::Unsendable)?;
+        let call = self.calls.sent(request.headers(), context);
+        let answer = tokio::select! {
+            answer = self.hop.send(request) => answer.map_err(Failure::of),
+            () = progress.stalled(self.head_timeout) => Err(Failure::Silent),
+        };
+        if !context.meter.is_native() {
+            context.meter.record(begun.elapsed());
+        }
+        if let Some(trace) = context.meter.trace().filter(|trace| trace.is_recorded()) {
+            let status = answer.as_ref().map_or(0, |answer| answer.status().as_u16());
+            let (method, path) = (parts.method.to_string(), parts.uri.path().to_owned());
+            trace.call(span, begun, || Detail::Call { method, path, status });
+        }
+        match &answer {
+            Ok(answer) => call.answered(answer.status().as_u16(), answer.headers()),
+            Err(Failure::Unreachable(_)) => call.unreachable(),
+            Err(_) => {}
+        }
+        answer
+    }
+
     fn outgoing(
         &self,
-        request: Request<Body>,
+        parts: &request::Parts,
+        body: Body,
         context: &Context,
         progress: &Progress,
         span: u64,
     ) -> Result<Request<Body>, Refusal> {
-        let (parts, body) = request.into_parts();
         let mut outgoing = Request::new(watched(body, progress.clone()));
         *outgoing.uri_mut() = self.target.uri(&parts.uri)?;
-        *outgoing.headers_mut() = request_headers(&parts, &self.public);
+        *outgoing.headers_mut() = request_headers(parts, &self.public);
         self.instance.sign(outgoing.headers_mut(), parts.version);
-        *outgoing.method_mut() = parts.method;
+        *outgoing.method_mut() = parts.method.clone();
         let headers = outgoing.headers_mut();
         if let Ok(id) = HeaderValue::from_str(&context.request_id) {
             headers.entry(REQUEST_ID).or_insert(id);
@@ -356,32 +377,48 @@ impl Watch for Progress {
     }
 }
 
-fn returned(response: Response<hyper::body::Incoming>) -> Response<Body> {
+fn returned(response: Response<Incoming>) -> Response<Body> {
     let mut response = response.map(body::incoming);
     strip_hop_by_hop(response.headers_mut());
     response
 }
 
-/// v1 says nothing; the client of a write is told what that may mean.
-fn no_answer(writes: bool) -> Refusal {
-    let detail = "The service behind did not answer in time.";
-    match writes {
-        true => Refusal::outcome_unknown(detail, "no answer in time", true),
-        false => Refusal::UpstreamTimeout { detail: detail.into() },
-    }
+/// Why there is no answer.
+enum Failure {
+    /// Nothing was sent.
+    Unsendable(Refusal),
+    /// There was no connection, so nothing was sent either.
+    Unreachable(String),
+    /// The client's body ended too early.
+    Body,
+    /// The connection broke.
+    Broken(String),
+    /// The time was over.
+    Silent,
 }
 
-fn refusal(error: &HopError, writes: bool) -> Refusal {
-    if error.is_connect() {
-        return Refusal::unavailable(chain(error));
+impl Failure {
+    fn of(error: HopError) -> Self {
+        match error {
+            error if error.is_connect() => Self::Unreachable(chain(&error)),
+            error if error.is_of_the_body() => Self::Body,
+            error => Self::Broken(chain(&error)),
+        }
     }
-    if error.is_of_the_body() {
-        return Refusal::invalid("The request body could not be read to its end.");
-    }
-    let detail = "The connection to the service behind broke before an answer.";
-    match writes {
-        true => Refusal::outcome_unknown(detail, chain(error), false),
-        false => Refusal::upstream(detail, chain(error)),
+
+    /// What the client hears. One that `writes` is told that it may have been carried out.
+    fn refusal(self, writes: bool) -> Refusal {
+        let late = "The service behind did not answer in time.";
+        let broken = "The connection to the service behind broke before an answer.";
+        match self {
+            Self::Unsendable(refusal) => refusal,
+            Self::Unreachable(cause) => Refusal::unavailable(cause),
+            Self::Body => Refusal::invalid("The request body could not be read to its end."),
+            Self::Broken(cause) if writes => Refusal::outcome_unknown(broken, cause, false),
+            Self::Broken(cause) => Refusal::upstream(broken, cause),
+            Self::Silent if writes => Refusal::outcome_unknown(late, "no answer in time", true),
+            Self::Silent => Refusal::UpstreamTimeout { detail: late.into() },
+        }
     }
 }
 

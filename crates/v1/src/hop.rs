@@ -22,6 +22,7 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tower::Service;
@@ -175,6 +176,36 @@ impl HopError {
     }
 }
 
+/// Repetitions that may be made at once after a time without any.
+const AT_ONCE: i64 = 10;
+/// Calls that earn one repetition.
+const CALLS: i64 = 10;
+
+/// What may be repeated at all: one call in ten, so that repeating never doubles the load of a v1 that fails.
+#[derive(Debug)]
+pub struct Retries(AtomicI64);
+
+impl Default for Retries {
+    fn default() -> Self {
+        Self(AtomicI64::new(AT_ONCE * CALLS))
+    }
+}
+
+impl Retries {
+    /// A call is made that is no repetition.
+    pub fn earn(&self) {
+        if self.0.load(Ordering::Relaxed) < AT_ONCE * CALLS {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether one more repetition may be made, which is counted then.
+    pub fn take(&self) -> bool {
+        let spend = |left: i64| (left >= CALLS).then_some(left - CALLS);
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend).is_ok()
+    }
+}
+
 /// An error and what caused it, in one line. Headers, and with them keys, are in none of these.
 pub fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
@@ -234,7 +265,7 @@ mod tests {
     use super::*;
     use http::Method;
     use http_body_util::{BodyExt, Empty};
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
@@ -278,5 +309,16 @@ mod tests {
         assert_eq!([send(Method::GET).await, send(Method::GET).await], [1, 1]);
         assert_eq!([send(Method::POST).await, send(Method::PATCH).await, send(Method::DELETE).await], [2, 3, 4]);
         assert_eq!(send(Method::GET).await, 4);
+    }
+
+    #[test]
+    fn one_call_in_ten_is_repeated() {
+        let retries = Retries::default();
+        let mut repeated = 0;
+        for _ in 0..1000 {
+            retries.earn();
+            repeated += i64::from(retries.take());
+        }
+        assert!((100..=100 + AT_ONCE).contains(&repeated), "{repeated}");
     }
 }

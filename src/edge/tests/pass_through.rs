@@ -3,9 +3,11 @@
 
 use super::support::{Answer, Gateway, RawUpstream, patiently};
 use crate::edge::WriteObserver;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 const PLAIN: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -274,4 +276,45 @@ async fn a_body_without_a_piece_is_no_body() {
     assert_eq!(before(&upstream).await.exchange(&format!("{head}0\r\n\r\n")).await.status(), 200);
     let sent = upstream.only_request().to_lowercase();
     assert!(!sent.contains("transfer-encoding") && sent.ends_with("\r\n\r\n"), "{sent}");
+}
+
+/// A v1 that answers the first request of a connection, and closes it when the second one comes; counts requests.
+async fn closing() -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let count = Arc::<AtomicUsize>::default();
+    let requests = Arc::clone(&count);
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let requests = Arc::clone(&requests);
+            tokio::spawn(async move {
+                for answer in [PLAIN, b""] {
+                    let mut head = [0; 4096];
+                    if socket.read(&mut head).await.is_ok_and(|read| read > 0) {
+                        requests.fetch_add(1, Ordering::Relaxed);
+                        let _ = socket.write_all(answer).await;
+                    }
+                }
+            });
+        }
+    });
+    (address, count)
+}
+
+#[tokio::test]
+async fn a_read_whose_kept_connection_closes_is_sent_once_more() {
+    let (address, requests) = closing().await;
+    let gateway = Gateway::before(&address, |_| {}, None).await;
+    for sent in [1, 3, 5] {
+        assert_eq!(gateway.get("/api/v1/x/").await.status(), 200);
+        assert_eq!(requests.load(Ordering::Relaxed), sent);
+    }
+}
+
+#[tokio::test]
+async fn a_write_is_sent_once_whatever_happens() {
+    let upstream = RawUpstream::answering(b"HTTP/1.1 2").await;
+    let answer = before(&upstream).await.ask("DELETE", "/api/v1/x/", "").await;
+    assert_eq!((answer.status(), answer.code().as_str()), (502, "upstream_error"));
+    upstream.only_request();
 }

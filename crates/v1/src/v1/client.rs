@@ -16,7 +16,7 @@ use super::message::{Method, V1Error, V1Request, V1Response};
 use super::outcome::Outcome;
 use super::{API_KEY, V1Key, refusals, retry, traced};
 use crate::context::{Context, Priority};
-use crate::hop::{Hop, HopSettings, Instance, Versions, chain};
+use crate::hop::{Hop, HopSettings, Instance, Retries, Versions, chain};
 use crate::load::{Asker, Memory};
 use crate::refusal::Refusal;
 use crate::tally::{Called, Calls};
@@ -83,7 +83,7 @@ pub struct Client {
     budget: Budget,
     breaker: Breaker,
     concurrency: Concurrency,
-    retries: Arc<retry::Retries>,
+    retries: Arc<Retries>,
     memory: Memory,
     calls: Arc<RwLock<Arc<Calls>>>,
     instance: Instance,

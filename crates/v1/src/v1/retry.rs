@@ -5,42 +5,11 @@
 //! twice. May use: `message` only.
 
 use super::message::{Method, V1Error, V1Response};
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 use uuid::Uuid;
 
 /// Attempts at one call, the first included.
 pub(super) const ATTEMPTS: u32 = 2;
-
-/// Repetitions that may be made at once after a time without any.
-const AT_ONCE: i64 = 10;
-/// Calls that earn one repetition.
-const CALLS: i64 = 10;
-
-/// What may be repeated at all: one call in ten, so that repeating never doubles the load of a v1 that fails.
-#[derive(Debug)]
-pub(super) struct Retries(AtomicI64);
-
-impl Default for Retries {
-    fn default() -> Self {
-        Self(AtomicI64::new(AT_ONCE * CALLS))
-    }
-}
-
-impl Retries {
-    /// A call is made that is no repetition.
-    pub(super) fn earn(&self) {
-        if self.0.load(Ordering::Relaxed) < AT_ONCE * CALLS {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Whether one more repetition may be made, which is counted then.
-    pub(super) fn take(&self) -> bool {
-        let spend = |left: i64| (left >= CALLS).then_some(left - CALLS);
-        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend).is_ok()
-    }
-}
 
 /// Whether a call that went like this may be made once more.
 pub(super) fn may_repeat(method: Method, outcome: &Result<V1Response, V1Error>) -> bool {
@@ -65,17 +34,6 @@ mod tests {
 
     fn answer(status: u16) -> Result<V1Response, V1Error> {
         Ok(V1Response { status, body: Bytes::new(), is_json: true, retry_after: None })
-    }
-
-    #[test]
-    fn one_call_in_ten_is_repeated() {
-        let retries = Retries::default();
-        let mut repeated = 0;
-        for _ in 0..1000 {
-            retries.earn();
-            repeated += i64::from(retries.take());
-        }
-        assert!((100..=100 + AT_ONCE).contains(&repeated), "{repeated}");
     }
 
     #[test]
