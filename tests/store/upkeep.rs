@@ -21,6 +21,7 @@ on_both_engines![
     a_sound_store_has_no_findings_and_every_fault_is_found,
     a_sweep_purges_what_has_been_missing_for_long,
     tables_are_made_once,
+    writes_that_were_settled_long_ago_are_forgotten,
 ];
 
 /// Something in every table that has a writer, with all kinds of values.
@@ -116,6 +117,22 @@ async fn fill(store: &Store) -> Arc<Catalogue> {
     let found = ShadowDifference { operation, place, ours, theirs, requests, first_at: 1, last_at: 2 };
     store.add_shadow((uuid::Uuid::new_v4(), 1), &[compared], &[found], (10, 90)).await.unwrap();
     store.catalogue(WORKSPACE).await.unwrap()
+}
+
+async fn writes_that_were_settled_long_ago_are_forgotten(place: Place) {
+    let store = place.open().await;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_micros();
+    let columns = "id, workspace_id, project_id, kind, user_id, sent, own, state, began_at, settled_at";
+    let values = "'w', 'p', 'update', 'u', '{}', '{}', 'done', 1";
+    // More than go at once.
+    let many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)";
+    execute(&store, &format!("{many} INSERT INTO intent ({columns}) SELECT 'old' || i, {values}, 2 FROM n")).await;
+    for (id, settled) in [("lately", now.to_string()), ("never", "NULL".to_owned())] {
+        execute(&store, &format!("INSERT INTO intent ({columns}) VALUES ('{id}', {values}, {settled})")).await;
+    }
+    store.forget_settled().await.unwrap();
+    let left = "SELECT COUNT(*) FROM intent WHERE id IN ('lately', 'never')";
+    assert_eq!((number(&store, left).await, number(&store, "SELECT COUNT(*) FROM intent").await), (2, 2));
 }
 
 async fn exported(store: &Store) -> Vec<u8> {

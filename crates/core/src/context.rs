@@ -441,3 +441,37 @@ impl Context {
         left.saturating_sub(margin.min(left / 2))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whole seconds, rounded.
+    fn seconds(time: Duration) -> u64 {
+        (time + Duration::from_millis(500)).as_secs()
+    }
+
+    #[test]
+    fn a_shared_read_waits_for_quota_no_longer_than_who_began_it() {
+        let asker = Context::new("r", Duration::from_secs(10));
+        let shared = asker.for_shared_work(Duration::from_secs(60));
+        // What is shared within it waits no longer either.
+        let inner = shared.for_shared_work(Duration::from_secs(60));
+        for shared in [shared, inner] {
+            let waits = (seconds(shared.time_to_be_let_through()), seconds(shared.time_to_begin()));
+            assert_eq!(waits, (seconds(asker.time_to_begin()), seconds(Duration::from_secs(60) - MARGIN)));
+        }
+        // Whoever joined is told within a second when the one that began it has gone.
+        let gone = Context::new("r", Duration::ZERO).for_shared_work(Duration::from_secs(60));
+        assert_eq!(gone.time_to_be_let_through(), HOLD);
+    }
+
+    #[test]
+    fn a_build_holds_those_who_wait_for_it_for_a_moment_only() {
+        let build = Context::new("r", Duration::from_secs(60)).with_priority(Priority::Index);
+        assert_eq!(build.time_to_be_let_through(), HOLD);
+        let write = Context::new("r", Duration::from_secs(60)).with_priority(Priority::Write);
+        let waits = seconds(write.time_to_be_let_through());
+        assert_eq!(waits, seconds(Duration::from_secs(60) - MARGIN_OF_WRITES));
+    }
+}
