@@ -1,10 +1,11 @@
 //! The complete v1 collection of a resource, as it is kept.
 //!
-//! May use: `translate`, `ready`, `shelf`.
+//! May use: `translate`, `v1` (keys), `ready`, `shelf`.
 
 use super::ready::Ready;
 use super::shelf::Shelved;
 use crate::translate::Held;
+use crate::v1::KeyId;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -21,6 +22,9 @@ pub struct Collection {
     by_name: OnceLock<HashMap<String, Vec<Uuid>>>,
     /// Pages of it that were answered.
     pub(super) ready: Ready,
+    /// The only key that it counts for. Of a list without a row it is the one that it was read with: what its owner may
+    /// see was proven a moment before, and others may see more (`empty_lists`).
+    only_for: Option<KeyId>,
 }
 
 /// What a record takes beside its texts, about.
@@ -40,7 +44,17 @@ impl Collection {
     pub fn new(rows: Vec<Arc<Held>>) -> Self {
         let by_id = rows.iter().enumerate().map(|(index, held)| (held.record.id, index)).collect();
         let size = rows.iter().map(|held| held.record.json.len()).sum();
-        Self { rows, by_id, size, by_name: OnceLock::new(), ready: Ready::beside(size) }
+        Self { rows, by_id, size, by_name: OnceLock::new(), ready: Ready::beside(size), only_for: None }
+    }
+
+    /// The same, which counts for `key` alone.
+    pub(super) fn of(self, key: KeyId) -> Self {
+        Self { only_for: Some(key), ..self }
+    }
+
+    /// Whether it counts for those who ask with `key`.
+    pub(super) fn counts_for(&self, key: KeyId) -> bool {
+        self.only_for.is_none_or(|only| only == key)
     }
 
     /// The record with `id`.

@@ -2,8 +2,8 @@
 //!
 //! v1 does not refuse every list of a project that is not the caller's any more: labels are an empty list for whoever has
 //! left it (trap 3, `labels_list_private_project_by_outsider_is_empty`), and all lists of an archived project are (trap
-//! 58). The caller's rights are kept for a while, and a list is kept for all who have the same, so an empty one counts
-//! only beside rights that were asked for about when it was read. May use: what `run` may use, but no step.
+//! 58). The caller's rights are kept for a while, and a list is kept for all who have the same. So an empty one counts
+//! only beside rights that were asked for about when it was read, and for nobody but the caller who read it. May use: what `run` may use, but no step.
 
 use super::runner::Runner;
 use crate::access::Caller;
@@ -18,7 +18,7 @@ use uuid::Uuid;
 const OLDER: Duration = Duration::from_secs(3);
 
 impl Runner {
-    /// Whether a list of `project` that was read at `read_at`, and has no row, is what the caller may see.
+    /// Whether a list of `project` that v1 answered at `read_at`, and has no row, is what the caller may see.
     ///
     /// # Errors
     /// 404 or 403 when it is not; then what is kept of the project's lists counts no more.

@@ -5,6 +5,7 @@ use super::flagged;
 use super::job::Job;
 use super::rules;
 use super::runner::Runner;
+use super::shelf::Place;
 use super::v1_faults::{bad_data, refused_read};
 use crate::context::Context;
 use crate::fresh::{Changed, Kept};
@@ -89,27 +90,26 @@ impl Job {
     pub(super) fn ready_page(&self) -> Option<Reply> {
         let (place, usual) = (self.place_of(self.resource()).ok()?, self.runner.settings.collection_ttl);
         let kept = self.runner.collections.kept_within(&place, self.audience().ok()?, usual)?;
+        let kept = Some(kept).filter(|kept| kept.value.counts_for(self.key().id()))?;
         let reply = kept.value.ready.get(self.call.operation, &self.call.parameters)?;
         self.uses(kept.began.at, Instant::now(), usual);
         Some(reply)
     }
 
     /// The collection of `resource` below this call's variables, kept or read.
+    ///
+    /// # Errors
+    /// As [`Job::after_refused_read`].
     pub(super) async fn load(&self, resource: &Resource) -> Result<Kept<Arc<Collection>>, Refusal> {
-        let (place, asked) = (self.place_of(resource)?, Instant::now());
-        let read = || self.reading(resource);
-        let loaded = self.load_from(&self.runner.collections, &place, read).await;
-        match (loaded, self.call.card()) {
-            // The read may have been begun by somebody else, who sees nothing any more.
-            (Err(Refusal::NotFound { .. } | Refusal::Forbidden { .. }), Some(card)) => {
-                self.prove_anew(card.id).await?;
-                self.load_since(resource, asked).await
-            }
-            (loaded, _) => self.explain_refused_read(loaded).await,
-        }
+        let place = self.place_of(resource)?;
+        let loaded = self.load_from(&self.runner.collections, &place, || self.reading(resource)).await?;
+        self.own_or_anew(resource, &place, loaded).await
     }
 
     /// The collection as a read shows it that began after `asked`, whatever is kept.
+    ///
+    /// # Errors
+    /// As [`Job::after_refused_read`].
     pub(super) async fn load_since(
         &self,
         resource: &Resource,
@@ -117,8 +117,28 @@ impl Job {
     ) -> Result<Kept<Arc<Collection>>, Refusal> {
         let place = self.place_of(resource)?;
         let read = || self.reading(resource);
-        let loaded = self.runner.collections.load(&place, self.audience()?, asked.elapsed(), read).await;
-        self.explain_refused_read(loaded).await
+        let loaded = self.read_since(&self.runner.collections, &place, asked, read).await?;
+        self.own_or_anew(resource, &place, loaded).await
+    }
+
+    /// What was loaded, when this caller may believe it; else it is read again, if need be for this caller alone.
+    async fn own_or_anew(
+        &self,
+        resource: &Resource,
+        place: &Place,
+        loaded: Kept<Arc<Collection>>,
+    ) -> Result<Kept<Arc<Collection>>, Refusal> {
+        if loaded.value.counts_for(self.key().id()) {
+            return Ok(loaded);
+        }
+        let read = || self.reading(resource);
+        let loaded = self.read_since(&self.runner.collections, place, Instant::now(), read).await?;
+        if loaded.value.counts_for(self.key().id()) {
+            return Ok(loaded);
+        }
+        let began = self.runner.changes.now();
+        let alone = self.explain_refused_read(self.reading(resource).await).await?;
+        Ok(Kept { value: Arc::new(alone), began })
     }
 
     /// A read that shares its work with others: owns everything it needs.
@@ -132,7 +152,6 @@ impl Job {
             let (index, path) = (index?, path?);
             let resource = &runner.plan.resources[index];
             let v1 = resource.v1.as_ref().ok_or_else(|| Refusal::internal("a read without v1"))?;
-            let read_at = Instant::now();
             let pages = runner.client.read_all(&key, &path, &v1.list_query, &ctx).await.map_err(refused_read)?;
             let workspace = match &card {
                 Some(card) => card.workspace_id,
@@ -141,8 +160,9 @@ impl Job {
             };
             let mut rows = translated(&runner, index, v1.rows, pages, &ctx).await?;
             // What must be there for the list, such as a work item, is proof enough.
-            if let Some(card) = card.filter(|_| rows.is_empty() && resource.requires.is_none()) {
-                runner.prove_empty((&caller, &slug), card.id, read_at, &ctx).await?;
+            let doubtful = card.filter(|_| rows.is_empty() && resource.requires.is_none());
+            if let Some(card) = &doubtful {
+                runner.prove_empty((&caller, &slug), card.id, Instant::now(), &ctx).await?;
             }
             let shape = &runner.shapes[index];
             let ids: Vec<Uuid> = rows.iter().map(|held| held.record.id).collect();
@@ -157,7 +177,8 @@ impl Job {
                 let read = |text: &str, id| shape.read(text, overlays.get(&id).map_or(&[], Vec::as_slice));
                 flagged::show_one(resource, rule, &mut rows, read).map_err(|fault| bad_data(&fault))?;
             }
-            Ok(Collection::new(rows.into_iter().map(Arc::new).collect()))
+            let collection = Collection::new(rows.into_iter().map(Arc::new).collect());
+            Ok(if doubtful.is_some() { collection.of(key.id()) } else { collection })
         }
     }
 
@@ -220,7 +241,7 @@ impl Job {
     }
 
     /// Whether the caller is a member of the project, by a new look at it.
-    async fn prove_anew(&self, project: Uuid) -> Result<(), Refusal> {
+    pub(super) async fn prove_anew(&self, project: Uuid) -> Result<(), Refusal> {
         self.runner.changes.tell(Changed::ProjectAccess(project));
         let card = self.runner.access.project(&self.call.caller, self.slug(), project, &self.call.ctx).await?;
         card.require_member().map(drop)

@@ -10,6 +10,7 @@
 mod ahead;
 mod answers;
 pub mod audit;
+mod beginners;
 mod catch_up;
 mod checks;
 mod collection;

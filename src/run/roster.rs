@@ -24,24 +24,33 @@ impl Job {
         let resource = self.resource_named(Known::ProjectMembers)?;
         let place = self.place_of(resource)?;
         let read = || {
-            let (runner, key, ctx) = (Arc::clone(&self.runner), self.key().clone(), self.shared_ctx());
-            let path = place.path.to_string();
+            let (runner, caller, ctx) = (Arc::clone(&self.runner), self.call.caller.clone(), self.shared_ctx());
+            let (slug, path) = (self.slug().to_owned(), place.path.to_string());
+            let project = self.call.card().map(|card| card.id);
             async move {
-                let answer = runner.client.ask(&key, V1Request::get(path, ""), &ctx).await?;
+                let answer = runner.client.ask(&caller.key, V1Request::get(path, ""), &ctx).await?;
                 match answer.status {
-                    200 => people(&answer.body),
+                    200 => match members::read(&answer.body).map_err(|fault| bad_data(&fault))? {
+                        people if people.is_empty() => {
+                            // That of a deleted project is. Any other shows at least who asks.
+                            if let Some(project) = project {
+                                runner.prove_empty((&caller, &slug), project, Instant::now(), &ctx).await?;
+                            }
+                            Err(bad_data(&Fault("an empty roster".into())))
+                        }
+                        people => Ok(people),
+                    },
                     403 => Err(refused_list()),
                     404 => Err(Refusal::not_found()),
                     status => Err(Refusal::upstream("The roster could not be read.", format!("status {status}"))),
                 }
             }
         };
-        let (rosters, audience) = (&self.runner.rosters, self.audience()?);
-        let loaded = match since {
-            Some(since) => rosters.load(&place, audience, since.elapsed(), read).await,
+        let rosters = &self.runner.rosters;
+        match since {
+            Some(since) => self.read_since(rosters, &place, since, read).await,
             None => self.load_from(rosters, &place, read).await,
-        };
-        self.explain_refused_read(loaded).await
+        }
     }
 
     /// The people of the project, read again when they do not satisfy `complete`.
@@ -62,10 +71,4 @@ impl Job {
         let listed = |people: &[Person]| people.iter().any(|known| known.id == person);
         Ok(listed(&self.project_people_with(listed).await?))
     }
-}
-
-/// The people of a roster; v1 shows one only to those who are on one.
-fn people(body: &[u8]) -> Result<Vec<Person>, Refusal> {
-    let people = members::read(body).map_err(|fault| bad_data(&fault))?;
-    if people.is_empty() { Err(bad_data(&Fault("an empty roster".into()))) } else { Ok(people) }
 }

@@ -1,6 +1,7 @@
 //! The parts that carry calls out, shared by all calls. May use: what `run` may use.
 
 use super::answers::Answers;
+use super::beginners::Beginners;
 use super::collection::Collection;
 use super::items::deleted_labels::DeletedLabels;
 use super::losses::Losses;
@@ -104,6 +105,8 @@ pub struct Runner {
     pub(super) compared: Cache<Uuid, ()>,
     /// Lists that kept changing while they were read lately, by v1 path and those v1 shows the same.
     pub(super) restless: Cache<(Arc<str>, Audience), Refusal>,
+    /// Who waits for quota to begin a read.
+    pub(super) beginners: Beginners,
     /// Indices begun ahead lately.
     pub(super) begun_ahead: Cache<Scope, ()>,
     pub(super) changes: Changes,
@@ -146,6 +149,7 @@ impl Runner {
             compared: Cache::new(Bounds::of(COMPARED).for_time(indexes.sweep())),
             begun_ahead: Cache::new(Bounds::of(COMPARED).for_time(BEGUN)),
             restless: restless(settings.collection_ttl),
+            beginners: Beginners::default(),
             plan,
             client,
             access,
@@ -182,6 +186,7 @@ impl Runner {
             plain: self.plain.clone(),
             compared: self.compared.clone(),
             begun_ahead: self.begun_ahead.clone(),
+            beginners: self.beginners.clone(),
             restless: if fresh { self.restless.clone() } else { restless(time_to_live) },
             plan,
             client: self.client.clone(),

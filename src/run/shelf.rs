@@ -144,6 +144,11 @@ impl<T: Shelved> Shelf<T> {
         self.things.kept(&(place.clone(), audience), &self.changes.need(&place.voids(), age))
     }
 
+    /// Whether the thing at `place` is being read.
+    pub fn is_read(&self, place: &Place, audience: Audience) -> bool {
+        self.things.is_under_way(&(place.clone(), audience))
+    }
+
     /// The thing at `place`, younger than `age` or read with `read`.
     ///
     /// # Errors

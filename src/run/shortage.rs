@@ -13,15 +13,18 @@ use crate::index::{Index, Scope};
 use crate::plan::Known;
 use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
-use crate::v1::V1Key;
+use crate::v1::{Room, V1Error, V1Key};
 use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 /// The time in which it is noticed that the database of the store does not answer.
 const NOTICED: Duration = Duration::from_secs(2);
+/// How often whoever waits for quota looks whether somebody else has begun.
+const LOOK: Duration = Duration::from_millis(50);
 
 impl Job {
     /// Whether this call may be answered with older data than usual at all.
@@ -55,7 +58,61 @@ impl Job {
     }
 
     /// The thing at `place`: kept, kept for longer while v1's quota is short, or read.
+    ///
+    /// # Errors
+    /// As [`Job::after_refused_read`], and when there is no quota in time.
     pub(super) async fn load_from<T, F>(
+        &self,
+        shelf: &Shelf<T>,
+        place: &Place,
+        read: impl Fn() -> F,
+    ) -> Result<Kept<Arc<T>>, Refusal>
+    where
+        T: Shelved,
+        F: Future<Output = Result<T, Refusal>> + Send + 'static,
+    {
+        let (asked, begun_here) = (Instant::now(), AtomicBool::new(false));
+        let begin = || {
+            begun_here.store(true, Ordering::Relaxed);
+            read()
+        };
+        let loaded = self.kept_or_read(shelf, place, begin).await;
+        // What somebody else began may have failed because of them: they see nothing any more, or may ask nothing more.
+        let again = match (&loaded, self.call.card()) {
+            _ if begun_here.into_inner() => false,
+            (Err(Refusal::NotFound { .. } | Refusal::Forbidden { .. }), Some(card)) => {
+                self.prove_anew(card.id).await?;
+                true
+            }
+            (Err(Refusal::RateLimited { .. }), _) => !self.must_wait(self.key()),
+            _ => false,
+        };
+        match again {
+            true => self.read_since(shelf, place, asked, read).await,
+            false => self.explain_refused_read(loaded).await,
+        }
+    }
+
+    /// The thing at `place` as a read shows it that began after `since`, whatever is kept.
+    ///
+    /// # Errors
+    /// As [`Job::after_refused_read`].
+    pub(super) async fn read_since<T, F>(
+        &self,
+        shelf: &Shelf<T>,
+        place: &Place,
+        since: Instant,
+        read: impl FnOnce() -> F,
+    ) -> Result<Kept<Arc<T>>, Refusal>
+    where
+        T: Shelved,
+        F: Future<Output = Result<T, Refusal>> + Send + 'static,
+    {
+        let loaded = shelf.load(place, self.audience()?, since.elapsed(), read).await;
+        self.explain_refused_read(loaded).await
+    }
+
+    async fn kept_or_read<T, F>(
         &self,
         shelf: &Shelf<T>,
         place: &Place,
@@ -67,7 +124,8 @@ impl Job {
     {
         let (audience, asked) = (self.audience()?, Instant::now());
         let settings = &self.runner.settings;
-        if let Some(kept) = shelf.kept_within(place, audience, settings.collection_ttl) {
+        let fresh = || shelf.kept_within(place, audience, settings.collection_ttl);
+        if let Some(kept) = fresh() {
             self.uses(kept.began.at, asked, settings.collection_ttl);
             return Ok(kept);
         }
@@ -80,14 +138,12 @@ impl Job {
                     let read_at = kept.began.at;
                     Some((kept, read_at))
                 };
-                match self
-                    .list_or_older(
-                        &place.path,
-                        older,
-                        Box::pin(shelf.load(place, audience, settings.collection_ttl, read)),
-                    )
-                    .await
-                {
+                let load = async {
+                    let is_begun = || shelf.is_read(place, audience) || fresh().is_some();
+                    let _room = self.room_to_begin(&place.path, self.key(), is_begun).await?;
+                    shelf.load(place, audience, settings.collection_ttl, read).await
+                };
+                match self.list_or_older(&place.path, older, Box::pin(load)).await {
                     Err(refusal @ Refusal::RateLimited { .. }) if self.may_stretch() => kept().ok_or(refusal)?,
                     outcome => outcome?,
                 }
@@ -95,6 +151,47 @@ impl Job {
         };
         self.uses(loaded.began.at, asked, settings.collection_ttl);
         Ok(loaded)
+    }
+
+    /// Whether a read with `key` would wait for v1's quota.
+    pub(super) fn must_wait(&self, key: &V1Key) -> bool {
+        !self.runner.client.budget().wait(key.id(), Priority::Read).is_zero()
+    }
+
+    /// Room for the first call of a read of `path` that others may join. There is none to keep where the quota has
+    /// room anyway, and as soon as somebody else `is_begun` with it.
+    ///
+    /// # Errors
+    /// When there will be none in time.
+    pub(super) async fn room_to_begin(
+        &self,
+        path: &Arc<str>,
+        key: &V1Key,
+        is_begun: impl Fn() -> bool,
+    ) -> Result<Option<Room>, Refusal> {
+        // A write has kept its room before.
+        if self.call.ctx.priority != Priority::Read {
+            return Ok(None);
+        }
+        let what = (Arc::clone(path), key.id());
+        while !is_begun() && self.must_wait(key) {
+            let Some(_waiting) = self.runner.beginners.wait_for(&what) else {
+                tokio::time::sleep(LOOK).await;
+                continue;
+            };
+            let begun = async {
+                while !is_begun() {
+                    tokio::time::sleep(LOOK).await;
+                }
+            };
+            return tokio::select! {
+                room = self.runner.client.budget().keep_room(key.id(), 1, &self.call.ctx) => {
+                    room.map(Some).map_err(|wait| V1Error::Limited(wait).refusal())
+                }
+                () = begun => Ok(None),
+            };
+        }
+        Ok(None)
     }
 }
 
@@ -113,6 +210,8 @@ impl InProject<'_> {
             return Ok(index);
         }
         let fresh = async {
+            let is_begun = || indexes.is_read(scope) || indexes.peek(scope).is_some();
+            let _room = self.room_to_begin(&scope.path, &key, is_begun).await?;
             let mut outcome = indexes.fresh(scope, &key, ctx).await;
             if key.id() != self.key().id() && outcome.is_err() && !ctx.remaining().is_zero() {
                 // A fault of the gateway's own key is not this caller's business.

@@ -11,6 +11,8 @@ use causeway::sandbox::{Config, Sandbox, Seed};
 use serde_json::{Value, json};
 use std::time::Duration;
 
+/// The recorded project.
+const WEB_ID: &str = "00000000-0000-4000-c000-000000000001";
 /// Longer than what is known of somebody's rights may be older than an empty list.
 const LONG_AGO: Duration = Duration::from_millis(3200);
 
@@ -272,7 +274,17 @@ async fn trap_03_what_v1_shows_somebody_who_has_left_is_not_taken_for_the_list_o
 
 #[tokio::test]
 async fn trap_58_the_empty_lists_of_a_project_that_was_archived_a_moment_ago_are_404() {
-    let lists = ["states/", "labels/", "cycles/", "modules/", "work-items/", "work-items/?priority=none"];
+    let lists = [
+        "states/",
+        "labels/",
+        "cycles/",
+        "modules/",
+        "work-items/",
+        "work-items/?priority=none",
+        "work-items/?sequence_id=1",
+        "work-items/?cycle_id__isnull=false",
+        "work-items/?module_id=00000000-0000-4000-e000-000000000001",
+    ];
     let shown = lists.map(|list| async move {
         let gateway = Gateway::sandboxed(Seed::Recorded).await;
         gateway.get("ada", &web("members/")).await.expect(200);
@@ -318,4 +330,62 @@ async fn trap_03_a_member_who_waits_for_the_read_of_somebody_who_has_left_gets_t
     let (left, member) = tokio::join!(left, member);
     left.expect_problem(403, "forbidden");
     assert!(member.expect(200).data().is_empty());
+}
+
+/// What v1 answers somebody who left just after their rights were asked for is believed by nobody else.
+#[tokio::test]
+async fn trap_03_an_empty_list_beside_new_rights_counts_for_its_reader_alone() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    let v1 = gateway.sandbox();
+    let label = in_web(v1, "POST", "labels/", &json!({"name": "bug"}));
+    in_web(v1, "POST", "work-items/", &json!({"name": "one", "labels": [label["id"]]}));
+    gateway.get("ada", &web("states/")).await.expect(200);
+    gateway.get("bob", &web("states/")).await.expect(200);
+    in_web(v1, "DELETE", "members/00000000-0000-4000-9000-000000000102/", &Value::Null);
+    gateway.get("bob", &web("labels/")).await;
+    let of_label = format!("work-items/?label_id={}", label["id"].as_str().unwrap());
+    for path in ["labels/", "labels/?name=bug", &of_label] {
+        assert_eq!(gateway.get("ada", &web(path)).await.expect(200).data().len(), 1, "{path}");
+    }
+}
+
+/// v1 shows the members of a deleted project as an empty list.
+#[tokio::test]
+async fn the_roster_of_a_project_that_was_deleted_a_moment_ago_is_404() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    gateway.get("ada", &web("states/")).await.expect(200);
+    tokio::time::sleep(LONG_AGO).await;
+    in_web(gateway.sandbox(), "DELETE", "", &Value::Null);
+    gateway.get("ada", &web("members/")).await.expect_problem(404, "resource_not_found");
+}
+
+/// The read of a cycle by somebody who has left is under way when a member filters by it.
+#[tokio::test]
+async fn a_member_who_waits_for_the_cycle_that_somebody_who_has_left_reads_gets_its_items() {
+    let v1 = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+    let cycle = in_web(&v1, "POST", "cycles/", &json!({"name": "July", "project_id": WEB_ID}));
+    let item = in_web(&v1, "POST", "work-items/", &json!({"name": "one"}));
+    let in_cycle = format!("cycles/{}/cycle-issues/", cycle["id"].as_str().unwrap());
+    in_web(&v1, "POST", &in_cycle, &json!({"issues": [item["id"]]}));
+    let wire = Losing::before(&serve_sandbox(&v1).await).await;
+    let gateway = Gateway::before(wire.base_url()).await;
+    for key in ["ada", "bob"] {
+        gateway.get(key, &web("work-items/?priority__in=none,low")).await.expect(200);
+    }
+    in_web(&v1, "DELETE", "members/00000000-0000-4000-9000-000000000102/", &Value::Null);
+    wire.detain("GET");
+    let filtered = web(&format!("work-items/?cycle_id={}", cycle["id"].as_str().unwrap()));
+    let left = gateway.get("bob", &filtered);
+    let member = async {
+        wire.held().await;
+        let asked = gateway.get("ada", &filtered);
+        let let_go = async {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            wire.let_go();
+        };
+        tokio::join!(asked, let_go).0
+    };
+    let (left, member) = tokio::join!(left, member);
+    left.expect_problem(403, "forbidden");
+    assert_eq!(member.expect(200).data().len(), 1);
 }

@@ -9,6 +9,7 @@ mod client;
 mod double;
 mod identity;
 mod limits;
+mod own_quota;
 mod paging;
 mod places;
 mod shared_budget;

@@ -45,12 +45,11 @@ pub(in crate::run) async fn read(job: &InProject<'_>, call: &ListCall) -> Result
     let Some((size, number)) = fit(window) else { return Ok(None) };
     let resource = job.work_items()?;
     let request = V1Request::get(job.collection_path(resource)?, query(&call.order, size, number));
-    let read_at = Instant::now();
     let answered = job.ask_page(request, page_in).await;
     match job.explain_refused_read(answered).await? {
         Answered::Read(page) => {
             if page.total == 0 {
-                job.prove_empty(read_at).await?;
+                job.prove_empty(Instant::now()).await?;
             }
             Ok(cut(job, page, window, (size, size * number), call))
         }

@@ -9,10 +9,12 @@ use crate::plan::{Known, Resource};
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::load::records_of;
+use crate::run::v1_faults::refused_read;
 use bytes::Bytes;
 use serde::Deserialize;
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Instant;
 use uuid::Uuid;
 
 /// What groups work items.
@@ -81,18 +83,19 @@ impl InProject<'_> {
 
     async fn ids_at(&self, path: String, query: &'static str) -> Result<Arc<HashSet<Uuid>>, Refusal> {
         let place = self.place_at(path);
-        let (runner, key, ctx) = (Arc::clone(&self.runner), self.key().clone(), self.shared_ctx());
-        let path = Arc::clone(&place.path);
-        let read = || async move {
-            let pages = runner
-                .client
-                .read_all(&key, &path, query, &ctx)
-                .await
-                .map_err(crate::run::v1_faults::refused_read)?;
-            ids_of(&pages)
+        let read = || {
+            let (runner, path, ctx) = (Arc::clone(&self.runner), Arc::clone(&place.path), self.shared_ctx());
+            let (caller, slug, project) = (self.call.caller.clone(), self.slug().to_owned(), self.card.id);
+            async move {
+                let pages = runner.client.read_all(&caller.key, &path, query, &ctx).await.map_err(refused_read)?;
+                let ids = ids_of(&pages)?;
+                if ids.is_empty() {
+                    runner.prove_empty((&caller, &slug), project, Instant::now(), &ctx).await?;
+                }
+                Ok(ids)
+            }
         };
-        let loaded = self.load_from(&self.runner.sets, &place, read).await;
-        self.explain_refused_read(loaded.map(|loaded| loaded.value)).await
+        Ok(self.load_from(&self.runner.sets, &place, read).await?.value)
     }
 }
 

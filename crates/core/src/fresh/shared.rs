@@ -96,6 +96,11 @@ impl<K: Key, V: Value, E: Value + From<Lost>> Fresh<K, V, E> {
         self.table.lock().any(key)
     }
 
+    /// Whether a read is under way.
+    pub fn is_under_way(&self, key: &K) -> bool {
+        self.table.lock().under_way(key).is_some()
+    }
+
     /// Keys of what is kept or being read that are `wanted`. It looks at all of them.
     pub fn keys(&self, wanted: impl Fn(&K) -> bool) -> Vec<K> {
         self.table.lock().keys().filter(|key| wanted(key)).cloned().collect()

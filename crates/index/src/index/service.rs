@@ -239,6 +239,11 @@ impl Indexes {
         self.inner.indexes.kept(scope, &self.inner.need(scope, age))
     }
 
+    /// Whether the index is being built or brought up to date.
+    pub fn is_read(&self, scope: &Scope) -> bool {
+        self.inner.indexes.is_under_way(scope)
+    }
+
     /// Whether an index exists, of any age, so that lists should prefer it to direct pages.
     pub fn is_built(&self, scope: &Scope) -> bool {
         self.inner.any(scope).is_some() || self.inner.files(scope).is_some_and(|files| files.snapshot.exists())

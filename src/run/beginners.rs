@@ -1,0 +1,35 @@
+//! Who begins a read that others join: somebody whose key v1's quota has room for.
+//!
+//! Such a read is made with the key of the one who began it, and all the others wait for that key then. So who would
+//! have to wait for the quota begins nothing, but waits for room or for a read that somebody else begins. Of each key
+//! one waits for all, so that the others take no calls that nobody makes.
+//!
+//! May use: `v1` (keys).
+
+use crate::v1::KeyId;
+use parking_lot::Mutex;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Keys that wait for room to begin a read of a v1 path.
+#[derive(Default, Clone)]
+pub(super) struct Beginners(Arc<Mutex<HashSet<(Arc<str>, KeyId)>>>);
+
+/// Waits for all who would read the same with the same key; ends when dropped.
+pub(super) struct Waiting {
+    among: Beginners,
+    what: (Arc<str>, KeyId),
+}
+
+impl Beginners {
+    /// None while somebody waits for it already.
+    pub(super) fn wait_for(&self, what: &(Arc<str>, KeyId)) -> Option<Waiting> {
+        self.0.lock().insert(what.clone()).then(|| Waiting { among: self.clone(), what: what.clone() })
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.among.0.lock().remove(&self.what);
+    }
+}

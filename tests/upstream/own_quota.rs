@@ -1,0 +1,50 @@
+//! What somebody waits for is never the quota of another key: whoever reads first for all has room for it.
+//!
+//! May use: the public interface of the crate and `tests/support`.
+
+use crate::support::gateway::{Gateway, WEB, serve_sandbox};
+use crate::support::past_gateway::in_web;
+use causeway::sandbox::{Config, Sandbox, Seed};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Calls a minute that each key has.
+const QUOTA: u32 = 12;
+
+/// Bob, who has used up his quota, asks for `path` first and ada, who has not, a moment later.
+async fn ada_does_not_wait_for_bob(path: &'static str) {
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: Some(QUOTA), ..Config::default() });
+    // An empty list counts for nobody but who read it.
+    in_web(&sandbox, "POST", "labels/", &json!({"name": "bug"}));
+    in_web(&sandbox, "POST", "modules/", &json!({"name": "kitchen"}));
+    let base = serve_sandbox(&sandbox).await;
+    let settings = [("upstream.quota", "12"), ("limits.deadline", "100s")];
+    let gateway = Arc::new(Gateway::with(&base, &settings).await);
+    let states = format!("{WEB}/states/");
+    for key in ["ada", "bob"] {
+        gateway.get(key, &states).await.expect(200);
+    }
+    let used = || sandbox.journal().iter().filter(|call| call.key.as_deref() == Some("bob")).count();
+    while used() < QUOTA as usize {
+        gateway.get("bob", "/api/v1/users/me/").await.expect(200);
+    }
+    let path = format!("{WEB}/{path}");
+    let bob = tokio::spawn({
+        let (gateway, path) = (Arc::clone(&gateway), path.clone());
+        async move { gateway.get("bob", &path).await.expect(200) }
+    });
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert!(!bob.is_finished(), "{path}: he waits for his quota");
+    let ada = tokio::time::timeout(Duration::from_secs(20), gateway.get("ada", &path)).await;
+    ada.expect("no wait for another key").expect(200);
+    let told = tokio::time::timeout(Duration::from_secs(20), bob).await;
+    let told = told.unwrap_or_else(|_| panic!("{path}: he has what she read")).expect("no panic");
+    assert_eq!(told.calls(), 0, "{path}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_without_quota_holds_up_no_read_with_another_key() {
+    let paths = ["labels/", "modules/", "work-items/?priority=high", "work-items/?search=one"];
+    futures_util::future::join_all(paths.map(ada_does_not_wait_for_bob)).await;
+}
