@@ -233,10 +233,10 @@ impl Access {
         project: Uuid,
         ctx: &Context,
     ) -> Result<Arc<ProjectCard>, Refusal> {
-        self.project_within(caller, slug, project, self.inner.card_ttl, ctx).await
+        Ok(self.project_within(caller, slug, project, self.inner.card_ttl, ctx).await?.value)
     }
 
-    /// The same at most `max_age` old.
+    /// The same at most `max_age` old, and when v1 was asked for it.
     ///
     /// # Errors
     /// As [`Access::project`].
@@ -247,7 +247,7 @@ impl Access {
         project: Uuid,
         max_age: Duration,
         ctx: &Context,
-    ) -> Result<Arc<ProjectCard>, Refusal> {
+    ) -> Result<Kept<Arc<ProjectCard>>, Refusal> {
         paths::check(slug)?;
         let (id, slug) = (caller.key.id(), Arc::<str>::from(slug));
         let named = Arc::clone(&slug);
@@ -285,9 +285,10 @@ impl Access {
         };
         let (key, max_age) = ((id, Arc::clone(&slug), project), max_age.min(self.inner.card_ttl));
         let answer = self.inner.projects.get_shared(key, &voids, max_age, ctx, share, ask).await;
-        let card = self.noting_lost_key(id, ctx, answer)?.value?;
+        let Kept { value, began } = self.noting_lost_key(id, ctx, answer)?;
+        let card = value?;
         self.inner.acquaintances.note(&caller.user, card.workspace_id, &named);
-        Ok(card)
+        Ok(Kept { value: card, began })
     }
 
     /// What the caller is in a workspace, at most `card_ttl` old.

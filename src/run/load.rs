@@ -160,10 +160,10 @@ impl Job {
             };
             let mut rows = translated(&runner, index, v1.rows, pages, &ctx).await?;
             // What must be there for the list, such as a work item, is proof enough.
-            let doubtful = card.filter(|_| rows.is_empty() && resource.requires.is_none());
-            if let Some(card) = &doubtful {
-                runner.prove_empty((&caller, &slug), card.id, Instant::now(), &ctx).await?;
-            }
+            let for_all = match card.filter(|_| rows.is_empty() && resource.requires.is_none()) {
+                Some(card) => runner.prove_empty((&caller, &slug), card.id, Instant::now(), &ctx).await?,
+                None => true,
+            };
             let shape = &runner.shapes[index];
             let ids: Vec<Uuid> = rows.iter().map(|held| held.record.id).collect();
             let overlays = overlays_of(&runner.store, resource, workspace, &ids).await?;
@@ -178,7 +178,7 @@ impl Job {
                 flagged::show_one(resource, rule, &mut rows, read).map_err(|fault| bad_data(&fault))?;
             }
             let collection = Collection::new(rows.into_iter().map(Arc::new).collect());
-            Ok(if doubtful.is_some() { collection.of(key.id()) } else { collection })
+            Ok(if for_all { collection } else { collection.of(key.id()) })
         }
     }
 

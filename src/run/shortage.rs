@@ -259,7 +259,7 @@ impl InProject<'_> {
     ///
     /// # Errors
     /// The same.
-    pub(super) async fn prove_empty(&self, read_at: Instant) -> Result<(), Refusal> {
+    pub(super) async fn prove_empty(&self, read_at: Instant) -> Result<bool, Refusal> {
         let (call, project) = (&self.call, self.card.id);
         self.runner.prove_empty((&call.caller, self.slug()), project, read_at, &call.ctx).await
     }

@@ -302,6 +302,11 @@ async fn an_empty_list_beside_new_rights_is_one_call() {
     assert_eq!(gateway.get("ada", &web("labels/")).await.expect(200).calls(), 3, "person, rights, list");
     tokio::time::sleep(LONG_AGO).await;
     assert_eq!(gateway.get("ada", &web("cycles/")).await.expect(200).calls(), 2, "the list, and the rights again");
+    assert_eq!(
+        gateway.get("bob", &web("cycles/")).await.expect(200).calls(),
+        2,
+        "person and rights: it is for all"
+    );
 }
 
 /// The read of somebody who has left is under way when a member asks for the same list.
