@@ -179,12 +179,14 @@ impl OAuth {
         Ok((row, secret))
     }
 
-    /// The live gateway keys of a person, or of everybody.
+    /// The gateway keys of a person, or of everybody, that are good.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub async fn keys(&self, user: Option<Uuid>) -> Result<Vec<GatewayKey>, StoreError> {
-        self.inner.store.keys(user).await
+        let (mut keys, at) = (self.inner.store.keys(user).await?, now_micros());
+        keys.retain(|key| key.expires_at.is_none_or(|end| end > at));
+        Ok(keys)
     }
 
     /// Revokes a gateway key, of this person when one is named; false when there is none.

@@ -83,7 +83,7 @@ impl OAuthStore {
         row.as_ref().map(read).transpose()
     }
 
-    /// The live keys of a person, or of everybody, oldest first.
+    /// The keys of a person, or of everybody, that were not revoked, oldest first; also those that have expired.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
