@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 on_both_engines![
     a_client_is_kept_changed_and_deleted,
+    no_client_has_a_nul_in_its_id,
     a_code_is_exchanged_once_whoever_asks,
     a_code_is_judged_before_it_is_used,
     a_refresh_token_is_exchanged_once_whoever_asks,
@@ -101,6 +102,14 @@ async fn accepted(store: &OAuthStore, token: &str, retry: i64, name: &str) -> Re
 
 async fn is_live(store: &OAuthStore, hash: &str) -> bool {
     store.token(hash).await.unwrap().is_some_and(|token| !token.ended && token.expires_at > now_micros())
+}
+
+async fn no_client_has_a_nul_in_its_id(place: Place) {
+    let store = place.open().await.oauth();
+    store.add_client(&client("app")).await.unwrap();
+    for id in ["\0", "app\0", "app\0x"] {
+        assert_eq!(store.client(id).await.unwrap(), None, "{id:?}");
+    }
 }
 
 async fn a_client_is_kept_changed_and_deleted(place: Place) {

@@ -58,6 +58,10 @@ impl OAuthStore {
     /// [`StoreError`] when the store cannot be read.
     pub async fn client(&self, id: &str) -> Result<Option<Client>, StoreError> {
         let text = crate::store::engine::sql(format!("{COLUMNS} AND id = $1"));
+        if id.contains('\0') {
+            // PostgreSQL takes no such text, not even to look for it.
+            return Ok(None);
+        }
         let row = sqlx::query(text).bind(id.to_owned()).fetch_optional(self.engine.pool()).await?;
         row.as_ref().map(read).transpose()
     }
