@@ -13,7 +13,7 @@ use crate::access::credential::{ACCESS_TOKEN, GATEWAY_KEY};
 use crate::access::{Acting, Credentials, Presented, PrincipalKind};
 use crate::fresh::{Changed, Changes, Figures, Fresh, Lost};
 use crate::refusal::{EndedCredential, Refusal};
-use crate::store::oauth::{OAuthStore, Sealed, TokenKind};
+use crate::store::oauth::{OAuthStore, Sealed, Token, TokenKind};
 use crate::units::now_micros;
 use crate::v1::V1Key;
 use futures_util::future::BoxFuture;
@@ -94,7 +94,7 @@ impl Resolver {
         let ended = EndedCredential { id: token.grant, user: token.user, kind: "oauth_grant", workspace: None };
         self.alive(ended, token.ended, token.expires_at).await?;
         let acting = Acting {
-            key: self.unseal(&token.sealed, &grant_place(token.grant))?,
+            key: self.key_of(&token)?,
             user: token.user,
             kind: PrincipalKind::OAuth,
             credential: token.grant,
@@ -124,6 +124,14 @@ impl Resolver {
     async fn alive(&self, known: EndedCredential, ended: bool, expires_at: i64) -> Result<(), Refusal> {
         if !ended && expires_at > now_micros() {
             return Ok(());
+    /// The v1 key of the grant that `token` belongs to.
+    ///
+    /// # Errors
+    /// [`Refusal::InvalidToken`] when no secret opens it.
+    pub(super) fn key_of(&self, token: &Token) -> Result<V1Key, Refusal> {
+        self.unseal(&token.sealed, &grant_place(token.grant))
+    }
+
         }
         let why = if ended { Dead::Revoked } else { Dead::Expired };
         let refused = Event::CredentialRefused { id: known.id, user: known.user, why };

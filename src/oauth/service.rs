@@ -2,7 +2,7 @@
 //!
 //! One impl block a concern: this file has consent and tokens, `admin` has clients, keys and secrets.
 //!
-//! May use: `fresh`, `plan`, `v1`, this folder, `access`, `settings`, `store`, `units`.
+//! May use: `context`, `fresh`, `plan`, `v1`, this folder, `access`, `settings`, `store`, `units`.
 
 use super::attempts::Attempts;
 use super::events::{Event, Events, Origin};
@@ -15,6 +15,7 @@ use super::protocol::{authorize, pkce, scope, secret};
 use super::resolver::{Resolver, grant_place};
 use crate::access::credential::{ACCESS_TOKEN, CODE, REFRESH_TOKEN};
 use crate::access::{Access, Credentials};
+use crate::context::Context;
 use crate::fresh::Figures;
 use crate::plan::scopes;
 use crate::settings::OAuthSettings;
@@ -33,6 +34,9 @@ use uuid::Uuid;
 const KEPT: i64 = 7 * 24 * 3600 * 1_000_000;
 /// How often they are swept out.
 const SWEEP: i64 = 3600 * 1_000_000;
+
+/// Longest wait for v1's word on a person's key; what is asked for needs v1 for nothing else.
+const PROOF: Duration = Duration::from_secs(2);
 
 /// What stands in the way of giving tokens: no secret to keep keys under.
 pub const NOT_SET_UP: &str = "OAuth is not set up on this gateway: it has no secret to keep keys under. \
@@ -151,7 +155,12 @@ impl OAuth {
     }
 
     /// Tokens for a code or refresh token.
-    pub(super) async fn token(&self, client: &Client, request: TokenRequest) -> Result<TokenAnswer, OAuthError> {
+    pub(super) async fn token(
+        &self,
+        client: &Client,
+        request: TokenRequest,
+        ctx: &Context,
+    ) -> Result<TokenAnswer, OAuthError> {
         if !self.is_set_up() {
             return Err(OAuthError::unavailable(NOT_SET_UP));
         }
@@ -159,7 +168,7 @@ impl OAuth {
             TokenRequest::Code { code, redirect_uri, verifier } => {
                 self.exchange(client, &code, &redirect_uri, verifier.as_deref()).await
             }
-            TokenRequest::Refresh { token, scope } => self.refresh(client, &token, scope.as_deref()).await,
+            TokenRequest::Refresh { token, scope } => self.refresh(client, &token, scope.as_deref(), ctx).await,
         }
     }
 
@@ -195,10 +204,20 @@ impl OAuth {
         }
     }
 
-    async fn refresh(&self, client: &Client, token: &str, asked: Option<&str>) -> Result<TokenAnswer, OAuthError> {
+    async fn refresh(
+        &self,
+        client: &Client,
+        token: &str,
+        asked: Option<&str>,
+        ctx: &Context,
+    ) -> Result<TokenAnswer, OAuthError> {
         let hash = secret::hash(token);
         let found = self.inner.store.token(&hash).await.map_err(|fault| store_fault(&fault))?;
         let found = found.filter(|found| found.client_id == client.id && found.kind == TokenKind::Refresh);
+        if !self.opens(&found, ctx).await {
+            // Its successors would be dead as well; so the client asks the person again.
+            return Err(OAuthError::invalid_grant());
+        }
         let found = found.ok_or_else(OAuthError::invalid_grant)?;
         // Judged before anything changes, so that a wish too large costs nothing.
         let narrow = scope::narrowed(asked, &found.scopes)?.join(" ");
@@ -265,10 +284,14 @@ impl OAuth {
             sub: Some(found.user.to_string()),
             iss: Some(issuer.to_owned()),
         })
+        ctx: &Context,
     }
 
     /// The client of an authorization request, and whether its address is registered with it.
     pub(super) async fn client_for(
+        if !self.opens(&found, ctx).await {
+            return Ok(Introspection::default());
+        }
         &self,
         target: &authorize::Target,
     ) -> Result<Option<(Client, bool)>, OAuthError> {
