@@ -92,15 +92,15 @@ impl OAuthStore {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     pub async fn grants_of(&self, user: Uuid) -> Result<Vec<Grant>, StoreError> {
-        let rows = sqlx::query(
+        let reading = sqlx::query(
             "SELECT g.id, c.name, g.scopes, g.created_at, COALESCE(MAX(t.issued_at), 0) FROM oauth_grant g \
              JOIN oauth_client c ON c.id = g.client_id LEFT JOIN oauth_token t ON t.grant_id = g.id \
              WHERE g.user_id = $1 AND g.revoked_at IS NULL \
              GROUP BY g.id, c.name, g.scopes, g.created_at ORDER BY g.created_at DESC, g.id",
         )
         .bind(user.to_string())
-        .fetch_all(self.engine.pool())
-        .await?;
+        .fetch_all(self.engine.pool());
+        let rows = self.engine.while_there(reading).await?;
         rows.iter()
             .map(|row| {
                 Ok(Grant {

@@ -51,7 +51,7 @@ impl OAuthStore {
             Some((id, slug)) => (id.to_string(), slug.clone()),
             None => Default::default(),
         };
-        sqlx::query(
+        let adding = sqlx::query(
             "INSERT INTO gateway_key (id, hash, title, user_id, user_name, scopes, workspace_id, workspace_slug, \
              sealed_key, sealed_with, created_at, expires_at) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
@@ -68,8 +68,8 @@ impl OAuthStore {
         .bind(key.sealed.with.clone())
         .bind(now_micros())
         .bind(key.expires_at.unwrap_or(i64::MAX))
-        .execute(self.engine.pool())
-        .await?;
+        .execute(self.engine.pool());
+        self.engine.while_there(adding).await?;
         Ok(())
     }
 
@@ -79,7 +79,8 @@ impl OAuthStore {
     /// [`StoreError`] when the store cannot be read.
     pub async fn key(&self, hash: &str) -> Result<Option<GatewayKey>, StoreError> {
         let text = sql(format!("{COLUMNS} WHERE hash = $1"));
-        let row = sqlx::query(text).bind(hash.to_owned()).fetch_optional(self.engine.pool()).await?;
+        let reading = sqlx::query(text).bind(hash.to_owned()).fetch_optional(self.engine.pool());
+        let row = self.engine.while_there(reading).await?;
         row.as_ref().map(read).transpose()
     }
 
@@ -92,7 +93,8 @@ impl OAuthStore {
             "{COLUMNS} WHERE revoked_at IS NULL AND (user_id = $1 OR $1 = '') ORDER BY created_at, id"
         ));
         let user = user.map(|user| user.to_string()).unwrap_or_default();
-        sqlx::query(text).bind(user).fetch_all(self.engine.pool()).await?.iter().map(read).collect()
+        let reading = sqlx::query(text).bind(user).fetch_all(self.engine.pool());
+        self.engine.while_there(reading).await?.iter().map(read).collect()
     }
 
     /// Revokes a key, of this person when one is named; false when there is none.

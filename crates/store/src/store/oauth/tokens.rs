@@ -218,7 +218,8 @@ impl OAuthStore {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     pub async fn token(&self, hash: &str) -> Result<Option<Token>, StoreError> {
-        let row = sqlx::query(TOKEN).bind(hash.to_owned()).fetch_optional(self.engine.pool()).await?;
+        let reading = sqlx::query(TOKEN).bind(hash.to_owned()).fetch_optional(self.engine.pool());
+        let row = self.engine.while_there(reading).await?;
         row.as_ref().map(read_token).transpose()
     }
 
