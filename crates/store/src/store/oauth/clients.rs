@@ -1,8 +1,9 @@
 //! Registered clients.
 //!
-//! May use: `units`, this folder, the engine.
+//! May use: `fresh`, `units`, this folder, the engine.
 
 use super::tables::{OAuthStore, joined, words};
+use crate::fresh::Changed;
 use crate::store::error::StoreError;
 use crate::units::now_micros;
 use sqlx::Row;
@@ -57,7 +58,6 @@ impl OAuthStore {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     pub async fn client(&self, id: &str) -> Result<Option<Client>, StoreError> {
-        let text = crate::store::engine::sql(format!("{COLUMNS} AND id = $1"));
         if id.contains('\0') {
             // PostgreSQL takes no such text, not even to look for it.
             return Ok(None);
@@ -110,6 +110,8 @@ impl OAuthStore {
     /// [`StoreError`] when the store cannot be written; then nothing was.
     pub async fn delete_client(&self, id: &str) -> Result<bool, StoreError> {
         let mut writing = self.engine.writing().await?;
+        // Also when it had been deleted: the answer to that write may have been lost.
+        writing.voids(Changed::Credentials);
         let at = now_micros();
         let done = sqlx::query("UPDATE oauth_client SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL")
             .bind(id.to_owned())

@@ -1,9 +1,10 @@
 //! Keys of the gateway's own.
 //!
-//! May use: `units`, this folder, the engine.
+//! May use: `fresh`, `units`, this folder, the engine.
 
 use super::sealed::Sealed;
 use super::tables::{OAuthStore, id, joined, words};
+use crate::fresh::Changed;
 use crate::store::engine::sql;
 use crate::store::error::StoreError;
 use crate::units::now_micros;
@@ -102,6 +103,9 @@ impl OAuthStore {
     /// # Errors
     /// [`StoreError`] when the store cannot be written.
     pub async fn revoke_key(&self, key: Uuid, user: Option<Uuid>) -> Result<bool, StoreError> {
+        let mut writing = self.engine.writing().await?;
+        // Also when it had been revoked: the answer to that write may have been lost.
+        writing.voids(Changed::Credentials);
         let done = sqlx::query(
             "UPDATE gateway_key SET revoked_at = $3, sealed_key = '' \
              WHERE id = $1 AND (user_id = $2 OR $2 = '') AND revoked_at IS NULL",
@@ -109,8 +113,9 @@ impl OAuthStore {
         .bind(key.to_string())
         .bind(user.map(|user| user.to_string()).unwrap_or_default())
         .bind(now_micros())
-        .execute(self.engine.pool())
+        .execute(&mut *writing)
         .await?;
+        writing.commit().await?;
         Ok(done.rows_affected() > 0)
     }
 }
