@@ -119,9 +119,7 @@ impl OAuth {
     /// # Errors
     /// When it cannot be written.
     pub async fn delete_client(&self, id: &str) -> Result<bool, StoreError> {
-        let done = self.inner.store.delete_client(id).await?;
-        self.inner.resolver.forget().await;
-        Ok(done)
+        self.inner.store.delete_client(id).await
     }
 
     /// Makes a gateway key out of a v1 key, which v1 must take; the key is shown here and never again.
@@ -179,12 +177,14 @@ impl OAuth {
         Ok((row, secret))
     }
 
-    /// The live gateway keys of a person, or of everybody.
+    /// The gateway keys of a person, or of everybody, that are good.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub async fn keys(&self, user: Option<Uuid>) -> Result<Vec<GatewayKey>, StoreError> {
-        self.inner.store.keys(user).await
+        let (mut keys, at) = (self.inner.store.keys(user).await?, now_micros());
+        keys.retain(|key| key.expires_at.is_none_or(|end| end > at));
+        Ok(keys)
     }
 
     /// Revokes a gateway key, of this person when one is named; false when there is none.
@@ -194,7 +194,6 @@ impl OAuth {
     pub async fn revoke_key(&self, key: Uuid, user: Option<Uuid>) -> Result<bool, StoreError> {
         let known = self.inner.store.keys(user).await?.into_iter().find(|row| row.id == key);
         let done = self.inner.store.revoke_key(key, user).await?;
-        self.inner.resolver.forget().await;
         if let (true, Some(row)) = (done, known) {
             let workspace = row.workspace.map(|(id, _)| id);
             let revoked = Event::KeyRevoked { key, title: row.title, user: row.user, workspace };
@@ -218,7 +217,6 @@ impl OAuth {
     pub async fn revoke_grant(&self, user: Uuid, grant: Uuid) -> Result<bool, StoreError> {
         let known = self.inner.store.grants_of(user).await?.into_iter().find(|known| known.id == grant);
         let done = self.inner.store.revoke_grant_of(user, grant).await?;
-        self.inner.resolver.forget().await;
         if let (true, Some(known)) = (done, known) {
             self.tell(Event::GrantRevoked { grant, name: known.client_name, user }).await;
         }

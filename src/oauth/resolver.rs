@@ -1,8 +1,8 @@
 //! From a bearer token or gateway key to the v1 key that acts for it.
 //!
 //! A key that was found is used again for a few seconds. A revocation voids everything found before it, also what is
-//! just being looked up, in this process and in those that share its store; one that cannot be told asks the store each
-//! time.
+//! just being looked up, in this process and in those that share its store: the store tells it with the write. A process
+//! that cannot be told asks the store each time.
 //!
 //! May use: `fresh`, `refusal`, `units`, `v1`, `access` (the interface), `store`, `keyring`, `events`.
 
@@ -13,7 +13,7 @@ use crate::access::credential::{ACCESS_TOKEN, GATEWAY_KEY};
 use crate::access::{Acting, Credentials, Presented, PrincipalKind};
 use crate::fresh::{Changed, Changes, Figures, Fresh, Lost};
 use crate::refusal::{EndedCredential, Refusal};
-use crate::store::oauth::{OAuthStore, Sealed, TokenKind};
+use crate::store::oauth::{OAuthStore, Sealed, Token, TokenKind};
 use crate::units::now_micros;
 use crate::v1::V1Key;
 use futures_util::future::BoxFuture;
@@ -37,6 +37,7 @@ pub struct Resolver {
     events: Arc<dyn Events>,
     /// How long what was found is used again.
     delay: Duration,
+    /// Where the store tells of revocations.
     changes: Changes,
     found: Fresh<String, Found, Lost>,
 }
@@ -46,24 +47,16 @@ impl Resolver {
         store: OAuthStore,
         keyring: Option<Keyring>,
         events: Arc<dyn Events>,
-        changes: &Changes,
         delay: Duration,
     ) -> Self {
-        let found = Fresh::new(changes, CAPACITY).useless_after(delay);
-        Self { store, keyring, events, delay, changes: changes.clone(), found }
+        let changes = store.changes().clone();
+        let found = Fresh::new(&changes, CAPACITY).useless_after(delay);
+        Self { store, keyring, events, delay, changes, found }
     }
 
     /// What is kept, and how often it was of use.
     pub(super) fn figures(&self) -> Figures {
         self.found.figures()
-    }
-
-    /// Voids all that was found before, in every process; called after every revocation is in the store.
-    pub(super) async fn forget(&self) {
-        self.changes.tell(Changed::Credentials);
-        if let Err(fault) = self.store.announce_revocation().await {
-            tracing::warn!(%fault, "other gateway processes could not be told of a revocation");
-        }
     }
 
     async fn find(&self, presented: Presented) -> Result<Acting, Refusal> {
@@ -94,7 +87,7 @@ impl Resolver {
         let ended = EndedCredential { id: token.grant, user: token.user, kind: "oauth_grant", workspace: None };
         self.alive(ended, token.ended, token.expires_at).await?;
         let acting = Acting {
-            key: self.unseal(&token.sealed, &grant_place(token.grant))?,
+            key: self.key_of(&token)?,
             user: token.user,
             kind: PrincipalKind::OAuth,
             credential: token.grant,
@@ -129,6 +122,14 @@ impl Resolver {
         let refused = Event::CredentialRefused { id: known.id, user: known.user, why };
         self.events.happened(&refused, None).await;
         Err(Refusal::ended_credential(known))
+    }
+
+    /// The v1 key of the grant that `token` belongs to.
+    ///
+    /// # Errors
+    /// [`Refusal::InvalidToken`] when no secret opens it.
+    pub(super) fn key_of(&self, token: &Token) -> Result<V1Key, Refusal> {
+        self.unseal(&token.sealed, &grant_place(token.grant))
     }
 
     fn unseal(&self, sealed: &Sealed, place: &str) -> Result<V1Key, Refusal> {

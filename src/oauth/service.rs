@@ -2,7 +2,7 @@
 //!
 //! One impl block a concern: this file has consent and tokens, `admin` has clients, keys and secrets.
 //!
-//! May use: `fresh`, `plan`, `v1`, this folder, `access`, `settings`, `store`, `units`.
+//! May use: `context`, `fresh`, `plan`, `v1`, this folder, `access`, `settings`, `store`, `units`.
 
 use super::attempts::Attempts;
 use super::events::{Event, Events, Origin};
@@ -15,6 +15,7 @@ use super::protocol::{authorize, pkce, scope, secret};
 use super::resolver::{Resolver, grant_place};
 use crate::access::credential::{ACCESS_TOKEN, CODE, REFRESH_TOKEN};
 use crate::access::{Access, Credentials};
+use crate::context::Context;
 use crate::fresh::Figures;
 use crate::plan::scopes;
 use crate::settings::OAuthSettings;
@@ -33,6 +34,9 @@ use uuid::Uuid;
 const KEPT: i64 = 7 * 24 * 3600 * 1_000_000;
 /// How often they are swept out.
 const SWEEP: i64 = 3600 * 1_000_000;
+
+/// Longest wait for v1's word on a person's key; what is asked for needs v1 for nothing else.
+const PROOF: Duration = Duration::from_secs(2);
 
 /// What stands in the way of giving tokens: no secret to keep keys under.
 pub const NOT_SET_UP: &str = "OAuth is not set up on this gateway: it has no secret to keep keys under. \
@@ -69,8 +73,7 @@ impl OAuth {
     ) -> (Self, Access) {
         let store = store.oauth();
         let delay = settings.revocation_delay;
-        let changes = access.changes();
-        let resolver = Arc::new(Resolver::new(store.clone(), keyring.clone(), Arc::clone(&events), changes, delay));
+        let resolver = Arc::new(Resolver::new(store.clone(), keyring.clone(), Arc::clone(&events), delay));
         let knowing = access.clone().with_credentials(Arc::clone(&resolver) as Arc<dyn Credentials>);
         let attempts = Attempts::new(settings.attempts);
         let swept_at = AtomicI64::new(0);
@@ -151,7 +154,12 @@ impl OAuth {
     }
 
     /// Tokens for a code or refresh token.
-    pub(super) async fn token(&self, client: &Client, request: TokenRequest) -> Result<TokenAnswer, OAuthError> {
+    pub(super) async fn token(
+        &self,
+        client: &Client,
+        request: TokenRequest,
+        ctx: &Context,
+    ) -> Result<TokenAnswer, OAuthError> {
         if !self.is_set_up() {
             return Err(OAuthError::unavailable(NOT_SET_UP));
         }
@@ -159,7 +167,7 @@ impl OAuth {
             TokenRequest::Code { code, redirect_uri, verifier } => {
                 self.exchange(client, &code, &redirect_uri, verifier.as_deref()).await
             }
-            TokenRequest::Refresh { token, scope } => self.refresh(client, &token, scope.as_deref()).await,
+            TokenRequest::Refresh { token, scope } => self.refresh(client, &token, scope.as_deref(), ctx).await,
         }
     }
 
@@ -185,23 +193,31 @@ impl OAuth {
         match outcome.map_err(|fault| store_fault(&fault))? {
             Exchange::Done(found) => Ok(pair.answer(found.scopes)),
             Exchange::Refused => Err(OAuthError::invalid_grant()),
-            Exchange::Ended(found) => {
-                self.inner.resolver.forget().await;
+            Exchange::Ended(found, ended) => {
                 let (id, name) = (client.id.clone(), client.name.clone());
                 let misused = Event::CodeMisused { grant: found.grant, client: id, name, user: found.user };
-                self.tell(misused).await;
-                Err(OAuthError::invalid_grant())
+                self.tell_misuse(ended, misused).await
             }
         }
     }
 
-    async fn refresh(&self, client: &Client, token: &str, asked: Option<&str>) -> Result<TokenAnswer, OAuthError> {
+    async fn refresh(
+        &self,
+        client: &Client,
+        token: &str,
+        asked: Option<&str>,
+        ctx: &Context,
+    ) -> Result<TokenAnswer, OAuthError> {
         let hash = secret::hash(token);
         let found = self.inner.store.token(&hash).await.map_err(|fault| store_fault(&fault))?;
         let found = found.filter(|found| found.client_id == client.id && found.kind == TokenKind::Refresh);
         let found = found.ok_or_else(OAuthError::invalid_grant)?;
         // Judged before anything changes, so that a wish too large costs nothing.
         let narrow = scope::narrowed(asked, &found.scopes)?.join(" ");
+        if !self.opens(&found, ctx).await {
+            // Its successors would be dead as well; so the client asks the person again.
+            return Err(OAuthError::invalid_grant());
+        }
         let judge = |found: &Token| if found.client_id == client.id { Verdict::Accept } else { Verdict::Ignore };
         let pair = Pair::new(&self.inner.settings);
         // The refresh token keeps what was granted (RFC 6749, 6); only the access token is narrower.
@@ -209,20 +225,38 @@ impl OAuth {
         let retry = micros(self.inner.settings.refresh_retry);
         let outcome = self.inner.store.refresh(&hash, retry, judge, tokens).await;
         match outcome.map_err(|fault| store_fault(&fault))? {
-            Refresh::Done { replaced } => {
-                if replaced {
-                    self.inner.resolver.forget().await;
-                }
-                Ok(pair.answer(narrow))
-            }
+            Refresh::Done { .. } => Ok(pair.answer(narrow)),
             Refresh::Refused => Err(OAuthError::invalid_grant()),
-            Refresh::Reused => {
-                self.inner.resolver.forget().await;
+            Refresh::Reused(ended) => {
                 let (id, name) = (client.id.clone(), client.name.clone());
                 let reused = Event::RefreshReused { grant: found.grant, client: id, name, user: found.user };
-                self.tell(reused).await;
-                Err(OAuthError::invalid_grant())
+                self.tell_misuse(ended, reused).await
             }
+        }
+    }
+
+    /// Tells of something that was presented again, and refuses it. Where the end of its grant is `ended` only perhaps,
+    /// it is told all the same: the next one who presents it may find the grant ended.
+    async fn tell_misuse<T>(&self, ended: Result<(), StoreError>, event: Event) -> Result<T, OAuthError> {
+        if matches!(ended, Ok(()) | Err(StoreError::Undecided(_))) {
+            self.tell(event).await;
+        }
+        ended.map_err(|fault| store_fault(&fault))?;
+        Err(OAuthError::invalid_grant())
+    }
+
+    /// Whether the v1 key of a token's grant can be opened and v1 takes it. A v1 that does not say so in time counts as
+    /// one that does.
+    async fn opens(&self, token: &Token, ctx: &Context) -> bool {
+        if token.sealed.text.is_empty() {
+            // Its grant has ended.
+            return false;
+        }
+        let Ok(key) = self.inner.resolver.key_of(token) else { return false };
+        let ctx = ctx.for_shared_work(PROOF.min(ctx.remaining())).tolerating(true);
+        match self.inner.access.owner_of(&key, &ctx).await {
+            Ok(user) => user.id == token.user,
+            Err(refusal) => refusal.status() != 401,
         }
     }
 
@@ -238,7 +272,6 @@ impl OAuth {
         if !self.inner.store.revoke_token(&hash, &found).await.map_err(|fault| store_fault(&fault))? {
             return Ok(());
         }
-        self.inner.resolver.forget().await;
         let (id, name) = (client.id.clone(), client.name.clone());
         let revoked = Event::TokenRevoked { grant: found.grant, client: id, name, user: found.user };
         self.tell(revoked).await;
@@ -251,10 +284,14 @@ impl OAuth {
         client: &Client,
         token: &str,
         issuer: &str,
+        ctx: &Context,
     ) -> Result<Introspection, OAuthError> {
         let found = self.inner.store.token(&secret::hash(token)).await.map_err(|fault| store_fault(&fault))?;
         let good = |found: &Token| found.client_id == client.id && !found.ended && found.expires_at > now_micros();
         let Some(found) = found.filter(good) else { return Ok(Introspection::default()) };
+        if !self.opens(&found, ctx).await {
+            return Ok(Introspection::default());
+        }
         Ok(Introspection {
             active: true,
             scope: Some(found.scopes.join(" ")),

@@ -1,6 +1,6 @@
 //! Secrets: nothing in the store could act for anyone, and they can be changed while the gateway serves.
 
-use crate::oauth::stage::{ME, SECRET, Stage, expect_dead};
+use crate::oauth::stage::{ME, SECRET, Stage, expect_dead, expect_error};
 use crate::support::gateway::{Gateway, serve_sandbox};
 use causeway::app::open_oauth;
 use causeway::doctor;
@@ -121,8 +121,14 @@ async fn a_lost_secret_ends_its_grants_and_is_reported() {
     std::fs::write(kept.secrets(), Keyring::new_secret()).unwrap();
     let words = "1 v1 key kept in the store cannot be opened with the secrets that are set: their holders get 401";
     assert_eq!(told().await, [words]);
-    let stage = kept.gateway().await;
+    let (app, native) = (stage.app, stage.native);
+    let stage = Stage { gateway: kept.gateway().await.gateway, app, native };
     expect_dead(stage.call(&tokens.access, ME).await);
+    // The app is not led on: it has to ask the person again.
+    for token in [&tokens.access, &tokens.refresh] {
+        assert_eq!(stage.about("/auth/o/introspect/", token).await.expect(200).json["active"], false);
+    }
+    expect_error(stage.token(&stage.refreshing(&tokens.refresh)).await, 400, "invalid_grant");
     let (oauth, _store) = open_oauth(&kept.loaded()).await.unwrap();
     assert_eq!(oauth.rotate_secrets().await.unwrap(), Rotation { sealed_anew: 0, lost: 1 });
 }

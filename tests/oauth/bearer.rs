@@ -1,6 +1,6 @@
 //! Tokens at the API: what they open, what they do not, and when they end.
 
-use crate::oauth::stage::{ME, SECRET, Stage, Tokens, changed, expect_dead, led_to, values};
+use crate::oauth::stage::{ME, SECRET, Stage, Tokens, changed, expect_dead, expect_error, led_to, values};
 use crate::support::gateway::{Gateway, WEB};
 use crate::support::scripted::{Exchange, ScriptedV1};
 use serde_json::json;
@@ -218,6 +218,30 @@ async fn a_token_whose_v1_key_has_ended_is_dead() {
     let tokens = Tokens::of(&stage.token(&stage.exchange(&code)).await.expect(200));
     stage.call(&tokens.access, ME).await.expect(200);
     expect_dead(stage.call(&tokens.access, ME).await);
+    v1.finish();
+}
+
+/// The app is not led on: it has to ask the person again. A v1 that fails says nothing about the key.
+#[tokio::test]
+async fn a_grant_whose_v1_key_has_ended_is_not_refreshed() {
+    let v1 = ScriptedV1::start().await;
+    let me = json!({"id": "00000000-0000-4000-a000-000000000001", "email": "a@b", "display_name": "ada"});
+    v1.expect(Exchange::get("users/me/").reply(200, me));
+    let settings = [("secrets.key", SECRET), ("cache.identity", "0s"), ("cache.refused_identity", "0s")];
+    let stage = Stage::over(Gateway::with(v1.base_url(), &settings).await).await;
+    let page = stage.page(&changed(stage.request(), "scope", Some("read"))).await;
+    let code = led_to(&stage.decide(&page, "allow", "key").await, crate::oauth::stage::REDIRECT)["code"].clone();
+    let mut tokens = Tokens::of(&stage.token(&stage.exchange(&code)).await.expect(200));
+    let introspect = async |token: &str| stage.about("/auth/o/introspect/", token).await.expect(200).json;
+    v1.expect(Exchange::get("users/me/").html(503, "").times(4));
+    assert_eq!(introspect(&tokens.access).await["active"], true);
+    tokens = Tokens::of(&stage.token(&stage.refreshing(&tokens.refresh)).await.expect(200));
+    v1.expect(Exchange::get("users/me/").reply(403, json!({"detail": "Given API token is not valid"})).times(4));
+    expect_dead(stage.call(&tokens.access, ME).await);
+    for token in [&tokens.access, &tokens.refresh] {
+        assert_eq!(introspect(token).await, json!({"active": false}));
+    }
+    expect_error(stage.token(&stage.refreshing(&tokens.refresh)).await, 400, "invalid_grant");
     v1.finish();
 }
 

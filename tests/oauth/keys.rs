@@ -166,3 +166,15 @@ async fn gateway_keys_are_listed_by_person_without_their_secrets() {
     assert_eq!(stage.gateway.oauth().keys(None).await.unwrap().len(), 2);
     assert!(!format!("{own:?}").contains(&key));
 }
+
+#[tokio::test]
+async fn keys_that_have_expired_are_not_listed() {
+    let stage = Stage::new().await;
+    let expired = Minting { expires_at: Some(1), ..wanted("read") };
+    let (expired, _) = minted(&stage, "ada", expired).await;
+    let lasting = Minting { expires_at: Some(from_now(Duration::from_secs(600))), ..wanted("read") };
+    let good = [minted(&stage, "ada", lasting).await.0, minted(&stage, "ada", wanted("read")).await.0];
+    let listed = stage.gateway.oauth().keys(None).await.unwrap();
+    assert_eq!(listed.iter().map(|row| row.id).collect::<Vec<_>>(), good);
+    assert!(stage.gateway.oauth().revoke_key(expired, None).await.unwrap(), "its v1 key is wiped all the same");
+}

@@ -12,6 +12,7 @@ mod corpora;
 mod grants;
 mod keys;
 mod limits;
+mod lost_answers;
 mod metadata;
 mod refresh;
 mod registration;

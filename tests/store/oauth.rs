@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 on_both_engines![
     a_client_is_kept_changed_and_deleted,
+    no_client_has_a_nul_in_its_id,
     a_code_is_exchanged_once_whoever_asks,
     a_code_is_judged_before_it_is_used,
     a_refresh_token_is_exchanged_once_whoever_asks,
@@ -23,10 +24,10 @@ on_both_engines![
     restored_credentials_are_what_they_were,
 ];
 
-const USER: Uuid = Uuid::from_u128(0xada);
+pub const USER: Uuid = Uuid::from_u128(0xada);
 const MINUTE: i64 = 60_000_000;
 
-fn client(id: &str) -> Client {
+pub fn client(id: &str) -> Client {
     Client {
         id: id.into(),
         name: "Planner \u{1F4C5} \"'".into(),
@@ -67,7 +68,7 @@ fn pair(name: &str, expires_at: i64) -> [NewToken; 2] {
     })
 }
 
-fn key(number: u128, workspace: Option<(Uuid, String)>) -> GatewayKey {
+pub fn key(number: u128, workspace: Option<(Uuid, String)>) -> GatewayKey {
     GatewayKey {
         id: Uuid::from_u128(number),
         hash: format!("key {number}"),
@@ -101,6 +102,14 @@ async fn accepted(store: &OAuthStore, token: &str, retry: i64, name: &str) -> Re
 
 async fn is_live(store: &OAuthStore, hash: &str) -> bool {
     store.token(hash).await.unwrap().is_some_and(|token| !token.ended && token.expires_at > now_micros())
+}
+
+async fn no_client_has_a_nul_in_its_id(place: Place) {
+    let store = place.open().await.oauth();
+    store.add_client(&client("app")).await.unwrap();
+    for id in ["\0", "app\0", "app\0x"] {
+        assert_eq!(store.client(id).await.unwrap(), None, "{id:?}");
+    }
 }
 
 async fn a_client_is_kept_changed_and_deleted(place: Place) {
@@ -146,7 +155,7 @@ async fn a_code_is_exchanged_once_whoever_asks(place: Place) {
                 assert_eq!(found.challenge.as_deref(), Some("challenge"));
                 done += 1;
             }
-            Exchange::Ended(_) => ended += 1,
+            Exchange::Ended(..) => ended += 1,
             Exchange::Refused => {}
         }
     }
@@ -168,7 +177,7 @@ async fn a_code_is_judged_before_it_is_used(place: Place) {
     assert!(matches!(given("one", Verdict::Ignore).await, Exchange::Refused));
     assert!(matches!(given("one", Verdict::Accept).await, Exchange::Done(_)), "nothing had changed");
     store.add_grant(&grant(2), &code("two", now_micros() + MINUTE)).await.unwrap();
-    assert!(matches!(given("two", Verdict::Burn).await, Exchange::Ended(_)));
+    assert!(matches!(given("two", Verdict::Burn).await, Exchange::Ended(_, Ok(()))));
     assert!(matches!(given("two", Verdict::Accept).await, Exchange::Refused), "its grant has ended");
     store.add_grant(&grant(3), &code("late", now_micros() - 1)).await.unwrap();
     assert!(matches!(given("late", Verdict::Accept).await, Exchange::Refused));
@@ -193,7 +202,7 @@ async fn a_refresh_token_is_exchanged_once_whoever_asks(place: Place) {
                 assert!(!replaced);
                 done += 1;
             }
-            Refresh::Reused => reused += 1,
+            Refresh::Reused(_) => reused += 1,
             Refresh::Refused => {}
         }
     }
@@ -211,7 +220,10 @@ async fn a_lost_answer_is_made_good_once(place: Place) {
     assert!(!is_live(&store, "refresh 2").await && !is_live(&store, "access 2").await, "replaced");
     assert!(is_live(&store, "refresh 3").await && is_live(&store, "access 3").await);
     assert!(matches!(accepted(&store, "refresh 3", MINUTE, "4").await, Refresh::Done { replaced: false }));
-    assert!(matches!(accepted(&store, "refresh 1", MINUTE, "5").await, Refresh::Reused), "the answer had arrived");
+    assert!(
+        matches!(accepted(&store, "refresh 1", MINUTE, "5").await, Refresh::Reused(Ok(()))),
+        "the answer had arrived"
+    );
     assert!(!is_live(&store, "refresh 4").await);
     assert!(matches!(accepted(&store, "refresh 4", MINUTE, "6").await, Refresh::Refused));
     let judged = |_: &Token| Verdict::Ignore;
@@ -313,7 +325,7 @@ async fn restored_credentials_are_what_they_were(place: Place) {
         assert_eq!(other.token("refresh 1").await.unwrap().unwrap().sealed, grant(1).sealed);
         assert!(matches!(accepted(&other, "refresh 1", 0, "next").await, Refresh::Done { .. }));
         let again = other.exchange_code("code", |_| Verdict::Accept, |_| pair("x", 0)).await.unwrap();
-        assert!(matches!(again, Exchange::Ended(_)), "a used code stays used");
+        assert!(matches!(again, Exchange::Ended(..)), "a used code stays used");
         assert_eq!(other.key("key 2").await.unwrap().unwrap().workspace.unwrap().1, "acme");
     }
 }

@@ -1,10 +1,13 @@
 //! Processes that share a database: what one has written is known to the others when it is acknowledged, whatever
 //! happens to the connection between.
 
+use crate::store::oauth;
 use crate::store::place::{PROJECT, Place, V1, WORKSPACE, all_connections, edit, execute, given};
 use crate::support::pg_wire::PgWire;
 use causeway::fresh::{Changed, Changes};
-use causeway::store::{Intent, IntentKind, Joined, OwnWrite, Settled, Store};
+use causeway::store::oauth::{SealedRow, TokenKind};
+use causeway::store::{Intent, IntentKind, Joined, OwnWrite, Settled, Store, StoreError};
+use futures_util::future::{BoxFuture, join_all};
 use serde_json::{Value, json};
 use sqlx::Row;
 use std::time::{Duration, Instant};
@@ -76,7 +79,7 @@ async fn a_revocation_is_known_to_all_when_it_is_answered() {
     let (one, two) = (Member::at(&place.url()).await, Member::at(&place.url()).await);
     for _ in 0..50 {
         let found = two.changes.now();
-        one.store.oauth().announce_revocation().await.expect("told");
+        one.store.oauth().revoke_key(Uuid::nil(), None).await.expect("told");
         let knows = two.changes.is_void(&[Changed::Credentials], found);
         // On a machine that is busy for seconds it may have lost its lease; then it asks.
         assert!(knows || !two.store.oauth().hears_revocations());
@@ -87,8 +90,67 @@ async fn a_revocation_is_known_to_all_when_it_is_answered() {
     // A command that has not joined hears no confirmations, and waits all the same.
     let command = place.open().await;
     let found = two.changes.now();
-    command.oauth().announce_revocation().await.expect("told");
+    command.oauth().revoke_key(Uuid::nil(), None).await.expect("told");
     assert!(two.changes.is_void(&[Changed::Credentials], found) || !two.store.oauth().hears_revocations());
+}
+
+/// What is revoked ends everywhere as soon as it is in the database, whoever learns that it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_revocation_whose_answer_is_lost_is_told_to_all() {
+    let place = Place::postgres().await;
+    let wire = PgWire::before(&place.url()).await;
+    let (one, two) = (Member::at(wire.url()).await, Member::at(&place.url()).await);
+    let store = one.store.oauth();
+    oauth::fill(&store).await;
+    let access = store.token("access 1").await.expect("a token").expect("it is there");
+    assert_eq!(access.kind, TokenKind::Access);
+    let (grant, key) = (Uuid::from_u128(1), Uuid::from_u128(2));
+    let ways: [(String, BoxFuture<'_, Result<bool, StoreError>>); 4] = [
+        ("access 1".into(), Box::pin(store.revoke_token("access 1", &access))),
+        (key.to_string(), Box::pin(store.revoke_key(key, None))),
+        (grant.to_string(), Box::pin(store.revoke_grant_of(oauth::USER, grant))),
+        ("app".into(), Box::pin(store.delete_client("app"))),
+    ];
+    for (text, revoking) in ways {
+        let (here, there) = (store.changes().now(), two.changes.now());
+        wire.lose_commit_of(&text, Duration::ZERO);
+        let outcome = revoking.await;
+        assert!(matches!(outcome, Err(StoreError::Undecided(_))), "{text}: {outcome:?}");
+        assert!(store.changes().is_void(&[Changed::Credentials], here), "{text}: its own process knows at once");
+        soon(&text, async || two.changes.is_void(&[Changed::Credentials], there)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_of_the_authorization_server_waits_for_a_database_that_is_silent() {
+    let place = Place::postgres().await;
+    let wire = PgWire::before(&place.url()).await;
+    let one = Member::at(wire.url()).await;
+    let store = one.store.oauth();
+    oauth::fill(&store).await;
+    let (client, key) = (oauth::client("another"), oauth::key(7, None));
+    let row = SealedRow { of_gateway_key: true, id: key.id.to_string(), sealed: key.sealed.clone() };
+    wire.silence(true);
+    let asked: [BoxFuture<'_, Result<(), StoreError>>; 13] = [
+        Box::pin(async { store.client("app").await.map(drop) }),
+        Box::pin(async { store.clients().await.map(drop) }),
+        Box::pin(async { store.public_clients().await.map(drop) }),
+        Box::pin(async { store.set_client_secret("app", "5ec2e7").await.map(drop) }),
+        Box::pin(store.add_client(&client)),
+        Box::pin(async { store.token("access 1").await.map(drop) }),
+        Box::pin(async { store.grants_of(oauth::USER).await.map(drop) }),
+        Box::pin(async { store.key("key 2").await.map(drop) }),
+        Box::pin(async { store.keys(None).await.map(drop) }),
+        Box::pin(store.add_key(&key)),
+        Box::pin(async { store.revoke_key(key.id, None).await.map(drop) }),
+        Box::pin(async { store.not_sealed_with("", "", 1).await.map(drop) }),
+        Box::pin(async { store.reseal(&row, &row.sealed).await.map(drop) }),
+    ];
+    for (number, outcome) in join_all(asked).await.into_iter().enumerate() {
+        // They were on their way when it was noticed, and the pool would have told something else, much later.
+        let told = outcome.expect_err("it cannot be").to_string();
+        assert!(told.contains("the database does not answer"), "{number}: {told}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -17,7 +17,7 @@ impl OAuthPages {
     pub(super) async fn token(&self, asked: &Asked) -> Result<Response<Body>, OAuthError> {
         let (form, client) = self.authenticated(asked).await?;
         let request = token::parse(&form)?;
-        Ok(json(200, &self.oauth.token(&client, request).await?))
+        Ok(json(200, &self.oauth.token(&client, request, &asked.context).await?))
     }
 
     /// RFC 7009.
@@ -35,7 +35,8 @@ impl OAuthPages {
         if client.secret_hash.is_none() {
             return Err(OAuthError::invalid_client());
         }
-        Ok(json(200, &self.oauth.introspect(&client, form.need("token")?, &asked.base).await?))
+        let token = form.need("token")?;
+        Ok(json(200, &self.oauth.introspect(&client, token, &asked.base, &asked.context).await?))
     }
 
     /// The body of a request and the client that sent it. Parameters in the address end up in logs, so they

@@ -3,6 +3,8 @@
 //! May use: `error`.
 
 use super::error::OAuthError;
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,14 +44,14 @@ impl Form {
     /// Reads a JSON object of texts; members of other types are refused, null counts as left out.
     pub fn json(bytes: &[u8]) -> Option<Self> {
         let mut form = Self::default();
-        let Value::Object(members) = serde_json::from_slice(bytes).ok()? else { return None };
+        let Members(members) = serde_json::from_slice(bytes).ok()?;
         if members.len() > MOST {
             return None;
         }
         for (name, value) in members {
             match value {
                 Value::String(text) => form.insert(name, text),
-                Value::Null => {}
+                Value::Null => form.insert(name, String::new()),
                 _ => return None,
             }
         }
@@ -108,6 +110,31 @@ impl Form {
     }
 }
 
+/// The members of a JSON object as they stand there, also those whose name is repeated.
+struct Members(Vec<(String, Value)>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Reading;
+        impl<'de> Visitor<'de> for Reading {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        from.deserialize_map(Reading)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,6 +160,8 @@ mod tests {
             (FORM, "a=1&a=2"),
             (FORM, "a=%ff"),
             (FORM, many.as_str()),
+            (Some("application/json"), r#"{"a":"1","a":"2"}"#),
+            (Some("application/json"), r#"{"a":"1","a":null}"#),
             (Some("application/json"), "[1]"),
             (Some("application/json"), r#"{"a":1}"#),
             (Some("application/json"), "{"),

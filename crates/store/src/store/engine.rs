@@ -81,8 +81,8 @@ pub struct Writing {
     ending: Ending,
     _turn: Option<OwnedMutexGuard<()>>,
     engine: Engine,
-    /// Projects and workspaces whose counters it raises.
-    raised: Vec<Uuid>,
+    /// What it makes untrue of what processes keep in memory.
+    changed: Vec<Changed>,
 }
 
 impl Engine {
@@ -232,7 +232,7 @@ impl Engine {
         let session = self.while_there(self.usable().begin(begin, wanted)).await?;
         self.used.writes.add(1);
         self.used.waits.add(wanted.elapsed());
-        Ok(Writing { session, ending, _turn: turn, engine: self.clone(), raised: Vec::new() })
+        Ok(Writing { session, ending, _turn: turn, engine: self.clone(), changed: Vec::new() })
     }
 
     /// How the file of a store in SQLite is now; where others may write at any time there is nothing to see.
@@ -259,8 +259,13 @@ impl Engine {
 impl Writing {
     /// The counter of this project or workspace grows with this transaction.
     pub(super) fn raises(&mut self, counter: Uuid) {
-        if !self.raised.contains(&counter) {
-            self.raised.push(counter);
+        self.voids(Changed::Stored(counter));
+    }
+
+    /// What is kept in memory of this ends with this transaction, in every process.
+    pub(super) fn voids(&mut self, changed: Changed) {
+        if !self.changed.contains(&changed) {
+            self.changed.push(changed);
         }
     }
 
@@ -270,8 +275,7 @@ impl Writing {
     /// When that cannot be done; then nothing was written. [`StoreError::Undecided`] when the database does not say
     /// whether it was.
     pub async fn commit(self) -> Result<(), StoreError> {
-        let Self { mut session, ending, _turn, engine, raised } = self;
-        let changed: Vec<Changed> = raised.into_iter().map(Changed::Stored).collect();
+        let Self { mut session, ending, _turn, engine, changed } = self;
         let mut told = None;
         if engine.kind == Kind::Postgres && !changed.is_empty() {
             let (awaited, note) = engine.peers.awaited_note(changed.clone());

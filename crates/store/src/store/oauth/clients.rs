@@ -1,8 +1,9 @@
 //! Registered clients.
 //!
-//! May use: `units`, this folder, the engine.
+//! May use: `fresh`, `units`, this folder, the engine.
 
 use super::tables::{OAuthStore, joined, words};
+use crate::fresh::Changed;
 use crate::store::error::StoreError;
 use crate::units::now_micros;
 use sqlx::Row;
@@ -36,7 +37,7 @@ impl OAuthStore {
     /// # Errors
     /// [`StoreError`] when it cannot be written, or the id is taken.
     pub async fn add_client(&self, client: &Client) -> Result<(), StoreError> {
-        sqlx::query(
+        let adding = sqlx::query(
             "INSERT INTO oauth_client (id, name, secret_hash, redirect_uris, scopes, self_registered, created_at) \
              VALUES ($1, $2, $3, $4, $5, $6, $7)",
         )
@@ -47,8 +48,8 @@ impl OAuthStore {
         .bind(joined(&client.scopes))
         .bind(i64::from(client.self_registered))
         .bind(now_micros())
-        .execute(self.engine.pool())
-        .await?;
+        .execute(self.engine.pool());
+        self.engine.while_there(adding).await?;
         Ok(())
     }
 
@@ -57,8 +58,13 @@ impl OAuthStore {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     pub async fn client(&self, id: &str) -> Result<Option<Client>, StoreError> {
+        if id.contains('\0') {
+            // PostgreSQL takes no such text, not even to look for it.
+            return Ok(None);
+        }
         let text = crate::store::engine::sql(format!("{COLUMNS} AND id = $1"));
-        let row = sqlx::query(text).bind(id.to_owned()).fetch_optional(self.engine.pool()).await?;
+        let reading = sqlx::query(text).bind(id.to_owned()).fetch_optional(self.engine.pool());
+        let row = self.engine.while_there(reading).await?;
         row.as_ref().map(read).transpose()
     }
 
@@ -68,7 +74,8 @@ impl OAuthStore {
     /// [`StoreError`] when the store cannot be read.
     pub async fn clients(&self) -> Result<Vec<Client>, StoreError> {
         let text = crate::store::engine::sql(format!("{COLUMNS} ORDER BY created_at, id"));
-        sqlx::query(text).fetch_all(self.engine.pool()).await?.iter().map(read).collect()
+        let reading = sqlx::query(text).fetch_all(self.engine.pool());
+        self.engine.while_there(reading).await?.iter().map(read).collect()
     }
 
     /// Those without a secret that an operator has registered, oldest first.
@@ -78,7 +85,8 @@ impl OAuthStore {
     pub async fn public_clients(&self) -> Result<Vec<Client>, StoreError> {
         let which = "AND secret_hash = '' AND self_registered = 0";
         let text = crate::store::engine::sql(format!("{COLUMNS} {which} ORDER BY created_at, id"));
-        sqlx::query(text).fetch_all(self.engine.pool()).await?.iter().map(read).collect()
+        let reading = sqlx::query(text).fetch_all(self.engine.pool());
+        self.engine.while_there(reading).await?.iter().map(read).collect()
     }
 
     /// Gives a confidential client another secret; false when there is no such client.
@@ -86,13 +94,13 @@ impl OAuthStore {
     /// # Errors
     /// [`StoreError`] when the store cannot be written.
     pub async fn set_client_secret(&self, id: &str, secret_hash: &str) -> Result<bool, StoreError> {
-        let done = sqlx::query(
+        let changing = sqlx::query(
             "UPDATE oauth_client SET secret_hash = $2 WHERE id = $1 AND deleted_at IS NULL AND secret_hash <> ''",
         )
         .bind(id.to_owned())
         .bind(secret_hash.to_owned())
-        .execute(self.engine.pool())
-        .await?;
+        .execute(self.engine.pool());
+        let done = self.engine.while_there(changing).await?;
         Ok(done.rows_affected() > 0)
     }
 
@@ -102,6 +110,8 @@ impl OAuthStore {
     /// [`StoreError`] when the store cannot be written; then nothing was.
     pub async fn delete_client(&self, id: &str) -> Result<bool, StoreError> {
         let mut writing = self.engine.writing().await?;
+        // Also when it had been deleted: the answer to that write may have been lost.
+        writing.voids(Changed::Credentials);
         let at = now_micros();
         let done = sqlx::query("UPDATE oauth_client SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL")
             .bind(id.to_owned())

@@ -1,10 +1,11 @@
 //! What people allowed clients.
 //!
-//! May use: `units`, this folder.
+//! May use: `fresh`, `units`, this folder, the engine.
 
-use super::super::session::Session;
 use super::sealed::Sealed;
 use super::tables::{OAuthStore, id, joined, words};
+use crate::fresh::Changed;
+use crate::store::engine::Writing;
 use crate::store::error::StoreError;
 use crate::units::now_micros;
 use sqlx::Row;
@@ -92,15 +93,15 @@ impl OAuthStore {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     pub async fn grants_of(&self, user: Uuid) -> Result<Vec<Grant>, StoreError> {
-        let rows = sqlx::query(
+        let reading = sqlx::query(
             "SELECT g.id, c.name, g.scopes, g.created_at, COALESCE(MAX(t.issued_at), 0) FROM oauth_grant g \
              JOIN oauth_client c ON c.id = g.client_id LEFT JOIN oauth_token t ON t.grant_id = g.id \
              WHERE g.user_id = $1 AND g.revoked_at IS NULL \
              GROUP BY g.id, c.name, g.scopes, g.created_at ORDER BY g.created_at DESC, g.id",
         )
         .bind(user.to_string())
-        .fetch_all(self.engine.pool())
-        .await?;
+        .fetch_all(self.engine.pool());
+        let rows = self.engine.while_there(reading).await?;
         rows.iter()
             .map(|row| {
                 Ok(Grant {
@@ -119,6 +120,9 @@ impl OAuthStore {
     /// # Errors
     /// [`StoreError`] when the store cannot be written.
     pub async fn revoke_grant_of(&self, user: Uuid, grant: Uuid) -> Result<bool, StoreError> {
+        let mut writing = self.engine.writing().await?;
+        // Also when it had ended: the answer to that write may have been lost.
+        writing.voids(Changed::Credentials);
         let done = sqlx::query(
             "UPDATE oauth_grant SET revoked_at = $3, revoked_reason = 'person', sealed_key = '' \
              WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL",
@@ -126,14 +130,16 @@ impl OAuthStore {
         .bind(grant.to_string())
         .bind(user.to_string())
         .bind(now_micros())
-        .execute(self.engine.pool())
+        .execute(&mut *writing)
         .await?;
+        writing.commit().await?;
         Ok(done.rows_affected() > 0)
     }
 }
 
 /// Ends a grant, in a transaction of the caller's; false when it had ended.
-pub(super) async fn revoke(writing: &mut Session, grant: &str, reason: &str) -> Result<bool, StoreError> {
+pub(super) async fn revoke(writing: &mut Writing, grant: &str, reason: &str) -> Result<bool, StoreError> {
+    writing.voids(Changed::Credentials);
     let done = sqlx::query(
         "UPDATE oauth_grant SET revoked_at = $2, revoked_reason = $3, sealed_key = '' \
          WHERE id = $1 AND revoked_at IS NULL",
@@ -141,7 +147,7 @@ pub(super) async fn revoke(writing: &mut Session, grant: &str, reason: &str) -> 
     .bind(grant.to_owned())
     .bind(now_micros())
     .bind(reason.to_owned())
-    .execute(&mut *writing)
+    .execute(&mut **writing)
     .await?;
     Ok(done.rows_affected() > 0)
 }

@@ -1,9 +1,10 @@
 //! Keys of the gateway's own.
 //!
-//! May use: `units`, this folder, the engine.
+//! May use: `fresh`, `units`, this folder, the engine.
 
 use super::sealed::Sealed;
 use super::tables::{OAuthStore, id, joined, words};
+use crate::fresh::Changed;
 use crate::store::engine::sql;
 use crate::store::error::StoreError;
 use crate::units::now_micros;
@@ -51,7 +52,7 @@ impl OAuthStore {
             Some((id, slug)) => (id.to_string(), slug.clone()),
             None => Default::default(),
         };
-        sqlx::query(
+        let adding = sqlx::query(
             "INSERT INTO gateway_key (id, hash, title, user_id, user_name, scopes, workspace_id, workspace_slug, \
              sealed_key, sealed_with, created_at, expires_at) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
@@ -68,8 +69,8 @@ impl OAuthStore {
         .bind(key.sealed.with.clone())
         .bind(now_micros())
         .bind(key.expires_at.unwrap_or(i64::MAX))
-        .execute(self.engine.pool())
-        .await?;
+        .execute(self.engine.pool());
+        self.engine.while_there(adding).await?;
         Ok(())
     }
 
@@ -79,11 +80,12 @@ impl OAuthStore {
     /// [`StoreError`] when the store cannot be read.
     pub async fn key(&self, hash: &str) -> Result<Option<GatewayKey>, StoreError> {
         let text = sql(format!("{COLUMNS} WHERE hash = $1"));
-        let row = sqlx::query(text).bind(hash.to_owned()).fetch_optional(self.engine.pool()).await?;
+        let reading = sqlx::query(text).bind(hash.to_owned()).fetch_optional(self.engine.pool());
+        let row = self.engine.while_there(reading).await?;
         row.as_ref().map(read).transpose()
     }
 
-    /// The live keys of a person, or of everybody, oldest first.
+    /// The keys of a person, or of everybody, that were not revoked, oldest first; also those that have expired.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
@@ -92,7 +94,8 @@ impl OAuthStore {
             "{COLUMNS} WHERE revoked_at IS NULL AND (user_id = $1 OR $1 = '') ORDER BY created_at, id"
         ));
         let user = user.map(|user| user.to_string()).unwrap_or_default();
-        sqlx::query(text).bind(user).fetch_all(self.engine.pool()).await?.iter().map(read).collect()
+        let reading = sqlx::query(text).bind(user).fetch_all(self.engine.pool());
+        self.engine.while_there(reading).await?.iter().map(read).collect()
     }
 
     /// Revokes a key, of this person when one is named; false when there is none.
@@ -100,6 +103,9 @@ impl OAuthStore {
     /// # Errors
     /// [`StoreError`] when the store cannot be written.
     pub async fn revoke_key(&self, key: Uuid, user: Option<Uuid>) -> Result<bool, StoreError> {
+        let mut writing = self.engine.writing().await?;
+        // Also when it had been revoked: the answer to that write may have been lost.
+        writing.voids(Changed::Credentials);
         let done = sqlx::query(
             "UPDATE gateway_key SET revoked_at = $3, sealed_key = '' \
              WHERE id = $1 AND (user_id = $2 OR $2 = '') AND revoked_at IS NULL",
@@ -107,8 +113,9 @@ impl OAuthStore {
         .bind(key.to_string())
         .bind(user.map(|user| user.to_string()).unwrap_or_default())
         .bind(now_micros())
-        .execute(self.engine.pool())
+        .execute(&mut *writing)
         .await?;
+        writing.commit().await?;
         Ok(done.rows_affected() > 0)
     }
 }

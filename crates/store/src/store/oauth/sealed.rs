@@ -37,7 +37,7 @@ impl OAuthStore {
         after: &str,
         limit: i64,
     ) -> Result<Vec<SealedRow>, StoreError> {
-        let rows = sqlx::query(
+        let reading = sqlx::query(
             "SELECT 0 AS kind, id, sealed_key, sealed_with FROM oauth_grant \
              WHERE sealed_key <> '' AND sealed_with <> $1 AND id > $2 \
              UNION ALL SELECT 1, id, sealed_key, sealed_with FROM gateway_key \
@@ -46,8 +46,8 @@ impl OAuthStore {
         .bind(secret.to_owned())
         .bind(after.to_owned())
         .bind(limit)
-        .fetch_all(self.engine.pool())
-        .await?;
+        .fetch_all(self.engine.pool());
+        let rows = self.engine.while_there(reading).await?;
         rows.iter()
             .map(|row| {
                 // PostgreSQL gives a literal 32 bits, SQLite 64.
@@ -68,13 +68,13 @@ impl OAuthStore {
         } else {
             "UPDATE oauth_grant SET sealed_key = $3, sealed_with = $4 WHERE id = $1 AND sealed_key = $2"
         };
-        let done = sqlx::query(text)
+        let putting = sqlx::query(text)
             .bind(row.id.clone())
             .bind(row.sealed.text.clone())
             .bind(sealed.text.clone())
             .bind(sealed.with.clone())
-            .execute(self.engine.pool())
-            .await?;
+            .execute(self.engine.pool());
+        let done = self.engine.while_there(putting).await?;
         Ok(done.rows_affected() > 0)
     }
 }

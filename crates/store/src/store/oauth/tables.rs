@@ -4,7 +4,7 @@
 use super::super::engine::{Engine, Kind};
 use super::super::error::StoreError;
 use super::super::service::Store;
-use crate::fresh::Changed;
+use crate::fresh::Changes;
 use uuid::Uuid;
 
 /// The tables of the authorization server; cheap to clone.
@@ -27,12 +27,9 @@ impl OAuthStore {
         self.engine.kind() == Kind::Sqlite || self.engine.peers.are_heard()
     }
 
-    /// Tells all gateway processes that a credential has ended, and waits until all have heard of it.
-    ///
-    /// # Errors
-    /// When they cannot be told.
-    pub async fn announce_revocation(&self) -> Result<(), StoreError> {
-        self.engine.tell(vec![Changed::Credentials]).await
+    /// Where revocations are told in this process, its own and those of others.
+    pub fn changes(&self) -> &Changes {
+        self.engine.peers.changes()
     }
 }
 

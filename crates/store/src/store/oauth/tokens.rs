@@ -1,12 +1,12 @@
 //! Codes and tokens: exchanging each once, and ending what came of one that was used twice.
 //!
-//! May use: `units`, this folder, the engine.
+//! May use: `fresh`, `units`, this folder, the engine.
 
-use super::super::session::Session;
 use super::grants;
 use super::sealed::Sealed;
 use super::tables::{OAuthStore, id, words};
-use crate::store::engine::sql;
+use crate::fresh::Changed;
+use crate::store::engine::{Writing, sql};
 use crate::store::error::StoreError;
 use crate::units::now_micros;
 use sqlx::Row;
@@ -96,18 +96,18 @@ pub enum Verdict {
 }
 
 /// What became of a presented code.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub enum Exchange {
     /// The tokens are recorded.
     Done(Code),
     /// Unknown, expired, or not accepted.
     Refused,
-    /// Presented before, or in a way that ended its grant.
-    Ended(Code),
+    /// Presented before, or in a way that ended its grant; and whether the end could be written.
+    Ended(Code, Result<(), StoreError>),
 }
 
 /// What became of a presented refresh token.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub enum Refresh {
     /// The tokens are recorded.
     Done {
@@ -116,8 +116,8 @@ pub enum Refresh {
     },
     /// Unknown, expired, revoked, or not accepted.
     Refused,
-    /// It had been exchanged before: its grant has ended.
-    Reused,
+    /// It had been exchanged before, which ends its grant; and whether the end could be written.
+    Reused(Result<(), StoreError>),
 }
 
 const CODE: &str = "SELECT c.grant_id, g.client_id, g.scopes, c.redirect_uri, c.challenge, c.expires_at, \
@@ -156,8 +156,7 @@ impl OAuthStore {
             .await?;
         if taken.rows_affected() == 0 || verdict == Verdict::Burn {
             grants::revoke(&mut writing, &code.grant.to_string(), "code_misused").await?;
-            writing.commit().await?;
-            return Ok(Exchange::Ended(code));
+            return Ok(Exchange::Ended(code, writing.commit().await));
         }
         for token in tokens(&code) {
             insert(&mut writing, code.grant, hash, &token).await?;
@@ -203,8 +202,7 @@ impl OAuthStore {
         let again = taken.rows_affected() == 0;
         if again && !(retry > 0 && answer_lost() && replace_successors(&mut writing, hash).await?) {
             grants::revoke(&mut writing, &token.grant.to_string(), "refresh_token_reused").await?;
-            writing.commit().await?;
-            return Ok(Refresh::Reused);
+            return Ok(Refresh::Reused(writing.commit().await));
         }
         for next in tokens(&token) {
             insert(&mut writing, token.grant, hash, &next).await?;
@@ -218,7 +216,8 @@ impl OAuthStore {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     pub async fn token(&self, hash: &str) -> Result<Option<Token>, StoreError> {
-        let row = sqlx::query(TOKEN).bind(hash.to_owned()).fetch_optional(self.engine.pool()).await?;
+        let reading = sqlx::query(TOKEN).bind(hash.to_owned()).fetch_optional(self.engine.pool());
+        let row = self.engine.while_there(reading).await?;
         row.as_ref().map(read_token).transpose()
     }
 
@@ -234,6 +233,7 @@ impl OAuthStore {
         let ended = match token.kind {
             TokenKind::Refresh => grants::revoke(&mut writing, &token.grant.to_string(), "client").await?,
             TokenKind::Access => {
+                writing.voids(Changed::Credentials);
                 let text = "UPDATE oauth_token SET revoked_at = $2 WHERE hash = $1 AND revoked_at IS NULL \
                             AND NOT EXISTS (SELECT 1 FROM oauth_grant g WHERE g.id = grant_id \
                             AND g.revoked_at IS NOT NULL)";
@@ -271,16 +271,17 @@ impl OAuthStore {
 /// Makes every caller that presents something of the same family at the same time wait, in any gateway process, until
 /// this transaction has ended, so that rows read from here on are as they are when they are changed: one of several
 /// replays ends the grant and the others find it ended. SQLite has one writer anyhow.
-async fn hold_family(writing: &mut Session, table: &str, hash: &str) -> Result<(), StoreError> {
+async fn hold_family(writing: &mut Writing, table: &str, hash: &str) -> Result<(), StoreError> {
     let text = format!(
         "UPDATE oauth_grant SET revoked_at = revoked_at WHERE id = (SELECT grant_id FROM {table} WHERE hash = $1)"
     );
-    sqlx::query(sql(text)).bind(hash.to_owned()).execute(&mut *writing).await?;
+    sqlx::query(sql(text)).bind(hash.to_owned()).execute(&mut **writing).await?;
     Ok(())
 }
 
 /// Ends the successors of a refresh token; false when the refresh token among them was presented already.
-async fn replace_successors(writing: &mut Session, parent: &str) -> Result<bool, StoreError> {
+async fn replace_successors(writing: &mut Writing, parent: &str) -> Result<bool, StoreError> {
+    writing.voids(Changed::Credentials);
     let at = now_micros();
     let replaced = sqlx::query(
         "UPDATE oauth_token SET revoked_at = $2 WHERE parent = $1 AND kind = 'refresh' AND used_at IS NULL \
@@ -288,19 +289,19 @@ async fn replace_successors(writing: &mut Session, parent: &str) -> Result<bool,
     )
     .bind(parent.to_owned())
     .bind(at)
-    .execute(&mut *writing)
+    .execute(&mut **writing)
     .await?;
     sqlx::query(
         "UPDATE oauth_token SET revoked_at = $2 WHERE parent = $1 AND kind = 'access' AND revoked_at IS NULL",
     )
     .bind(parent.to_owned())
     .bind(at)
-    .execute(&mut *writing)
+    .execute(&mut **writing)
     .await?;
     Ok(replaced.rows_affected() > 0)
 }
 
-async fn insert(writing: &mut Session, grant: Uuid, parent: &str, token: &NewToken) -> Result<(), StoreError> {
+async fn insert(writing: &mut Writing, grant: Uuid, parent: &str, token: &NewToken) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO oauth_token (hash, grant_id, kind, scopes, parent, issued_at, expires_at) \
          VALUES ($1, $2, $3, $4, $5, $6, $7)",
@@ -312,7 +313,7 @@ async fn insert(writing: &mut Session, grant: Uuid, parent: &str, token: &NewTok
     .bind(parent.to_owned())
     .bind(now_micros())
     .bind(token.expires_at)
-    .execute(&mut *writing)
+    .execute(&mut **writing)
     .await?;
     Ok(())
 }

@@ -320,6 +320,10 @@ impl Keeper {
                         sent.retain(|number, _| *number > note.number);
                         self.state.lease.renewed(begun);
                     }
+                    if note.changed.contains(&Changed::Credentials) {
+                        // The answer to its COMMIT may have been lost: only now is it certain that it was carried out.
+                        self.tell(&[Changed::Credentials]);
+                    }
                 } else if !note.changed.is_empty() {
                     self.tell(&note.changed);
                     heard.entry(note.from).or_default().push(note.number);

@@ -105,6 +105,11 @@ impl Peers {
         self.0.me
     }
 
+    /// Events by which what is kept in memory of the store becomes void.
+    pub fn changes(&self) -> &Changes {
+        &self.0.changes
+    }
+
     /// Whether counters in memory are those of the database, as long as no change of them was told.
     pub fn are_heard(&self) -> bool {
         self.0.lease.is_held()

@@ -1,0 +1,103 @@
+//! Revocations that PostgreSQL carries out and whose answer never comes: the next one who asks is told the truth.
+
+use crate::oauth::stage::{ME, SECRET, Stage, Tokens, expect_dead, expect_error};
+use crate::support::gateway::{Gateway, WEB, serve_sandbox};
+use crate::support::pg_wire::PgWire;
+use crate::support::postgres::Database;
+use causeway::oauth::protocol::secret;
+use causeway::sandbox::{Config, Sandbox, Seed};
+use std::time::{Duration, Instant};
+
+const REVOKE: &str = "/auth/o/revoke/";
+const LOG: &str = "/api/v2/workspaces/acme/audit-logs/?per_page=100&order_by=created_at";
+/// How late a commit arrives that is lost: late enough for a request between.
+const LATE: Duration = Duration::from_secs(1);
+/// Longer than any of this takes, and shorter than what was found is used again.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A gateway that forgets nothing by itself, behind a wire to its database.
+struct Cut {
+    stage: Stage,
+    wire: PgWire,
+    _database: Database,
+}
+
+impl Cut {
+    async fn new() -> Self {
+        let (database, sandbox) =
+            (Database::create().await, Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() }));
+        let (v1, wire) = (serve_sandbox(&sandbox).await, PgWire::before(&database.url()).await);
+        let settings = [
+            ("secrets.key", SECRET),
+            ("store.url", wire.url()),
+            ("oauth.revocation_delay", "60s"),
+            ("oauth.refresh_retry", "0s"),
+        ];
+        let stage = Stage::over(Gateway::with(&v1, &settings).await).await;
+        // Her audit log is told what happens to her grants.
+        stage.gateway.get("ada", &format!("{WEB}/states/")).await.expect(200);
+        Self { stage, wire, _database: database }
+    }
+
+    async fn reports(&self, event: &str) -> usize {
+        let log = self.stage.gateway.get("ada", LOG).await.expect(200);
+        log.column("event_name").iter().filter(|name| *name == event).count()
+    }
+
+    /// A token that was found once more while the commit was on its way is dead soon after.
+    async fn expect_soon_dead(&self, access: &str) {
+        let end = Instant::now() + PATIENCE;
+        while self.stage.call(access, ME).await.status != 401 {
+            assert!(Instant::now() < end, "it goes on working");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        expect_dead(self.stage.call(access, ME).await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_revocation_that_is_sent_again_works_at_once() {
+    let cut = Cut::new().await;
+    let stage = &cut.stage;
+    for of in [|tokens: &Tokens| tokens.access.clone(), |tokens: &Tokens| tokens.refresh.clone()] {
+        let tokens = stage.tokens("read").await;
+        let token = of(&tokens);
+        stage.call(&tokens.access, ME).await.expect(200);
+        cut.wire.lose_commit_of(&secret::hash(&token), LATE);
+        expect_error(stage.about(REVOKE, &token).await, 503, "temporarily_unavailable");
+        // Not there yet: it is found again, and kept.
+        stage.call(&tokens.access, ME).await.expect(200);
+        stage.about(REVOKE, &token).await.expect(200);
+        expect_dead(stage.call(&tokens.access, ME).await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refresh_token_used_again_ends_the_family_and_is_told_although_the_answer_is_lost() {
+    let cut = Cut::new().await;
+    let stage = &cut.stage;
+    let first = stage.tokens("read").await;
+    let second = Tokens::of(&stage.token(&stage.refreshing(&first.refresh)).await.expect(200));
+    stage.call(&second.access, ME).await.expect(200);
+    cut.wire.lose_commit_of("refresh_token_reused", LATE);
+    expect_error(stage.token(&stage.refreshing(&first.refresh)).await, 503, "temporarily_unavailable");
+    stage.call(&second.access, ME).await.expect(200);
+    expect_error(stage.token(&stage.refreshing(&first.refresh)).await, 400, "invalid_grant");
+    assert_eq!(cut.reports("oauth_grant.refresh_token_reused").await, 1);
+    cut.expect_soon_dead(&second.access).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_code_used_again_ends_its_grant_and_is_told_although_the_answer_is_lost() {
+    let cut = Cut::new().await;
+    let stage = &cut.stage;
+    let code = stage.code(&stage.request(), "ada").await;
+    let tokens = Tokens::of(&stage.token(&stage.exchange(&code)).await.expect(200));
+    stage.call(&tokens.access, ME).await.expect(200);
+    cut.wire.lose_commit_of("code_misused", LATE);
+    expect_error(stage.token(&stage.exchange(&code)).await, 503, "temporarily_unavailable");
+    stage.call(&tokens.access, ME).await.expect(200);
+    expect_error(stage.token(&stage.exchange(&code)).await, 400, "invalid_grant");
+    assert_eq!(cut.reports("oauth_grant.code_misused").await, 1);
+    cut.expect_soon_dead(&tokens.access).await;
+}
