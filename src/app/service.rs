@@ -349,7 +349,7 @@ fn foreign_writes(runner: &Arc<Runner>, access: &Access) -> ForeignWrites {
 }
 
 fn retirement(settings: &Settings, plan: &Arc<Plan>) -> Result<Option<Arc<Retirement>>, StartError> {
-    let retirement = Retirement::new(&settings.retirement, plan).map_err(StartError::Retirement)?;
+    let retirement = Retirement::new(settings, plan).map_err(StartError::Retirement)?;
     Ok(retirement.map(Arc::new))
 }
 
