@@ -5,6 +5,7 @@
 use super::arguments::{Outcome, SettingArgs, block_on, stop_signal};
 use super::supervisor;
 use crate::app::{App, Reloader};
+use crate::doctor;
 use crate::settings::Settings;
 use crate::telemetry::{self, Log, field};
 use std::sync::Arc;
@@ -18,6 +19,10 @@ pub(super) fn run(args: &SettingArgs) -> Outcome {
     let log = Arc::new(telemetry::start(&settings.log).map_err(|fault| fault.to_string())?);
     for warning in settings.warnings() {
         tracing::warn!("{warning}");
+    }
+    let indices = settings.index.directory.as_deref();
+    if let Some(trouble) = indices.and_then(doctor::index_trouble) {
+        tracing::warn!("indices cannot be kept in index.directory, and each start builds them again: {trouble}");
     }
     let args = args.clone();
     block_on(async move {

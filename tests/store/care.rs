@@ -154,6 +154,19 @@ fn a_restore_that_fails_leaves_no_new_store() {
     assert!(!failed.status.success() && told(&failed).contains("move it away"), "{}", told(&failed));
 }
 
+#[test]
+fn a_folder_in_which_indices_cannot_be_kept_is_told_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, store) = (folder.path().join("file"), folder.path().join("missing/store.db"));
+    std::fs::write(&file, "").unwrap();
+    let (directory, url) = (format!("index.directory={}", file.display()), format!("sqlite:{}", store.display()));
+    let ended = causeway(&["serve", "--upstream", "http://127.0.0.1:9", "--store", &url, "--set", &directory]);
+    let said = [ended.stdout, ended.stderr].map(|out| String::from_utf8_lossy(&out).into_owned()).concat();
+    let trouble =
+        format!("indices cannot be kept in index.directory, and each start builds them again: {}", file.display());
+    assert!(said.contains(&trouble), "{said}");
+}
+
 #[tokio::test]
 async fn a_store_that_can_only_be_read_is_told_at_the_start() {
     let folder = tempfile::tempdir().unwrap();
