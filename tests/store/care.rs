@@ -109,6 +109,11 @@ async fn the_command_line_moves_counts_and_overwrites_nothing() {
         let told = told(&refused);
         assert!(!refused.status.success() && told.contains("exists already and was left as it is"), "{told}");
         assert_eq!(std::fs::read_to_string(&copy).unwrap(), "mine");
+        let nowhere = folder.path().join("missing/copy.db").display().to_string();
+        let refused = with(&["store", command, "--to", &nowhere]);
+        let told = String::from_utf8_lossy(&refused.stderr);
+        assert!(told.contains(&format!("the copy {nowhere} cannot be written")), "{told}");
+        assert!(!refused.status.success() && !told.contains("the store cannot be used"), "{told}");
     }
 }
 
