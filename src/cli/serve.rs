@@ -94,7 +94,10 @@ async fn tell_of_v1(asking: impl Future<Output = Result<u16, String>>) {
 /// Reads everything again; a fault in it changes nothing.
 async fn reload(args: &SettingArgs, reloader: &Reloader, log: &Log) {
     supervisor::reloading();
-    let loaded = match args.load_from() {
+    let args = args.clone();
+    // A file may take its time, and nothing else waits for it.
+    let reading = tokio::task::spawn_blocking(move || args.load_again());
+    let loaded = match reading.await.unwrap_or_else(|fault| Err(fault.to_string())) {
         Ok(loaded) => loaded,
         Err(faults) => {
             tracing::error!({ field::CAUSE } = faults, "not reloaded: nothing was changed");
