@@ -42,7 +42,7 @@ pub struct Reloader {
 
 impl Reloader {
     /// Serves as `loaded` says from now on; requests under way end as they began. Answers the names of the settings
-    /// that differ.
+    /// that differ, and what was found changed in the files that the others name.
     ///
     /// # Errors
     /// Why it cannot be done; then everything is as it was.
@@ -55,7 +55,7 @@ impl Reloader {
         };
         let mut current = self.current.lock();
         let Some(before) = current.as_mut() else { return Ok(Vec::new()) };
-        let changed = changed(before, &loaded)?;
+        let mut changed = changed(before, &loaded)?;
         let settings = &loaded.settings;
         let (mut service, surface) = before.service.with_settings(settings, &looked)?;
         if let Some(admin) = &self.admin {
@@ -63,6 +63,7 @@ impl Reloader {
                 .show(&settings.admin, service.operators_pages(&self.stack, self.tls.as_ref()))
                 .map_err(StartError::from)?;
         }
+        changed.extend(service.read_anew(&before.service, &changed));
         // From here on nothing can fail.
         if let (Some(tls), Some(renewed)) = (&self.tls, renewed) {
             tls.exchange(renewed);

@@ -231,6 +231,15 @@ impl Service {
         Ok((service, surface))
     }
 
+    /// What has changed since `before` in files whose names are not among the settings that `changed`.
+    pub(super) fn read_anew(&self, before: &Self, changed: &[String]) -> Vec<String> {
+        let named = |part: &str| changed.iter().any(|name| name.starts_with(part));
+        let secrets = self.keyring != before.keyring && !named("secrets.");
+        let mappings = !Arc::ptr_eq(&self.compiled.plan, &before.compiled.plan) && !named("mappings");
+        let read = [(secrets, "the secrets of secrets.key_file"), (mappings, "the files of mappings")];
+        read.into_iter().filter(|(anew, _)| *anew).map(|(_, what)| what.to_owned()).collect()
+    }
+
     /// From now on this is the one that serves: its work beside the requests begins.
     pub(super) fn begin(&mut self) {
         self.lasting.client.count_in(Arc::clone(&self.calls));
@@ -349,7 +358,7 @@ fn foreign_writes(runner: &Arc<Runner>, access: &Access) -> ForeignWrites {
 }
 
 fn retirement(settings: &Settings, plan: &Arc<Plan>) -> Result<Option<Arc<Retirement>>, StartError> {
-    let retirement = Retirement::new(&settings.retirement, plan).map_err(StartError::Retirement)?;
+    let retirement = Retirement::new(settings, plan).map_err(StartError::Retirement)?;
     Ok(retirement.map(Arc::new))
 }
 

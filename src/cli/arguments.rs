@@ -5,6 +5,7 @@ use crate::settings::{HttpAddress, LoadArgs, Loaded, Settings};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 use uuid::Uuid;
 
 /// Flags that override settings.
@@ -69,6 +70,15 @@ impl SettingArgs {
 
     /// The same, to be compared with what stands there later.
     pub(super) fn load_from(&self) -> Result<Loaded, String> {
+        Settings::load_from(self.sources()?).map_err(|faults| faults.to_string())
+    }
+
+    /// The same, for a process that serves.
+    pub(super) fn load_again(&self) -> Result<Loaded, String> {
+        Settings::load_again(self.sources()?).map_err(|faults| faults.to_string())
+    }
+
+    fn sources(&self) -> Result<LoadArgs<std::env::Vars>, String> {
         let flags = [
             ("upstream.base_url", &self.upstream),
             ("listen.address", &self.listen),
@@ -85,15 +95,20 @@ impl SettingArgs {
             };
             overrides.push((name.trim().to_owned(), value.to_owned()));
         }
-        let args = LoadArgs { file: self.config.clone(), env: std::env::vars(), overrides };
-        Settings::load_from(args).map_err(|faults| faults.to_string())
+        Ok(LoadArgs { file: self.config.clone(), env: std::env::vars(), overrides })
     }
 }
+
+/// Longest wait at the end for a file that is being read.
+const READING: Duration = Duration::from_secs(5);
 
 /// Runs `work` on a multi-threaded runtime.
 pub(super) fn block_on<F: Future<Output = Outcome>>(work: F) -> Outcome {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.map_err(|fault| format!("the runtime could not start: {fault}"))?.block_on(work)
+    let runtime = runtime.map_err(|fault| format!("the runtime could not start: {fault}"))?;
+    let outcome = runtime.block_on(work);
+    runtime.shutdown_timeout(READING);
+    outcome
 }
 
 /// Resolves at the first SIGINT or SIGTERM.

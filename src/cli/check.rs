@@ -58,7 +58,7 @@ fn check_mappings(settings: &Settings, faults: &mut Vec<String>) -> Option<Arc<P
     };
     let working = plan.operations.iter().filter(|operation| operation.works()).count();
     say!("mappings  fine: {} operations, {working} of them work in this version", plan.operations.len());
-    faults.extend(Retirement::new(&settings.retirement, &plan).err());
+    faults.extend(Retirement::new(settings, &plan).err());
     Some(plan)
 }
 

@@ -6,7 +6,9 @@ use super::out::say;
 use super::store_files::create;
 use crate::oauth::Keyring;
 use clap::{Args, Subcommand};
-use std::io::Write;
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `secrets`.
@@ -20,7 +22,7 @@ pub struct SecretsArgs {
 enum SecretsCommand {
     /// Make a secret: print it, or put it on top of a file for the setting secrets.key_file
     New {
-        /// The file; it is made when there is none, readable by its owner alone
+        /// The file; it is made when there is none, readable by its owner alone, and keeps its owner and rights otherwise
         #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
     },
@@ -52,23 +54,58 @@ pub(super) fn run(args: SecretsArgs) -> Outcome {
     }
 }
 
-/// Writes beside the file and renames, so that there is always a whole file. A file that holds something other than
-/// secrets is left as it is; false then.
-fn put(path: &Path, secret: &str) -> std::io::Result<bool> {
-    let before = if path.exists() { std::fs::read(path)? } else { Vec::new() };
+/// Writes beside the file that `path` leads to and renames, so that there is always a whole file, which belongs to whom it
+/// belonged. A file that holds something other than secrets is left as it is; false then.
+fn put(path: &Path, secret: &str) -> io::Result<bool> {
+    let old = there(path)?;
+    let path = old.as_ref().map_or(path, |(file, _)| file);
+    let before = if old.is_some() { std::fs::read(path)? } else { Vec::new() };
     let Some(before) = std::str::from_utf8(&before).ok().filter(|text| Keyring::are_secrets(text)) else {
         return Ok(false);
     };
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}", uuid::Uuid::new_v4()));
     let beside = PathBuf::from(beside);
-    let mut file = create(&beside)?;
-    let put = file.write_all(format!("{secret}\n{before}").as_bytes());
+    let mut file = create(&beside).map_err(|cause| told("a new file cannot be made beside it", &cause))?;
+    let put = match &old {
+        Some((_, old)) => belong_as(&file, old),
+        None => Ok(()),
+    };
+    let put = put.and_then(|()| file.write_all(format!("{secret}\n{before}").as_bytes()));
     let put = put.and_then(|()| file.sync_all()).and_then(|()| std::fs::rename(&beside, path));
     if put.is_err() {
         let _ = std::fs::remove_file(&beside);
     }
     put.map(|()| true)
+}
+
+/// The file that `path` leads to, over whatever links, and what is known of it; none when there is nothing yet.
+fn there(path: &Path) -> io::Result<Option<(PathBuf, Metadata)>> {
+    match path.symlink_metadata() {
+        Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
+    let file = path.canonicalize().map_err(|cause| told("it is a link that leads to no file", &cause))?;
+    let known = file.metadata()?;
+    if !known.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    Ok(Some((file, known)))
+}
+
+/// Gives `file` the owner, the group and the rights that `old` had.
+fn belong_as(file: &File, old: &Metadata) -> io::Result<()> {
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+        fchown(file, Some(old.uid()), Some(old.gid())).map_err(|cause| {
+            told("its owner and group cannot be kept; run this as its owner or as root", &cause)
+        })?;
+    }
+    file.set_permissions(old.permissions())
+}
+
+fn told(what: &str, cause: &io::Error) -> io::Error {
+    io::Error::new(cause.kind(), format!("{what}: {cause}"))
 }
 
 async fn rotate(settings: &SettingArgs) -> Outcome {
@@ -101,5 +138,35 @@ mod tests {
             assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+    }
+
+    /// As in a folder of root with a file that belongs to the gateway's user.
+    #[test]
+    fn a_file_keeps_its_owner_its_rights_and_the_links_that_lead_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("secrets"), folder.path().join("link"));
+        let (first, second) = (Keyring::new_secret(), Keyring::new_secret());
+        assert!(put(&file, &first).unwrap());
+        let may = std::os::unix::fs::chown(&file, Some(65_534), Some(65_534)).is_ok();
+        std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink("secrets", &link).unwrap();
+        assert!(put(&link, &second).unwrap());
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), format!("{second}\n{first}\n"));
+        let known = file.metadata().unwrap();
+        assert_eq!(known.mode() & 0o777, 0o640);
+        assert!(!may || (known.uid(), known.gid()) == (65_534, 65_534), "{known:?}");
+    }
+
+    #[test]
+    fn what_is_no_file_is_left_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let nowhere = folder.path().join("nowhere");
+        std::os::unix::fs::symlink("missing", &nowhere).unwrap();
+        let secret = Keyring::new_secret();
+        assert!(put(&nowhere, &secret).unwrap_err().to_string().contains("leads to no file"));
+        assert!(nowhere.is_symlink());
+        assert!(put(folder.path(), &secret).unwrap_err().to_string().contains("no file"));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

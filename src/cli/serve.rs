@@ -5,6 +5,7 @@
 use super::arguments::{Outcome, SettingArgs, block_on, stop_signal};
 use super::supervisor;
 use crate::app::{App, Reloader};
+use crate::doctor;
 use crate::settings::Settings;
 use crate::telemetry::{self, Log, field};
 use std::sync::Arc;
@@ -18,6 +19,10 @@ pub(super) fn run(args: &SettingArgs) -> Outcome {
     let log = Arc::new(telemetry::start(&settings.log).map_err(|fault| fault.to_string())?);
     for warning in settings.warnings() {
         tracing::warn!("{warning}");
+    }
+    let indices = settings.index.directory.as_deref();
+    if let Some(trouble) = indices.and_then(doctor::index_trouble) {
+        tracing::warn!("indices cannot be kept in index.directory, and each start builds them again: {trouble}");
     }
     let args = args.clone();
     block_on(async move {
@@ -89,7 +94,10 @@ async fn tell_of_v1(asking: impl Future<Output = Result<u16, String>>) {
 /// Reads everything again; a fault in it changes nothing.
 async fn reload(args: &SettingArgs, reloader: &Reloader, log: &Log) {
     supervisor::reloading();
-    let loaded = match args.load_from() {
+    let args = args.clone();
+    // A file may take its time, and nothing else waits for it.
+    let reading = tokio::task::spawn_blocking(move || args.load_again());
+    let loaded = match reading.await.unwrap_or_else(|fault| Err(fault.to_string())) {
         Ok(loaded) => loaded,
         Err(faults) => {
             tracing::error!({ field::CAUSE } = faults, "not reloaded: nothing was changed");

@@ -6,7 +6,7 @@ use super::restore;
 use super::store_files::{create, expect_there};
 use crate::amount::amount;
 use crate::run::forget_project;
-use crate::store::{Intent, IntentKind, IntentState, Kind, Settled, Store, StoreError, in_words};
+use crate::store::{DumpError, Intent, IntentKind, IntentState, Kind, Settled, Store, StoreError, in_words};
 use crate::units::{micros, now_micros};
 use crate::v2::time;
 use clap::{Args, Subcommand};
@@ -298,12 +298,17 @@ async fn backup(store: &Store, to: &Path) -> Outcome {
 async fn export(store: &Store, to: &Path) -> Outcome {
     let file = create(to).map_err(|fault| match fault.kind() {
         ErrorKind::AlreadyExists => StoreError::Occupied(to.display().to_string()).to_string(),
-        _ => format!("{}: {fault}", to.display()),
+        _ => StoreError::NoCopy { file: to.display().to_string(), cause: fault.to_string() }.to_string(),
     })?;
     let mut writer = BufWriter::new(file);
-    let written = store.export(&mut writer).await.map_err(|fault| fault.to_string());
-    let lasting =
-        written.and_then(|rows| writer.get_ref().sync_all().map(|()| rows).map_err(|fault| fault.to_string()));
+    let no_copy = |cause: std::io::Error| {
+        StoreError::NoCopy { file: to.display().to_string(), cause: cause.to_string() }.to_string()
+    };
+    let written = store.export(&mut writer).await.map_err(|fault| match fault {
+        DumpError::File(cause) => no_copy(cause),
+        other => other.to_string(),
+    });
+    let lasting = written.and_then(|rows| writer.get_ref().sync_all().map(|()| rows).map_err(no_copy));
     match lasting {
         Ok(rows) => {
             say!("{} written to {}", amount(rows, "row"), to.display());

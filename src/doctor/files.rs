@@ -56,22 +56,27 @@ fn hints(settings: &Settings, report: &mut Report) {
 fn indices(settings: &Settings, report: &mut Report) {
     const PART: &str = "index";
     let Some(folder) = settings.index.directory.as_deref() else { return };
+    match index_trouble(folder) {
+        None if folder.exists() => report.fine(PART, format!("indices can be kept in {}", folder.display())),
+        None => {
+            let found = format!("{} is not there yet; it is made when the first index is kept", folder.display());
+            report.fine(PART, found);
+        }
+        Some(trouble) => report.warn(
+            PART,
+            format!("indices cannot be kept, and each start builds them again: {trouble}"),
+            "give the folder to the user that runs the gateway, or name another one in the setting index.directory",
+        ),
+    }
+}
+
+/// Why indices cannot be kept in this folder; none when they can, also when it has to be made first.
+pub fn index_trouble(folder: &Path) -> Option<String> {
     let there = folder.ancestors().find(|above| above.exists()).filter(|above| !above.as_os_str().is_empty());
     let there = there.unwrap_or(Path::new("."));
-    let trouble = match (there.is_dir(), access(there, Access::WRITE_OK | Access::EXEC_OK)) {
-        (false, _) => format!("{} is no folder", there.display()),
-        (true, Err(_)) => format!("the folder {} cannot be written", there.display()),
-        (true, Ok(())) if there == folder => {
-            return report.fine(PART, format!("indices can be kept in {}", folder.display()));
-        }
-        (true, Ok(())) => {
-            let found = format!("{} is not there yet; it is made when the first index is kept", folder.display());
-            return report.fine(PART, found);
-        }
-    };
-    report.warn(
-        PART,
-        format!("indices cannot be kept, and each start builds them again: {trouble}"),
-        "give the folder to the user that runs the gateway, or name another one in the setting index.directory",
-    );
+    match (there.is_dir(), access(there, Access::WRITE_OK | Access::EXEC_OK)) {
+        (false, _) => Some(format!("{} is no folder", there.display())),
+        (true, Err(_)) => Some(format!("the folder {} cannot be written", there.display())),
+        (true, Ok(())) => None,
+    }
 }

@@ -17,7 +17,7 @@ mod shared;
 mod stored;
 mod upstream;
 
-pub use files::look as files;
+pub use files::{index_trouble, look as files};
 pub use listening::certificate;
 pub use native::look as native;
 pub use report::{Check, Report, State, Wanted};

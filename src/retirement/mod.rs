@@ -5,7 +5,7 @@
 
 use crate::edge::{Notice as Said, Notices};
 use crate::plan::{Plan, V1Found};
-use crate::settings::{Brownout, EVERY, Notice, RetirementSettings};
+use crate::settings::{Brownout, EVERY, Notice, Settings};
 use crate::usage::client_of;
 use http::header::USER_AGENT;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
@@ -25,6 +25,8 @@ const LINK: HeaderName = HeaderName::from_static("link");
 /// What is announced and refused.
 pub struct Retirement {
     plan: Arc<Plan>,
+    /// What stands before the paths of v2 for the clients: the path of the public address.
+    before: String,
     notices: Vec<Notice>,
     windows: Vec<Window>,
 }
@@ -43,7 +45,8 @@ impl Retirement {
     ///
     /// # Errors
     /// A sentence when an operation is named that there is not.
-    pub fn new(settings: &RetirementSettings, plan: &Arc<Plan>) -> Result<Option<Self>, String> {
+    pub fn new(settings: &Settings, plan: &Arc<Plan>) -> Result<Option<Self>, String> {
+        let (public, settings) = (&settings.public, &settings.retirement);
         let named = settings.notices.iter().map(|notice| ("retirement", &notice.operation));
         let windows = settings.brownouts.iter().map(|window| ("brownout", &window.operation));
         for (setting, id) in named.chain(windows) {
@@ -79,7 +82,8 @@ impl Retirement {
         if settings.notices.is_empty() && windows.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Self { plan: Arc::clone(plan), notices: settings.notices.clone(), windows }))
+        let before = public.url.as_ref().map_or_else(String::new, |address| address.path().to_owned());
+        Ok(Some(Self { plan: Arc::clone(plan), before, notices: settings.notices.clone(), windows }))
     }
 
     /// Says in the log, once a minute, how many calls windows have refused, or would have.
@@ -114,7 +118,7 @@ impl Retirement {
             let known = |name: &str| Some(variables.iter().find(|(known, _)| known == name)?.1.as_str());
             self.plan.operations[successor].path.fill(known)
         });
-        let successor = successor.map(|path| format!("/{}", path.trim_start_matches('/')));
+        let successor = successor.map(|path| format!("{}/{}", self.before, path.trim_start_matches('/')));
         let by_name = |a: &&Notice| a.operation == EVERY;
         // One of its own counts instead of that for all also while it has not begun.
         let notice = self.notices.iter().filter(|notice| of(&notice.operation)).min_by_key(by_name);
@@ -129,6 +133,7 @@ impl Retirement {
         {
             said.gone = Some(format!("This operation of v1 ended on {sunset}; {instead}."));
         }
+        let has_ended = said.gone.is_some();
         let mut client = None;
         for Window { told: window, lately, all } in &self.windows {
             if !of(&window.operation) || now < window.from || now >= window.until {
@@ -141,7 +146,7 @@ impl Retirement {
             }
             lately.fetch_add(1, Ordering::Relaxed);
             all.fetch_add(1, Ordering::Relaxed);
-            if !window.dry_run {
+            if !window.dry_run && !has_ended {
                 let until = window.until;
                 said.gone = Some(format!(
                     "This operation of v1 is switched off on trial until {until}, before it ends for good; {instead}."

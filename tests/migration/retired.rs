@@ -55,6 +55,31 @@ async fn clients_are_told_of_the_end_and_refused_after_it() {
     gateway.get("ada", &LABELS.replace("/v1/", "/v2/")).await.expect(200);
 }
 
+/// The proxy before the gateway takes the path of the public address off, and clients have to send it.
+#[tokio::test]
+async fn the_successor_is_named_under_the_public_address() {
+    let notices = "[{ operation = \"all\", deprecated = \"2020-01-01\" }, { operation = \"v1_labels_list\", \
+                   deprecated = \"2020-01-01\", sunset = \"2020-06-01\", refuse = true }]";
+    let settings = [("retirement", notices), ("public_url", "https://pub.example.com/tracker/")];
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &settings).await;
+    let me = gateway.get("ada", "/api/v1/users/me/").await.expect(200);
+    assert_eq!(links(&me), ["</tracker/api/v2/users/me/>; rel=\"successor-version\""]);
+    let labels = gateway.get("ada", LABELS).await.expect(410);
+    let successor = format!("use /tracker{}", LABELS.replace("/v1/", "/v2/"));
+    assert!(labels.text("detail").contains(&successor), "{}", labels.json);
+}
+
+#[tokio::test]
+async fn what_has_ended_says_so_in_a_brownout_too() {
+    let retirement =
+        "[{ operation = \"all\", deprecated = \"2020-01-01\", sunset = \"2020-06-01\", refuse = true }]";
+    let brownout = "[{ operation = \"all\", from = \"2020-01-01\", until = \"2999-01-01\" }]";
+    let settings = [("retirement", retirement), ("brownout", brownout)];
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &settings).await;
+    let states = gateway.get("ada", STATES).await.expect(410);
+    assert!(states.text("detail").contains("ended on 2020-06-01T00:00:00Z"), "{}", states.json);
+}
+
 /// Whoever gives one operation longer than all others means it from the beginning.
 #[tokio::test]
 async fn a_table_of_its_own_counts_instead_of_that_for_all_before_it_begins_too() {
@@ -120,6 +145,12 @@ async fn faulty_announcements_are_refused_at_the_start() {
             "no `sunset`",
         ),
         ("retirement", "soon".to_owned(), "one table per operation"),
+        // Of which zone?
+        (
+            "brownout",
+            format!("[{}]", of("all", "from = 2999-03-01T22:00:00, until = 2999-03-02T02:00:00")),
+            "an instant such as 2027-01-31T12:00:00Z",
+        ),
     ] {
         let fault = load(name, &value).expect_err("a fault").to_string();
         assert!(fault.contains(told), "{told}\n{fault}");

@@ -2,6 +2,7 @@
 
 use crate::support::gateway::{Gateway, WEB};
 use causeway::app::ReloadError;
+use causeway::oauth::Keyring;
 use causeway::sandbox::Seed;
 use causeway::settings::Settings;
 use serde_json::json;
@@ -110,6 +111,23 @@ async fn mappings_are_read_again() {
     gateway.reload(&[]).await.expect("a reload");
     let listed = gateway.get("ada", &format!("{WEB}/labels/")).await.expect(200);
     assert!(listed.column("id").contains(&made.json["id"]), "{}", listed.json);
+}
+
+#[tokio::test]
+async fn what_was_read_anew_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mappings, secrets) = (folder.path().join("mappings"), folder.path().join("secrets"));
+    std::fs::create_dir(&mappings).expect("a folder");
+    std::fs::write(&secrets, Keyring::new_secret()).expect("written");
+    let (mappings_path, secrets_path) = (mappings.display().to_string(), secrets.display().to_string());
+    let settings = [("mappings", mappings_path.as_str()), ("secrets.key_file", secrets_path.as_str())];
+    let gateway = Gateway::sandboxed_with(Seed::Recorded, &settings).await;
+    assert_eq!(gateway.reload(&[]).await.expect("a reload"), [""; 0]);
+    std::fs::write(&secrets, Keyring::new_secret()).expect("written");
+    assert_eq!(gateway.reload(&[]).await.expect("a reload"), ["the secrets of secrets.key_file"]);
+    let labels = concat!(env!("CARGO_MANIFEST_DIR"), "/mappings/labels.toml");
+    std::fs::copy(labels, mappings.join("labels.toml")).expect("written");
+    assert_eq!(gateway.reload(&[]).await.expect("a reload"), ["the files of mappings"]);
 }
 
 /// 20 reloads here, more in a process of its own.

@@ -115,6 +115,31 @@ async fn a_hundred_reloads_under_load_fail_no_request() {
     assert!(child.ended().success());
 }
 
+/// A pipe at the start is settings like any other; nobody writes to it again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pipe_as_the_settings_file_refuses_reloads_and_holds_nothing_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("causeway.toml");
+    write(&file, "strict_query = true\n");
+    let file_name = file.display().to_string();
+    let mut child = Child::start_with(&v1().await, "sqlite::memory:", &[("CAUSEWAY_CONFIG", &file_name)]).await;
+    let client = super::client();
+    std::fs::remove_file(&file).expect("the file is removed");
+    assert!(Command::new("mkfifo").arg(&file).status().expect("mkfifo").success());
+    child.signal(Signal::HUP);
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    until_strict(&client, child.base(), 400).await;
+    std::fs::remove_file(&file).expect("the pipe is removed");
+    write(&file, "strict_query = false\n");
+    child.signal(Signal::HUP);
+    until_strict(&client, child.base(), 200).await;
+    assert!(Command::new("mkfifo").arg(folder.path().join("another")).status().expect("mkfifo").success());
+    std::fs::rename(folder.path().join("another"), &file).expect("renamed");
+    child.signal(Signal::HUP);
+    child.signal(Signal::TERM);
+    assert!(child.ended().success());
+}
+
 /// A process that is given a listening socket as systemd does it.
 pub struct Handed(std::process::Child);
 

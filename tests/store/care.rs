@@ -109,6 +109,11 @@ async fn the_command_line_moves_counts_and_overwrites_nothing() {
         let told = told(&refused);
         assert!(!refused.status.success() && told.contains("exists already and was left as it is"), "{told}");
         assert_eq!(std::fs::read_to_string(&copy).unwrap(), "mine");
+        let nowhere = folder.path().join("missing/copy.db").display().to_string();
+        let refused = with(&["store", command, "--to", &nowhere]);
+        let told = String::from_utf8_lossy(&refused.stderr);
+        assert!(told.contains(&format!("the copy {nowhere} cannot be written")), "{told}");
+        assert!(!refused.status.success() && !told.contains("the store cannot be used"), "{told}");
     }
 }
 
@@ -152,6 +157,19 @@ fn a_restore_that_fails_leaves_no_new_store() {
     std::fs::write(folder.path().join("store.db-wal"), "of another store").unwrap();
     let failed = causeway(&["store", "restore", "--from", cut_off.to_str().unwrap(), "--store", &url]);
     assert!(!failed.status.success() && told(&failed).contains("move it away"), "{}", told(&failed));
+}
+
+#[test]
+fn a_folder_in_which_indices_cannot_be_kept_is_told_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, store) = (folder.path().join("file"), folder.path().join("missing/store.db"));
+    std::fs::write(&file, "").unwrap();
+    let (directory, url) = (format!("index.directory={}", file.display()), format!("sqlite:{}", store.display()));
+    let ended = causeway(&["serve", "--upstream", "http://127.0.0.1:9", "--store", &url, "--set", &directory]);
+    let said = [ended.stdout, ended.stderr].map(|out| String::from_utf8_lossy(&out).into_owned()).concat();
+    let trouble =
+        format!("indices cannot be kept in index.directory, and each start builds them again: {}", file.display());
+    assert!(said.contains(&trouble), "{said}");
 }
 
 #[tokio::test]

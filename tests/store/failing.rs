@@ -1,11 +1,14 @@
 //! A store that cannot be written: reads go on, writes say so, and nothing is half done.
 
 use crate::store::place::{Place, V1, WORKSPACE, all_connections, edit, execute, given, is_sqlite, number};
+use crate::support::captured::Captured;
+use causeway::fresh::Changes;
 use causeway::refusal::Refusal;
 use causeway::store::{OverlayValue, Store, StoreError};
 use serde_json::json;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 use uuid::Uuid;
 
 on_both_engines![
@@ -173,6 +176,110 @@ async fn a_store_that_was_read_only_at_start_is_written_once_it_can_be(place: Pl
     assert_eq!(store.catalogue(WORKSPACE).await.unwrap().types.len(), 8);
     assert_eq!(store.findings().await.unwrap(), Vec::<String>::new());
     store.close().await;
+}
+
+/// Two gateways that both write one file would each answer from a memory that knows nothing of the other's writes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_could_only_be_read_has_one_gateway_too() {
+    let place = Place::sqlite();
+    protect_store(&place, place.open().await).await;
+    let (first, second) = (place.open().await, place.open().await);
+    let joined = first.join(&Changes::default(), Duration::ZERO).await.expect("nobody serves it");
+    let refused = second.join(&Changes::default(), Duration::ZERO).await.expect_err("the first one serves it");
+    assert!(matches!(refused, StoreError::Served { .. }), "{refused:?}");
+    release_store(&place).await;
+    define_when_writable(&first).await;
+    let third = place.open().await;
+    let refused = third.join(&Changes::default(), Duration::ZERO).await.expect_err("the first one serves it");
+    assert!(matches!(refused, StoreError::Served { .. }), "{refused:?}");
+    let refused = third.rebase("https://moved.example").await.expect_err("the first one serves it");
+    assert!(matches!(refused, StoreError::InUse), "{refused:?}");
+    drop(joined);
+    third.join(&Changes::default(), Duration::ZERO).await.expect("nobody serves it any more");
+}
+
+/// As in a folder that cannot be written at the start of both.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_gateways_that_began_without_the_lock_one_writes_and_the_others_read_on() {
+    let place = Place::sqlite();
+    protect_store(&place, place.open().await).await;
+    let lock = place.folder().join("store.db.lock");
+    std::fs::create_dir(&lock).expect("a folder in its place");
+    let (first, second) = (place.open().await, place.open().await);
+    let first_joined = first.join(&Changes::default(), Duration::ZERO).await.expect("it can be read");
+    let second_joined = second.join(&Changes::default(), Duration::ZERO).await.expect("it can be read");
+    release_store(&place).await;
+    let log = Captured::default();
+    {
+        let _listening = log.listen();
+        tokio::time::sleep(Duration::from_millis(1_100)).await;
+        let refused = define(&first, "not now").await.expect_err("there is no lock yet");
+        assert_eq!(refused.code(), "store_unavailable", "{refused:?}");
+        assert!(first.is_read_only());
+    }
+    assert!(log.text().contains("store.db.lock of the store cannot be opened"), "{}", log.text());
+    std::fs::remove_dir(&lock).expect("the folder is removed");
+    define_when_writable(&first).await;
+    for round in 0..3 {
+        tokio::time::sleep(Duration::from_millis(600)).await;
+        let refused = define(&second, "not now").await.expect_err("the first one has the lock");
+        assert_eq!((refused.status(), refused.code()), (503, "store_unavailable"), "{refused:?}");
+        assert!(second.is_read_only());
+        define(&first, &format!("type {round}")).await.unwrap();
+    }
+    assert_eq!(second.catalogue(WORKSPACE).await.unwrap().types.len(), 4, "it sees what the first one writes");
+    drop(first_joined);
+    define_when_writable(&second).await;
+    drop(second_joined);
+}
+
+#[tokio::test]
+async fn a_lock_that_cannot_be_opened_is_told_as_what_it_is() {
+    let place = Place::sqlite();
+    let store = place.open().await;
+    let lock = place.folder().join("store.db.lock");
+    std::fs::create_dir(&lock).expect("a folder in its place");
+    let joined = store.join(&Changes::default(), Duration::ZERO).await.map(|_| ()).expect_err("no lock");
+    let moved = store.rebase("https://moved.example").await.map(|_| ()).expect_err("no lock");
+    for refused in [joined, moved] {
+        let told = refused.to_string();
+        assert!(matches!(refused, StoreError::NoLock { .. }), "{refused:?}");
+        assert!(told.contains(&lock.display().to_string()) && told.contains("move it away"), "{told}");
+    }
+}
+
+/// As after a command of another user, whose log beside the file is not the gateway's: a folder in its place keeps root
+/// from writing it, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_beside_the_file_that_cannot_be_written_makes_a_store_read_only() {
+    let place = Place::sqlite();
+    let store = place.open().await;
+    define(&store, "Bug").await.unwrap();
+    store.close().await;
+    let log = place.folder().join("store.db-wal");
+    std::fs::create_dir(&log).expect("a folder in its place");
+    let store = place.open().await;
+    assert!(store.is_read_only());
+    assert_only_read(&store, 1).await;
+    std::fs::remove_dir(&log).expect("the folder is removed");
+    define_when_writable(&store).await;
+    assert!(!store.is_read_only());
+}
+
+/// As when such a file comes to be while the gateway runs, and a connection is made after it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_that_sqlite_refuses_tells_that_the_store_can_only_be_read() {
+    let place = Place::sqlite();
+    let store = place.open().await;
+    define(&store, "Bug").await.unwrap();
+    for connection in &mut all_connections(&store).await {
+        sqlx::query("PRAGMA query_only = ON").execute(&mut **connection).await.unwrap();
+    }
+    let refused = define(&store, "not now").await.unwrap_err();
+    assert_eq!((refused.status(), refused.code()), (503, "store_unavailable"), "{refused:?}");
+    assert!(store.is_read_only());
+    define_when_writable(&store).await;
+    assert!(!store.is_read_only());
 }
 
 /// A store whose last step is still to come; the number of that step.

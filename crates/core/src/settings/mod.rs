@@ -24,6 +24,7 @@ mod log;
 mod native;
 mod oauth;
 mod origin;
+mod pipes;
 mod public;
 mod rate;
 mod reader;
@@ -185,6 +186,31 @@ impl Settings {
         let settings = Self::read(&mut reader);
         let values = reader.values();
         Ok(Loaded { settings: reader.finish(settings)?, values })
+    }
+
+    /// The same for a process that serves and reads its settings again.
+    ///
+    /// # Errors
+    /// As [`Settings::load`], and for a file that is a pipe: it has been read, and reading it again would wait for ever.
+    pub fn load_again<E>(args: LoadArgs<E>) -> Result<Loaded, SettingsError>
+    where
+        E: IntoIterator<Item = (String, String)>,
+    {
+        if let Some(path) = args.file.as_deref() {
+            pipes::refuse(&path.display().to_string(), path)?;
+        }
+        let loaded = Self::load_from(args)?;
+        let settings = &loaded.settings;
+        for (name, path) in [
+            ("secrets.key_file", &settings.secrets.key_file),
+            ("admin.token_file", &settings.admin.token_file),
+            ("hints.secrets_file", &settings.hints.secrets_file),
+        ] {
+            if let Some(path) = path {
+                pipes::refuse(name, path)?;
+            }
+        }
+        Ok(loaded)
     }
 
     /// Whether the setting `name` can change while the gateway serves; the others need a restart.

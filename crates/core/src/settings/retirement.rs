@@ -113,8 +113,8 @@ impl Setting for Tables<Notice> {
 }
 
 impl Setting for Tables<Brownout> {
-    const FORM: &'static str = "one table per window with `operation` (of v1, or \"all\"), `from` and `until` (instants such \
-                                as 2027-01-31T12:00:00Z), and if wanted `clients` (a list) and `dry_run`";
+    const FORM: &'static str = "one table per window with `operation` (of v1, or \"all\"), `from` and `until` (each a \
+                                date or an instant such as 2027-01-31T12:00:00Z), and if wanted `clients` (a list) and `dry_run`";
 
     fn from_raw(raw: &Raw) -> Option<Self> {
         tables(raw, brownout).map(Self)
@@ -144,14 +144,15 @@ fn brownout(table: &Table) -> Option<Brownout> {
     })
 }
 
-/// An instant, or a date for the beginning of its day in UTC.
+/// An instant, or a date for the beginning of its day in UTC. A time without its zone is neither.
 fn instant(raw: &Raw) -> Option<Timestamp> {
     let written = match raw {
         Raw::Text(text) | Raw::Other(text) => text.trim(),
         _ => return None,
     };
-    let of_day = || Some(written.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp());
-    written.parse().ok().or_else(of_day)
+    // Longer ones that can be read as a date have a time, which would be dropped.
+    let date = || written.parse::<Date>().ok().filter(|_| written.len() == "2027-01-31".len());
+    written.parse().ok().or_else(|| Some(date()?.to_zoned(TimeZone::UTC).ok()?.timestamp()))
 }
 
 /// An address that can stand in a header.
@@ -179,6 +180,10 @@ mod tests {
         for faulty in [
             "[{ operation = \"all\" }]",
             "[{ operation = \"all\", deprecated = \"soon\" }]",
+            "[{ operation = \"all\", deprecated = 2026-11-26T22:00:00 }]",
+            "[{ operation = \"all\", deprecated = \"2026-11-26T22:00:00\" }]",
+            "[{ operation = \"all\", deprecated = \"2027-03-01 22:00\" }]",
+            "[{ operation = \"all\", deprecated = \"2026-12-01\", sunset = \"2027-03-01T22:00:00[Europe/Berlin]\" }]",
             "[{ operation = \"all\", deprecated = \"2026-12-01\", sunset = 3 }]",
             "[{ operation = \"all\", deprecated = \"2026-12-01\", link = \"https://a>b\" }]",
             "[{ operation = \"all\", deprecated = \"2026-12-01\", until = \"2026-12-02\" }]",

@@ -199,3 +199,22 @@ fn origins_are_held_to_the_form_browsers_send() {
     assert!(cors.allows("https://app.example.com") && !cors.allows("https://evil.example.com"));
     assert_eq!(faults("[cors]\nallowed_origins = [\"https://app.example.com/\"]\n", &[], &[]).len(), 1);
 }
+
+#[test]
+fn a_pipe_is_not_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let again = |file: Option<&Path>, overrides: Vec<(String, String)>| {
+        let args = LoadArgs { file: file.map(Path::to_owned), env: std::iter::empty(), overrides };
+        Settings::load_again(args).map(|_| ()).map_err(|faults| faults.to_string())
+    };
+    let secrets = ("secrets.key_file".to_owned(), pipe.display().to_string());
+    for refused in [again(Some(&pipe), Vec::new()), again(None, vec![secrets])] {
+        let told = refused.unwrap_err();
+        assert!(told.contains("is a pipe, which cannot be read again") && told.contains("restart"), "{told}");
+    }
+    std::fs::remove_file(&pipe).unwrap();
+    std::fs::write(&pipe, "strict_query = false\n").unwrap();
+    assert_eq!(again(Some(&pipe), Vec::new()), Ok(()));
+}

@@ -139,6 +139,12 @@ impl HttpAddress {
         &self.0
     }
 
+    /// The part of it behind the host, without a trailing slash.
+    pub fn path(&self) -> &str {
+        let behind = self.0.split_once("://").map_or("", |(_, rest)| rest);
+        behind.find('/').map_or("", |at| &behind[at..])
+    }
+
     /// Reads an address; `None` when it is not one, or has credentials, a query or a fragment.
     pub fn parse(text: &str) -> Option<Self> {
         let url = url::Url::parse(text.trim()).ok()?;

@@ -40,6 +40,16 @@ pub enum StoreError {
     /// A copy was to be written where something is already.
     #[error("{0} exists already and was left as it is; name a new file")]
     Occupied(String),
+    /// A copy cannot be written where it was to be.
+    #[error(
+        "the copy {file} cannot be written: {cause}; name a new file in a folder that can be written and has room"
+    )]
+    NoCopy {
+        /// The file of the copy.
+        file: String,
+        /// What the system says.
+        cause: String,
+    },
     /// A newer version of this program has changed the store, or its history was tampered with.
     #[error("the store cannot be used by this version of the program: {0}")]
     Schema(String),
@@ -58,6 +68,18 @@ pub enum StoreError {
     Served {
         /// The file.
         file: std::path::PathBuf,
+    },
+    /// The lock of a SQLite file cannot be opened.
+    #[error(
+        "the lock {} of the store cannot be opened: {cause}; let the user that runs this write it, or move it away while \
+         no gateway serves the store",
+        lock.display()
+    )]
+    NoLock {
+        /// The file of the lock.
+        lock: std::path::PathBuf,
+        /// What the system says.
+        cause: String,
     },
     /// The command would go on behind the back of a gateway.
     #[error("a gateway serves this store; stop it, and all others that share it, then run the command again")]

@@ -5,7 +5,7 @@
 
 use super::error::StoreError;
 use super::kind::Kind;
-use super::peers::{Alone, CARRIES};
+use super::peers::{Alone, CARRIES, NotTaken};
 use super::place::file_of;
 use super::service::Store;
 use super::snapshots::AloneAmongAll;
@@ -28,7 +28,7 @@ impl Store {
     /// can only be read is not locked: a run fails at its first note.
     ///
     /// # Errors
-    /// [`StoreError`] when the database cannot be asked.
+    /// [`StoreError`] when the database cannot be asked, or the lock cannot be opened.
     pub async fn carrying_alone(&self, url: &str) -> Result<Option<CarryingAlone>, StoreError> {
         if self.engine.kind() == Kind::Postgres {
             let end = Instant::now() + PATIENCE;
@@ -44,7 +44,10 @@ impl Store {
             None => None,
             Some(file) => match Alone::take(&file, CARRIES, PATIENCE).await {
                 Ok(taken) => Some(taken),
-                Err(_) => return Ok(None),
+                Err(NotTaken::Taken) => return Ok(None),
+                Err(NotTaken::Unusable { lock, cause }) => {
+                    return Err(StoreError::NoLock { lock, cause: cause.to_string() });
+                }
             },
         };
         Ok(Some(CarryingAlone { _on_server: None, _beside_file: beside }))

@@ -14,13 +14,15 @@ use super::engine::Engine;
 use super::error::StoreError;
 use super::kind::Kind;
 use super::opening::connected;
-use super::writable::is_read_only;
+use super::writable::{is_read_only, is_refused_as_read_only};
+use sqlx::Executor;
 use std::sync::atomic::Ordering;
 
 impl Engine {
-    /// Looks whether a store that could only be read can be written by now, if it is time to.
+    /// Looks whether a store that could only be read can be written by now, if it is time to. A file that is not where
+    /// it was is not looked for.
     pub(super) async fn look_again(&self) {
-        if !self.writable.is_lost() || !self.writable.is_due() {
+        if !self.writable.is_lost() || !self.in_place.is_kept() || !self.writable.is_due() {
             return;
         }
         match self.regain().await {
@@ -77,14 +79,46 @@ impl Engine {
     async fn regain(&self) -> Result<(), StoreError> {
         let Ok(_alone) = self.writable.regaining.try_lock() else { return Ok(()) };
         let Some(target) = self.target()? else { return Ok(()) };
+        if let Err(fault) = self.lock_to_write().await {
+            self.go_on_reading(&fault)?;
+            return Err(fault);
+        }
         let mut connection = connected(self.kind(), &target).await?;
-        if self.kind() == Kind::Postgres && is_read_only(&mut connection).await? {
-            return Ok(());
+        match self.kind() {
+            Kind::Postgres if is_read_only(&mut connection).await? => return Ok(()),
+            Kind::Postgres => {}
+            // Only the attempt tells: the files beside it count as well.
+            Kind::Sqlite => {
+                connection.execute("BEGIN IMMEDIATE").await?;
+                connection.execute("ROLLBACK").await?;
+            }
         }
         self.renew(target);
         self.writable.renewed();
         self.migrate().await?;
         self.writable.regained();
         Ok(())
+    }
+
+    /// The file could be written, but not by this process. The one that has the lock may write it at any time, which
+    /// connections made while nobody could do not notice: they are replaced once.
+    fn go_on_reading(&self, fault: &StoreError) -> Result<(), StoreError> {
+        if self.writable.beside.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        tracing::warn!(cause = %fault, "the store can be written again, but not by this process, which goes on reading it");
+        if let Some(target) = self.target_beside_a_writer()? {
+            self.renew(target);
+            self.writable.renewed();
+        }
+        Ok(())
+    }
+
+    /// A write that SQLite refuses because it can only read tells that of the whole store: a file beside it cannot be
+    /// written, for example.
+    pub(super) fn learn_from(&self, fault: &sqlx::Error) {
+        if self.kind() == Kind::Sqlite && is_refused_as_read_only(fault) {
+            self.writable.lost();
+        }
     }
 }

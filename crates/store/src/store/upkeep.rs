@@ -86,9 +86,10 @@ impl Store {
     /// Writes a copy of a SQLite store to a new file, which only its owner can read, while the store is in use.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] when there is such a file, or it cannot be written.
+    /// [`StoreError::Occupied`] when there is such a file, [`StoreError::NoCopy`] when it cannot be written.
     pub async fn copy_to(&self, file: &Path) -> Result<(), StoreError> {
-        let fault = |cause: std::io::Error| StoreError::Unavailable(format!("{}: {cause}", file.display()));
+        let no_copy = |cause: String| StoreError::NoCopy { file: file.display().to_string(), cause };
+        let fault = |cause: std::io::Error| no_copy(cause.to_string());
         new_private_file(file).map_err(|cause| match cause.kind() {
             ErrorKind::AlreadyExists => StoreError::Occupied(file.display().to_string()),
             _ => fault(cause),
@@ -97,7 +98,10 @@ impl Store {
             .bind(file.display().to_string())
             .execute(self.engine.pool())
             .await
-            .map_err(StoreError::from)
+            .map_err(|cause| match StoreError::from(cause) {
+                StoreError::Unavailable(cause) => no_copy(cause),
+                other => other,
+            })
             .and_then(|_| lasting(file).map_err(fault));
         if copied.is_err() {
             // An unfinished copy must not pass for one.

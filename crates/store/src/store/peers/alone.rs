@@ -7,6 +7,7 @@
 //! May use: nothing of this crate.
 
 use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
@@ -23,11 +24,18 @@ pub const CARRIES: &str = "leave-lock";
 #[derive(Debug)]
 pub struct Alone(#[allow(dead_code)] File);
 
-/// Another process has the lock.
+/// Why the lock was not taken.
 #[derive(Debug)]
-pub struct Taken {
-    /// The SQLite file.
-    pub file: PathBuf,
+pub enum NotTaken {
+    /// Another process has it.
+    Taken,
+    /// Its file cannot be opened.
+    Unusable {
+        /// The file of the lock.
+        lock: PathBuf,
+        /// What the system says.
+        cause: io::Error,
+    },
 }
 
 impl Alone {
@@ -35,16 +43,16 @@ impl Alone {
     /// nothing is locked.
     ///
     /// # Errors
-    /// [`Taken`], also when the file of the lock cannot be opened.
-    pub async fn take(file: &Path, ending: &str, patience: Duration) -> Result<Self, Taken> {
+    /// [`NotTaken`].
+    pub async fn take(file: &Path, ending: &str, patience: Duration) -> Result<Self, NotTaken> {
         let end = Instant::now() + patience;
-        let taken = || Taken { file: file.to_owned() };
-        let lock = open(&beside(file, ending)).map_err(|_| taken())?;
+        let lock = beside(file, ending);
+        let lock = open(&lock).map_err(|cause| NotTaken::Unusable { lock, cause })?;
         loop {
             match lock.try_lock() {
                 Ok(()) => return Ok(Self(lock)),
                 Err(TryLockError::WouldBlock) if Instant::now() < end => sleep(AGAIN).await,
-                Err(TryLockError::WouldBlock) => return Err(taken()),
+                Err(TryLockError::WouldBlock) => return Err(NotTaken::Taken),
                 // A file system without locks.
                 Err(TryLockError::Error(_)) => return Ok(Self(lock)),
             }
@@ -59,7 +67,7 @@ fn beside(file: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-fn open(lock: &Path) -> std::io::Result<File> {
+fn open(lock: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]
@@ -76,11 +84,21 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("store.db");
         let first = Alone::take(&file, SERVES, Duration::ZERO).await.expect("nobody has it");
-        assert!(Alone::take(&file, SERVES, Duration::ZERO).await.is_err());
+        assert!(matches!(Alone::take(&file, SERVES, Duration::ZERO).await, Err(NotTaken::Taken)));
         assert!(Alone::take(&file, CARRIES, Duration::ZERO).await.is_ok(), "the locks are two");
         let next = tokio::spawn(async move { Alone::take(&file, SERVES, Duration::from_secs(20)).await.is_ok() });
         sleep(Duration::from_millis(20)).await;
         drop(first);
         assert!(next.await.expect("no panic"));
+    }
+
+    #[tokio::test]
+    async fn a_lock_that_cannot_be_opened_is_not_that_of_another() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("store.db");
+        std::fs::create_dir(beside(&file, SERVES)).expect("a folder in its place");
+        let refused = Alone::take(&file, SERVES, Duration::from_secs(20)).await.expect_err("no lock");
+        let NotTaken::Unusable { lock, .. } = refused else { panic!("{refused:?}") };
+        assert_eq!(lock, folder.path().join("store.db.lock"));
     }
 }

@@ -5,7 +5,7 @@
 use super::super::engine::{Engine, Kind};
 use super::super::error::StoreError;
 use super::super::opening::NOTICING_LOST_CLIENTS;
-use super::alone::{Alone, SERVES, Taken};
+use super::alone::Alone;
 use super::confirm::DATABASE_NOW;
 use super::lease::LEASE;
 use super::note::{HEARD, Heard, NOTES, Note};
@@ -39,8 +39,6 @@ pub struct Joined {
     keeping: Option<tokio::task::JoinHandle<()>>,
     engine: Engine,
     superseded: watch::Receiver<bool>,
-    /// A SQLite file belongs to this process as long as this lives.
-    _alone: Option<Alone>,
 }
 
 /// Why the keeper has to connect again.
@@ -66,16 +64,16 @@ impl Engine {
     ///
     /// # Errors
     /// [`StoreError::Served`] for a SQLite file that another process serves, after waiting for its end for `patience`;
-    /// [`StoreError::Pooled`] when the messages PostgreSQL sends do not arrive.
+    /// [`StoreError::NoLock`] when its lock cannot be opened; [`StoreError::Pooled`] when the messages PostgreSQL sends do
+    /// not arrive.
     pub(in crate::store) async fn join(&self, changes: &Changes, patience: Duration) -> Result<Joined, StoreError> {
         let (tell, superseded) = watch::channel(false);
-        let joined = |keeping, alone| Joined { keeping, engine: self.clone(), superseded, _alone: alone };
+        let joined = |keeping| Joined { keeping, engine: self.clone(), superseded };
         if self.kind() == Kind::Sqlite {
-            let Some(file) = self.file_that_is_written() else { return Ok(joined(None, None)) };
-            return match Alone::take(&file, SERVES, patience).await {
-                Ok(alone) => Ok(joined(None, Some(alone))),
-                Err(Taken { file }) => Err(StoreError::Served { file }),
-            };
+            if let Some(file) = self.file_that_is_shared() {
+                self.serve_file(&file, patience).await?;
+            }
+            return Ok(joined(None));
         }
         let url = self.url_of_postgres().unwrap_or_default();
         let options = PgConnectOptions::from_str(url)?.disable_statement_logging();
@@ -89,7 +87,7 @@ impl Engine {
             said: false,
         };
         let keeping = tokio::spawn(keeper.keep());
-        let joined = joined(Some(keeping), None);
+        let joined = joined(Some(keeping));
         if !self.first_lease().await {
             return Err(StoreError::Pooled);
         }
@@ -99,11 +97,14 @@ impl Engine {
     /// Makes sure that no process serves this store. Nobody serves a SQLite file as long as the returned value lives.
     ///
     /// # Errors
-    /// [`StoreError::InUse`] when one does; [`StoreError`] when the database cannot be asked.
+    /// [`StoreError::InUse`] when one does; [`StoreError`] when that cannot be found out.
     pub(in crate::store) async fn unserved(&self) -> Result<Option<Alone>, StoreError> {
         if self.kind() == Kind::Sqlite {
-            let Some(file) = self.file_that_is_written() else { return Ok(None) };
-            return Alone::take(&file, SERVES, Duration::ZERO).await.map(Some).map_err(|_| StoreError::InUse);
+            let Some(file) = self.file_that_is_shared() else { return Ok(None) };
+            return self.lock_of(&file, Duration::ZERO).await.map_err(|fault| match fault {
+                StoreError::Served { .. } => StoreError::InUse,
+                other => other,
+            });
         }
         match self.is_leased().await? {
             true => Err(StoreError::InUse),
@@ -157,6 +158,7 @@ impl Drop for Joined {
             keeping.abort();
             self.engine.peers.state().lease.lost();
         }
+        self.engine.serving.end();
     }
 }
 
