@@ -248,40 +248,6 @@ async fn a_lock_that_cannot_be_opened_is_told_as_what_it_is() {
     }
 }
 
-/// As after a command of another user, whose log beside the file is not the gateway's: a folder in its place keeps root
-/// from writing it, too.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_log_beside_the_file_that_cannot_be_written_makes_a_store_read_only() {
-    let place = Place::sqlite();
-    let store = place.open().await;
-    define(&store, "Bug").await.unwrap();
-    store.close().await;
-    let log = place.folder().join("store.db-wal");
-    std::fs::create_dir(&log).expect("a folder in its place");
-    let store = place.open().await;
-    assert!(store.is_read_only());
-    assert_only_read(&store, 1).await;
-    std::fs::remove_dir(&log).expect("the folder is removed");
-    define_when_writable(&store).await;
-    assert!(!store.is_read_only());
-}
-
-/// As when such a file comes to be while the gateway runs, and a connection is made after it.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_write_that_sqlite_refuses_tells_that_the_store_can_only_be_read() {
-    let place = Place::sqlite();
-    let store = place.open().await;
-    define(&store, "Bug").await.unwrap();
-    for connection in &mut all_connections(&store).await {
-        sqlx::query("PRAGMA query_only = ON").execute(&mut **connection).await.unwrap();
-    }
-    let refused = define(&store, "not now").await.unwrap_err();
-    assert_eq!((refused.status(), refused.code()), (503, "store_unavailable"), "{refused:?}");
-    assert!(store.is_read_only());
-    define_when_writable(&store).await;
-    assert!(!store.is_read_only());
-}
-
 /// A store whose last step is still to come; the number of that step.
 pub async fn older_store(place: &Place) -> (Store, i64) {
     let store = Store::open_for_upkeep(&place.url()).await.unwrap();

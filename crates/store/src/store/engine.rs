@@ -10,9 +10,7 @@
 use super::error::{StoreError, is_undone};
 use super::in_place::InPlace;
 pub use super::kind::Kind;
-use super::opening::{
-    READ_ONLY, chosen_by_us, connected, creating, options_of, pool_options, target_of, with_mode,
-};
+use super::opening::{READ_ONLY, chosen_by_us, connected, creating, options_of, pool_options, target_of};
 use super::peers::{NOTES, Peers, Serving};
 use super::place::file_of;
 use super::session::{Pool, Session};
@@ -23,7 +21,7 @@ use crate::tally::{Counter, Durations};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{AnyPool, AssertSqlSafe};
 use std::ops::{Deref, DerefMut};
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::{Arc, Once};
 use std::time::Instant;
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -41,15 +39,14 @@ pub struct Engine {
     turn: Option<Arc<Mutex<()>>>,
     /// The URL of a SQLite store that is opened for reading where it cannot be written.
     file: Option<Arc<str>>,
-    /// The file of a SQLite store that may be written, if not now.
-    shared: Option<Arc<Path>>,
     /// Whether the URL itself has a file opened for reading.
     only_reads: bool,
-    pub(super) serving: Arc<Serving>,
+    /// Whether this process serves the file.
+    pub(super) serving: Arc<parking_lot::Mutex<Serving>>,
     pub(super) writable: Arc<Writable>,
     writes: Writes,
     log: Log,
-    pub(super) in_place: InPlace,
+    in_place: InPlace,
     /// The other processes on the same database.
     pub(super) peers: Peers,
     /// The URL of a database server; it may hold a password.
@@ -114,7 +111,6 @@ impl Engine {
             shut,
             turn,
             file,
-            shared: file_of(url).filter(|_| kind == Kind::Sqlite && !only_reads).map(Arc::from),
             only_reads,
             serving: Arc::default(),
             writable,
@@ -133,11 +129,6 @@ impl Engine {
         // SQLite takes a write transaction on a file opened for reading for one that reads.
         let address = creating(url);
         if address.contains(READ_ONLY) { Ok(None) } else { options_of(&address).map(Some) }
-    }
-
-    /// Where connections lead that only read a file which another process writes.
-    pub(super) fn target_beside_a_writer(&self) -> Result<Option<AnyConnectOptions>, StoreError> {
-        self.file.as_ref().map(|url| options_of(&with_mode(url, READ_ONLY))).transpose()
     }
 
     /// Later connections lead to `target`.
@@ -195,9 +186,16 @@ impl Engine {
         }
     }
 
-    /// The file of a SQLite store that other processes may write as well, now or as soon as it can be.
-    pub(super) fn file_that_is_shared(&self) -> Option<Arc<Path>> {
-        self.shared.clone()
+    /// The file of a SQLite store that is kept on disk.
+    pub(super) fn file_that_is_kept(&self) -> Option<PathBuf> {
+        file_of(self.file.as_ref()?)
+    }
+
+    /// Where connections lead that read a file which another process writes.
+    pub(super) fn target_beside_a_writer(&self) -> Result<Option<AnyConnectOptions>, StoreError> {
+        let Some(url) = &self.file else { return Ok(None) };
+        let sign = if url.contains('?') { '&' } else { '?' };
+        options_of(&format!("{url}{sign}{READ_ONLY}")).map(Some)
     }
 
     /// The URL of a database server.
@@ -240,9 +238,7 @@ impl Engine {
         };
         self.look_again().await;
         let ending = self.writes.ending();
-        let beginning =
-            async { self.usable().begin(begin, wanted).await.inspect_err(|fault| self.learn_from(fault)) };
-        let session = self.while_there(beginning).await?;
+        let session = self.while_there(self.usable().begin(begin, wanted)).await?;
         self.used.writes.add(1);
         self.used.waits.add(wanted.elapsed());
         Ok(Writing { session, ending, _turn: turn, engine: self.clone(), changed: Vec::new() })

@@ -11,7 +11,7 @@ use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{AnyConnection, ConnectOptions, Connection, Executor};
 use std::fs::OpenOptions;
 use std::future::ready;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -87,21 +87,17 @@ pub(super) fn creating(url: &str) -> String {
     }
     let Some(path) = file_of(url) else { return url.to_owned() };
     keep_private(&path);
-    let mode = if writable_by_us(&path) {
+    let file = &path.display().to_string();
+    let sign = if url.contains('?') { '&' } else { '?' };
+    let mode = if writable(file) {
         "mode=rwc"
-    } else if std::fs::metadata(beside(&path, "-wal")).is_ok_and(|log| log.len() > 0) {
+    } else if std::fs::metadata(format!("{file}-wal")).is_ok_and(|log| log.len() > 0) {
         // The content of the log counts, and the files beside it are there already.
-        READ_ONLY
+        "mode=ro"
     } else {
         // The files a reader shares with writers cannot be made, and there is no writer to share them with.
         "mode=ro&immutable=true"
     };
-    with_mode(url, mode)
-}
-
-/// The URL with `mode` added.
-pub(super) fn with_mode(url: &str, mode: &str) -> String {
-    let sign = if url.contains('?') { '&' } else { '?' };
     format!("{url}{sign}{mode}")
 }
 
@@ -110,31 +106,19 @@ pub(super) fn with_mode(url: &str, mode: &str) -> String {
 ///
 /// None of SQLite's own files is opened for that: closing it would end every lock that this process has on it, and
 /// another process would take the file for one that nobody uses.
-fn writable_by_us(file: &Path) -> bool {
-    let may = |file: &Path, wanted: Access| access(file, wanted).is_ok();
+fn writable(file: &str) -> bool {
+    let may = |file: &str, wanted: Access| access(file, wanted).is_ok();
     if !may(file, Access::READ_OK) {
         return true;
     }
     let probe = || {
-        let probe = beside(file, &format!(".{}", std::process::id()));
+        let probe = format!("{file}.{}", std::process::id());
         let made = OpenOptions::new().write(true).create_new(true).open(&probe).is_ok();
         let _ = std::fs::remove_file(probe);
         made
     };
-    let can_be_used = |ending: &str| {
-        let beside = beside(file, ending);
-        match std::fs::metadata(&beside) {
-            Ok(there) => there.is_file() && may(&beside, Access::WRITE_OK),
-            Err(_) => probe(),
-        }
-    };
-    may(file, Access::WRITE_OK) && can_be_used("-wal") && can_be_used("-shm")
-}
-
-fn beside(file: &Path, ending: &str) -> PathBuf {
-    let mut name = file.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
+    let beside = format!("{file}-shm");
+    may(file, Access::WRITE_OK) && (Path::new(&beside).is_file() && may(&beside, Access::WRITE_OK) || probe())
 }
 
 fn keep_private(file: &Path) {
@@ -148,19 +132,13 @@ fn keep_private(file: &Path) {
 /// A store in memory lives in its connection: one, and never closed.
 pub(super) fn pool_options(kind: Kind, url: &str, writable: &Arc<Writable>) -> AnyPoolOptions {
     let (opened, used) = (Arc::clone(writable), Arc::clone(writable));
-    let file: Option<Arc<Path>> = chosen_by_us(kind, url).then(|| file_of(url)).flatten().map(Arc::from);
     let options = AnyPoolOptions::new()
         .acquire_timeout(BUSY)
         .after_connect(move |connection, _| {
-            let (opened, file) = (Arc::clone(&opened), file.clone());
+            let opened = Arc::clone(&opened);
             Box::pin(async move {
                 prepare(kind, connection).await?;
-                // SQLite opens a file for reading that it may not write, and does not say so.
-                let only_reads = match (kind, file) {
-                    (Kind::Postgres, _) => is_read_only(connection).await?,
-                    (Kind::Sqlite, file) => file.is_some_and(|file| !writable_by_us(&file)),
-                };
-                if only_reads {
+                if kind == Kind::Postgres && is_read_only(connection).await? {
                     opened.lost();
                 }
                 Ok(())

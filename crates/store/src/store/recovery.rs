@@ -14,15 +14,14 @@ use super::engine::Engine;
 use super::error::StoreError;
 use super::kind::Kind;
 use super::opening::connected;
-use super::writable::{is_read_only, is_refused_as_read_only};
-use sqlx::Executor;
+use super::peers::Serving;
+use super::writable::is_read_only;
 use std::sync::atomic::Ordering;
 
 impl Engine {
-    /// Looks whether a store that could only be read can be written by now, if it is time to. A file that is not where
-    /// it was is not looked for.
+    /// Looks whether a store that could only be read can be written by now, if it is time to.
     pub(super) async fn look_again(&self) {
-        if !self.writable.is_lost() || !self.in_place.is_kept() || !self.writable.is_due() {
+        if !self.writable.is_lost() || !self.writable.is_due() {
             return;
         }
         match self.regain().await {
@@ -79,19 +78,16 @@ impl Engine {
     async fn regain(&self) -> Result<(), StoreError> {
         let Ok(_alone) = self.writable.regaining.try_lock() else { return Ok(()) };
         let Some(target) = self.target()? else { return Ok(()) };
-        if let Err(fault) = self.lock_to_write().await {
-            self.go_on_reading(&fault)?;
-            return Err(fault);
+        match self.lock_to_write().await {
+            Err(fault @ StoreError::Served { .. }) => {
+                self.read_beside_a_writer(&fault)?;
+                return Err(fault);
+            }
+            locked => locked?,
         }
         let mut connection = connected(self.kind(), &target).await?;
-        match self.kind() {
-            Kind::Postgres if is_read_only(&mut connection).await? => return Ok(()),
-            Kind::Postgres => {}
-            // Only the attempt tells: the files beside it count as well.
-            Kind::Sqlite => {
-                connection.execute("BEGIN IMMEDIATE").await?;
-                connection.execute("ROLLBACK").await?;
-            }
+        if self.kind() == Kind::Postgres && is_read_only(&mut connection).await? {
+            return Ok(());
         }
         self.renew(target);
         self.writable.renewed();
@@ -101,24 +97,17 @@ impl Engine {
     }
 
     /// The file could be written, but not by this process. The one that has the lock may write it at any time, which
-    /// connections made while nobody could do not notice: they are replaced once.
-    fn go_on_reading(&self, fault: &StoreError) -> Result<(), StoreError> {
-        if self.writable.beside.swap(true, Ordering::Relaxed) {
-            return Ok(());
-        }
+    /// connections that were made while nobody could do not notice: they are replaced once.
+    fn read_beside_a_writer(&self, fault: &StoreError) -> Result<(), StoreError> {
+        let mut serving = self.serving.lock();
+        let Serving::WithoutLock(file) = &*serving else { return Ok(()) };
+        *serving = Serving::BesideAWriter(file.clone());
+        drop(serving);
         tracing::warn!(cause = %fault, "the store can be written again, but not by this process, which goes on reading it");
         if let Some(target) = self.target_beside_a_writer()? {
             self.renew(target);
             self.writable.renewed();
         }
         Ok(())
-    }
-
-    /// A write that SQLite refuses because it can only read tells that of the whole store: a file beside it cannot be
-    /// written, for example.
-    pub(super) fn learn_from(&self, fault: &sqlx::Error) {
-        if self.kind() == Kind::Sqlite && is_refused_as_read_only(fault) {
-            self.writable.lost();
-        }
     }
 }

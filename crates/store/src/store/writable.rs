@@ -22,8 +22,6 @@ pub(super) struct Writable {
     pub(super) behind: AtomicBool,
     /// Held by the one who brings the store back.
     pub(super) regaining: tokio::sync::Mutex<()>,
-    /// Whether it was found that another process may write the store, and this one may not.
-    pub(super) beside: AtomicBool,
     /// Whether it was said that the tables cannot be brought up to date.
     pub(super) said: AtomicBool,
 }
@@ -62,7 +60,6 @@ impl Writable {
     }
 
     pub(super) fn regained(&self) {
-        self.beside.store(false, Ordering::Relaxed);
         if self.read_only.swap(false, Ordering::Relaxed) {
             tracing::info!("the store can be written again");
         }
@@ -76,12 +73,6 @@ impl Writable {
         let renewed = *self.renewed.lock();
         renewed.is_none_or(|renewed| age <= renewed.elapsed())
     }
-}
-
-/// Whether SQLite has refused a statement because it can only read (the primary result code 8).
-pub(super) fn is_refused_as_read_only(fault: &sqlx::Error) -> bool {
-    let sqlx::Error::Database(cause) = fault else { return false };
-    cause.code().and_then(|code| code.parse::<u32>().ok()).is_some_and(|code| code & 0xff == 8)
 }
 
 /// Whether this session of PostgreSQL may only read: the server recovers, or somebody has said so.

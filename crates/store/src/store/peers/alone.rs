@@ -24,6 +24,20 @@ pub const CARRIES: &str = "leave-lock";
 #[derive(Debug)]
 pub struct Alone(#[allow(dead_code)] File);
 
+/// Whether this process serves the file of its store, shared by all who use it.
+#[derive(Debug, Default)]
+pub enum Serving {
+    /// It does not, or there is no file.
+    #[default]
+    No,
+    /// The file could only be read when it began, and the lock could not be opened.
+    WithoutLock(PathBuf),
+    /// So it was, and another process has the lock by now.
+    BesideAWriter(PathBuf),
+    /// It has the lock.
+    WithLock(#[allow(dead_code)] Alone),
+}
+
 /// Why the lock was not taken.
 #[derive(Debug)]
 pub enum NotTaken {

@@ -5,7 +5,7 @@
 use super::super::engine::{Engine, Kind};
 use super::super::error::StoreError;
 use super::super::opening::NOTICING_LOST_CLIENTS;
-use super::alone::Alone;
+use super::alone::{Alone, NotTaken, SERVES, Serving};
 use super::confirm::DATABASE_NOW;
 use super::lease::LEASE;
 use super::note::{HEARD, Heard, NOTES, Note};
@@ -14,6 +14,7 @@ use crate::fresh::{Changed, Changes};
 use sqlx::postgres::{PgConnectOptions, PgListener, PgNotification, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, Executor, Row};
 use std::collections::HashMap;
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -70,9 +71,15 @@ impl Engine {
         let (tell, superseded) = watch::channel(false);
         let joined = |keeping| Joined { keeping, engine: self.clone(), superseded };
         if self.kind() == Kind::Sqlite {
-            if let Some(file) = self.file_that_is_shared() {
-                self.serve_file(&file, patience).await?;
-            }
+            let serving = match self.file_that_is_kept() {
+                None => Serving::No,
+                Some(file) => match lock_of(&file, patience).await {
+                    Ok(alone) => Serving::WithLock(alone),
+                    Err(StoreError::NoLock { .. }) if self.is_read_only() => Serving::WithoutLock(file),
+                    Err(fault) => return Err(fault),
+                },
+            };
+            *self.serving.lock() = serving;
             return Ok(joined(None));
         }
         let url = self.url_of_postgres().unwrap_or_default();
@@ -100,8 +107,8 @@ impl Engine {
     /// [`StoreError::InUse`] when one does; [`StoreError`] when that cannot be found out.
     pub(in crate::store) async fn unserved(&self) -> Result<Option<Alone>, StoreError> {
         if self.kind() == Kind::Sqlite {
-            let Some(file) = self.file_that_is_shared() else { return Ok(None) };
-            return self.lock_of(&file, Duration::ZERO).await.map_err(|fault| match fault {
+            let Some(file) = self.file_that_is_kept().filter(|_| !self.is_read_only()) else { return Ok(None) };
+            return lock_of(&file, Duration::ZERO).await.map(Some).map_err(|fault| match fault {
                 StoreError::Served { .. } => StoreError::InUse,
                 other => other,
             });
@@ -110,6 +117,23 @@ impl Engine {
             true => Err(StoreError::InUse),
             false => Ok(None),
         }
+    }
+
+    /// Takes the lock for a gateway that began when its file could only be read; to be called before that is written.
+    ///
+    /// # Errors
+    /// [`StoreError::Served`] when another process has it, [`StoreError::NoLock`] when it cannot be opened.
+    pub(in crate::store) async fn lock_to_write(&self) -> Result<(), StoreError> {
+        let file = match &*self.serving.lock() {
+            Serving::WithoutLock(file) | Serving::BesideAWriter(file) => file.clone(),
+            Serving::No | Serving::WithLock(_) => return Ok(()),
+        };
+        let alone = lock_of(&file, Duration::ZERO).await?;
+        let mut serving = self.serving.lock();
+        if !matches!(*serving, Serving::No) {
+            *serving = Serving::WithLock(alone);
+        }
+        Ok(())
     }
 
     /// Whether there is a lease soon, or a reason why there is none. Notes that do not come back although statements
@@ -158,8 +182,16 @@ impl Drop for Joined {
             keeping.abort();
             self.engine.peers.state().lease.lost();
         }
-        self.engine.serving.end();
+        *self.engine.serving.lock() = Serving::No;
     }
+}
+
+/// The lock of a gateway that serves `file`, after waiting for the end of another one for `patience`.
+async fn lock_of(file: &Path, patience: Duration) -> Result<Alone, StoreError> {
+    Alone::take(file, SERVES, patience).await.map_err(|fault| match fault {
+        NotTaken::Taken => StoreError::Served { file: file.to_owned() },
+        NotTaken::Unusable { lock, cause } => StoreError::NoLock { lock, cause: cause.to_string() },
+    })
 }
 
 struct Keeper {

@@ -28,12 +28,10 @@ mod confirm;
 mod keeper;
 mod lease;
 mod note;
-mod serving;
 mod state;
 
-pub(super) use alone::{Alone, CARRIES, NotTaken};
+pub(super) use alone::{Alone, CARRIES, NotTaken, Serving};
 pub(super) use confirm::DATABASE_NOW;
 pub use keeper::Joined;
 pub(super) use note::NOTES;
-pub(super) use serving::Serving;
 pub(super) use state::Peers;
