@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Empty, Full};
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -71,18 +72,40 @@ pub async fn read_body(mut body: Body, limit: usize) -> Result<Bytes, Refusal> {
     Ok(collected.into())
 }
 
-/// `body` when its first piece has come, or its end.
+/// What is waited for of a body before it is handed on: all of a smaller one.
+const BEGINNING: usize = 16 * 1024;
+
+/// `body` when as much of it has come as a small one has. Of one that does not say how large it is that is a piece.
 ///
 /// # Errors
-/// `validation_error` when neither comes in time, or the body cannot be read.
+/// `validation_error` when that does not come in time, or the body cannot be read.
 pub(super) async fn begun(mut body: Body) -> Result<Body, Refusal> {
     if body.is_end_stream() {
         return Ok(body);
     }
-    match body.frame().await.transpose().map_err(|error| unreadable(&error))? {
-        Some(first) => Ok(Begun { first: Some(first), rest: body }.boxed_unsync()),
-        None => Ok(empty()),
+    let wanted = body.size_hint().exact().map_or(1, |size| size.min(BEGINNING as u64));
+    let (mut read, mut bytes) = (VecDeque::new(), 0);
+    while bytes < wanted {
+        let Some(frame) = body.frame().await else { break };
+        let frame = frame.map_err(|error| unreadable(&error))?;
+        match frame.data_ref().map(Bytes::len) {
+            // An empty piece is none.
+            Some(0) => {}
+            Some(length) => {
+                bytes += length as u64;
+                read.push_back(frame);
+            }
+            // Nothing but trailers is left.
+            None => {
+                read.push_back(frame);
+                break;
+            }
+        }
     }
+    if read.is_empty() {
+        return Ok(empty());
+    }
+    Ok(Begun { read, rest: body }.boxed_unsync())
 }
 
 fn too_large(limit: usize) -> Refusal {
@@ -109,9 +132,9 @@ pub(super) struct BodyLate;
 #[error("no room for the body: {0:?}")]
 struct BodyRefused(Refusal);
 
-/// A body whose first piece was read already. Its size is as it was before.
+/// A body of which some was read already. Its size is as it was before.
 struct Begun {
-    first: Option<Frame<Bytes>>,
+    read: VecDeque<Frame<Bytes>>,
     rest: Body,
 }
 
@@ -120,24 +143,25 @@ impl http_body::Body for Begun {
     type Error = BodyError;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        match self.first.take() {
-            Some(first) => Poll::Ready(Some(Ok(first))),
+        match self.read.pop_front() {
+            Some(frame) => Poll::Ready(Some(Ok(frame))),
             None => Pin::new(&mut self.rest).poll_frame(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.first.is_none() && self.rest.is_end_stream()
+        self.read.is_empty() && self.rest.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        let first = self.first.as_ref().and_then(Frame::data_ref).map_or(0, Bytes::len) as u64;
+        let read: usize = self.read.iter().filter_map(Frame::data_ref).map(Bytes::len).sum();
+        let read = read as u64;
         let rest = self.rest.size_hint();
         let mut hint = SizeHint::new();
         if let Some(upper) = rest.upper() {
-            hint.set_upper(upper + first);
+            hint.set_upper(upper + read);
         }
-        hint.set_lower(rest.lower() + first);
+        hint.set_lower(rest.lower() + read);
         hint
     }
 }

@@ -1,5 +1,5 @@
-//! `/api/v1/` to the service behind: every method, bytes, path and query unchanged, streaming both ways as soon as the
-//! first piece of the body is there.
+//! `/api/v1/` to the service behind: every method, bytes, path and query unchanged, streaming both ways as soon as
+//! a small body is there, or the beginning of a larger one.
 //!
 //! HTTP/1.1 only: one exchange a connection, so that a large transfer never holds up others.
 //!
@@ -47,6 +47,9 @@ pub trait WriteObserver: Send + Sync + 'static {
 
 /// How long a connection to v1 is kept for the next request.
 const IDLE: Duration = Duration::from_secs(90);
+
+/// A connection that breaks so soon after a request was sent may have been closed before that came.
+const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// Nobody wants to know.
 #[derive(Debug, Clone, Copy, Default)]
@@ -189,19 +192,20 @@ impl PassThrough {
         if let Some(gone) = notice.as_ref().and_then(|notice| notice.refusal(&request, &context.request_id)) {
             return Ok(gone);
         }
-        // v1 serves few requests at a time, and one whose body does not come would take the place of another. Until
-        // then there is no connection either.
+        // v1 serves few requests at a time, and one whose body does not come would take the place of another. Until then
+        // there is no connection either.
         let (parts, body) = request.into_parts();
         let body = body::begun(body).await?;
         let write = Write::begin(&self.observer, &parts.method, parts.uri.path());
         if let Some(write) = &write {
             self.observer.announce(&write.path, false).await;
         }
-        let bare = body.is_end_stream();
+        let (may_repeat, begun) = (write.is_none() && body.is_end_stream(), Instant::now());
         let mut answer = self.exchange(&parts, body, context).await;
-        // A server may close a kept connection just when a request comes. What changes nothing is asked once more.
         self.repetitions.earn();
-        if parts.method.is_safe() && bare && matches!(&answer, Err(Failure::Broken(_))) && self.repetitions.take() {
+        // A server may close a kept connection just when a request comes. One that breaks later was at work on it.
+        let broke = matches!(&answer, Err(Failure::Broken(_))) && begun.elapsed() < AT_ONCE;
+        if may_repeat && broke && self.repetitions.take() {
             answer = self.exchange(&parts, body::empty(), context).await;
         }
         let answer = answer.map_err(|failure| failure.refusal(write.is_some()));

@@ -11,19 +11,22 @@ use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Keys that wait for room to begin a read of a v1 path.
+/// A v1 path that is to be read, and the key to read it with.
+type What = (Arc<str>, KeyId);
+
+/// Keys that wait for room to begin a read.
 #[derive(Default, Clone)]
-pub(super) struct Beginners(Arc<Mutex<HashSet<(Arc<str>, KeyId)>>>);
+pub(super) struct Beginners(Arc<Mutex<HashSet<What>>>);
 
 /// Waits for all who would read the same with the same key; ends when dropped.
 pub(super) struct Waiting {
     among: Beginners,
-    what: (Arc<str>, KeyId),
+    what: What,
 }
 
 impl Beginners {
     /// None while somebody waits for it already.
-    pub(super) fn wait_for(&self, what: &(Arc<str>, KeyId)) -> Option<Waiting> {
+    pub(super) fn wait_for(&self, what: &What) -> Option<Waiting> {
         self.0.lock().insert(what.clone()).then(|| Waiting { among: self.clone(), what: what.clone() })
     }
 }

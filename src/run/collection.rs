@@ -37,6 +37,10 @@ impl Shelved for Collection {
         let v1: usize = self.rows.iter().map(|held| held.v1.len()).sum();
         self.size + v1 + self.rows.len() * ROW + self.ready.most()
     }
+
+    fn counts_for(&self, key: KeyId) -> bool {
+        self.only_for.is_none_or(|only| only == key)
+    }
 }
 
 impl Collection {
@@ -50,11 +54,6 @@ impl Collection {
     /// The same, which counts for `key` alone.
     pub(super) fn of(self, key: KeyId) -> Self {
         Self { only_for: Some(key), ..self }
-    }
-
-    /// Whether it counts for those who ask with `key`.
-    pub(super) fn counts_for(&self, key: KeyId) -> bool {
-        self.only_for.is_none_or(|only| only == key)
     }
 
     /// The record with `id`.
@@ -89,11 +88,12 @@ impl Collection {
                 None => rows.insert(0, Arc::new(held.clone())),
             }
         }
-        Self::new(rows)
+        Self { only_for: self.only_for, ..Self::new(rows) }
     }
 
     /// The collection without the record `id`.
     pub fn without(&self, id: Uuid) -> Self {
-        Self::new(self.rows.iter().filter(|held| held.record.id != id).cloned().collect())
+        let rows = self.rows.iter().filter(|held| held.record.id != id).cloned().collect();
+        Self { only_for: self.only_for, ..Self::new(rows) }
     }
 }

@@ -16,11 +16,11 @@ use uuid::Uuid;
 
 /// How much older than the list the rights may be. A request that knows neither asks for the rights first, and need not
 /// ask again.
-const OLDER: Duration = Duration::from_secs(3);
+pub(super) const OLDER: Duration = Duration::from_secs(3);
 
 impl Runner {
-    /// Proves that a list of `project` that v1 answered at `read_at`, and has no row, is what the caller may see. Tells
-    /// whether it is for others who have the same rights, too.
+    /// Proves that a list of `project` that v1 answered at `read_at`, and has no row, is what the caller may see, by
+    /// rights that may be `older` by so much. Tells whether it is for others who have the same rights, too.
     ///
     /// # Errors
     /// 404 or 403 when it is not; then what is kept of the project's lists counts no more.
@@ -28,10 +28,10 @@ impl Runner {
         &self,
         (caller, slug): (&Caller, &str),
         project: Uuid,
-        read_at: Instant,
+        (read_at, older): (Instant, Duration),
         ctx: &Context,
     ) -> Result<bool, Refusal> {
-        let age = read_at.elapsed() + OLDER;
+        let age = read_at.elapsed() + older;
         let card = self.access.project_within(caller, slug, project, age, ctx).await;
         let proven = card.and_then(|card| card.value.require_member().map(|_| card.began.at >= read_at));
         if matches!(proven, Err(Refusal::NotFound { .. } | Refusal::Forbidden { .. })) {

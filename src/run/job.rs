@@ -192,7 +192,8 @@ impl Job {
     /// Begins a write to the collection of the operation's resource.
     pub(super) async fn begin_write(&self) -> Result<Write<'_, Collection>, Refusal> {
         let place = self.place_of(self.resource())?;
-        Ok(self.runner.collections.begin_write(&place, self.audience()?, Arc::clone(&self.touched)).await)
+        let (audience, key) = (self.audience()?, self.key().id());
+        Ok(self.runner.collections.begin_write(&place, audience, key, Arc::clone(&self.touched)).await)
     }
 
     /// The body, validated against the operation's members.

@@ -5,7 +5,7 @@ use super::flagged;
 use super::job::Job;
 use super::rules;
 use super::runner::Runner;
-use super::shelf::Place;
+use super::shelf::Shelved;
 use super::v1_faults::{bad_data, refused_read};
 use crate::context::Context;
 use crate::fresh::{Changed, Kept};
@@ -20,7 +20,7 @@ use crate::v2::{Reply, page};
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 /// Bytes of records that a search looks through in the time another filter takes for one.
@@ -102,8 +102,7 @@ impl Job {
     /// As [`Job::after_refused_read`].
     pub(super) async fn load(&self, resource: &Resource) -> Result<Kept<Arc<Collection>>, Refusal> {
         let place = self.place_of(resource)?;
-        let loaded = self.load_from(&self.runner.collections, &place, || self.reading(resource)).await?;
-        self.own_or_anew(resource, &place, loaded).await
+        self.load_from(&self.runner.collections, &place, |older| self.reading(resource, older)).await
     }
 
     /// The collection as a read shows it that began after `asked`, whatever is kept.
@@ -116,33 +115,17 @@ impl Job {
         asked: Instant,
     ) -> Result<Kept<Arc<Collection>>, Refusal> {
         let place = self.place_of(resource)?;
-        let read = || self.reading(resource);
-        let loaded = self.read_since(&self.runner.collections, &place, asked, read).await?;
-        self.own_or_anew(resource, &place, loaded).await
+        let read = |older| self.reading(resource, older);
+        self.read_since(&self.runner.collections, &place, asked, read).await
     }
 
-    /// What was loaded, when this caller may believe it; else it is read again, if need be for this caller alone.
-    async fn own_or_anew(
+    /// A read that shares its work with others: owns everything it needs. The rights beside an empty list may be `older`
+    /// by so much.
+    fn reading(
         &self,
         resource: &Resource,
-        place: &Place,
-        loaded: Kept<Arc<Collection>>,
-    ) -> Result<Kept<Arc<Collection>>, Refusal> {
-        if loaded.value.counts_for(self.key().id()) {
-            return Ok(loaded);
-        }
-        let read = || self.reading(resource);
-        let loaded = self.read_since(&self.runner.collections, place, Instant::now(), read).await?;
-        if loaded.value.counts_for(self.key().id()) {
-            return Ok(loaded);
-        }
-        let began = self.runner.changes.now();
-        let alone = self.explain_refused_read(self.reading(resource).await).await?;
-        Ok(Kept { value: Arc::new(alone), began })
-    }
-
-    /// A read that shares its work with others: owns everything it needs.
-    fn reading(&self, resource: &Resource) -> impl Future<Output = Result<Collection, Refusal>> + Send + use<> {
+        older: Duration,
+    ) -> impl Future<Output = Result<Collection, Refusal>> + Send + use<> {
         let runner = Arc::clone(&self.runner);
         let (key, ctx) = (self.key().clone(), self.shared_ctx());
         let (card, caller, slug) = (self.call.card().cloned(), self.call.caller.clone(), self.slug().to_owned());
@@ -161,7 +144,7 @@ impl Job {
             let mut rows = translated(&runner, index, v1.rows, pages, &ctx).await?;
             // What must be there for the list, such as a work item, is proof enough.
             let for_all = match card.filter(|_| rows.is_empty() && resource.requires.is_none()) {
-                Some(card) => runner.prove_empty((&caller, &slug), card.id, Instant::now(), &ctx).await?,
+                Some(card) => runner.prove_empty((&caller, &slug), card.id, (Instant::now(), older), &ctx).await?,
                 None => true,
             };
             let shape = &runner.shapes[index];

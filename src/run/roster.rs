@@ -1,5 +1,6 @@
 //! Rosters: people as v1 lists them, kept like collections. May use: what `run` may use.
 
+use super::empty_lists::OLDER;
 use super::job::Job;
 use super::v1_faults::{bad_data, refused_list};
 use crate::fresh::Kept;
@@ -23,7 +24,7 @@ impl Job {
     async fn load_people(&self, since: Option<Instant>) -> Result<Kept<Arc<Vec<Person>>>, Refusal> {
         let resource = self.resource_named(Known::ProjectMembers)?;
         let place = self.place_of(resource)?;
-        let read = || {
+        let read = |_| {
             let (runner, caller, ctx) = (Arc::clone(&self.runner), self.call.caller.clone(), self.shared_ctx());
             let (slug, path) = (self.slug().to_owned(), place.path.to_string());
             let project = self.call.card().map(|card| card.id);
@@ -34,7 +35,9 @@ impl Job {
                         people if people.is_empty() => {
                             // That of a deleted project is. Any other shows at least who asks.
                             if let Some(project) = project {
-                                runner.prove_empty((&caller, &slug), project, Instant::now(), &ctx).await?;
+                                runner
+                                    .prove_empty((&caller, &slug), project, (Instant::now(), OLDER), &ctx)
+                                    .await?;
                             }
                             Err(bad_data(&Fault("an empty roster".into())))
                         }

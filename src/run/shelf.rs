@@ -8,12 +8,13 @@
 //! change of a write is carried into the kept thing when nothing else happened meanwhile; otherwise the thing is
 //! dropped.
 //!
-//! May use: `cache`, `fresh`, `refusal`, `translate` (people).
+//! May use: `cache`, `fresh`, `refusal`, `translate` (people), `v1` (keys).
 
 use crate::cache::{Bounds, Cache};
 use crate::fresh::{Changed, Changes, Figures, Fresh, Kept, Moment, Reading};
 use crate::refusal::Refusal;
 use crate::translate::members::Person;
+use crate::v1::KeyId;
 use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
@@ -65,6 +66,12 @@ pub trait Shelved: Send + Sync + 'static {
 
     /// Bytes that it takes, about.
     fn bytes(&self) -> usize;
+
+    /// Whether it counts for those who ask with `key`; else they have to read it themselves.
+    fn counts_for(&self, key: KeyId) -> bool {
+        let _ = key;
+        true
+    }
 }
 
 /// What a thing takes beside itself and its path, about.
@@ -144,9 +151,9 @@ impl<T: Shelved> Shelf<T> {
         self.things.kept(&(place.clone(), audience), &self.changes.need(&place.voids(), age))
     }
 
-    /// Whether the thing at `place` is being read.
-    pub fn is_read(&self, place: &Place, audience: Audience) -> bool {
-        self.things.is_under_way(&(place.clone(), audience))
+    /// Whether the thing at `place` is being read, so that it will be younger than `age`.
+    pub fn is_read(&self, place: &Place, audience: Audience, age: Duration) -> bool {
+        self.things.is_under_way(&(place.clone(), audience), &self.changes.need(&place.voids(), age))
     }
 
     /// The thing at `place`, younger than `age` or read with `read`.
@@ -171,11 +178,17 @@ impl<T: Shelved> Shelf<T> {
         self.things.get(&(place.clone(), audience), need, read).await
     }
 
-    /// Begins a write at `place`: waits for other writes there, and from now on nothing read before counts.
+    /// Begins a write with `key` at `place`: waits for other writes there, and from now on nothing read before counts.
     /// `touched` tells, when the write is given up, whether v1 may have carried out any of it.
-    pub async fn begin_write(&self, place: &Place, audience: Audience, touched: Arc<AtomicBool>) -> Write<'_, T> {
+    pub async fn begin_write(
+        &self,
+        place: &Place,
+        audience: Audience,
+        key: KeyId,
+        touched: Arc<AtomicBool>,
+    ) -> Write<'_, T> {
         let guard = self.writers.get_or_insert(Arc::clone(&place.path), Arc::default).lock_owned().await;
-        let kept = |age| self.kept_within(place, audience, age);
+        let kept = |age| self.kept_within(place, audience, age).filter(|kept| kept.value.counts_for(key));
         let (before, older) = (kept(self.time_to_live), kept(Duration::MAX));
         let begun = self.changes.tell(place.itself());
         let place = place.clone();
@@ -275,7 +288,7 @@ mod tests {
     }
 
     async fn write(shelf: &Shelf<u32>, touched: bool) -> Write<'_, u32> {
-        shelf.begin_write(&place(), Audience::Members, Arc::new(AtomicBool::new(touched))).await
+        shelf.begin_write(&place(), Audience::Members, KeyId([0; 32]), Arc::new(AtomicBool::new(touched))).await
     }
 
     async fn read(shelf: &Shelf<u32>, value: u32) -> u32 {

@@ -4,6 +4,7 @@
 //! Only what is there is taken from older data; whether something is missing is still asked of v1, and so is
 //! everything about access. Writes never look at it. May use: what `run` may use.
 
+use super::empty_lists::OLDER;
 use super::in_project::InProject;
 use super::job::Job;
 use super::shelf::{Place, Shelf, Shelved};
@@ -23,6 +24,10 @@ use uuid::Uuid;
 
 /// The time in which it is noticed that the database of the store does not answer.
 const NOTICED: Duration = Duration::from_secs(2);
+/// Times that a read of others is looked at before one is made that nobody joins.
+const ROUNDS: usize = 3;
+/// Reads that one key may begin in the same moment; without quota for twice as many each has to keep its call first.
+const AT_ONCE: usize = 8;
 /// How often whoever waits for quota looks whether somebody else has begun.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -57,7 +62,8 @@ impl Job {
         if self.is_short() { settings.stretch.max(settings.collection_ttl) } else { settings.collection_ttl }
     }
 
-    /// The thing at `place`: kept, kept for longer while v1's quota is short, or read.
+    /// The thing at `place`: kept, kept for longer while v1's quota is short, or read. `read` is told by how much rights
+    /// may be older than what they are held against.
     ///
     /// # Errors
     /// As [`Job::after_refused_read`], and when there is no quota in time.
@@ -65,32 +71,32 @@ impl Job {
         &self,
         shelf: &Shelf<T>,
         place: &Place,
-        read: impl Fn() -> F,
+        read: impl Fn(Duration) -> F,
     ) -> Result<Kept<Arc<T>>, Refusal>
     where
         T: Shelved,
         F: Future<Output = Result<T, Refusal>> + Send + 'static,
     {
-        let (asked, begun_here) = (Instant::now(), AtomicBool::new(false));
-        let begin = || {
-            begun_here.store(true, Ordering::Relaxed);
-            read()
-        };
-        let loaded = self.kept_or_read(shelf, place, begin).await;
-        // What somebody else began may have failed because of them: they see nothing any more, or may ask nothing more.
-        let again = match (&loaded, self.call.card()) {
-            _ if begun_here.into_inner() => false,
-            (Err(Refusal::NotFound { .. } | Refusal::Forbidden { .. }), Some(card)) => {
-                self.prove_anew(card.id).await?;
-                true
+        for _ in 0..ROUNDS {
+            let begun_here = AtomicBool::new(false);
+            let begin = |older| {
+                begun_here.store(true, Ordering::Relaxed);
+                read(older)
+            };
+            let loaded = self.kept_or_read(shelf, place, begin).await;
+            // What somebody else has read may count for them alone, or have failed because of them: they see nothing any
+            // more, or may ask nothing more.
+            match (&loaded, self.call.card()) {
+                (Ok(kept), _) if kept.value.counts_for(self.key().id()) => return loaded,
+                _ if begun_here.into_inner() => return self.explain_refused_read(loaded).await,
+                (Ok(_) | Err(Refusal::RateLimited { .. }), _) => {}
+                (Err(Refusal::NotFound { .. } | Refusal::Forbidden { .. }), Some(card)) => {
+                    self.prove_anew(card.id).await?;
+                }
+                _ => return self.explain_refused_read(loaded).await,
             }
-            (Err(Refusal::RateLimited { .. }), _) => !self.must_wait(self.key()),
-            _ => false,
-        };
-        match again {
-            true => self.read_since(shelf, place, asked, read).await,
-            false => self.explain_refused_read(loaded).await,
         }
+        self.read_alone(read).await
     }
 
     /// The thing at `place` as a read shows it that began after `since`, whatever is kept.
@@ -102,21 +108,34 @@ impl Job {
         shelf: &Shelf<T>,
         place: &Place,
         since: Instant,
-        read: impl FnOnce() -> F,
+        read: impl Fn(Duration) -> F,
     ) -> Result<Kept<Arc<T>>, Refusal>
     where
         T: Shelved,
         F: Future<Output = Result<T, Refusal>> + Send + 'static,
     {
-        let loaded = shelf.load(place, self.audience()?, since.elapsed(), read).await;
-        self.explain_refused_read(loaded).await
+        let loaded = shelf.load(place, self.audience()?, since.elapsed(), || read(OLDER)).await;
+        match self.explain_refused_read(loaded).await? {
+            loaded if loaded.value.counts_for(self.key().id()) => Ok(loaded),
+            _ => self.read_alone(read).await,
+        }
+    }
+
+    /// A read that nobody else joins.
+    async fn read_alone<T, F>(&self, read: impl FnOnce(Duration) -> F) -> Result<Kept<Arc<T>>, Refusal>
+    where
+        F: Future<Output = Result<T, Refusal>>,
+    {
+        let began = self.runner.changes.now();
+        let value = self.explain_refused_read(read(Duration::ZERO).await).await?;
+        Ok(Kept { value: Arc::new(value), began })
     }
 
     async fn kept_or_read<T, F>(
         &self,
         shelf: &Shelf<T>,
         place: &Place,
-        read: impl FnOnce() -> F,
+        read: impl FnOnce(Duration) -> F,
     ) -> Result<Kept<Arc<T>>, Refusal>
     where
         T: Shelved,
@@ -124,58 +143,68 @@ impl Job {
     {
         let (audience, asked) = (self.audience()?, Instant::now());
         let settings = &self.runner.settings;
-        let fresh = || shelf.kept_within(place, audience, settings.collection_ttl);
-        if let Some(kept) = fresh() {
-            self.uses(kept.began.at, asked, settings.collection_ttl);
+        let (usual, key) = (settings.collection_ttl, self.key());
+        let kept_within =
+            |age| shelf.kept_within(place, audience, age).filter(|kept| kept.value.counts_for(key.id()));
+        if let Some(kept) = kept_within(usual) {
+            self.uses(kept.began.at, asked, usual);
             return Ok(kept);
         }
-        let kept = || shelf.kept_within(place, audience, settings.stretch);
-        let loaded = match self.is_short().then(kept).flatten() {
+        let loaded = match self.is_short().then(|| kept_within(settings.stretch)).flatten() {
             Some(kept) => kept,
             None => {
                 let older = || {
-                    let kept = shelf.kept_within(place, audience, settings.stale_if_error)?;
+                    let kept = kept_within(settings.stale_if_error)?;
                     let read_at = kept.began.at;
                     Some((kept, read_at))
                 };
                 let load = async {
-                    let is_begun = || shelf.is_read(place, audience) || fresh().is_some();
-                    let _room = self.room_to_begin(&place.path, self.key(), is_begun).await?;
-                    shelf.load(place, audience, settings.collection_ttl, read).await
+                    let is_begun = || shelf.is_read(place, audience, usual) || kept_within(usual).is_some();
+                    let _room = self.room_to_begin(&place.path, key, is_begun).await?;
+                    // What is kept may count for somebody else alone. What is read in its place counts for all.
+                    let kept = shelf.kept_within(place, audience, usual);
+                    let (age, older) = match kept.is_some_and(|kept| !kept.value.counts_for(key.id())) {
+                        true => (asked.elapsed(), Duration::ZERO),
+                        false => (usual, OLDER),
+                    };
+                    shelf.load(place, audience, age, || read(older)).await
                 };
                 match self.list_or_older(&place.path, older, Box::pin(load)).await {
-                    Err(refusal @ Refusal::RateLimited { .. }) if self.may_stretch() => kept().ok_or(refusal)?,
+                    Err(refusal @ Refusal::RateLimited { .. }) if self.may_stretch() => {
+                        kept_within(settings.stretch).ok_or(refusal)?
+                    }
                     outcome => outcome?,
                 }
             }
         };
-        self.uses(loaded.began.at, asked, settings.collection_ttl);
+        self.uses(loaded.began.at, asked, usual);
         Ok(loaded)
     }
 
-    /// Whether a read with `key` would wait for v1's quota.
-    pub(super) fn must_wait(&self, key: &V1Key) -> bool {
-        !self.runner.client.budget().wait(key.id(), Priority::Read).is_zero()
-    }
-
     /// Room for the first call of a read of `path` that others may join. There is none to keep where the quota has
-    /// room anyway, and as soon as somebody else `is_begun` with it.
+    /// room for many, and as soon as somebody else `is_begun` with it.
     ///
     /// # Errors
     /// When there will be none in time.
-    pub(super) async fn room_to_begin(
+    async fn room_to_begin(
         &self,
         path: &Arc<str>,
         key: &V1Key,
         is_begun: impl Fn() -> bool,
     ) -> Result<Option<Room>, Refusal> {
-        // A write has kept its room before.
-        if self.call.ctx.priority != Priority::Read {
+        let (budget, ctx) = (self.runner.client.budget(), &self.call.ctx);
+        // A write waits for room before it reads, and keeps its own.
+        if ctx.priority != Priority::Read {
             return Ok(None);
         }
+        let none_in_time = |wait| V1Error::Limited(wait).refusal();
         let what = (Arc::clone(path), key.id());
-        while !is_begun() && self.must_wait(key) {
+        while !is_begun() && !budget.spares(key.id(), Priority::Read, AT_ONCE) {
             let Some(_waiting) = self.runner.beginners.wait_for(&what) else {
+                let wait = budget.wait(key.id(), Priority::Read);
+                if wait > ctx.time_to_be_let_through() {
+                    return Err(none_in_time(wait));
+                }
                 tokio::time::sleep(LOOK).await;
                 continue;
             };
@@ -185,9 +214,7 @@ impl Job {
                 }
             };
             return tokio::select! {
-                room = self.runner.client.budget().keep_room(key.id(), 1, &self.call.ctx) => {
-                    room.map(Some).map_err(|wait| V1Error::Limited(wait).refusal())
-                }
+                room = budget.keep_room(key.id(), 1, ctx) => room.map(Some).map_err(none_in_time),
                 () = begun => Ok(None),
             };
         }
@@ -210,8 +237,12 @@ impl InProject<'_> {
             return Ok(index);
         }
         let fresh = async {
-            let is_begun = || indexes.is_read(scope) || indexes.peek(scope).is_some();
-            let _room = self.room_to_begin(&scope.path, &key, is_begun).await?;
+            // Another process may have read it already; and a fault of the gateway's own key is not this caller's
+            // business.
+            let _room = match key.id() == self.key().id() && !indexes.is_shared() {
+                true => self.room_to_begin(&scope.path, &key, || indexes.is_fresh_soon(scope)).await?,
+                false => None,
+            };
             let mut outcome = indexes.fresh(scope, &key, ctx).await;
             if key.id() != self.key().id() && outcome.is_err() && !ctx.remaining().is_zero() {
                 // A fault of the gateway's own key is not this caller's business.
@@ -261,7 +292,7 @@ impl InProject<'_> {
     /// The same.
     pub(super) async fn prove_empty(&self, read_at: Instant) -> Result<bool, Refusal> {
         let (call, project) = (&self.call, self.card.id);
-        self.runner.prove_empty((&call.caller, self.slug()), project, read_at, &call.ctx).await
+        self.runner.prove_empty((&call.caller, self.slug()), project, (read_at, OLDER), &call.ctx).await
     }
 
     /// The index as it is, when it is not too old even for a time of shortage.

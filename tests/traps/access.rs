@@ -347,11 +347,24 @@ async fn trap_03_an_empty_list_beside_new_rights_counts_for_its_reader_alone() {
     gateway.get("ada", &web("states/")).await.expect(200);
     gateway.get("bob", &web("states/")).await.expect(200);
     in_web(v1, "DELETE", "members/00000000-0000-4000-9000-000000000102/", &Value::Null);
-    gateway.get("bob", &web("labels/")).await;
+    assert!(gateway.get("bob", &web("labels/")).await.expect(200).data().is_empty());
     let of_label = format!("work-items/?label_id={}", label["id"].as_str().unwrap());
     for path in ["labels/", "labels/?name=bug", &of_label] {
         assert_eq!(gateway.get("ada", &web(path)).await.expect(200).data().len(), 1, "{path}");
     }
+}
+
+/// Nor does a write build on it.
+#[tokio::test]
+async fn trap_03_a_write_beside_the_empty_list_of_somebody_else_shows_the_whole_list() {
+    let gateway = Gateway::sandboxed(Seed::Recorded).await;
+    in_web(gateway.sandbox(), "POST", "labels/", &json!({"name": "bug"}));
+    gateway.get("ada", &web("states/")).await.expect(200);
+    gateway.get("bob", &web("states/")).await.expect(200);
+    in_web(gateway.sandbox(), "DELETE", "members/00000000-0000-4000-9000-000000000102/", &Value::Null);
+    assert!(gateway.get("bob", &web("labels/")).await.expect(200).data().is_empty());
+    gateway.post("ada", &web("labels/"), json!({"name": "chore"})).await.expect(201);
+    assert_eq!(gateway.get("ada", &web("labels/")).await.expect(200).data().len(), 2);
 }
 
 /// v1 shows the members of a deleted project as an empty list.

@@ -241,21 +241,32 @@ async fn a_body_the_client_spoils_is_the_clients_fault() {
 }
 
 #[tokio::test]
-async fn nothing_goes_to_v1_before_the_body_begins() {
-    let upstream = RawUpstream::answering(PLAIN).await;
-    let observed = Arc::new(Observed::default());
-    let gateway = Gateway::before(&upstream.address, |_| {}, Some(observed.clone())).await;
-    let mut socket = gateway.connect().await;
-    let head = "POST /api/v1/x/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 4\r\n\r\n";
-    socket.write_all(head.as_bytes()).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(200)).await;
-    assert!(observed.seen.lock().unwrap().is_empty() && upstream.received.lock().unwrap().is_empty());
-    socket.write_all(b"ab").await.unwrap();
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    socket.write_all(b"cd").await.unwrap();
-    assert_eq!(Answer::read(&mut socket).await.status(), 200);
-    let sent = upstream.only_request();
-    assert!(sent.to_lowercase().contains("content-length: 4") && sent.ends_with("\r\n\r\nabcd"), "{sent}");
+async fn nothing_goes_to_v1_before_a_small_body_is_there_or_the_beginning_of_a_larger_one() {
+    for (size, before, then) in [(4, 2, 2), (20_000, 16_000, 384)] {
+        let upstream = RawUpstream::answering(PLAIN).await;
+        let observed = Arc::new(Observed::default());
+        let gateway = Gateway::before(&upstream.address, |_| {}, Some(observed.clone())).await;
+        let mut socket = gateway.connect().await;
+        let head =
+            format!("POST /api/v1/x/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {size}\r\n\r\n");
+        socket.write_all(head.as_bytes()).await.unwrap();
+        socket.write_all(&vec![b'a'; before]).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert!(observed.seen.lock().unwrap().is_empty(), "{size}");
+        socket.write_all(&vec![b'b'; then]).await.unwrap();
+        let sent = async {
+            while observed.seen.lock().unwrap().is_empty() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        patiently(sent).await;
+        socket.write_all(&vec![b'c'; size - before - then]).await.unwrap();
+        assert_eq!(Answer::read(&mut socket).await.status(), 200);
+        let sent = upstream.only_request();
+        let body = ["a".repeat(before), "b".repeat(then), "c".repeat(size - before - then)].concat();
+        assert!(sent.to_lowercase().contains(&format!("content-length: {size}\r\n")), "{sent}");
+        assert!(sent.ends_with(&format!("\r\n\r\n{body}")), "{size}");
+    }
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@
 
 use crate::plan::{Known, Resource};
 use crate::refusal::Refusal;
+use crate::run::empty_lists::OLDER;
 use crate::run::in_project::InProject;
 use crate::run::load::records_of;
 use crate::run::v1_faults::refused_read;
@@ -57,7 +58,8 @@ impl InProject<'_> {
         }
         let Some(kind) = SetKind::of(resource) else { return Ok(()) };
         let place = self.place_at(self.members_path(kind, id)?);
-        let mut write = self.runner.sets.begin_write(&place, self.audience()?, Arc::default()).await;
+        let (audience, key) = (self.audience()?, self.key().id());
+        let mut write = self.runner.sets.begin_write(&place, audience, key, Arc::default()).await;
         write.known(HashSet::new());
         write.finish(HashSet::clone);
         Ok(())
@@ -83,14 +85,14 @@ impl InProject<'_> {
 
     async fn ids_at(&self, path: String, query: &'static str) -> Result<Arc<HashSet<Uuid>>, Refusal> {
         let place = self.place_at(path);
-        let read = || {
+        let read = |_| {
             let (runner, path, ctx) = (Arc::clone(&self.runner), Arc::clone(&place.path), self.shared_ctx());
             let (caller, slug, project) = (self.call.caller.clone(), self.slug().to_owned(), self.card.id);
             async move {
                 let pages = runner.client.read_all(&caller.key, &path, query, &ctx).await.map_err(refused_read)?;
                 let ids = ids_of(&pages)?;
                 if ids.is_empty() {
-                    runner.prove_empty((&caller, &slug), project, Instant::now(), &ctx).await?;
+                    runner.prove_empty((&caller, &slug), project, (Instant::now(), OLDER), &ctx).await?;
                 }
                 Ok(ids)
             }

@@ -96,9 +96,9 @@ impl<K: Key, V: Value, E: Value + From<Lost>> Fresh<K, V, E> {
         self.table.lock().any(key)
     }
 
-    /// Whether a read is under way.
-    pub fn is_under_way(&self, key: &K) -> bool {
-        self.table.lock().under_way(key).is_some()
+    /// Whether a read is under way that is good enough when it lands.
+    pub fn is_under_way(&self, key: &K, need: &Need) -> bool {
+        self.table.lock().under_way(key).is_some_and(|(began, _)| need.is_met(began))
     }
 
     /// Keys of what is kept or being read that are `wanted`. It looks at all of them.

@@ -239,9 +239,15 @@ impl Indexes {
         self.inner.indexes.kept(scope, &self.inner.need(scope, age))
     }
 
-    /// Whether the index is being built or brought up to date.
-    pub fn is_read(&self, scope: &Scope) -> bool {
-        self.inner.indexes.is_under_way(scope)
+    /// Whether the index is fresh, or is being built or brought up to date.
+    pub fn is_fresh_soon(&self, scope: &Scope) -> bool {
+        let need = self.inner.need(scope, self.inner.settings.freshness);
+        self.inner.indexes.is_under_way(scope, &need) || self.peek(scope).is_some()
+    }
+
+    /// Whether other processes may have read what this one needs, so that it asks v1 for nothing.
+    pub fn is_shared(&self) -> bool {
+        self.inner.deployment.get().is_some()
     }
 
     /// Whether an index exists, of any age, so that lists should prefer it to direct pages.

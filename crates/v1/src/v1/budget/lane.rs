@@ -137,6 +137,7 @@ impl Lane {
         let mut state = self.state();
         let kept = state.kept.entry(meter.number()).or_default();
         kept.calls += calls;
+        kept.rooms += 1;
         kept.tickets.extend(ticket);
         drop(state);
         Ok(Some(Room { lane: Arc::clone(self), meter: Arc::clone(meter) }))
@@ -405,7 +406,7 @@ impl Drop for Place {
     }
 }
 
-/// Room for calls that a request will make; the calls it has not made when this goes are given back.
+/// Room for calls that a request will make; the calls it has not made when its last one goes are given back.
 #[derive(Debug)]
 pub(super) struct Room {
     lane: Arc<Lane>,
@@ -414,7 +415,15 @@ pub(super) struct Room {
 
 impl Drop for Room {
     fn drop(&mut self) {
-        let left = self.lane.state().kept.remove(&self.meter.number()).unwrap_or_default();
+        let (mut state, number) = (self.lane.state(), self.meter.number());
+        let Some(kept) = state.kept.get_mut(&number) else { return };
+        kept.rooms -= 1;
+        // Another read of the same request may still need its own.
+        if kept.rooms > 0 {
+            return;
+        }
+        let left = state.kept.remove(&number).unwrap_or_default();
+        drop(state);
         self.lane.end(|window| window.take_back(left.calls));
     }
 }

@@ -38,6 +38,8 @@ pub(super) struct State {
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     pub calls: usize,
+    /// Times that it has kept some and not let go.
+    pub rooms: usize,
     pub tickets: Vec<Ticket>,
 }
 

@@ -193,6 +193,18 @@ async fn what_a_request_has_kept_room_for_is_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn two_rooms_of_one_request_are_given_back_together() {
+    let (lane, meter) = (lane(5, 0), Arc::default());
+    let first = lane.keep(2, Priority::Read, within(0), &meter).await.unwrap();
+    let second = lane.keep(1, Priority::Read, within(0), &meter).await.unwrap();
+    drop(first);
+    assert_eq!(use_up(&lane, Priority::Write).await, 2, "the other read of the request may need it");
+    lane.admit(Priority::Read, within(0), &meter).await.unwrap().answered(&DONE);
+    drop(second);
+    assert_eq!(use_up(&lane, Priority::Write).await, 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn room_is_waited_for_as_a_whole_or_not_at_all() {
     let (lane, meter) = (lane(5, 0), Arc::default());
     call(&lane, Priority::Write, 0).await.unwrap();
