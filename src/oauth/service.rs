@@ -214,7 +214,9 @@ impl OAuth {
         let found = found.ok_or_else(OAuthError::invalid_grant)?;
         // Judged before anything changes, so that a wish too large costs nothing.
         let narrow = scope::narrowed(asked, &found.scopes)?.join(" ");
-        if !self.opens(&found, ctx).await {
+        // One that has ended is judged by the store, which may have to end its grant.
+        let is_good = !found.ended && found.expires_at > now_micros();
+        if is_good && !self.opens(&found, ctx).await {
             // Its successors would be dead as well; so the client asks the person again.
             return Err(OAuthError::invalid_grant());
         }

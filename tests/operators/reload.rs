@@ -125,8 +125,8 @@ async fn what_was_read_anew_is_told() {
     assert_eq!(gateway.reload(&[]).await.expect("a reload"), [""; 0]);
     std::fs::write(&secrets, Keyring::new_secret()).expect("written");
     assert_eq!(gateway.reload(&[]).await.expect("a reload"), ["the secrets of secrets.key_file"]);
-    let labels = concat!(env!("CARGO_MANIFEST_DIR"), "/mappings/labels.toml");
-    std::fs::copy(labels, mappings.join("labels.toml")).expect("written");
+    let labels = include_str!("../../mappings/labels.toml");
+    std::fs::write(mappings.join("labels.toml"), format!("{labels}\n# Another.\n")).expect("written");
     assert_eq!(gateway.reload(&[]).await.expect("a reload"), ["the files of mappings"]);
 }
 

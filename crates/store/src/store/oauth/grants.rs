@@ -11,6 +11,11 @@ use crate::units::now_micros;
 use sqlx::Row;
 use uuid::Uuid;
 
+/// Within so many microseconds a client repeats what it has no answer to.
+const LATELY: i64 = 60_000_000;
+/// A grant that ended after a time.
+const ENDED_LATELY: &str = "SELECT id FROM oauth_grant WHERE id = $1 AND revoked_at > $2";
+
 /// A consent that was just given.
 #[derive(Debug, Clone)]
 pub struct NewGrant {
@@ -121,8 +126,6 @@ impl OAuthStore {
     /// [`StoreError`] when the store cannot be written.
     pub async fn revoke_grant_of(&self, user: Uuid, grant: Uuid) -> Result<bool, StoreError> {
         let mut writing = self.engine.writing().await?;
-        // Also when it had ended: the answer to that write may have been lost.
-        writing.voids(Changed::Credentials);
         let done = sqlx::query(
             "UPDATE oauth_grant SET revoked_at = $3, revoked_reason = 'person', sealed_key = '' \
              WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL",
@@ -132,14 +135,15 @@ impl OAuthStore {
         .bind(now_micros())
         .execute(&mut *writing)
         .await?;
+        let ended = done.rows_affected() > 0;
+        tell_end(&mut writing, ended, ENDED_LATELY, &grant.to_string()).await?;
         writing.commit().await?;
-        Ok(done.rows_affected() > 0)
+        Ok(ended)
     }
 }
 
 /// Ends a grant, in a transaction of the caller's; false when it had ended.
 pub(super) async fn revoke(writing: &mut Writing, grant: &str, reason: &str) -> Result<bool, StoreError> {
-    writing.voids(Changed::Credentials);
     let done = sqlx::query(
         "UPDATE oauth_grant SET revoked_at = $2, revoked_reason = $3, sealed_key = '' \
          WHERE id = $1 AND revoked_at IS NULL",
@@ -149,5 +153,22 @@ pub(super) async fn revoke(writing: &mut Writing, grant: &str, reason: &str) -> 
     .bind(reason.to_owned())
     .execute(&mut **writing)
     .await?;
-    Ok(done.rows_affected() > 0)
+    let ended = done.rows_affected() > 0;
+    tell_end(writing, ended, ENDED_LATELY, grant).await?;
+    Ok(ended)
+}
+
+/// Tells all processes of what has `ended` now; also of what had ended a moment ago, because the answer to that write
+/// may have been lost. `lately` finds it by its key when it ended after a time.
+pub(super) async fn tell_end(
+    writing: &mut Writing,
+    ended: bool,
+    lately: &'static str,
+    key: &str,
+) -> Result<(), StoreError> {
+    let looked = sqlx::query(lately).bind(key.to_owned()).bind(now_micros() - LATELY);
+    if ended || looked.fetch_optional(&mut **writing).await?.is_some() {
+        writing.voids(Changed::Credentials);
+    }
+    Ok(())
 }

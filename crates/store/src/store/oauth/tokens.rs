@@ -233,13 +233,15 @@ impl OAuthStore {
         let ended = match token.kind {
             TokenKind::Refresh => grants::revoke(&mut writing, &token.grant.to_string(), "client").await?,
             TokenKind::Access => {
-                writing.voids(Changed::Credentials);
                 let text = "UPDATE oauth_token SET revoked_at = $2 WHERE hash = $1 AND revoked_at IS NULL \
                             AND NOT EXISTS (SELECT 1 FROM oauth_grant g WHERE g.id = grant_id \
                             AND g.revoked_at IS NOT NULL)";
                 let done =
                     sqlx::query(text).bind(hash.to_owned()).bind(now_micros()).execute(&mut *writing).await?;
-                done.rows_affected() > 0
+                let ended = done.rows_affected() > 0;
+                let text = "SELECT hash FROM oauth_token WHERE hash = $1 AND revoked_at > $2";
+                grants::tell_end(&mut writing, ended, text, hash).await?;
+                ended
             }
         };
         writing.commit().await?;
