@@ -30,7 +30,7 @@ pub enum Serving {
     /// It does not, or there is no file.
     #[default]
     No,
-    /// The file could only be read when it began, and the lock could not be opened.
+    /// The file could only be read when it began.
     WithoutLock(PathBuf),
     /// So it was, and another process has the lock by now.
     BesideAWriter(PathBuf),

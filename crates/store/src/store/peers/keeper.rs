@@ -73,11 +73,9 @@ impl Engine {
         if self.kind() == Kind::Sqlite {
             let serving = match self.file_that_is_kept() {
                 None => Serving::No,
-                Some(file) => match lock_of(&file, patience).await {
-                    Ok(alone) => Serving::WithLock(alone),
-                    Err(StoreError::NoLock { .. }) if self.is_read_only() => Serving::WithoutLock(file),
-                    Err(fault) => return Err(fault),
-                },
+                // As many as like may read it.
+                Some(file) if self.is_read_only() => Serving::WithoutLock(file),
+                Some(file) => Serving::WithLock(lock_of(&file, patience).await?),
             };
             *self.serving.lock() = serving;
             return Ok(joined(None));
