@@ -418,14 +418,18 @@ async fn readiness_tells_that_the_store_can_only_be_read_and_fails_when_it_is_as
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
     let v1 = serve_sandbox(&sandbox).await;
     let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("store.db").display().to_string();
-    let url = format!("sqlite:{file}");
-    Store::open(&url, &v1).await.expect("a store").close().await;
-    let in_the_way = [format!("{file}-shm"), format!("{file}.{}", std::process::id())];
+    // One gateway writes a file.
+    let files = ["store.db", "strict.db"].map(|name| folder.path().join(name).display().to_string());
+    let [url, strict_url] = [0, 1].map(|file| format!("sqlite:{}", files[file]));
+    for url in [&url, &strict_url] {
+        Store::open(url, &v1).await.expect("a store").close().await;
+    }
+    let beside = |file: &String| [format!("{file}-shm"), format!("{file}.{}", std::process::id())];
+    let in_the_way: Vec<String> = files.iter().flat_map(beside).collect();
     in_the_way.iter().for_each(|name| std::fs::create_dir(name).expect("a folder"));
     let ready = async |gateway: &Gateway| gateway.send(None, "GET", "/readyz", None).await;
     let gateway = Gateway::with(&v1, &[("store.url", &url)]).await;
-    let strict = Gateway::with(&v1, &[("store.url", &url), ("ready.needs_writes", "true")]).await;
+    let strict = Gateway::with(&v1, &[("store.url", &strict_url), ("ready.needs_writes", "true")]).await;
     let said = Gateway::with(&v1, &[("store.url", &format!("{url}?mode=ro&immutable=true"))]).await;
     for gateway in [&gateway, &said] {
         let told = ready(gateway).await.expect(200);
