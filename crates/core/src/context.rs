@@ -446,9 +446,9 @@ impl Context {
 mod tests {
     use super::*;
 
-    /// Whole seconds, rounded.
-    fn seconds(time: Duration) -> u64 {
-        (time + Duration::from_millis(500)).as_secs()
+    /// Whether a time is `expected`, but for what passed since.
+    fn is_about(time: Duration, expected: Duration) -> bool {
+        time.abs_diff(expected) < Duration::from_millis(400)
     }
 
     #[test]
@@ -458,8 +458,8 @@ mod tests {
         // What is shared within it waits no longer either.
         let inner = shared.for_shared_work(Duration::from_secs(60));
         for shared in [shared, inner] {
-            let waits = (seconds(shared.time_to_be_let_through()), seconds(shared.time_to_begin()));
-            assert_eq!(waits, (seconds(asker.time_to_begin()), seconds(Duration::from_secs(60) - MARGIN)));
+            assert!(is_about(shared.time_to_be_let_through(), Duration::from_secs(10) - MARGIN));
+            assert!(is_about(shared.time_to_begin(), Duration::from_secs(60) - MARGIN));
         }
         // Whoever joined is told within a second when the one that began it has gone.
         let gone = Context::new("r", Duration::ZERO).for_shared_work(Duration::from_secs(60));
@@ -471,7 +471,6 @@ mod tests {
         let build = Context::new("r", Duration::from_secs(60)).with_priority(Priority::Index);
         assert_eq!(build.time_to_be_let_through(), HOLD);
         let write = Context::new("r", Duration::from_secs(60)).with_priority(Priority::Write);
-        let waits = seconds(write.time_to_be_let_through());
-        assert_eq!(waits, seconds(Duration::from_secs(60) - MARGIN_OF_WRITES));
+        assert!(is_about(write.time_to_be_let_through(), Duration::from_secs(60) - MARGIN_OF_WRITES));
     }
 }
