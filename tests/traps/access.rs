@@ -1,6 +1,6 @@
 //! Keys, visibility, roles, quotas: what v1 says with one 403, and what it forgets to check.
 
-use crate::support::gateway::{Gateway, serve_sandbox};
+use crate::support::gateway::{Answer, Gateway, serve_sandbox};
 use crate::support::losing::Losing;
 use crate::support::past_gateway::in_web;
 use crate::support::scripted::Exchange;
@@ -309,6 +309,20 @@ async fn an_empty_list_beside_new_rights_is_one_call() {
     );
 }
 
+/// What bob gets for `path`, and ada, who asks for the same while v1 has not answered him.
+async fn ada_while_bob_reads(gateway: &Gateway, wire: &Losing, path: &str) -> (Answer, Answer) {
+    wire.detain("GET");
+    let member = async {
+        wire.held().await;
+        let let_go = async {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            wire.let_go();
+        };
+        tokio::join!(gateway.get("ada", path), let_go).0
+    };
+    tokio::join!(gateway.get("bob", path), member)
+}
+
 /// The read of somebody who has left is under way when a member asks for the same list.
 #[tokio::test]
 async fn trap_03_a_member_who_waits_for_the_read_of_somebody_who_has_left_gets_the_list() {
@@ -320,19 +334,8 @@ async fn trap_03_a_member_who_waits_for_the_read_of_somebody_who_has_left_gets_t
     }
     tokio::time::sleep(LONG_AGO).await;
     in_web(&v1, "DELETE", "members/00000000-0000-4000-9000-000000000102/", &Value::Null);
-    wire.detain("GET");
     let labels = web("labels/");
-    let left = gateway.get("bob", &labels);
-    let member = async {
-        wire.held().await;
-        let asked = gateway.get("ada", &labels);
-        let let_go = async {
-            tokio::time::sleep(Duration::from_millis(200)).await;
-            wire.let_go();
-        };
-        tokio::join!(asked, let_go).0
-    };
-    let (left, member) = tokio::join!(left, member);
+    let (left, member) = ada_while_bob_reads(&gateway, &wire, &labels).await;
     left.expect_problem(403, "forbidden");
     assert!(member.expect(200).data().is_empty());
 }
@@ -391,19 +394,8 @@ async fn a_member_who_waits_for_the_cycle_that_somebody_who_has_left_reads_gets_
         gateway.get(key, &web("work-items/?priority__in=none,low")).await.expect(200);
     }
     in_web(&v1, "DELETE", "members/00000000-0000-4000-9000-000000000102/", &Value::Null);
-    wire.detain("GET");
     let filtered = web(&format!("work-items/?cycle_id={}", cycle["id"].as_str().unwrap()));
-    let left = gateway.get("bob", &filtered);
-    let member = async {
-        wire.held().await;
-        let asked = gateway.get("ada", &filtered);
-        let let_go = async {
-            tokio::time::sleep(Duration::from_millis(200)).await;
-            wire.let_go();
-        };
-        tokio::join!(asked, let_go).0
-    };
-    let (left, member) = tokio::join!(left, member);
+    let (left, member) = ada_while_bob_reads(&gateway, &wire, &filtered).await;
     left.expect_problem(403, "forbidden");
     assert_eq!(member.expect(200).data().len(), 1);
 }
