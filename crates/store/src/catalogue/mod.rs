@@ -23,6 +23,7 @@ mod options;
 mod properties;
 mod reach;
 mod resolution;
+mod restated;
 pub mod schema;
 mod scope;
 pub mod shapes;

@@ -8,13 +8,13 @@ use super::attachments::STEP;
 use super::choices::Choices;
 use super::defaults;
 use super::edit::{Edit, Effect};
-use super::faults::{Entry, Faults, flag, nullable_text, text};
+use super::faults::{Entry, flag, nullable_text, text};
 use super::model::{ContextOption, Property, PropertyOption, PropertyType};
 use crate::refusal::Refusal;
 use crate::v2::body::Given;
 use crate::v2::value::small_letters;
 use serde_json::json;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -161,84 +161,9 @@ impl Edit {
         }
     }
 
-    /// The set of an existing property's options, restated (O66): entries match by id, else by name ignoring
-    /// case; new names are added, missing options go. One of each context is preselected at most (O73).
-    pub(super) fn restate_options(&mut self, owner: &Property, entries: &[Entry], faults: &mut Faults) {
-        let present: Vec<Arc<PropertyOption>> = self.after.options_of(owner.id).into_iter().cloned().collect();
-        let mut kept: HashSet<Uuid> = entries.iter().filter_map(|entry| entry.id).collect();
-        let mut claimed: Vec<(usize, Uuid)> = Vec::new();
-        let known: HashSet<Uuid> = present.iter().map(|option| option.id).collect();
-        let mut names: HashMap<String, VecDeque<Uuid>> = HashMap::new();
-        // Named by id, and keep the name that they have.
-        let keeping = entries.iter().filter(|entry| entry.name.is_none()).filter_map(|entry| entry.id);
-        let keeping: HashSet<Uuid> = keeping.collect();
-        let mut named_by_id: HashSet<String> = HashSet::new();
-        for option in &present {
-            let name = small_letters(&option.name);
-            if keeping.contains(&option.id) {
-                named_by_id.insert(name.clone());
-            }
-            names.entry(name).or_default().push_back(option.id);
-        }
-        let (mut places, mut renamed, mut order) = (self.option_places(owner.id), Renamed::default(), Vec::new());
-        let no_home = owner.project.is_none() && places.home.is_none();
-        for entry in entries {
-            let id = match entry.id {
-                Some(id) if !known.contains(&id) => {
-                    faults.add(format!("options.{}.id", entry.index), "is not an option of this property");
-                    continue;
-                }
-                Some(id) => Some(id),
-                None => {
-                    let name = small_letters(entry.name.as_deref().unwrap_or_default());
-                    let of_this_name = names.get_mut(&name);
-                    of_this_name
-                        .and_then(|ids| std::iter::from_fn(|| ids.pop_front()).find(|id| !kept.contains(id)))
-                }
-            };
-            let id = match id {
-                Some(id) => {
-                    self.amend_option(id, entry, &mut renamed);
-                    id
-                }
-                None if entry.name.as_ref().is_some_and(|name| named_by_id.contains(&small_letters(name))) => {
-                    let field = format!("options.{}.name", entry.index);
-                    faults.add(field, "is the name of an option that is given by id");
-                    continue;
-                }
-                None if no_home => {
-                    faults.add(format!("options.{}.name", entry.index), NO_CATCH_ALL);
-                    continue;
-                }
-                None => self.new_option(&mut places, entry),
-            };
-            kept.insert(id);
-            order.push(id);
-            match entry.is_default {
-                Some(true) => claimed.push((entry.index, id)),
-                Some(false) => self.set_default(id, false),
-                None => {}
-            }
-        }
-        self.rename_defaults(owner.id, &renamed);
-        let gone = present.iter().map(|option| option.id).filter(|id| !kept.contains(id)).collect();
-        self.drop_options(owner.id, gone);
-        self.order_options(owner.id, &order);
-        let mut homes = HashSet::new();
-        for (index, id) in claimed {
-            let home = self.after.options.get(&id).and_then(|option| self.after.home_of(option));
-            if homes.insert(home.map(|context| context.id)) {
-                self.clear_defaults_beside(owner, id);
-                self.set_default(id, true);
-            } else {
-                faults.add(format!("options.{index}.is_default"), "another option is the default already");
-            }
-        }
-    }
-
     /// Gives options the order in which they were sent, on their property and in each context that is home to one of
     /// them.
-    fn order_options(&mut self, property: Uuid, ids: &[Uuid]) {
+    pub(super) fn order_options(&mut self, property: Uuid, ids: &[Uuid]) {
         let place = |rank: usize| (rank + 1) as f64 * STEP;
         let ranks: HashMap<Uuid, usize> = ids.iter().enumerate().map(|(rank, id)| (*id, rank)).collect();
         for (rank, id) in ids.iter().enumerate() {
@@ -332,7 +257,7 @@ impl Edit {
     }
 
     /// Frees the flag where `id` is about to take it.
-    fn clear_defaults_beside(&mut self, owner: &Property, id: Uuid) {
+    pub(super) fn clear_defaults_beside(&mut self, owner: &Property, id: Uuid) {
         let Some(option) = self.after.options.get(&id) else { return };
         let home = self.after.home_of(option).map(|context| context.id);
         match home.and_then(|home| self.after.contexts.get_mut(&home)) {
@@ -348,7 +273,7 @@ impl Edit {
 pub(super) struct Places {
     property: Uuid,
     last: f64,
-    home: Option<Uuid>,
+    pub(super) home: Option<Uuid>,
     last_in_home: f64,
 }
 
@@ -357,7 +282,7 @@ pub(super) struct Places {
 pub(super) struct Renamed(HashMap<String, String>);
 
 /// Why a workspace property cannot take another option by itself.
-const NO_CATCH_ALL: &str =
+pub(super) const NO_CATCH_ALL: &str =
     "no context of the property covers all projects and all types; add the option through a context";
 
 fn given_entry(given: &Given) -> Entry {

@@ -1,0 +1,112 @@
+//! The options of a property given as a whole (O66): which entry means which option, and what becomes of the others.
+//! May use: `v2`, this folder.
+
+use super::edit::Edit;
+use super::faults::{Entry, Faults};
+use super::model::{Property, PropertyOption};
+use super::options::{NO_CATCH_ALL, Renamed};
+use crate::v2::value::small_letters;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use uuid::Uuid;
+
+impl Edit {
+    /// The set of an existing property's options, restated (O66): entries match by id, else by name ignoring
+    /// case; new names are added, missing options go. One of each context is preselected at most (O73).
+    pub(super) fn restate_options(&mut self, owner: &Property, entries: &[Entry], faults: &mut Faults) {
+        let mut present = Present::of(&self.after.options_of(owner.id), entries);
+        let (mut places, mut renamed) = (self.option_places(owner.id), Renamed::default());
+        let (mut order, mut claimed) = (Vec::new(), Vec::new());
+        let no_home = owner.project.is_none() && places.home.is_none();
+        for entry in entries {
+            let id = match present.meant_by(entry) {
+                Ok(Some(id)) => {
+                    self.amend_option(id, entry, &mut renamed);
+                    id
+                }
+                Ok(None) if no_home => {
+                    faults.add(format!("options.{}.name", entry.index), NO_CATCH_ALL);
+                    continue;
+                }
+                Ok(None) => self.new_option(&mut places, entry),
+                Err((member, reason)) => {
+                    faults.add(format!("options.{}.{member}", entry.index), reason);
+                    continue;
+                }
+            };
+            present.kept.insert(id);
+            order.push(id);
+            match entry.is_default {
+                Some(true) => claimed.push((entry.index, id)),
+                Some(false) => self.set_default(id, false),
+                None => {}
+            }
+        }
+        self.rename_defaults(owner.id, &renamed);
+        self.drop_options(owner.id, present.gone());
+        self.order_options(owner.id, &order);
+        self.claim_defaults(owner, claimed, faults);
+    }
+
+    /// Preselects these, one of each context at most.
+    fn claim_defaults(&mut self, owner: &Property, claimed: Vec<(usize, Uuid)>, faults: &mut Faults) {
+        let mut homes = HashSet::new();
+        for (index, id) in claimed {
+            let home = self.after.options.get(&id).and_then(|option| self.after.home_of(option));
+            if homes.insert(home.map(|context| context.id)) {
+                self.clear_defaults_beside(owner, id);
+                self.set_default(id, true);
+            } else {
+                faults.add(format!("options.{index}.is_default"), "another option is the default already");
+            }
+        }
+    }
+}
+
+/// The options that a property has before they are restated.
+struct Present {
+    all: HashSet<Uuid>,
+    /// Those that stay: at first the ones that an entry names by id.
+    kept: HashSet<Uuid>,
+    by_name: HashMap<String, VecDeque<Uuid>>,
+    /// Names of options that are given by id and keep the name that they have.
+    named_by_id: HashSet<String>,
+}
+
+impl Present {
+    fn of(options: &[&Arc<PropertyOption>], entries: &[Entry]) -> Self {
+        let keeping: HashSet<Uuid> =
+            entries.iter().filter(|entry| entry.name.is_none()).filter_map(|entry| entry.id).collect();
+        let (mut by_name, mut named_by_id) = (HashMap::<String, VecDeque<Uuid>>::new(), HashSet::new());
+        for option in options {
+            let name = small_letters(&option.name);
+            if keeping.contains(&option.id) {
+                named_by_id.insert(name.clone());
+            }
+            by_name.entry(name).or_default().push_back(option.id);
+        }
+        let kept = entries.iter().filter_map(|entry| entry.id).collect();
+        Self { all: options.iter().map(|option| option.id).collect(), kept, by_name, named_by_id }
+    }
+
+    /// Which of the options the entry means; none when it is a new one, or the member that is wrong and why.
+    fn meant_by(&mut self, entry: &Entry) -> Result<Option<Uuid>, (&'static str, &'static str)> {
+        if let Some(id) = entry.id {
+            let is_known = self.all.contains(&id);
+            return if is_known { Ok(Some(id)) } else { Err(("id", "is not an option of this property")) };
+        }
+        let name = small_letters(entry.name.as_deref().unwrap_or_default());
+        let of_this_name = self.by_name.get_mut(&name);
+        let free =
+            of_this_name.and_then(|ids| std::iter::from_fn(|| ids.pop_front()).find(|id| !self.kept.contains(id)));
+        if free.is_none() && entry.name.is_some() && self.named_by_id.contains(&name) {
+            return Err(("name", "is the name of an option that is given by id"));
+        }
+        Ok(free)
+    }
+
+    /// Those that no entry means.
+    fn gone(&self) -> Vec<Uuid> {
+        self.all.iter().copied().filter(|id| !self.kept.contains(id)).collect()
+    }
+}
