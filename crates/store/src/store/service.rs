@@ -4,7 +4,7 @@
 //! `v2` (time), this folder.
 
 use super::asked::{Answers, Unanswered};
-use super::definitions::Memory;
+use super::definitions::memory::Memory;
 use super::engine::Engine;
 use super::error::StoreError;
 use super::intent::Running;

@@ -42,7 +42,7 @@ impl Store {
         let engine = Engine::open(url, &changes).await.map_err(|fault| opening(fault, url))?;
         Ok(Self {
             engine,
-            memory: definitions::Memory::new(),
+            memory: definitions::memory::Memory::new(),
             versions: asked::none(&changes),
             epochs: asked::none(&changes),
             counters: Unchanged::default(),

@@ -9,11 +9,9 @@
 mod effects;
 mod failure;
 mod load;
-mod memory;
+pub(super) mod memory;
 mod save;
 mod tables;
-
-pub(super) use memory::Memory;
 
 use super::audit::{self, AuditEntry};
 use super::engine::{Kind, Writing, sql};
