@@ -26,6 +26,12 @@ fn name_of(kind: &WorkItemType, scope: &Scope<'_>) -> String {
     format!("type `{}` of {}", kind.name, scope.owner_in_words(kind.project))
 }
 
+/// The members of a body that say where a type came from, as far as it is known.
+fn pair_of(kind: &WorkItemType) -> impl Iterator<Item = (String, Value)> {
+    let pair = [("external_id", &kind.external_id), ("external_source", &kind.external_source)];
+    pair.into_iter().filter_map(|(name, text)| Some((name.to_owned(), json!(text.as_ref()?))))
+}
+
 /// The mode in which an owner's definitions can be written.
 pub(super) fn mode_of(owner: Option<Uuid>) -> TypeMode {
     if owner.is_none() { TypeMode::Workspace } else { TypeMode::Project }
@@ -87,41 +93,15 @@ impl Work<'_> {
         if !self.carries() {
             return Ok(());
         }
-        let list = format!("{base}/work-item-types/");
-        let pair = [("external_id", &kind.external_id), ("external_source", &kind.external_source)];
         let record = match (&verdict, found) {
-            (Verdict::Make, _) => {
-                self.ids.begin(Kind::Type, &[kind.id]).await?;
-                self.switch(mode_of(owner)).await?;
-                self.set_level(kind.level).await?;
-                let mut body = create(Kind::Type, &ours);
-                body.insert("is_active".to_owned(), json!(true));
-                body.extend(
-                    pair.iter().filter_map(|(name, text)| Some(((*name).to_owned(), json!(text.as_ref()?)))),
-                );
-                let body = Value::Object(body);
-                // The switch may have made one of this name.
-                let there = self.seen.of(owner).types.iter().find(|record| text(record, "name") == kind.name);
-                match there.map(|record| text(record, "id").to_owned()) {
-                    Some(id) => {
-                        self.write((Kind::Type, name), Method::PATCH, &format!("{list}{id}/"), &body).await?
-                    }
-                    None => {
-                        let made = self.write((Kind::Type, name), Method::POST, &list, &body).await?;
-                        self.seen.of(owner).types.extend(made.clone());
-                        made
-                    }
-                }
-            }
+            (Verdict::Make, _) => self.make_type(owner, kind, name).await?,
             (Verdict::Change(unlike), Some(found)) => {
                 let mut changed = Some(found.clone());
                 let unlike = unlike.iter().filter(|one| kind.is_active || one.field != "is_active").cloned();
                 if let Some(mut body) = update(&ours, &unlike.collect::<Vec<_>>()) {
                     self.switch(mode_of(owner)).await?;
-                    body.extend(
-                        pair.iter().filter_map(|(name, text)| Some(((*name).to_owned(), json!(text.as_ref()?)))),
-                    );
-                    let path = format!("{list}{}/", text(found, "id"));
+                    body.extend(pair_of(kind));
+                    let path = format!("{base}/work-item-types/{}/", text(found, "id"));
                     changed = self.write((Kind::Type, name), Method::PATCH, &path, &Value::Object(body)).await?;
                 }
                 changed
@@ -136,6 +116,32 @@ impl Work<'_> {
             return self.ids.unfinished(Kind::Type, kind.id, Some(id)).await;
         }
         self.ids.end(Kind::Type, &[(kind.id, id, digest)]).await
+    }
+
+    /// Makes the type there; what is shown of it then.
+    async fn make_type(
+        &mut self,
+        owner: Option<Uuid>,
+        kind: &WorkItemType,
+        name: &str,
+    ) -> Result<Option<Record>, String> {
+        let Some(base) = self.scope.base(owner) else { return Ok(None) };
+        let list = format!("{base}/work-item-types/");
+        self.ids.begin(Kind::Type, &[kind.id]).await?;
+        self.switch(mode_of(owner)).await?;
+        self.set_level(kind.level).await?;
+        let mut body = create(Kind::Type, &shapes::work_item_type(kind));
+        body.insert("is_active".to_owned(), json!(true));
+        body.extend(pair_of(kind));
+        let body = Value::Object(body);
+        // The switch may have made one of this name.
+        let there = self.seen.of(owner).types.iter().find(|record| text(record, "name") == kind.name);
+        if let Some(id) = there.map(|record| text(record, "id").to_owned()) {
+            return self.write((Kind::Type, name), Method::PATCH, &format!("{list}{id}/"), &body).await;
+        }
+        let made = self.write((Kind::Type, name), Method::POST, &list, &body).await?;
+        self.seen.of(owner).types.extend(made.clone());
+        Ok(made)
     }
 
     /// Switches types on again that are switched off on both sides and that work items are to be given.
