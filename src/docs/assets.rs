@@ -15,7 +15,7 @@ struct Files;
 pub(super) fn find(name: &str) -> Option<Part> {
     let name = if name.is_empty() { "index.html" } else { name };
     let file = Files::get(name)?;
-    let hash: String = file.metadata.sha256_hash().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let hash = hex::encode(&file.metadata.sha256_hash()[..8]);
     let bytes = match file.data {
         Cow::Borrowed(bytes) => Bytes::from_static(bytes),
         Cow::Owned(bytes) => Bytes::from(bytes),

@@ -79,7 +79,7 @@ fn digest(parts: &[&[u8]]) -> [u8; 32] {
 }
 
 fn hash(parts: &[&[u8]]) -> String {
-    digest(parts).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(digest(parts))
 }
 
 fn parse(text: &str) -> Option<String> {

@@ -4,12 +4,13 @@
 //! credentials that were never proven are refused without asking v1, so that nobody can guess keys or have this
 //! gateway call v1 without end. Credentials that were proven before are let through all the same: one broken
 //! client must not lock out the others behind its address. Processes that share a Redis count together. May use:
-//! `cache`, `refusal`, `tally`, `buckets`, `together`.
+//! `cache`, `network`, `refusal`, `tally`, `buckets`, `together`.
 
 use super::buckets::Buckets;
 use super::refused::{CredentialId, limited};
 use super::together::Together;
 use crate::cache::{Bounds, Cache};
+use crate::network::network;
 use crate::refusal::Refusal;
 use crate::tally::Counter;
 use sha2::{Digest, Sha256};
@@ -114,12 +115,4 @@ fn too_many(wait: Duration) -> Refusal {
 
 fn id_of(network: IpAddr) -> [u8; 32] {
     Sha256::digest(network.to_string()).into()
-}
-
-/// What counts as one address: of IPv6 the /64, which is what one subscriber gets.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
-        v4 => v4,
-    }
 }

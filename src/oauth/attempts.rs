@@ -3,9 +3,10 @@
 //! Counted in memory, in a bounded number of windows of a minute: guessing is slowed down, and many addresses
 //! cannot fill the memory.
 //!
-//! May use: `cache`.
+//! May use: `cache`, `network`.
 
 use crate::cache::{Bounds, Cache};
+use crate::network::network;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -43,14 +44,6 @@ impl Attempts {
             let less = |count: usize| Some(count.saturating_sub(1));
             let _ = count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
         }
-    }
-}
-
-/// One network of IPv6 (/64) is one customer and counts as one address.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(v6) => IpAddr::V6((u128::from(v6) & !u128::from(u64::MAX)).into()),
-        v4 => v4,
     }
 }
 

@@ -10,7 +10,6 @@ use hmac::{Hmac, Mac};
 use parking_lot::{Mutex, RwLock};
 use sha2::Sha256;
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -123,11 +122,7 @@ impl Callers {
     fn fingerprint(&self, credential: u64) -> String {
         let mut mac = self.mac.clone();
         mac.update(&credential.to_be_bytes());
-        let bytes = mac.finalize().into_bytes();
-        bytes[..8].iter().fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        hex::encode(&mac.finalize().into_bytes()[..8])
     }
 
     fn number(&self, credential: u64) -> u32 {

@@ -24,10 +24,11 @@ enum Rule {
 use Rule::{AllBut, Only};
 
 /// What each folder or file below `src/` may import from the others.
-const RULES: [(&str, Rule); 54] = [
+const RULES: [(&str, Rule); 55] = [
     // Words everybody shares.
     ("amount", Only(&[])),
     ("printable", Only(&[])),
+    ("network", Only(&[])),
     ("units", Only(&[])),
     ("cache", Only(&[])),
     ("refusal", Only(&[])),
@@ -42,7 +43,7 @@ const RULES: [(&str, Rule); 54] = [
     ("html", Only(&[])),
     ("telemetry", Only(&["settings"])),
     ("shared", Only(&[])),
-    ("limits", Only(&["cache", "context", "refusal", "settings", "shared", "tally", "units"])),
+    ("limits", Only(&["cache", "context", "network", "refusal", "settings", "shared", "tally", "units"])),
     ("load", Only(&["refusal"])),
     // What exists.
     ("mapping", Only(&[])),
@@ -64,8 +65,8 @@ const RULES: [(&str, Rule); 54] = [
     (
         "oauth",
         Only(&[
-            "access", "cache", "context", "edge", "fresh", "html", "plan", "refusal", "settings", "store", "units",
-            "v1",
+            "access", "cache", "context", "edge", "fresh", "html", "network", "plan", "refusal", "settings",
+            "store", "units", "v1",
         ]),
     ),
     ("hints", Only(&["context", "edge", "refusal"])),

@@ -9,6 +9,7 @@ pub mod context;
 pub mod fresh;
 pub mod heavy;
 pub mod load;
+pub mod network;
 pub mod printable;
 pub mod refusal;
 pub mod settings;

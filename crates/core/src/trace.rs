@@ -194,8 +194,9 @@ impl Trace {
     /// `traceparent` of a call that is the step `span`.
     pub fn header(&self, span: u64) -> [u8; 55] {
         let mut text = *b"00-00000000000000000000000000000000-0000000000000000-00";
-        hex(&mut text[3..35], &self.id.to_be_bytes());
-        hex(&mut text[36..52], &span.to_be_bytes());
+        for (digits, bytes) in [(3..35, &self.id.to_be_bytes()[..]), (36..52, &span.to_be_bytes())] {
+            hex::encode_to_slice(bytes, &mut text[digits]).expect("two digits a byte");
+        }
         text[54] += u8::from(self.sampled);
         text
     }
@@ -222,14 +223,6 @@ impl Trace {
     /// When it began, and its steps so far; none when it is not recorded.
     pub fn recorded(&self) -> Option<(SystemTime, Vec<Step>)> {
         self.recording.as_ref().map(|Steps(recording)| (recording.at, recording.steps.lock().clone()))
-    }
-}
-
-fn hex(text: &mut [u8], bytes: &[u8]) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    for (digits, byte) in text.chunks_exact_mut(2).zip(bytes) {
-        digits[0] = DIGITS[usize::from(byte >> 4)];
-        digits[1] = DIGITS[usize::from(byte & 15)];
     }
 }
 

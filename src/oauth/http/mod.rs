@@ -3,7 +3,7 @@
 //! Pages for people are HTML, endpoints for apps are JSON in the words of the RFCs; neither ever gets a
 //! problem document, except for paths and methods that do not exist.
 //!
-//! May use: this folder, `edge` (bodies, addresses), `context`, `refusal`.
+//! May use: this folder, `edge` (bodies, addresses), `context`, `refusal`, `settings` (addresses).
 
 mod consent;
 mod endpoints;
@@ -19,6 +19,7 @@ use super::{OAuth, Origin};
 use crate::context::Context;
 use crate::edge::{Body, ClientAddress, Kind, Pages, PublicBase, client_agent, full, read_body};
 use crate::refusal::Refusal;
+use crate::settings::path_of;
 use ::http::header::{CACHE_CONTROL, CONTENT_TYPE, PRAGMA, WWW_AUTHENTICATE};
 use ::http::request::Parts;
 use ::http::{HeaderValue, Method, Request, Response, StatusCode};
@@ -76,8 +77,7 @@ impl Asked {
 
     /// The path by which clients know `path`.
     fn public_path(&self, path: &str) -> String {
-        let prefix = self.base.splitn(4, '/').nth(3).map(|rest| format!("/{rest}")).unwrap_or_default();
-        format!("{prefix}{path}")
+        format!("{}{path}", path_of(&self.base))
     }
 }
 

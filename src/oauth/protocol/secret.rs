@@ -7,7 +7,6 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
 use subtle::ConstantTimeEq;
 
 /// A new secret that begins with `prefix`.
@@ -30,10 +29,7 @@ pub fn random() -> [u8; 32] {
 
 /// SHA-256 in hexadecimal, as the store keeps it.
 pub fn hash(secret: &str) -> String {
-    Sha256::digest(secret.as_bytes()).iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex::encode(Sha256::digest(secret.as_bytes()))
 }
 
 /// Whether `secret` has this hash, in time that does not depend on where they differ.

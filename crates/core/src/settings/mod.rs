@@ -69,7 +69,7 @@ pub use traces::TraceSettings;
 pub use types::TypeSettings;
 pub use upstream::UpstreamSettings;
 pub use usage::UsageSettings;
-pub use value::{HttpAddress, Secret};
+pub use value::{HttpAddress, Secret, path_of};
 pub use words::most_similar;
 pub use workflow::{Move, ProjectWorkflow, WorkflowSettings};
 

@@ -141,8 +141,7 @@ impl HttpAddress {
 
     /// The part of it behind the host, without a trailing slash.
     pub fn path(&self) -> &str {
-        let behind = self.0.split_once("://").map_or("", |(_, rest)| rest);
-        behind.find('/').map_or("", |at| &behind[at..])
+        path_of(&self.0)
     }
 
     /// Reads an address; `None` when it is not one, or has credentials, a query or a fragment.
@@ -153,6 +152,12 @@ impl HttpAddress {
         let http = matches!(url.scheme(), "http" | "https");
         (plain && bare && http).then(|| Self(url.as_str().trim_end_matches('/').to_owned()))
     }
+}
+
+/// The part of an `http` address behind the host, without a slash at its end where the address has none.
+pub fn path_of(address: &str) -> &str {
+    let behind = address.split_once("://").map_or("", |(_, rest)| rest);
+    behind.find('/').map_or("", |at| &behind[at..])
 }
 
 impl Setting for HttpAddress {

@@ -73,7 +73,7 @@ struct Keeping<'k> {
 
 /// The name of the file for what `identity` names, without its ending.
 pub(super) fn file_name(identity: &str) -> String {
-    Sha256::digest(identity.as_bytes())[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&Sha256::digest(identity.as_bytes())[..16])
 }
 
 /// An index as bytes, for a place that is not on disk.

@@ -29,7 +29,7 @@ impl Shared {
     /// # Errors
     /// When the address is none, Redis refuses the credentials, or is too old.
     pub async fn open(url: &str, upstream: &str) -> Result<Self, SharedError> {
-        let deployment = hex(&Sha256::digest(upstream.as_bytes())[..8]);
+        let deployment = hex::encode(&Sha256::digest(upstream.as_bytes())[..8]);
         let inner = Arc::new(Inner::new(client_of(url)?, deployment));
         inner.begin().await?;
         tokio::spawn(keep_up(Arc::downgrade(&inner)));
@@ -55,7 +55,7 @@ impl Shared {
     pub fn hidden_tag(purpose: &str, of: &[&[u8]]) -> String {
         let hash = Sha256::new().chain_update("causeway ").chain_update(purpose).chain_update(b"\0");
         let hash = of.iter().fold(hash, |hash, part| hash.chain_update(part)).finalize();
-        hex(&hash[..16])
+        hex::encode(&hash[..16])
     }
 
     /// Whether Redis is there, as far as is known.
@@ -103,8 +103,4 @@ impl Shared {
 fn client_of(url: &str) -> Result<Client, SharedError> {
     let info = url.into_connection_info().map_err(|fault| SharedError::Address(fault.to_string()))?;
     Client::open(info).map_err(|fault| SharedError::Address(fault.to_string()))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

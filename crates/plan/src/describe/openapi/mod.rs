@@ -91,7 +91,7 @@ impl Document {
 }
 
 fn short(digest: &[u8]) -> String {
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&digest[..8])
 }
 
 fn document(plan: &Plan) -> Value {
