@@ -3,8 +3,10 @@
 //! May use: what `run` may use.
 
 use super::job::Job;
-use super::outage::store_is_away;
-use super::{create, delete, exclusive, list, own, special, update};
+use super::reads::list;
+use super::reads::outage::store_is_away;
+use super::writes::{create, delete, exclusive, update};
+use super::{own, special};
 use crate::plan::{Source, Step};
 use crate::refusal::Refusal;
 use crate::v2::Reply;

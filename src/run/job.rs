@@ -2,9 +2,9 @@
 //!
 //! May use: what `run` may use, but no step.
 
-use super::collection::Collection;
+use super::kept::collection::Collection;
+use super::kept::shelf::{Audience, Place, Write};
 use super::runner::Runner;
-use super::shelf::{Audience, Place, Write};
 use crate::access::{Caller, ProjectCard, Standing, User, WorkspaceRole};
 use crate::catalogue::Catalogue;
 use crate::context::Context;

@@ -2,58 +2,36 @@
 //!
 //! A [`Job`] is one valid call on its way. Plain resources need no code here: their steps are declared in the
 //! mapping. Steps that the mapping language cannot say are one named function each under `special`, with their v1 calls
-//! declared in the mapping. Resources that v1 does not have at all are under `own`.
+//! declared in the mapping. Resources that v1 does not have at all are under `own`, work items under `items`. What all of
+//! them read and write with is in `reads`, `writes` and `kept`.
 //!
 //! May use: `amount`, `plan`, `access`, `v1`, `v2`, `translate`, `catalogue`, `store`, `context`, `fresh`, `settings`,
 //! `refusal`. May not use: `edge`, `cli`, `sandbox`.
 
-mod ahead;
-mod answers;
 pub mod audit;
-mod beginners;
-mod catch_up;
-mod checks;
-mod collection;
-mod create;
-mod delete;
+mod clocks;
 mod dispatch;
-mod empty_lists;
-mod exclusive;
 mod external_pair;
-mod find_out;
-mod flagged;
-pub mod hinted;
 mod in_project;
 mod items;
 mod job;
-mod list;
-mod load;
-mod look_up;
-mod losses;
+mod kept;
 mod members;
-mod outage;
 pub mod outlook;
 mod own;
-mod precondition;
-mod ready;
-mod repeating;
-mod roster;
+mod reads;
 mod rules;
 mod runner;
-mod shelf;
-mod shortage;
 mod special;
-mod turns;
-mod update;
 mod v1_faults;
-mod write;
-mod writing;
+mod writes;
 
-pub use ahead::keep_ahead;
-pub use collection::Collection;
 pub use items::fields::settle_left_open;
 pub use job::{Call, Job, Origin};
-pub use look_up::Looked;
+pub use kept::collection::Collection;
+pub use kept::shelf::{Audience, Place, Shelf};
 pub use own::forget_project;
+pub use reads::ahead::keep_ahead;
+pub use reads::hinted;
 pub use runner::{Runner, RunnerSettings};
-pub use shelf::{Audience, Place, Shelf};
+pub use writes::look_up::Looked;

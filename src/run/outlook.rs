@@ -5,8 +5,8 @@
 use crate::index::Needs;
 use crate::plan::{Known, Operation, Plan, Resource};
 use crate::refusal::Refusal;
-use crate::run::checks;
 use crate::run::items::{lookup, page};
+use crate::run::writes::checks;
 use crate::v2::body;
 use crate::v2::query::ListCall;
 

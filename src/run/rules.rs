@@ -3,9 +3,9 @@
 //!
 //! May use: what `run` may use.
 
-use super::collection::Collection;
 use super::job::Job;
-use super::shelf::Write;
+use super::kept::collection::Collection;
+use super::kept::shelf::Write;
 use crate::access::{Role, WorkspaceRole};
 use crate::plan::{Feature, Field, May, OnCreate, OneOfAll, Required, Resource, Source};
 use crate::refusal::Refusal;

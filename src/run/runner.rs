@@ -1,12 +1,12 @@
 //! The parts that carry calls out, shared by all calls. May use: what `run` may use.
 
-use super::answers::Answers;
-use super::beginners::Beginners;
-use super::collection::Collection;
 use super::items::deleted_labels::DeletedLabels;
-use super::losses::Losses;
-use super::own::KeptLists;
-use super::shelf::{Audience, Shelf};
+use super::kept::answers::Answers;
+use super::kept::beginners::Beginners;
+use super::kept::collection::Collection;
+use super::kept::losses::Losses;
+use super::kept::shelf::{Audience, Shelf};
+use super::own::kept_lists::KeptLists;
 use crate::access::{Access, ProjectCard};
 use crate::cache::{Bounds, Cache};
 use crate::fresh::{Changes, Figures};

@@ -7,10 +7,11 @@
 
 use crate::plan::{Known, Operation};
 use crate::refusal::Refusal;
-use crate::run::collection::Collection;
 use crate::run::in_project::InProject;
 use crate::run::items::fields::{self, Pairing};
-use crate::run::{list, outlook};
+use crate::run::kept::collection::Collection;
+use crate::run::outlook;
+use crate::run::reads::list;
 use crate::store::{ItemValues, ProjectItems};
 use crate::translate::work_items::Item;
 use crate::translate::work_items_text::{self, CustomFields, USUAL_SIZE};

@@ -113,5 +113,5 @@ async fn live(job: &InProject<'_>, body: &[u8]) -> Result<Option<Item>, Refusal>
     let found = of_this_project(job, body)?;
     let Some(item) = found.filter(|item| item.archived_at.is_none() && !item.is_draft) else { return Ok(None) };
     // v1 lists every state but those of triage.
-    Ok(crate::run::list::find(job, job.resource_named(Known::States)?, item.state).await?.map(|_| item))
+    Ok(crate::run::reads::list::find(job, job.resource_named(Known::States)?, item.state).await?.map(|_| item))
 }

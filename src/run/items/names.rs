@@ -7,13 +7,13 @@
 use crate::access::Role;
 use crate::plan::Known;
 use crate::refusal::Refusal;
-use crate::run::collection::Collection;
 use crate::run::in_project::InProject;
 use crate::run::items::fields::{self, Asked};
 use crate::run::items::looked_up::LookedUp;
 use crate::run::items::{estimates, parents};
-use crate::run::list;
+use crate::run::kept::collection::Collection;
 use crate::run::members::Members;
+use crate::run::reads::list;
 use crate::store::OwnWrite;
 use crate::translate::members::{self, Person};
 use crate::translate::work_items::Item;

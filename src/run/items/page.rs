@@ -9,7 +9,7 @@
 use crate::index::{Index, Selection};
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
-use crate::run::outage::Answered;
+use crate::run::reads::outage::Answered;
 use crate::run::v1_faults::{bad_data, refused_list};
 use crate::translate::incoming;
 use crate::translate::work_items::{self, Item, Page};

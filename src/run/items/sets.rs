@@ -7,9 +7,9 @@
 
 use crate::plan::{Known, Resource};
 use crate::refusal::Refusal;
-use crate::run::empty_lists::OLDER;
 use crate::run::in_project::InProject;
-use crate::run::load::records_of;
+use crate::run::kept::empty_lists::OLDER;
+use crate::run::reads::load::records_of;
 use crate::run::v1_faults::refused_read;
 use bytes::Bytes;
 use serde::Deserialize;

@@ -5,8 +5,8 @@
 
 use crate::plan::Known;
 use crate::refusal::Refusal;
-use crate::run::collection::Collection;
 use crate::run::in_project::InProject;
+use crate::run::kept::collection::Collection;
 use crate::settings::ProjectWorkflow;
 use crate::translate::Held;
 use crate::v2::value::small_letters;

@@ -8,7 +8,7 @@ use crate::catalogue::Catalogue;
 use crate::heavy::{Input, SMALL};
 use crate::plan::{Field, Kind, Resource, ValueType};
 use crate::refusal::Refusal;
-use crate::run::load::looking_through;
+use crate::run::reads::load::looking_through;
 use crate::v2::record::{Cell, Record};
 use crate::v2::{Reply, page, query, time};
 use serde_json::{Map, Value};

@@ -12,7 +12,7 @@ mod call;
 mod contexts;
 mod deleted_project;
 mod features;
-mod kept_lists;
+pub(super) mod kept_lists;
 mod lists;
 mod options;
 mod projects;
@@ -22,7 +22,6 @@ mod types;
 mod verbs;
 
 pub use deleted_project::forget_project;
-pub use kept_lists::KeptLists;
 
 use super::in_project::InProject;
 use super::job::Job;

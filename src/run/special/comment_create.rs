@@ -7,10 +7,10 @@
 
 use crate::plan::{Extra, WriteKind};
 use crate::refusal::Refusal;
-use crate::run::create;
 use crate::run::in_project::InProject;
 use crate::run::members::{Members, id_of};
-use crate::run::write::created_but;
+use crate::run::writes::create;
+use crate::run::writes::write::created_but;
 use crate::translate::outgoing::{self, Outgoing};
 use crate::translate::{comments, confirm};
 use crate::v2::Reply;

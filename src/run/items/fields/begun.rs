@@ -1,8 +1,9 @@
 //! Writes that concern v1 and the store: noted first, ended by what v1 answered. May use: what `run` may use.
 
-use super::settle::{SKEW, late};
+use super::settle::late;
 use crate::fresh::Changed;
 use crate::refusal::Refusal;
+use crate::run::clocks::SKEW;
 use crate::run::in_project::InProject;
 use crate::store::{Intent, IntentKind, IntentState, OwnWrite, RunningIntent, Settled, StoreError};
 use crate::translate::work_items::Item;

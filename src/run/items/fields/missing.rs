@@ -5,7 +5,7 @@ use super::settle::drop_unmade;
 use crate::index::Index;
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
-use crate::run::shelf::Audience;
+use crate::run::kept::shelf::Audience;
 use crate::units::now_micros;
 use std::sync::Arc;
 use uuid::Uuid;

@@ -22,6 +22,6 @@ pub(in crate::run) use begun::Begun;
 pub(in crate::run) use missing::mark_absences;
 pub(in crate::run) use pairing::Pairing;
 pub use pass::settle_left_open;
-pub(in crate::run) use settle::{Looking, Newest, SKEW, newest, note_absence, settle_all, settle_open_writes};
+pub(in crate::run) use settle::{Looking, Newest, newest, note_absence, settle_all, settle_open_writes};
 pub(in crate::run) use shown::custom_fields;
 pub(in crate::run) use types::expanded;

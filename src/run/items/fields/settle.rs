@@ -7,9 +7,10 @@
 
 use crate::index::Index;
 use crate::refusal::Refusal;
+use crate::run::clocks::SKEW;
 use crate::run::in_project::InProject;
-use crate::run::load::{AT_ONCE, records_of};
-use crate::run::outage::store_is_away;
+use crate::run::reads::load::{AT_ONCE, records_of};
+use crate::run::reads::outage::store_is_away;
 use crate::store::{Intent, IntentKind, IntentState, ProjectItems, Settled, Store, WrittenSince};
 use crate::translate::work_items::{self, Item};
 use crate::translate::work_items_write::{self, Evidence};
@@ -23,8 +24,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// How far v1's clock, or another process's, may be behind or ahead of ours.
-pub(in crate::run) const SKEW: Micros = 5_000_000;
 /// Longest wait for a request that is still at work, and the pause between two looks.
 pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(20);

@@ -12,7 +12,7 @@ use crate::plan::Extra;
 use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::items::fields::{Begun, Looking, settle_open_writes};
-use crate::run::write::half_deleted;
+use crate::run::writes::write::half_deleted;
 use crate::translate::work_items::Item;
 use crate::v2::Reply;
 use serde_json::{Map, Value};

@@ -9,7 +9,7 @@ use crate::refusal::Refusal;
 use crate::run::in_project::InProject;
 use crate::run::items::expansions;
 use crate::run::items::fields::{Looking, settle_open_writes};
-use crate::run::list;
+use crate::run::reads::list;
 use crate::translate::work_items::Item;
 use crate::v2::Reply;
 use serde_json::{Map, Value};

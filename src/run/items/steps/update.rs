@@ -10,12 +10,12 @@
 use crate::fresh::Changed;
 use crate::plan::{Extra, WriteKind};
 use crate::refusal::Refusal;
-use crate::run::checks;
 use crate::run::external_pair::is_pair;
 use crate::run::in_project::InProject;
 use crate::run::items::fields::{Begun, Looking, settle_open_writes};
 use crate::run::items::{expansions, names, workflow};
 use crate::run::members::Members;
+use crate::run::writes::checks;
 use crate::store::OwnWrite;
 use crate::translate::work_items::Item;
 use crate::translate::work_items_write;

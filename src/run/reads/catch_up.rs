@@ -7,8 +7,8 @@
 //! with a store of its own (SQLite) it has nobody to tell.
 //! May use: `fresh`, `store`.
 
-use super::runner::Runner;
 use crate::fresh::Changed;
+use crate::run::runner::Runner;
 use crate::store::{Noted, StoreError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ const AGAIN: Duration = Duration::from_secs(2);
 
 impl Runner {
     /// Before a read or write in `project`: drops what is kept of it when another process wrote there.
-    pub(super) async fn catch_up(&self, project: Uuid) {
+    pub(in crate::run) async fn catch_up(&self, project: Uuid) {
         match self.store.epoch(project).await {
             Ok(epoch) => self.reached(project, epoch, 0),
             // Reads make do with what is kept, and say so; see `Job::run`.
@@ -94,14 +94,14 @@ impl Runner {
     }
 
     /// What is recorded of the project goes with nothing that was read of v1 before this epoch.
-    pub(super) fn goes_with(&self, project: Uuid, epoch: i64) {
+    pub(in crate::run) fn goes_with(&self, project: Uuid, epoch: i64) {
         if self.epochs.get(&project).unwrap_or(0) < epoch {
             self.reached(project, epoch, 0);
         }
     }
 
     /// This process has raised the epoch to this by a step; 0 for not at all.
-    pub(super) fn has_raised(&self, project: Uuid, epoch: i64) {
+    pub(in crate::run) fn has_raised(&self, project: Uuid, epoch: i64) {
         self.reached(project, epoch, 1);
     }
 

@@ -24,7 +24,7 @@ const ENTRY: usize = 400;
 
 /// Whom v1 shows the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Shown {
+pub(in crate::run) enum Shown {
     /// A role class of the project in the path.
     Class(Audience),
     /// One key.
@@ -33,7 +33,7 @@ pub(super) enum Shown {
 
 /// A read of v1 and whom it is for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Question {
+pub(in crate::run) struct Question {
     pub shown: Shown,
     pub path: String,
     pub query: String,
@@ -49,7 +49,7 @@ impl Question {
 type Answer = (V1Response, Arc<[Changed]>);
 
 /// All answers kept.
-pub(super) struct Answers {
+pub(in crate::run) struct Answers {
     kept: Fresh<Question, Answer, Refusal>,
     /// Reads that are shared; nothing is kept of them here.
     reads: Fresh<Question, V1Response, Refusal>,

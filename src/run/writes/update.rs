@@ -1,12 +1,13 @@
 //! Updates a record of a plain resource. May use: what `run` may use.
 
+use super::checks;
 use super::create::{finish, refused_field};
-use super::job::Job;
-use super::members::Members;
-use super::shelf::Write;
-use super::{Collection, checks, rules};
 use crate::plan::{Resource, WriteKind};
 use crate::refusal::Refusal;
+use crate::run::job::Job;
+use crate::run::kept::shelf::Write;
+use crate::run::members::Members;
+use crate::run::{Collection, rules};
 use crate::translate::Held;
 use crate::translate::outgoing::{self, Outgoing};
 use crate::v2::Reply;
@@ -16,13 +17,13 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 /// Finds the record, validates, writes, compares, keeps the overlay.
-pub(super) async fn update(job: &Job) -> Result<Reply, Refusal> {
+pub(in crate::run) async fn update(job: &Job) -> Result<Reply, Refusal> {
     let (write, stored, given) = begin_valid(job).await?;
     update_given(job, write, &stored, &given).await
 }
 
 /// Begins the write of a body that is valid and breaks no declared rule, to a record that is there.
-pub(super) async fn begin_valid(job: &Job) -> Result<(Write<'_, Collection>, Arc<Held>, Given), Refusal> {
+pub(in crate::run) async fn begin_valid(job: &Job) -> Result<(Write<'_, Collection>, Arc<Held>, Given), Refusal> {
     job.hold_required().await?;
     let (resource, (mut write, mut stored)) = (job.resource(), begin(job).await?);
     rules::may_write(job, &stored).await?;
@@ -42,7 +43,7 @@ pub(super) async fn begin_valid(job: &Job) -> Result<(Write<'_, Collection>, Arc
 }
 
 /// The write itself, for members that were checked.
-pub(super) async fn update_given(
+pub(in crate::run) async fn update_given(
     job: &Job,
     write: Write<'_, Collection>,
     stored: &Held,
@@ -61,7 +62,7 @@ pub(super) async fn update_given(
 }
 
 /// Begins the write and finds the addressed record: in what is kept, or in a fresh read.
-pub(super) async fn begin(job: &Job) -> Result<(Write<'_, Collection>, Arc<Held>), Refusal> {
+pub(in crate::run) async fn begin(job: &Job) -> Result<(Write<'_, Collection>, Arc<Held>), Refusal> {
     let mut write = job.begin_write().await?;
     let kept = write.before().and_then(|kept| kept.value.get(job.pk().ok()?).cloned());
     let stored = match kept {
@@ -73,7 +74,11 @@ pub(super) async fn begin(job: &Job) -> Result<(Write<'_, Collection>, Arc<Held>
 
 /// Reads the collection anew during a write; the record `id` of it. One that only a further list has is there too, and
 /// v1 says itself that it takes no change of it (`modules_archived_patch`).
-pub(super) async fn refresh(job: &Job, write: &mut Write<'_, Collection>, id: Uuid) -> Result<Arc<Held>, Refusal> {
+pub(in crate::run) async fn refresh(
+    job: &Job,
+    write: &mut Write<'_, Collection>,
+    id: Uuid,
+) -> Result<Arc<Held>, Refusal> {
     let resource = job.resource();
     let loaded = job.load(resource).await?;
     write.found(&loaded);
@@ -84,7 +89,7 @@ pub(super) async fn refresh(job: &Job, write: &mut Write<'_, Collection>, id: Uu
 }
 
 /// The PATCH; as with a create, a value that v1 alone refuses goes to the overlay.
-pub(super) async fn patch(
+pub(in crate::run) async fn patch(
     job: &Job,
     resource: &Resource,
     id: Uuid,

@@ -21,7 +21,7 @@ const RECORDS: u64 = 10_000;
 
 /// The values that writes set a moment ago, by record, as v1 showed them; clones are the same.
 #[derive(Clone)]
-pub(super) struct Losses {
+pub(in crate::run) struct Losses {
     written: Cache<Uuid, Map<String, Value>>,
     suspected: Arc<AtomicU64>,
 }
@@ -37,7 +37,7 @@ impl Losses {
     /// Takes note of a write of `sent` after which v1 shows the record as `shown`; names of fields that have lost what
     /// the write before had set. An element of a set for which `deleted` holds was deleted through the gateway, and is
     /// no loss.
-    pub(super) fn wrote(
+    pub(in crate::run) fn wrote(
         &self,
         id: Uuid,
         sent: &Map<String, Value>,
@@ -64,7 +64,7 @@ impl Losses {
     }
 
     /// The record is gone, or was made anew.
-    pub(super) fn forget(&self, id: Uuid) {
+    pub(in crate::run) fn forget(&self, id: Uuid) {
         self.written.remove(&id);
     }
 

@@ -2,10 +2,10 @@
 //!
 //! May use: what `run` may use.
 
-use super::job::Job;
 use crate::access::Caller;
 use crate::plan::{BodyRule, Source};
 use crate::refusal::Refusal;
+use crate::run::job::Job;
 use bytes::Bytes;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -7,12 +7,12 @@
 //! The key is proved like any other. Only projects whose card shows the same rows to the owner of the key are
 //! refreshed, and only when `upstream.service_key` is set. May use: what `run` may use.
 
-use super::in_project::InProject;
-use super::runner::Runner;
 use crate::access::{Caller, Named};
 use crate::context::{Context, Priority};
 use crate::index::Scope;
 use crate::refusal::Refusal;
+use crate::run::in_project::InProject;
+use crate::run::runner::Runner;
 use crate::v1::V1Key;
 use http::{HeaderMap, HeaderValue};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ const ONE_CALL: usize = 1000;
 impl InProject<'_> {
     /// Begins the index of a project that has so many items, when the setting, memory and v1's quota allow it; at most
     /// once in a while for each list. Nobody waits for it, and its calls count for no request.
-    pub(super) fn begin_index(&self, scope: &Scope, items: usize) {
+    pub(in crate::run) fn begin_index(&self, scope: &Scope, items: usize) {
         let runner = &self.runner;
         let wanted = runner.settings.index_ahead && items > ONE_CALL && runner.indexes.has_room_for(items);
         if !wanted || !runner.begun_ahead.insert_new(scope.clone(), ()) {
@@ -84,7 +84,7 @@ async fn renew(runner: &Runner, key: &V1Key, scope: &Scope) -> Result<(), Refusa
 ///
 /// # Errors
 /// What v1 refuses.
-pub(super) async fn renew_now(runner: &Runner, key: &V1Key, scope: &Scope) -> Result<(), Refusal> {
+pub(in crate::run) async fn renew_now(runner: &Runner, key: &V1Key, scope: &Scope) -> Result<(), Refusal> {
     let ctx = Context::new("refresh-hinted", runner.settings.shared_work).with_priority(Priority::Index);
     if runner.client.budget().is_short(key.id()) || !sees_the_same(runner, key, scope, &ctx).await? {
         return Ok(());
@@ -96,7 +96,7 @@ pub(super) async fn renew_now(runner: &Runner, key: &V1Key, scope: &Scope) -> Re
 ///
 /// # Errors
 /// What v1 refuses.
-pub(super) async fn sees_the_same(
+pub(in crate::run) async fn sees_the_same(
     runner: &Runner,
     key: &V1Key,
     scope: &Scope,
@@ -108,7 +108,7 @@ pub(super) async fn sees_the_same(
 }
 
 /// Who the gateway's own key belongs to.
-pub(super) async fn prove(runner: &Runner, key: &V1Key, ctx: &Context) -> Result<Caller, Refusal> {
+pub(in crate::run) async fn prove(runner: &Runner, key: &V1Key, ctx: &Context) -> Result<Caller, Refusal> {
     let mut headers = HeaderMap::new();
     headers.insert("X-Api-Key", HeaderValue::from_str(key.expose()).map_err(|_| Refusal::internal("an odd key"))?);
     runner.access.identify(&headers, None, Named::Lately, ctx).await

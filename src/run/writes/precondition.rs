@@ -8,12 +8,13 @@
 //!
 //! May use: what `run` may use.
 
-use super::in_project::InProject;
-use super::items::fields::{Looking, settle_open_writes};
-use super::job::{Call, Job};
-use super::{list, rules};
 use crate::plan::{Known, Source, Special, Step};
 use crate::refusal::Refusal;
+use crate::run::in_project::InProject;
+use crate::run::items::fields::{Looking, settle_open_writes};
+use crate::run::job::{Call, Job};
+use crate::run::reads::list;
+use crate::run::rules;
 use crate::store::{ItemValues, ProjectItems};
 use crate::translate::work_items::{Item, version_of};
 use crate::v2::Parameters;
@@ -38,7 +39,7 @@ impl Job {
     ///
     /// # Errors
     /// 412; 404 when there is no such record; faults of the read.
-    pub(super) async fn hold_precondition(&self) -> Result<(), Refusal> {
+    pub(in crate::run) async fn hold_precondition(&self) -> Result<(), Refusal> {
         let Some(condition) = &self.condition else { return Ok(()) };
         let Some(showing) = self.runner.plan().showing(self.operation()) else { return Ok(()) };
         if self.resource().source == Source::Own {
@@ -64,12 +65,12 @@ impl Job {
     }
 
     /// The same call as one that reads by another operation, from the same path.
-    pub(super) fn reading_by(&self, operation: usize) -> Job {
+    pub(in crate::run) fn reading_by(&self, operation: usize) -> Job {
         self.as_operation(operation, Parameters::default())
     }
 
     /// The same call as one of another operation with these parameters, from the same path and without a body.
-    pub(super) fn as_operation(&self, operation: usize, parameters: Parameters) -> Job {
+    pub(in crate::run) fn as_operation(&self, operation: usize, parameters: Parameters) -> Job {
         let call = &self.call;
         let call = Call {
             operation,
@@ -108,7 +109,11 @@ impl InProject<'_> {
     }
 
     /// Custom values of an item as the store has them; an item without a type has none that count.
-    pub(super) async fn own_values(&self, item: Uuid, recorded: &ProjectItems) -> Result<ItemValues, Refusal> {
+    pub(in crate::run) async fn own_values(
+        &self,
+        item: Uuid,
+        recorded: &ProjectItems,
+    ) -> Result<ItemValues, Refusal> {
         match recorded.types.get(&item) {
             Some(_) => Ok(self.runner.store.values_of(item).await?),
             None => Ok(ItemValues::new()),
@@ -116,7 +121,7 @@ impl InProject<'_> {
     }
 
     /// The version of an item with its type and values; none when it was read in part.
-    pub(super) fn item_version(
+    pub(in crate::run) fn item_version(
         &self,
         item: &Item,
         recorded: &ProjectItems,
@@ -137,7 +142,7 @@ impl InProject<'_> {
 }
 
 /// The 412.
-pub(super) fn failed() -> Refusal {
+pub(in crate::run) fn failed() -> Refusal {
     let detail = "The record is another by now than If-Match says; read it again before changing it.";
     Refusal::PreconditionFailed { detail: detail.into() }
 }

@@ -1,25 +1,27 @@
 //! Creates a record of a plain resource. May use: what `run` may use.
 
-use super::job::Job;
-use super::members::{Members, id_of};
-use super::shelf::Write;
+use super::checks;
 use super::write::{created_but, refusable};
-use super::{Collection, checks, flagged, rules};
 use crate::plan::{Extra, Resource, WriteKind};
 use crate::refusal::Refusal;
+use crate::run::job::Job;
+use crate::run::kept::shelf::Write;
+use crate::run::members::{Members, id_of};
+use crate::run::reads::flagged;
+use crate::run::{Collection, rules};
 use crate::translate::{confirm, outgoing, refusal};
 use crate::v2::Reply;
 use crate::v2::body::Given;
 use serde_json::Value;
 
 /// Validates, writes, reads back, keeps the overlay.
-pub(super) async fn create(job: &Job) -> Result<Reply, Refusal> {
+pub(in crate::run) async fn create(job: &Job) -> Result<Reply, Refusal> {
     let (write, given) = begin(job).await?;
     create_given(job, write, given).await
 }
 
 /// Begins the write of a body that is valid and breaks no declared rule.
-pub(super) async fn begin(job: &Job) -> Result<(Write<'_, Collection>, Given), Refusal> {
+pub(in crate::run) async fn begin(job: &Job) -> Result<(Write<'_, Collection>, Given), Refusal> {
     job.hold_required().await?;
     let mut given = job.given()?;
     checks::references(job, &given, None).await?;
@@ -32,7 +34,11 @@ pub(super) async fn begin(job: &Job) -> Result<(Write<'_, Collection>, Given), R
 }
 
 /// The write itself, for members that were checked.
-pub(super) async fn create_given(job: &Job, write: Write<'_, Collection>, given: Given) -> Result<Reply, Refusal> {
+pub(in crate::run) async fn create_given(
+    job: &Job,
+    write: Write<'_, Collection>,
+    given: Given,
+) -> Result<Reply, Refusal> {
     let resource = job.resource();
     let mut outgoing = outgoing::create(resource, &given);
     let _room = job.room_for(&[(Extra::RefusedValue, repeats(resource, &outgoing.body))], 0).await?;
@@ -51,7 +57,11 @@ pub(super) async fn create_given(job: &Job, write: Write<'_, Collection>, given:
 }
 
 /// Translates the stored record, carries it into what is kept, and answers with it.
-pub(super) async fn finish(job: &Job, write: Write<'_, Collection>, v1: &Members) -> Result<Reply, Refusal> {
+pub(in crate::run) async fn finish(
+    job: &Job,
+    write: Write<'_, Collection>,
+    v1: &Members,
+) -> Result<Reply, Refusal> {
     let resource = job.resource();
     let mut held = job.translate_written(resource, v1).await?;
     // v1 may have the flag on a second record, whose flag is not shown (`states_list_two_defaults`).
@@ -70,7 +80,7 @@ pub(super) async fn finish(job: &Job, write: Write<'_, Collection>, v1: &Members
 
 /// The POST; a value that v1 refuses although v2 allows it goes to the overlay, and the POST is sent again
 /// without it (a 400 of v1 has stored nothing).
-pub(super) async fn post(
+pub(in crate::run) async fn post(
     job: &Job,
     resource: &Resource,
     outgoing: &mut outgoing::Outgoing,
@@ -85,12 +95,12 @@ pub(super) async fn post(
 }
 
 /// How often v1 may have to be asked again because it refuses a field.
-pub(super) fn repeats(resource: &Resource, sent: &Members) -> usize {
+pub(in crate::run) fn repeats(resource: &Resource, sent: &Members) -> usize {
     usize::from(refusable(resource, sent).next().is_some())
 }
 
 /// The field (v2 and v1 name) that alone made v1 refuse, when the overlay can hold its value.
-pub(super) fn refused_field(
+pub(in crate::run) fn refused_field(
     resource: &Resource,
     sent: &Members,
     answer: &crate::v1::V1Response,

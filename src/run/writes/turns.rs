@@ -8,10 +8,10 @@
 //! A write waits for a part of the time its request has, so that what begins is also answered, and not at all behind a
 //! long line; a client that leaves while it waits takes its place along. May use: what `run` may use.
 
-use super::job::Job;
 use crate::context::Priority;
 use crate::plan::{BodyRule, Turn as Declared, TurnOf};
 use crate::refusal::Refusal;
+use crate::run::job::Job;
 use crate::store::{InLine, NoTurn, Patience, Turn, Wanted};
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ impl Job {
     /// # Errors
     /// `overloaded` when too many wait or others take too long; `store_unavailable` when processes share a store that
     /// cannot be asked. Nothing was carried out then.
-    pub(super) async fn wait_for_turn(&self) -> Result<Turn, Refusal> {
+    pub(in crate::run) async fn wait_for_turn(&self) -> Result<Turn, Refusal> {
         let store = &self.runner.store;
         store.turn(self.wanted(), self.patience()).await.map_err(refusal)
     }
@@ -40,7 +40,7 @@ impl Job {
     ///
     /// # Errors
     /// `overloaded`, as [`Job::wait_for_turn`].
-    pub(super) async fn wait_for_quota(&self) -> Result<Option<InLine>, Refusal> {
+    pub(in crate::run) async fn wait_for_quota(&self) -> Result<Option<InLine>, Refusal> {
         let (budget, key) = (self.runner.client.budget(), self.key().id());
         let of_many = |turn: &Declared| !turn.shared && !matches!(turn.of, TurnOf::Record);
         if !self.operation().turns.iter().any(of_many)
@@ -67,7 +67,10 @@ impl Job {
     ///
     /// # Errors
     /// As [`Job::wait_for_turn`].
-    pub(super) async fn wait_for_records(&self, ids: impl IntoIterator<Item = Uuid>) -> Result<(), Refusal> {
+    pub(in crate::run) async fn wait_for_records(
+        &self,
+        ids: impl IntoIterator<Item = Uuid>,
+    ) -> Result<(), Refusal> {
         let wanted = ids.into_iter().map(|id| Wanted { name: record(&id.to_string()), shared: false }).collect();
         let mut held = self.turn.lock().await;
         let turn = held.as_mut().ok_or_else(|| Refusal::internal("a write without its turn"))?;

@@ -5,11 +5,12 @@
 //! record that is gone. It is never proven that nothing was carried out, because v1 may still be at work; then the
 //! client is told. Without a fault none of this asks v1 anything. May use: what `run` may use.
 
-use super::external_pair::is_pair;
-use super::job::Job;
-use super::members::{Members, answer_of, id_of};
 use crate::plan::{Kind, Known, Resource, ValueType};
 use crate::refusal::Refusal;
+use crate::run::clocks::SKEW;
+use crate::run::external_pair::is_pair;
+use crate::run::job::Job;
+use crate::run::members::{Members, answer_of, id_of};
 use crate::translate::{confirm, modules};
 use crate::v1::{Doubt, V1Request, V1Response};
 use crate::v2::time::{self, Micros};
@@ -18,8 +19,6 @@ use serde_json::Value;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How far v1's clock may be behind ours.
-const SKEW: Micros = 5_000_000;
 /// Pauses between looks for what v1 may still be doing; after an answer one look is all.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
 /// Resources whose names are given once in a project: by v1 (trap 5), those of cycles by the gateway itself.
@@ -27,7 +26,7 @@ const ONE_OF_A_NAME: [Known; 4] = [Known::States, Known::Labels, Known::Modules,
 
 /// Whether all of these are lists of ids, of which v1 stores a part or adds to them (traps 15, 16). That is judged
 /// later.
-pub(super) fn are_sets(resource: &Resource, fields: &[&str]) -> bool {
+pub(in crate::run) fn are_sets(resource: &Resource, fields: &[&str]) -> bool {
     let is_set =
         |name: &str| resource.field(name).is_some_and(|field| field.value == ValueType::Array(Some(Kind::Uuid)));
     fields.iter().all(|name| is_set(name))
@@ -38,7 +37,7 @@ impl Job {
     ///
     /// # Errors
     /// [`Refusal::OutcomeUnknown`] when v1 does not show it.
-    pub(super) async fn find_created(
+    pub(in crate::run) async fn find_created(
         &self,
         resource: &Resource,
         sent: &Members,
@@ -60,7 +59,7 @@ impl Job {
     ///
     /// # Errors
     /// As [`Job::find_created`].
-    pub(super) async fn find_updated(
+    pub(in crate::run) async fn find_updated(
         &self,
         resource: &Resource,
         id: Uuid,
@@ -82,7 +81,7 @@ impl Job {
     ///
     /// # Errors
     /// As [`Job::find_created`].
-    pub(super) async fn find_deleted(
+    pub(in crate::run) async fn find_deleted(
         &self,
         resource: &Resource,
         id: Uuid,
@@ -105,7 +104,7 @@ impl Job {
     }
 
     /// Whether v1 shows no such record to a single read.
-    pub(super) async fn is_gone(&self, resource: &Resource, id: Uuid) -> Result<bool, Refusal> {
+    pub(in crate::run) async fn is_gone(&self, resource: &Resource, id: Uuid) -> Result<bool, Refusal> {
         let path = self.record_path(resource, id)?;
         let answer = self.runner.client.ask(self.key(), V1Request::get(path, ""), &self.call.ctx).await?;
         Ok(answer.status == 404)
@@ -142,7 +141,7 @@ impl Job {
     }
 
     /// Whether this caller has made the record since then.
-    pub(super) fn is_made_since(&self, record: &Members, began: Micros) -> bool {
+    pub(in crate::run) fn is_made_since(&self, record: &Members, began: Micros) -> bool {
         let text = |key: &str| record.get(key).and_then(Value::as_str);
         let by = text("created_by").and_then(|id| Uuid::try_parse(id).ok());
         let at = text("created_at").and_then(time::read_instant);
@@ -153,7 +152,7 @@ impl Job {
     async fn by_pair(&self, id: &str, source: &str) -> Result<Vec<Members>, Refusal> {
         let request = self.pair_request(id, source)?;
         let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await?;
-        Ok(if answer.status == 200 { vec![super::members::members(&answer)?] } else { Vec::new() })
+        Ok(if answer.status == 200 { vec![crate::run::members::members(&answer)?] } else { Vec::new() })
     }
 
     async fn rows_of(&self, resource: &Resource) -> Result<Vec<Members>, Refusal> {
@@ -167,7 +166,7 @@ impl Job {
     ///
     /// # Errors
     /// [`Refusal::OutcomeUnknown`] when it cannot be read.
-    pub(super) async fn merge_or_reread(
+    pub(in crate::run) async fn merge_or_reread(
         &self,
         resource: &Resource,
         id: Uuid,

@@ -5,7 +5,7 @@
 //! nobody has asked for is not built. May use: what `run` may use.
 
 use super::ahead::renew_now;
-use super::runner::Runner;
+use crate::run::runner::Runner;
 use crate::v1::V1Key;
 use parking_lot::Mutex;
 use std::collections::HashMap;

@@ -4,11 +4,11 @@
 //! `items_patch_dates_start_after_stored_target_accepted`), so the gateway checks against what v1 shows. May use: what
 //! `run` may use.
 
-use super::collection::Collection;
-use super::job::Job;
-use super::list;
 use crate::plan::{BodyRule, Input, Known, Resource};
 use crate::refusal::{FieldErrors, Refusal};
+use crate::run::job::Job;
+use crate::run::kept::collection::Collection;
+use crate::run::reads::list;
 use crate::translate::Held;
 use crate::v2::body::Given;
 use crate::v2::time;
@@ -19,7 +19,7 @@ use uuid::Uuid;
 ///
 /// # Errors
 /// `validation_error` naming each member that does not.
-pub(super) async fn references(job: &Job, given: &Given, own: Option<Uuid>) -> Result<(), Refusal> {
+pub(in crate::run) async fn references(job: &Job, given: &Given, own: Option<Uuid>) -> Result<(), Refusal> {
     let BodyRule::Members(inputs) = &job.operation().body else { return Ok(()) };
     let mut errors = FieldErrors::default();
     for input in inputs {
@@ -79,7 +79,7 @@ fn id_in(members: &Map<String, Value>, key: &str) -> Option<Uuid> {
 ///
 /// # Errors
 /// `validation_error` on the later field (O28).
-pub(super) fn order_of_dates(
+pub(in crate::run) fn order_of_dates(
     resource: &Resource,
     given: &Given,
     stored: Option<&Map<String, Value>>,
@@ -101,7 +101,7 @@ pub(super) fn order_of_dates(
 }
 
 /// Whether one of two ordered dates is sent without the other, so that the stored one decides.
-pub(super) fn needs_stored_dates(resource: &Resource, given: &Given) -> bool {
+pub(in crate::run) fn needs_stored_dates(resource: &Resource, given: &Given) -> bool {
     resource.fields.iter().any(|field| {
         let earlier = field.not_before.map(|index| &resource.fields[index]);
         earlier.is_some_and(|earlier| given.contains_key(&field.name) != given.contains_key(&earlier.name))

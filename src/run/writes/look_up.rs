@@ -8,11 +8,12 @@
 //!
 //! May use: what `run` may use.
 
-use super::in_project::InProject;
-use super::items::fields::{Newest, newest};
-use super::job::Job;
 use crate::plan::{Answer, BodyRule, Input, Known, Method, OnCreate, OwnRecords, Source, Special, Step};
 use crate::refusal::Refusal;
+use crate::run::clocks::SKEW;
+use crate::run::in_project::InProject;
+use crate::run::items::fields::{Newest, newest};
+use crate::run::job::Job;
 use crate::translate::comments;
 use crate::units::now_micros;
 use crate::v2::body::Given;
@@ -23,8 +24,6 @@ use serde_json::{Value, json};
 use std::time::Instant;
 use uuid::Uuid;
 
-/// How far v1's clock may be behind or ahead of ours.
-const SKEW: Micros = 5_000_000;
 /// Rows asked for at once, and most pages of a collection that are looked through.
 const PAGE: usize = 100;
 const PAGES: usize = 100;

@@ -1,11 +1,14 @@
 //! Rosters: people as v1 lists them, kept like collections. May use: what `run` may use.
 
 use super::empty_lists::OLDER;
-use super::job::Job;
-use super::v1_faults::{bad_data, refused_list};
+use crate::access::Caller;
+use crate::context::Context;
 use crate::fresh::Kept;
 use crate::plan::Known;
 use crate::refusal::Refusal;
+use crate::run::job::Job;
+use crate::run::runner::Runner;
+use crate::run::v1_faults::{bad_data, refused_list};
 use crate::translate::Fault;
 use crate::translate::members::{self, Person};
 use crate::v1::V1Request;
@@ -16,7 +19,7 @@ use uuid::Uuid;
 impl Job {
     /// People of the project, newest first. v1 answers this to anyone in any project of the workspace (trap 3,
     /// `members_private_project_by_outsider`); the project card has decided before.
-    pub(super) async fn project_people(&self) -> Result<Arc<Vec<Person>>, Refusal> {
+    pub(in crate::run) async fn project_people(&self) -> Result<Arc<Vec<Person>>, Refusal> {
         Ok(self.load_people(None).await?.value)
     }
 
@@ -28,26 +31,7 @@ impl Job {
             let (runner, caller, ctx) = (Arc::clone(&self.runner), self.call.caller.clone(), self.shared_ctx());
             let (slug, path) = (self.slug().to_owned(), place.path.to_string());
             let project = self.call.card().map(|card| card.id);
-            async move {
-                let answer = runner.client.ask(&caller.key, V1Request::get(path, ""), &ctx).await?;
-                match answer.status {
-                    200 => match members::read(&answer.body).map_err(|fault| bad_data(&fault))? {
-                        people if people.is_empty() => {
-                            // That of a deleted project is. Any other shows at least who asks.
-                            if let Some(project) = project {
-                                runner
-                                    .prove_empty((&caller, &slug), project, (Instant::now(), OLDER), &ctx)
-                                    .await?;
-                            }
-                            Err(bad_data(&Fault("an empty roster".into())))
-                        }
-                        people => Ok(people),
-                    },
-                    403 => Err(refused_list()),
-                    404 => Err(Refusal::not_found()),
-                    status => Err(Refusal::upstream("The roster could not be read.", format!("status {status}"))),
-                }
-            }
+            async move { read_people(&runner, (&caller, &slug), project, path, &ctx).await }
         };
         let rosters = &self.runner.rosters;
         match since {
@@ -57,7 +41,7 @@ impl Job {
     }
 
     /// The people of the project, read again when they do not satisfy `complete`.
-    pub(super) async fn project_people_with(
+    pub(in crate::run) async fn project_people_with(
         &self,
         complete: impl Fn(&[Person]) -> bool,
     ) -> Result<Arc<Vec<Person>>, Refusal> {
@@ -70,8 +54,34 @@ impl Job {
     }
 
     /// Whether v1 lists the person in the project. A person missing from what is kept is looked for afresh.
-    pub(super) async fn is_on_project_roster(&self, person: Uuid) -> Result<bool, Refusal> {
+    pub(in crate::run) async fn is_on_project_roster(&self, person: Uuid) -> Result<bool, Refusal> {
         let listed = |people: &[Person]| people.iter().any(|known| known.id == person);
         Ok(listed(&self.project_people_with(listed).await?))
     }
+}
+
+/// The roster at `path` as v1 shows it now to this caller.
+async fn read_people(
+    runner: &Runner,
+    (caller, slug): (&Caller, &str),
+    project: Option<Uuid>,
+    path: String,
+    ctx: &Context,
+) -> Result<Vec<Person>, Refusal> {
+    let answer = runner.client.ask(&caller.key, V1Request::get(path, ""), ctx).await?;
+    match answer.status {
+        200 => {}
+        403 => return Err(refused_list()),
+        404 => return Err(Refusal::not_found()),
+        status => return Err(Refusal::upstream("The roster could not be read.", format!("status {status}"))),
+    }
+    let people = members::read(&answer.body).map_err(|fault| bad_data(&fault))?;
+    if people.is_empty() {
+        // That of a deleted project is. Any other shows at least who asks.
+        if let Some(project) = project {
+            runner.prove_empty((caller, slug), project, (Instant::now(), OLDER), ctx).await?;
+        }
+        return Err(bad_data(&Fault("an empty roster".into())));
+    }
+    Ok(people)
 }

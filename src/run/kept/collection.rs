@@ -17,11 +17,11 @@ pub struct Collection {
     rows: Vec<Arc<Held>>,
     by_id: HashMap<Uuid, usize>,
     /// Bytes of all records.
-    pub(super) size: usize,
+    pub(in crate::run) size: usize,
     /// Ids by name, found out when they are asked for.
     by_name: OnceLock<HashMap<String, Vec<Uuid>>>,
     /// Pages of it that were answered.
-    pub(super) ready: Ready,
+    pub(in crate::run) ready: Ready,
     /// The only key that it counts for. Of a list without a row it is the one that it was read with: what its owner may
     /// see was proven a moment before, and others may see more (`empty_lists`).
     only_for: Option<KeyId>,
@@ -52,7 +52,7 @@ impl Collection {
     }
 
     /// The same, which counts for `key` alone.
-    pub(super) fn of(self, key: KeyId) -> Self {
+    pub(in crate::run) fn of(self, key: KeyId) -> Self {
         Self { only_for: Some(key), ..self }
     }
 

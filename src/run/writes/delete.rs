@@ -2,13 +2,15 @@
 //!
 //! May use: what `run` may use.
 
-use super::Collection;
-use super::job::Job;
-use super::shelf::Write;
+use super::update;
 use super::write::half_deleted;
-use super::{list, rules, update};
 use crate::plan::Extra;
 use crate::refusal::Refusal;
+use crate::run::Collection;
+use crate::run::job::Job;
+use crate::run::kept::shelf::Write;
+use crate::run::reads::list;
+use crate::run::rules;
 use crate::translate::Held;
 use crate::v2::Reply;
 use serde_json::{Map, Value};
@@ -17,7 +19,7 @@ use uuid::Uuid;
 
 /// One DELETE; v1 itself says whether the record exists and whether the role may. Where the operation declares more,
 /// the record is read first.
-pub(super) async fn delete(job: &Job) -> Result<Reply, Refusal> {
+pub(in crate::run) async fn delete(job: &Job) -> Result<Reply, Refusal> {
     let write = job.begin_write().await?;
     if let Some(field) = job.operation().detach_children {
         return delete_alone(job, write, field).await;

@@ -3,31 +3,31 @@
 //!
 //! May use: what `run` may use, but no step.
 
-use super::collection::Collection;
 use crate::plan::{OneOfAll, Resource};
+use crate::run::kept::collection::Collection;
 use crate::translate::{Fault, Held};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 /// The flag as a v1 body.
-pub(super) fn flag(resource: &Resource, rule: &OneOfAll, value: bool) -> Map<String, Value> {
+pub(in crate::run) fn flag(resource: &Resource, rule: &OneOfAll, value: bool) -> Map<String, Value> {
     let key = resource.fields[rule.field].v1.clone();
     key.into_iter().map(|key| (key, Value::Bool(value))).collect()
 }
 
 /// Whether v1 shows the flag on a record; v2 may not, see [`is_shown`].
-pub(super) fn has(resource: &Resource, rule: &OneOfAll, held: &Held) -> bool {
+pub(in crate::run) fn has(resource: &Resource, rule: &OneOfAll, held: &Held) -> bool {
     let name = resource.fields[rule.field].v1.as_deref();
     name.is_some_and(|name| held.v1_members().get(name) == Some(&Value::Bool(true)))
 }
 
 /// Whether v2 shows the flag on a record.
-pub(super) fn is_shown(resource: &Resource, rule: &OneOfAll, held: &Held) -> bool {
+pub(in crate::run) fn is_shown(resource: &Resource, rule: &OneOfAll, held: &Held) -> bool {
     held.v2_members().get(&resource.fields[rule.field].name) == Some(&Value::Bool(true))
 }
 
 /// Whether v1 and v2 show the flag on another record than `id`.
-pub(super) fn is_on_another(resource: &Resource, rule: &OneOfAll, all: &Collection, id: Uuid) -> bool {
+pub(in crate::run) fn is_on_another(resource: &Resource, rule: &OneOfAll, all: &Collection, id: Uuid) -> bool {
     let is_on = |held: &Held| has(resource, rule, held) && is_shown(resource, rule, held);
     all.rows().iter().any(|held| held.record.id != id && is_on(held))
 }
@@ -38,7 +38,7 @@ pub(super) fn is_on_another(resource: &Resource, rule: &OneOfAll, all: &Collecti
 ///
 /// # Errors
 /// None that the rows did not have before.
-pub(super) fn show_one(
+pub(in crate::run) fn show_one(
     resource: &Resource,
     rule: &OneOfAll,
     rows: &mut [Held],

@@ -3,11 +3,11 @@
 //!
 //! May use: what `run` may use.
 
-use super::job::Job;
-use super::runner::Runner;
 use crate::fresh::Changed;
 use crate::plan::Source;
 use crate::refusal::Refusal;
+use crate::run::job::Job;
+use crate::run::runner::Runner;
 use crate::store::{InLine, Turn};
 use crate::trace::carried;
 use crate::v2::Reply;
@@ -17,19 +17,19 @@ use uuid::Uuid;
 
 /// A call to v1 that may change something there. Given up before its outcome is known (its task ended in the middle),
 /// it counts as carried out: the bytes may have left.
-pub(super) struct Sending<'t> {
+pub(in crate::run) struct Sending<'t> {
     touched: &'t AtomicBool,
     ended: bool,
 }
 
 impl<'t> Sending<'t> {
     /// To be made before the bytes leave; `touched` tells whether v1 may have carried out anything.
-    pub(super) fn begin(touched: &'t AtomicBool) -> Self {
+    pub(in crate::run) fn begin(touched: &'t AtomicBool) -> Self {
         Self { touched, ended: false }
     }
 
     /// The outcome is known: v1 has, or may have, carried it out, or certainly not.
-    pub(super) fn ended(mut self, maybe_done: bool) {
+    pub(in crate::run) fn ended(mut self, maybe_done: bool) {
         self.ended = true;
         if maybe_done {
             self.touched.store(true, Ordering::SeqCst);
@@ -48,7 +48,7 @@ impl Drop for Sending<'_> {
 impl Job {
     /// Carries a write out as a task of its own, so that a client that leaves, or a deadline that passes, never stops
     /// it half-way. `place` is given up when it has ended.
-    pub(super) async fn carry_out_in(self, turn: Turn, place: Option<InLine>) -> Result<Reply, Refusal> {
+    pub(in crate::run) async fn carry_out_in(self, turn: Turn, place: Option<InLine>) -> Result<Reply, Refusal> {
         self.call.ctx.meter.begin_to_write();
         let (runner, touched, project) = (Arc::clone(&self.runner), Arc::clone(&self.touched), self.v1_project());
         let task = runner.writes.spawn(carried(async move {
@@ -82,17 +82,17 @@ impl Job {
     }
 
     /// Something was written to the own store: a refusal after this must not say that nothing was changed.
-    pub(super) fn has_written(&self) {
+    pub(in crate::run) fn has_written(&self) {
         self.touched.store(true, Ordering::SeqCst);
     }
 
     /// What v1 has carried out of this write so far changed nothing.
-    pub(super) fn has_changed_nothing(&self) {
+    pub(in crate::run) fn has_changed_nothing(&self) {
         self.touched.store(false, Ordering::SeqCst);
     }
 
     /// The project of a write that goes to v1.
-    pub(super) fn v1_project(&self) -> Option<Uuid> {
+    pub(in crate::run) fn v1_project(&self) -> Option<Uuid> {
         let project = self.call.card().map(|card| card.id);
         project.filter(|_| self.resource().source == Source::V1)
     }

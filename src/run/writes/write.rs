@@ -1,11 +1,11 @@
 //! Single writes to v1 and what their answers mean. May use: what `run` may use.
 
 use super::find_out;
-use super::job::Job;
-use super::members::{Members, answer_of, id_of, json, members};
 use super::writing::Sending;
 use crate::plan::{BodyRule, Extra, Keep, Known, Resource, WriteKind};
 use crate::refusal::Refusal;
+use crate::run::job::Job;
+use crate::run::members::{Members, answer_of, id_of, json, members};
 use crate::store::OverlayValue;
 use crate::translate::outgoing::Outgoing;
 use crate::translate::{Held, confirm, refusal};
@@ -16,14 +16,18 @@ use uuid::Uuid;
 
 impl Job {
     /// POST on the collection; the answer's members.
-    pub(super) async fn post(&self, resource: &Resource, body: &Members) -> Result<Members, Refusal> {
+    pub(in crate::run) async fn post(&self, resource: &Resource, body: &Members) -> Result<Members, Refusal> {
         let answer = self.post_raw(resource, body).await?;
         self.accept(resource, WriteKind::Create, body, answer).await
     }
 
     /// POST on the collection: v1's answer with the id of the new record, a 4xx that proves that there is none, or
     /// what looking for a record finds that v1 may have made.
-    pub(super) async fn post_raw(&self, resource: &Resource, body: &Members) -> Result<V1Response, Refusal> {
+    pub(in crate::run) async fn post_raw(
+        &self,
+        resource: &Resource,
+        body: &Members,
+    ) -> Result<V1Response, Refusal> {
         let path = self.collection_path(resource)?;
         let began = now_micros();
         let doubt = match self.write(V1Request::write(Method::Post, path, json(body))).await {
@@ -42,14 +46,19 @@ impl Job {
     }
 
     /// PATCH of one record; the answer's members.
-    pub(super) async fn patch(&self, resource: &Resource, id: Uuid, body: &Members) -> Result<Members, Refusal> {
+    pub(in crate::run) async fn patch(
+        &self,
+        resource: &Resource,
+        id: Uuid,
+        body: &Members,
+    ) -> Result<Members, Refusal> {
         let answer = self.patch_raw(resource, id, body).await?;
         self.accept(resource, WriteKind::Update, body, answer).await
     }
 
     /// PATCH of one record: v1's answer about this record with everything that was sent, a 4xx that proves that
     /// nothing was changed, or the record as it is read when the answer proves nothing.
-    pub(super) async fn patch_raw(
+    pub(in crate::run) async fn patch_raw(
         &self,
         resource: &Resource,
         id: Uuid,
@@ -86,7 +95,12 @@ impl Job {
     }
 
     /// DELETE of one record; `was_there` tells whether v1 has shown it before, so that its absence proves something.
-    pub(super) async fn delete(&self, resource: &Resource, id: Uuid, was_there: bool) -> Result<(), Refusal> {
+    pub(in crate::run) async fn delete(
+        &self,
+        resource: &Resource,
+        id: Uuid,
+        was_there: bool,
+    ) -> Result<(), Refusal> {
         match self.write(V1Request::delete(self.record_path(resource, id)?)).await {
             Outcome::Done(_) => {
                 self.runner.losses.forget(id);
@@ -101,12 +115,12 @@ impl Job {
     }
 
     /// GET of one record: the truth after a create (trap 20, `items_create_minimal`).
-    pub(super) async fn read_record(&self, resource: &Resource, id: Uuid) -> Result<Members, Refusal> {
+    pub(in crate::run) async fn read_record(&self, resource: &Resource, id: Uuid) -> Result<Members, Refusal> {
         self.read_record_fields(resource, id, "").await
     }
 
     /// As [`Job::read_record`], asking for what `query` (`fields=…`) names.
-    pub(super) async fn read_record_fields(
+    pub(in crate::run) async fn read_record_fields(
         &self,
         resource: &Resource,
         id: Uuid,
@@ -129,7 +143,7 @@ impl Job {
     /// Waits until v1's quota has room for the calls that the mapping declares from the first write on, with `extras`
     /// that many each, and for as many that the answer `shows`, and keeps it: a write that takes several calls is begun
     /// only when it can be ended.
-    pub(super) async fn room_for(&self, extras: &[(Extra, usize)], shows: usize) -> Result<Room, Refusal> {
+    pub(in crate::run) async fn room_for(&self, extras: &[(Extra, usize)], shows: usize) -> Result<Room, Refusal> {
         let calls = self.operation().calls_of_the_write(extras) + shows;
         let (budget, ctx) = (self.runner.client.budget(), &self.call.ctx);
         let kept = budget.keep_room(self.key().id(), calls, ctx).await;
@@ -137,7 +151,7 @@ impl Job {
     }
 
     /// Whether the body, or the query beside it, cannot be taken as it is.
-    pub(super) fn body_is_refused(&self) -> bool {
+    pub(in crate::run) fn body_is_refused(&self) -> bool {
         matches!(self.operation().body, BodyRule::Members(_)) && self.given().is_err()
     }
 
@@ -169,7 +183,7 @@ impl Job {
 
     /// Takes a write's answer: a refusal in v2 words, or the members of a success. Those of an update are what was
     /// asked; those of a create are not the stored truth (trap 20) and are compared when it is read back.
-    pub(super) async fn accept(
+    pub(in crate::run) async fn accept(
         &self,
         resource: &Resource,
         on: WriteKind,
@@ -188,7 +202,7 @@ impl Job {
     }
 
     /// Remembers what an update has set, and looks whether what the one before had set is still there.
-    pub(super) fn note_written(&self, sent: &Members, shown: &Members) {
+    pub(in crate::run) fn note_written(&self, sent: &Members, shown: &Members) {
         let is_deleted = |one: &Value| {
             let id = one.as_str().and_then(|id| id.parse().ok());
             id.is_some_and(|id| self.runner.deleted_labels.contains(id))
@@ -203,7 +217,7 @@ impl Job {
     }
 
     /// What a refused write means. A 403 is a role problem only while the project is still visible (trap 2).
-    pub(super) async fn refusal_of_write(
+    pub(in crate::run) async fn refusal_of_write(
         &self,
         resource: &Resource,
         on: WriteKind,
@@ -215,7 +229,7 @@ impl Job {
 
     /// Keeps the overlay's part of a write, each value with what v1 shows now, and forgets what v1 has taken
     /// itself.
-    pub(super) async fn keep(
+    pub(in crate::run) async fn keep(
         &self,
         resource: &Resource,
         id: Uuid,
@@ -243,20 +257,24 @@ impl Job {
     }
 
     /// The record after a write, from v1's members.
-    pub(super) async fn translate_written(&self, resource: &Resource, v1: &Members) -> Result<Held, Refusal> {
+    pub(in crate::run) async fn translate_written(
+        &self,
+        resource: &Resource,
+        v1: &Members,
+    ) -> Result<Held, Refusal> {
         self.translate_record(resource, &json(v1)).await
     }
 }
 
 /// Says that the record exists although something after its creation failed.
-pub(super) fn created_but(id: Uuid) -> impl Fn(Refusal) -> Refusal {
+pub(in crate::run) fn created_but(id: Uuid) -> impl Fn(Refusal) -> Refusal {
     partly_done(format!(
         "The record was created with the id {id}, but not everything that was sent could be stored:"
     ))
 }
 
 /// Says what of a write is stored although a later part of it failed; nothing then invites to repeat it.
-pub(super) fn partly_done(done: String) -> impl Fn(Refusal) -> Refusal {
+pub(in crate::run) fn partly_done(done: String) -> impl Fn(Refusal) -> Refusal {
     move |refusal| {
         let what = match &refusal {
             Refusal::Validation { detail, .. }
@@ -272,7 +290,7 @@ pub(super) fn partly_done(done: String) -> impl Fn(Refusal) -> Refusal {
 
 /// Says how far a delete came that made so many `kind`s below its record top-level first, whatever v1 refuses then: a
 /// plain refusal would say that nothing was changed.
-pub(super) fn half_deleted(kind: &str, detached: usize) -> impl Fn(Refusal) -> Refusal {
+pub(in crate::run) fn half_deleted(kind: &str, detached: usize) -> impl Fn(Refusal) -> Refusal {
     let told =
         partly_done(format!("{detached} {kind}s below it were made top-level, but the {kind} was not deleted:"));
     move |refusal| if detached == 0 { refusal } else { told(refusal) }
@@ -289,7 +307,7 @@ fn is_of(resource: &Resource, shown: &Members, id: Uuid) -> bool {
 ///
 /// # Errors
 /// `upstream_error` when it is another one.
-pub(super) fn same_record(shown: Uuid, asked: Uuid) -> Result<(), Refusal> {
+pub(in crate::run) fn same_record(shown: Uuid, asked: Uuid) -> Result<(), Refusal> {
     if shown == asked {
         return Ok(());
     }
@@ -304,7 +322,10 @@ fn taken_by_v1<'r>(resource: &'r Resource, written: &'r Outgoing) -> impl Iterat
 }
 
 /// Fields in `sent` (v2 and v1 name) that the overlay can hold when v1 refuses them.
-pub(super) fn refusable<'r>(resource: &'r Resource, sent: &'r Members) -> impl Iterator<Item = (&'r str, &'r str)> {
+pub(in crate::run) fn refusable<'r>(
+    resource: &'r Resource,
+    sent: &'r Members,
+) -> impl Iterator<Item = (&'r str, &'r str)> {
     let candidates = resource.fields.iter().filter(|field| field.keep == Keep::OverlayIfRefused);
     let named = candidates.filter_map(|field| Some((field.name.as_str(), field.v1.as_deref()?)));
     named.filter(|(_, key)| sent.contains_key(*key))

@@ -4,15 +4,15 @@
 //! Only what is there is taken from older data; whether something is missing is still asked of v1, and so is
 //! everything about access. Writes never look at it. May use: what `run` may use.
 
-use super::empty_lists::OLDER;
-use super::in_project::InProject;
-use super::job::Job;
-use super::shelf::{Place, Shelf, Shelved};
 use crate::context::{Note, Priority};
 use crate::fresh::Kept;
 use crate::index::{Index, Scope};
 use crate::plan::Known;
 use crate::refusal::Refusal;
+use crate::run::in_project::InProject;
+use crate::run::job::Job;
+use crate::run::kept::empty_lists::OLDER;
+use crate::run::kept::shelf::{Place, Shelf, Shelved};
 use crate::translate::work_items::Item;
 use crate::v1::{Room, V1Error, V1Key};
 use std::collections::HashSet;
@@ -38,7 +38,7 @@ impl Job {
     }
 
     /// Whether this call should make do with what is kept.
-    pub(super) fn is_short(&self) -> bool {
+    pub(in crate::run) fn is_short(&self) -> bool {
         self.is_short_for(self.key())
     }
 
@@ -48,7 +48,7 @@ impl Job {
 
     /// The answer uses data of `read_at` that was asked for at `asked`; with quota at hand it would be at most
     /// `usual` old.
-    pub(super) fn uses(&self, read_at: Instant, asked: Instant, usual: Duration) {
+    pub(in crate::run) fn uses(&self, read_at: Instant, asked: Instant, usual: Duration) {
         let meter = &self.call.ctx.meter;
         let older = read_at < asked && asked - read_at >= usual;
         // Data that are used because v1 gave nothing newer have been told already.
@@ -57,7 +57,7 @@ impl Job {
     }
 
     /// Age up to which collections are used now.
-    pub(super) fn collection_age(&self) -> Duration {
+    pub(in crate::run) fn collection_age(&self) -> Duration {
         let settings = &self.runner.settings;
         if self.is_short() { settings.stretch.max(settings.collection_ttl) } else { settings.collection_ttl }
     }
@@ -67,7 +67,7 @@ impl Job {
     ///
     /// # Errors
     /// As [`Job::after_refused_read`], and when there is no quota in time.
-    pub(super) async fn load_from<T, F>(
+    pub(in crate::run) async fn load_from<T, F>(
         &self,
         shelf: &Shelf<T>,
         place: &Place,
@@ -103,7 +103,7 @@ impl Job {
     ///
     /// # Errors
     /// As [`Job::after_refused_read`].
-    pub(super) async fn read_since<T, F>(
+    pub(in crate::run) async fn read_since<T, F>(
         &self,
         shelf: &Shelf<T>,
         place: &Place,
@@ -224,7 +224,7 @@ impl Job {
 
 impl InProject<'_> {
     /// The index of this call's project: fresh, or older while v1's quota is short.
-    pub(super) async fn index(&self, scope: &Scope) -> Result<Arc<Index>, Refusal> {
+    pub(in crate::run) async fn index(&self, scope: &Scope) -> Result<Arc<Index>, Refusal> {
         self.runner.learn_identifier(self.slug(), self.card);
         let (indexes, ctx) = (&self.runner.indexes, &self.call.ctx);
         if let Some(index) = self.index_before_the_outage(scope).await {
@@ -290,7 +290,7 @@ impl InProject<'_> {
     ///
     /// # Errors
     /// The same.
-    pub(super) async fn prove_empty(&self, read_at: Instant) -> Result<bool, Refusal> {
+    pub(in crate::run) async fn prove_empty(&self, read_at: Instant) -> Result<bool, Refusal> {
         let (call, project) = (&self.call, self.card.id);
         self.runner.prove_empty((&call.caller, self.slug()), project, (read_at, OLDER), &call.ctx).await
     }
@@ -303,7 +303,7 @@ impl InProject<'_> {
     }
 
     /// The item that `find` finds in the index, while v1's quota is short; none says nothing about v1.
-    pub(super) async fn item_in_shortage(
+    pub(in crate::run) async fn item_in_shortage(
         &self,
         find: impl Fn(&Index) -> Option<Item>,
     ) -> Result<Option<Item>, Refusal> {
@@ -323,7 +323,7 @@ impl InProject<'_> {
     }
 
     /// A row of the index without labels that were deleted since.
-    pub(super) async fn with_live_labels(&self, mut item: Item) -> Result<Item, Refusal> {
+    pub(in crate::run) async fn with_live_labels(&self, mut item: Item) -> Result<Item, Refusal> {
         if !item.labels.is_empty() {
             let live = self.live_labels().await?;
             item.labels.retain(|id| live.contains(id));
@@ -333,7 +333,7 @@ impl InProject<'_> {
 
     /// Labels that still exist. A row of the index keeps the id of a deleted label, because v1 takes the label off the
     /// item without moving `updated_at` (trap 56, `updated_after_label_delete`), so no refresh reads the item again.
-    pub(super) async fn live_labels(&self) -> Result<HashSet<Uuid>, Refusal> {
+    pub(in crate::run) async fn live_labels(&self) -> Result<HashSet<Uuid>, Refusal> {
         let labels = self.load(self.resource_named(Known::Labels)?).await?.value;
         Ok(labels.rows().iter().map(|held| held.record.id).collect())
     }

@@ -21,7 +21,7 @@ type Asked = (usize, Parameters);
 
 /// The answers of one collection.
 #[derive(Debug)]
-pub(super) struct Ready {
+pub(in crate::run) struct Ready {
     kept: Mutex<Kept>,
     /// Most bytes.
     most: usize,
@@ -41,17 +41,17 @@ struct Kept {
 
 impl Ready {
     /// Nothing yet, for a collection whose records have so many bytes.
-    pub(super) fn beside(size: usize) -> Self {
+    pub(in crate::run) fn beside(size: usize) -> Self {
         Self { kept: Mutex::default(), most: (size * TIMES).clamp(LEAST, MOST) }
     }
 
     /// Most bytes that will be kept.
-    pub(super) fn most(&self) -> usize {
+    pub(in crate::run) fn most(&self) -> usize {
         self.most
     }
 
     /// The answer that was given to the same.
-    pub(super) fn get(&self, operation: usize, parameters: &Parameters) -> Option<Reply> {
+    pub(in crate::run) fn get(&self, operation: usize, parameters: &Parameters) -> Option<Reply> {
         let asked = (operation, parameters.clone());
         let kept = self.kept.lock();
         let answer = kept.answers.get(&asked);
@@ -59,7 +59,7 @@ impl Ready {
     }
 
     /// The answer to `parameters`, kept when there is room for it.
-    pub(super) fn answer(&self, operation: usize, parameters: &Parameters, body: Vec<u8>) -> Reply {
+    pub(in crate::run) fn answer(&self, operation: usize, parameters: &Parameters, body: Vec<u8>) -> Reply {
         let tag = tag::of(&body);
         let body = Bytes::from(body);
         let (asked, size) = ((operation, parameters.clone()), body.len() + parameters.size() + ENTRY);

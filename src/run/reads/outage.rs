@@ -6,15 +6,15 @@
 //! settles nothing by it, and does not use what a write has voided. Proofs of access follow a rule of their own
 //! (`access::remembered`). Writes never look at older data. May use: what `run` may use.
 
-use super::answers::{Question, Shown};
-use super::in_project::InProject;
-use super::job::Job;
-use super::runner::Runner;
 use crate::context::Note;
 use crate::fresh::{Changed, or_older};
 use crate::index::{Index, Scope};
 use crate::plan::{Known, Source};
 use crate::refusal::Refusal;
+use crate::run::in_project::InProject;
+use crate::run::job::Job;
+use crate::run::kept::answers::{Question, Shown};
+use crate::run::runner::Runner;
 use crate::translate::work_items::Item;
 use crate::v1::{Object, V1Request, V1Response};
 use serde::Deserialize;
@@ -26,12 +26,12 @@ use std::time::Instant;
 use uuid::Uuid;
 
 /// The refusal of what cannot be known while the database of the store does not answer.
-pub(super) fn store_is_away() -> Refusal {
+pub(in crate::run) fn store_is_away() -> Refusal {
     Refusal::StoreUnavailable { cause: "the database does not answer".into() }
 }
 
 /// What v1 answered, of now or, in trouble, the last time.
-pub(super) enum Answered<T> {
+pub(in crate::run) enum Answered<T> {
     /// A success, read.
     Read(T),
     /// Anything else.
@@ -39,7 +39,7 @@ pub(super) enum Answered<T> {
 }
 
 /// What is known of one item.
-pub(super) enum Seen {
+pub(in crate::run) enum Seen {
     /// What v1 answered.
     Answer(Answered<Box<Item>>),
     /// A row of the index, in trouble.
@@ -60,7 +60,7 @@ impl Job {
     /// read, and then by all who ask in the time a collection is usually used again, so that v1 is not asked for it
     /// again and again in vain. It is used as well when comparing the list with v1 is known to take longer than the
     /// request may; that goes on.
-    pub(super) async fn list_or_older<T>(
+    pub(in crate::run) async fn list_or_older<T>(
         &self,
         path: &Arc<str>,
         older: impl Fn() -> Option<(T, Instant)>,
@@ -98,7 +98,7 @@ impl Job {
     }
 
     /// The index as it is, for a time of trouble, and when it was read.
-    pub(super) fn older_index(&self, scope: &Scope) -> Option<(Arc<Index>, Instant)> {
+    pub(in crate::run) fn older_index(&self, scope: &Scope) -> Option<(Arc<Index>, Instant)> {
         let runner = &self.runner;
         let kept = runner.indexes.kept_within(scope, runner.settings.stale_if_error)?;
         let void = runner.changes.is_void(&[Changed::Written(scope.project)], kept.began);
@@ -110,14 +110,14 @@ impl Job {
     ///
     /// # Errors
     /// As `Client::ask`.
-    pub(super) async fn ask_record(&self, request: V1Request, record: Uuid) -> Result<V1Response, Refusal> {
+    pub(in crate::run) async fn ask_record(&self, request: V1Request, record: Uuid) -> Result<V1Response, Refusal> {
         let (shown, about) = (Shown::Class(self.audience()?), self.about(Some(record)));
         self.ask_kept(shown, request, move |answer| is_of(record, answer).then_some(about)).await
     }
 
     /// [`Job::ask_record`] for reads whose place is known only from their answer; `about` tells it, or that the answer
     /// is none to what was asked.
-    pub(super) async fn ask_kept(
+    pub(in crate::run) async fn ask_kept(
         &self,
         shown: Shown,
         request: V1Request,
@@ -133,7 +133,7 @@ impl Job {
     ///
     /// # Errors
     /// As `Client::ask`, and those of `read`.
-    pub(super) async fn ask_page<T>(
+    pub(in crate::run) async fn ask_page<T>(
         &self,
         request: V1Request,
         read: impl Fn(&V1Response) -> Result<T, Refusal>,
@@ -180,7 +180,7 @@ impl Job {
     }
 
     /// What voids an answer about any record of this project.
-    pub(super) fn around_records(&self, project: Uuid) -> [Changed; 4] {
+    pub(in crate::run) fn around_records(&self, project: Uuid) -> [Changed; 4] {
         let workspace = Changed::Workspace(self.slug().into());
         [Changed::Written(project), Changed::Answers(project), Changed::Project(project), workspace]
     }
@@ -240,7 +240,7 @@ impl Job {
     }
 
     /// To be called before the write is begun; the function that is returned is called with its outcome.
-    pub(super) fn voiding<T>(&self) -> impl FnOnce(&Result<T, Refusal>) + use<T> {
+    pub(in crate::run) fn voiding<T>(&self) -> impl FnOnce(&Result<T, Refusal>) + use<T> {
         let (runner, touched, changes) = (Arc::clone(&self.runner), Arc::clone(&self.touched), self.can_change());
         let project = self.call.card().map(|card| card.id);
         move |outcome| {
@@ -264,7 +264,7 @@ impl InProject<'_> {
     ///
     /// # Errors
     /// As `Client::ask`.
-    pub(super) async fn ask_item(&self, request: V1Request, id: Uuid) -> Result<Seen, Refusal> {
+    pub(in crate::run) async fn ask_item(&self, request: V1Request, id: Uuid) -> Result<Seen, Refusal> {
         let (question, about) = (Question::new(Shown::Class(self.audience()?), &request), self.about(Some(id)));
         let scope = self.index_scope()?;
         let read = |answer: &V1Response| self.item_in(answer).map(Box::new);
@@ -289,7 +289,7 @@ impl InProject<'_> {
     }
 
     /// The item that `find` finds in the index, for a time of trouble; none says nothing about v1.
-    pub(super) async fn item_in_outage(
+    pub(in crate::run) async fn item_in_outage(
         &self,
         find: impl Fn(&Index) -> Option<Item>,
     ) -> Result<Option<Item>, Refusal> {

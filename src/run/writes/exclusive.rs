@@ -7,15 +7,15 @@
 //!
 //! May use: what `run` may use.
 
-use super::collection::Collection;
-use super::flagged::{flag, has, is_shown};
-use super::job::Job;
-use super::members::id_of;
-use super::shelf::Write;
 use super::write::{created_but, partly_done};
 use super::{checks, create, update};
 use crate::plan::{Extra, OneOfAll, Resource};
 use crate::refusal::Refusal;
+use crate::run::job::Job;
+use crate::run::kept::collection::Collection;
+use crate::run::kept::shelf::Write;
+use crate::run::members::id_of;
+use crate::run::reads::flagged::{flag, has, is_shown};
 use crate::translate::{Held, confirm, outgoing};
 use crate::v2::Reply;
 use crate::v2::body::Given;
@@ -27,7 +27,7 @@ use uuid::Uuid;
 const FLAGGED: usize = 3;
 
 /// Creates a record, and gives it the flag afterwards when it is to have it.
-pub(super) async fn create(job: &Job, rule: &OneOfAll) -> Result<Reply, Refusal> {
+pub(in crate::run) async fn create(job: &Job, rule: &OneOfAll) -> Result<Reply, Refusal> {
     let (mut write, mut given) = create::begin(job).await?;
     let resource = job.resource();
     if take_flag(resource, rule, &mut given) != Some(true) {
@@ -54,7 +54,7 @@ pub(super) async fn create(job: &Job, rule: &OneOfAll) -> Result<Reply, Refusal>
 
 /// Updates a record; giving it the flag takes it from the others, and it cannot be taken without being given to
 /// another.
-pub(super) async fn update(job: &Job, rule: &OneOfAll) -> Result<Reply, Refusal> {
+pub(in crate::run) async fn update(job: &Job, rule: &OneOfAll) -> Result<Reply, Refusal> {
     let (write, stored, mut given) = update::begin_valid(job).await?;
     let resource = job.resource();
     let flag = take_flag(resource, rule, &mut given);

@@ -6,17 +6,17 @@
 //! only beside rights that were asked for about when it was read; and as long as they were asked for before, for nobody
 //! but the caller who read it. May use: what `run` may use, but no step.
 
-use super::runner::Runner;
 use crate::access::Caller;
 use crate::context::Context;
 use crate::fresh::Changed;
 use crate::refusal::Refusal;
+use crate::run::runner::Runner;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 /// How much older than the list the rights may be. A request that knows neither asks for the rights first, and need not
 /// ask again.
-pub(super) const OLDER: Duration = Duration::from_secs(3);
+pub(in crate::run) const OLDER: Duration = Duration::from_secs(3);
 
 impl Runner {
     /// Proves that a list of `project` that v1 answered at `read_at`, and has no row, is what the caller may see, by
@@ -24,7 +24,7 @@ impl Runner {
     ///
     /// # Errors
     /// 404 or 403 when it is not; then what is kept of the project's lists counts no more.
-    pub(super) async fn prove_empty(
+    pub(in crate::run) async fn prove_empty(
         &self,
         (caller, slug): (&Caller, &str),
         project: Uuid,

@@ -1,17 +1,17 @@
 //! Reads the complete v1 collection of a resource, translated, with the overlay applied. May use: what `run` may use.
 
-use super::collection::Collection;
 use super::flagged;
-use super::job::Job;
-use super::rules;
-use super::runner::Runner;
-use super::shelf::Shelved;
-use super::v1_faults::{bad_data, refused_read};
 use crate::context::Context;
 use crate::fresh::{Changed, Kept};
 use crate::heavy::Input;
 use crate::plan::{Resource, Rows};
 use crate::refusal::Refusal;
+use crate::run::job::Job;
+use crate::run::kept::collection::Collection;
+use crate::run::kept::shelf::Shelved;
+use crate::run::rules;
+use crate::run::runner::Runner;
+use crate::run::v1_faults::{bad_data, refused_read};
 use crate::store::{OverlayValue, Overlays};
 use crate::translate::{Fault, Held, ReadShape, incoming};
 use crate::v1::{V1Request, V1Response};
@@ -31,25 +31,25 @@ const ROW: usize = 16;
 const COPIED: usize = 64;
 
 /// What it takes to answer `call` from so many records of so many bytes, in bytes of other heavy work.
-pub(super) fn looking_through(records: usize, bytes: usize, call: &ListCall) -> usize {
+pub(in crate::run) fn looking_through(records: usize, bytes: usize, call: &ListCall) -> usize {
     let each = if call.search.is_some() { SEARCHED } else { COPIED };
     records * ROW + bytes / each
 }
 
 /// The records of one page of v1, each as a `T`.
-pub(super) fn records_of<T: DeserializeOwned>(page: &[u8]) -> Result<Vec<T>, Refusal> {
+pub(in crate::run) fn records_of<T: DeserializeOwned>(page: &[u8]) -> Result<Vec<T>, Refusal> {
     incoming::records(page).map_err(|fault| bad_data(&fault))
 }
 
 /// Records of a page: as many as v1 gives.
-pub(super) const AT_ONCE: usize = 1000;
+pub(in crate::run) const AT_ONCE: usize = 1000;
 
 impl Job {
     /// The first page of a list of v1 in a project, read now, in the order and with the fields that `query` names.
     ///
     /// # Errors
     /// 404 or 403 when v1 does not show the list.
-    pub(super) async fn first_page(&self, resource: &Resource, query: &str) -> Result<V1Response, Refusal> {
+    pub(in crate::run) async fn first_page(&self, resource: &Resource, query: &str) -> Result<V1Response, Refusal> {
         let request = V1Request::get(self.collection_path(resource)?, format!("per_page={AT_ONCE}&{query}"));
         let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await;
         let answer = self.explain_refused_read(answer).await?;
@@ -60,7 +60,7 @@ impl Job {
     }
 
     /// All records of a list of v1, read now, each as a `T`.
-    pub(super) async fn all_records<T: DeserializeOwned>(
+    pub(in crate::run) async fn all_records<T: DeserializeOwned>(
         &self,
         resource: &Resource,
         query: &str,
@@ -76,7 +76,7 @@ impl Job {
 
     /// The page of a collection that `call` asks for, looked for on the pool for heavy work when there is much to look
     /// through.
-    pub(super) async fn page_of(&self, all: Arc<Collection>, call: ListCall) -> Result<Reply, Refusal> {
+    pub(in crate::run) async fn page_of(&self, all: Arc<Collection>, call: ListCall) -> Result<Reply, Refusal> {
         let size = looking_through(all.rows().len(), all.size, &call);
         let (operation, parameters) = (self.call.operation, self.call.parameters.clone());
         let look = move || {
@@ -87,7 +87,7 @@ impl Job {
     }
 
     /// The page that this call asks for, when it was asked for a moment ago.
-    pub(super) fn ready_page(&self) -> Option<Reply> {
+    pub(in crate::run) fn ready_page(&self) -> Option<Reply> {
         let (place, usual) = (self.place_of(self.resource()).ok()?, self.runner.settings.collection_ttl);
         let kept = self.runner.collections.kept_within(&place, self.audience().ok()?, usual)?;
         let kept = Some(kept).filter(|kept| kept.value.counts_for(self.key().id()))?;
@@ -100,7 +100,7 @@ impl Job {
     ///
     /// # Errors
     /// As [`Job::after_refused_read`].
-    pub(super) async fn load(&self, resource: &Resource) -> Result<Kept<Arc<Collection>>, Refusal> {
+    pub(in crate::run) async fn load(&self, resource: &Resource) -> Result<Kept<Arc<Collection>>, Refusal> {
         let place = self.place_of(resource)?;
         self.load_from(&self.runner.collections, &place, |older| self.reading(resource, older)).await
     }
@@ -109,7 +109,7 @@ impl Job {
     ///
     /// # Errors
     /// As [`Job::after_refused_read`].
-    pub(super) async fn load_since(
+    pub(in crate::run) async fn load_since(
         &self,
         resource: &Resource,
         asked: Instant,
@@ -167,7 +167,11 @@ impl Job {
 
     /// The record `id` in the second list of its resource, which is read anew each time. v1 answers 404 for the own
     /// path of an archived module (`modules_archived_get`) and lists it apart (`modules_archived_list`; O59).
-    pub(super) async fn find_further(&self, resource: &Resource, id: Uuid) -> Result<Option<Held>, Refusal> {
+    pub(in crate::run) async fn find_further(
+        &self,
+        resource: &Resource,
+        id: Uuid,
+    ) -> Result<Option<Held>, Refusal> {
         let Some((v1, template)) = resource.v1.as_ref().and_then(|v1| Some((v1, v1.also_in.as_ref()?))) else {
             return Ok(None);
         };
@@ -197,7 +201,7 @@ impl Job {
     ///
     /// # Errors
     /// As [`Job::after_refused_read`].
-    pub(super) async fn explain_refused_read<T>(&self, read: Result<T, Refusal>) -> Result<T, Refusal> {
+    pub(in crate::run) async fn explain_refused_read<T>(&self, read: Result<T, Refusal>) -> Result<T, Refusal> {
         match read {
             Ok(found) => Ok(found),
             Err(refusal) => Err(self.after_refused_read(refusal).await),
@@ -205,7 +209,7 @@ impl Job {
     }
 
     /// What it means that v1 refuses a read although the card allows it: the card is out of date.
-    pub(super) async fn after_refused_read(&self, refusal: Refusal) -> Refusal {
+    pub(in crate::run) async fn after_refused_read(&self, refusal: Refusal) -> Refusal {
         match refusal {
             Refusal::NotFound { .. } | Refusal::Forbidden { .. } => self.by_new_card(refusal).await,
             Refusal::Unauthorized { .. } => {
@@ -218,20 +222,20 @@ impl Job {
 
     /// The refusal that a new look at the project gives; `refusal` when the caller is a member still. v1 says 403 both
     /// of a project that the caller does not see, which is 404 here, and of one that the caller is not in (trap 2).
-    pub(super) async fn by_new_card(&self, refusal: Refusal) -> Refusal {
+    pub(in crate::run) async fn by_new_card(&self, refusal: Refusal) -> Refusal {
         let Some(card) = self.call.card() else { return refusal };
         self.prove_anew(card.id).await.err().unwrap_or(refusal)
     }
 
     /// Whether the caller is a member of the project, by a new look at it.
-    pub(super) async fn prove_anew(&self, project: Uuid) -> Result<(), Refusal> {
+    pub(in crate::run) async fn prove_anew(&self, project: Uuid) -> Result<(), Refusal> {
         self.runner.changes.tell(Changed::ProjectAccess(project));
         let card = self.runner.access.project(&self.call.caller, self.slug(), project, &self.call.ctx).await?;
         card.require_member().map(drop)
     }
 
     /// Translates one v1 record with the overlay kept for it, on the pool for heavy work when it is not small.
-    pub(super) async fn translate_record(&self, resource: &Resource, row: &[u8]) -> Result<Held, Refusal> {
+    pub(in crate::run) async fn translate_record(&self, resource: &Resource, row: &[u8]) -> Result<Held, Refusal> {
         let text: Arc<str> = incoming::text(row).map_err(|fault| bad_data(&fault))?.into();
         let index = self.index_of(resource)?;
         let workspace = if resource.keeps_values() { self.workspace_id().await? } else { Uuid::nil() };
@@ -251,7 +255,7 @@ impl Job {
 }
 
 /// Overlay values of these records; none are looked up where the mapping keeps none.
-pub(super) async fn overlays_of(
+pub(in crate::run) async fn overlays_of(
     store: &crate::store::Store,
     resource: &Resource,
     workspace: Uuid,

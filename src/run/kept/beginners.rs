@@ -16,17 +16,17 @@ type What = (Arc<str>, KeyId);
 
 /// Keys that wait for room to begin a read.
 #[derive(Default, Clone)]
-pub(super) struct Beginners(Arc<Mutex<HashSet<What>>>);
+pub(in crate::run) struct Beginners(Arc<Mutex<HashSet<What>>>);
 
 /// Waits for all who would read the same with the same key; ends when dropped.
-pub(super) struct Waiting {
+pub(in crate::run) struct Waiting {
     among: Beginners,
     what: What,
 }
 
 impl Beginners {
     /// None while somebody waits for it already.
-    pub(super) fn wait_for(&self, what: &What) -> Option<Waiting> {
+    pub(in crate::run) fn wait_for(&self, what: &What) -> Option<Waiting> {
         self.0.lock().insert(what.clone()).then(|| Waiting { among: self.clone(), what: what.clone() })
     }
 }

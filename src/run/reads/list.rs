@@ -1,11 +1,11 @@
 //! Reads: a page of a collection, or one record of it. May use: what `run` may use.
 
-use super::collection::Collection;
-use super::job::Job;
-use super::rules;
-use super::write::same_record;
 use crate::plan::{ReadOneBy, Resource};
 use crate::refusal::Refusal;
+use crate::run::job::Job;
+use crate::run::kept::collection::Collection;
+use crate::run::rules;
+use crate::run::writes::write::same_record;
 use crate::translate::Held;
 use crate::v1::V1Request;
 use crate::v2::{Reply, query};
@@ -14,7 +14,7 @@ use std::time::Instant;
 use uuid::Uuid;
 
 /// Reads the complete collection; filters, orders and pages it here, because v1 does none of it (traps 47, 48).
-pub(super) async fn list(job: &Job) -> Result<Reply, Refusal> {
+pub(in crate::run) async fn list(job: &Job) -> Result<Reply, Refusal> {
     if let Some(reply) = job.ready_page() {
         job.hold_required().await?;
         return Ok(reply);
@@ -32,14 +32,14 @@ pub(super) async fn list(job: &Job) -> Result<Reply, Refusal> {
 }
 
 /// Shows one record.
-pub(super) async fn one(job: &Job) -> Result<Reply, Refusal> {
+pub(in crate::run) async fn one(job: &Job) -> Result<Reply, Refusal> {
     let held = read_addressed_record(job).await?;
     query::read_single(job.operation(), &job.call.parameters)?;
     Ok(job.record_reply(held.record.json.clone()))
 }
 
 /// The record that the path names, read side by side with what must be there for it.
-pub(super) async fn read_addressed_record(job: &Job) -> Result<Arc<Held>, Refusal> {
+pub(in crate::run) async fn read_addressed_record(job: &Job) -> Result<Arc<Held>, Refusal> {
     let (required, held) = tokio::join!(job.hold_required(), read(job));
     required?;
     held
@@ -79,13 +79,13 @@ async fn read_alone(job: &Job, id: Uuid) -> Result<Held, Refusal> {
 
 /// The record `id`, from what is kept or, when it is not there, from a fresh read: "not found" is never said
 /// on the word of a cache.
-pub(super) async fn find(job: &Job, resource: &Resource, id: Uuid) -> Result<Option<Arc<Held>>, Refusal> {
+pub(in crate::run) async fn find(job: &Job, resource: &Resource, id: Uuid) -> Result<Option<Arc<Held>>, Refusal> {
     let all = load_with(job, resource, |all| all.get(id).is_some()).await?;
     Ok(all.get(id).cloned())
 }
 
 /// The collection, read again when what is kept does not satisfy `complete`.
-pub(super) async fn load_with(
+pub(in crate::run) async fn load_with(
     job: &Job,
     resource: &Resource,
     complete: impl Fn(&Collection) -> bool,

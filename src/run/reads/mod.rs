@@ -1,0 +1,13 @@
+//! Reads: a page or a record of a collection, where the collection comes from, and what is answered while v1 is away or
+//! its quota is short.
+//!
+//! May use: what `run` may use.
+
+pub(super) mod ahead;
+pub(super) mod catch_up;
+pub(super) mod flagged;
+pub mod hinted;
+pub(super) mod list;
+pub(super) mod load;
+pub(super) mod outage;
+pub(super) mod shortage;
