@@ -11,6 +11,9 @@ use crate::plan::{Source, Step};
 use crate::refusal::Refusal;
 use crate::v2::Reply;
 
+/// Times that a read is carried out, while the database of the store goes away in the middle of it.
+const READS: usize = 3;
+
 impl Job {
     /// Carries the call out. Writes wait for their turn with the client, and then run as tasks of their own.
     ///
@@ -38,18 +41,19 @@ impl Job {
         self.operation().status == 201 && self.variable("pk").is_none()
     }
 
-    /// Carries a read out; once more when the database of the store was found not to answer in the middle of it.
+    /// Carries a read out; once more when the database of the store was found not to answer in the middle of it: a part of
+    /// the answer may be from before then, and nothing says so.
     async fn read(&self) -> Result<Reply, Refusal> {
-        let was_away = self.runner.store.away_since().is_some();
-        self.make_do_without_the_store()?;
-        self.catch_up().await;
-        match self.step().await {
-            Err(Refusal::StoreUnavailable { .. }) if !was_away && self.runner.store.away_since().is_some() => {
-                self.make_do_without_the_store()?;
-                Box::pin(self.step()).await
+        for _ in 0..READS {
+            let outages = self.runner.store.outages();
+            self.make_do_without_the_store()?;
+            self.catch_up().await;
+            let outcome = self.step().await;
+            if self.runner.store.outages() == outages {
+                return outcome;
             }
-            outcome => outcome,
         }
+        Err(store_is_away())
     }
 
     /// While the database of the store does not answer, a read makes do with what this process knew up to then, for as

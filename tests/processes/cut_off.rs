@@ -118,6 +118,24 @@ async fn a_gateway_that_is_cut_off_shows_no_item_of_now_with_a_type_of_before() 
     }
 }
 
+/// What it has heard is not what it knows any more, and it cannot ask.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_read_in_the_middle_of_which_the_database_falls_silent_tells_its_age() {
+    let pair = Pair::new().await;
+    pair.write("POST", &format!("{WEB}work-item-types/enable/"), json!({})).await;
+    let path = format!("{WEB}work-item-types/");
+    let bug = pair.write("POST", &path, json!({"name": "Bug", "description": "before"})).await;
+    let own = format!("{path}{}/", id(&bug));
+    assert_eq!(pair.read(&own).await, (200, bug.clone(), false));
+    pair.write("PATCH", &own, json!({"description": "after"})).await;
+    pair.database.silence(true);
+    assert_eq!(pair.read(&own).await, (200, bug, true));
+    pair.database.silence(false);
+    pair.until_ready(true).await;
+    let (status, shown, aged) = pair.read(&own).await;
+    assert_eq!((status, &shown["description"], aged), (200, &json!("after"), false));
+}
+
 /// Whoever is told that nothing was written would write it twice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_whose_answer_is_lost_is_never_called_undone_and_is_not_made_twice() {

@@ -323,6 +323,14 @@ impl<'p> Mounted<'p> {
         mount.is_ok_and(|output| output.status.success()).then_some(Self(folder))
     }
 
+    /// The folder itself once more, so that what is opened there from now on can only be read.
+    fn read_only(folder: &'p Path) -> Option<Self> {
+        let bound = Command::new("mount").arg("--bind").args([folder, folder]).output();
+        let mounted = bound.is_ok_and(|output| output.status.success()).then_some(Self(folder))?;
+        mounted.remount("bind,ro");
+        Some(mounted)
+    }
+
     fn remount(&self, how: &str) {
         let options = format!("remount,{how}");
         let done = Command::new("mount").args(["-o", &options]).arg(self.0).status().expect("mount");
@@ -408,6 +416,68 @@ async fn a_read_only_file_system_is_read() {
         None => protect(&place, 0o700, 0o600),
     }
     let store = place.open().await;
+    define(&store, "writable again").await.unwrap();
+    store.close().await;
+}
+
+/// It is looked at about once a second.
+async fn until_written(store: &Store) {
+    let begun = std::time::Instant::now();
+    while store.is_read_only() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it stays read-only");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        store.ping().await.unwrap();
+    }
+}
+
+/// A connection that was made meanwhile could only read for as long as it lived.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_can_only_be_read_for_a_while_is_written_by_every_connection_afterwards() {
+    let place = Place::sqlite();
+    let store = place.open().await;
+    define(&store, "Bug").await.unwrap();
+    let read_only = Mounted::read_only(place.folder());
+    if read_only.is_none() {
+        protect(&place, 0o500, 0o400);
+    }
+    let mut connections = Vec::new();
+    for _ in 0..4 {
+        connections.push(store.engine().pool().acquire().await.unwrap());
+    }
+    drop(connections);
+    assert!(store.is_read_only());
+    assert_eq!(store.catalogue(WORKSPACE).await.unwrap().types.len(), 1);
+    match read_only {
+        Some(mounted) => drop(mounted),
+        None => protect(&place, 0o700, 0o600),
+    }
+    until_written(&store).await;
+    define(&store, "writable again").await.unwrap();
+    for connection in &mut all_connections(&store).await {
+        sqlx::query("UPDATE workspace SET version = version").execute(&mut **connection).await.unwrap();
+    }
+    store.close().await;
+}
+
+/// Also where nobody wants to write.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_can_only_be_read_from_now_on_is_found() {
+    let place = Place::sqlite();
+    let store = place.open().await;
+    define(&store, "Bug").await.unwrap();
+    store.ping().await.unwrap();
+    assert!(!store.is_read_only());
+    let read_only = Mounted::read_only(place.folder());
+    if read_only.is_none() {
+        protect(&place, 0o500, 0o400);
+    }
+    store.ping().await.unwrap();
+    assert!(store.is_read_only());
+    match read_only {
+        Some(mounted) => drop(mounted),
+        None => protect(&place, 0o700, 0o600),
+    }
+    until_written(&store).await;
     define(&store, "writable again").await.unwrap();
     store.close().await;
 }

@@ -43,6 +43,12 @@ impl Database {
         let host = base[scheme..].split('/').next().unwrap_or_default();
         format!("{}{host}/{}?{query}", &base[..scheme], self.name)
     }
+
+    /// Carries a statement out there.
+    pub async fn run(&self, statement: &'static str) {
+        let mut connection = connect(&self.url()).await.expect("the database of the test");
+        connection.execute(statement).await.expect("a statement that is carried out");
+    }
 }
 
 impl Drop for Database {

@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 const KEY: &str = "/api/v2/workspaces/acme/work-items/";
+/// A process that has a lease and confirms nothing.
+const NOBODY_HEARS: &str = "INSERT INTO process (id, number, lease_until, beats) \
+     VALUES ('00000000-0000-4000-8000-000000000001', 1, (extract(epoch FROM now()) * 1000000)::bigint + 60000000, 0)";
 
 fn named(name: &str) -> Value {
     json!({"name": name, "custom_fields": {"text": name}})
@@ -201,6 +204,41 @@ async fn what_another_process_records_comes_with_its_half_of_v1() {
     in_web(&sandbox, "PATCH", &format!("work-items/{item}/"), &json!({"name": "after"}));
     other.settle_own(running, Settled::Done(item)).await.expect("an end");
     assert_eq!(half(&list().await.expect(200)), (json!("after"), Value::Null));
+}
+
+/// Whoever ends a write that another process has left waits until all have heard of it, and others write meanwhile.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_recorded_after_a_lost_write_was_ended_comes_with_its_half_of_v1() {
+    let database = Database::create().await;
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+    let v1 = serve_sandbox(&sandbox).await;
+    let gateway = Gateway::with(&v1, &[("store.url", &database.url())]).await;
+    let enable = ITEMS.replace("work-items", "work-item-types") + "enable/";
+    gateway.post("ada", &enable, json!({})).await.expect(200);
+    let made = gateway.post("ada", ITEMS, json!({"name": "before"})).await.expect(201);
+    let (item, task) = (Uuid::parse_str(&made.text("id")), Uuid::parse_str(&made.text("type_id")));
+    let (item, task) = (item.expect("an id"), task.expect("a type"));
+    let other = Store::open(&database.url(), &v1).await.expect("the store");
+    let rename = |name: &str| in_web(&sandbox, "PATCH", &format!("work-items/{item}/"), &json!({"name": name}));
+    let with_type = |type_id| OwnWrite { type_id: TypeChange::Set(type_id), values: Vec::new() };
+    let sent = json!({"body": {"name": "left"}, "was": {"name": "before"}, "before": 0});
+    let intent = Intent::new(IntentKind::Update, (workspace(), web()), Some(item), item, sent, with_type(None));
+    other.begin_intent(intent).await.expect("a note").expect("its type is there");
+    rename("left");
+    database.run(NOBODY_HEARS).await;
+    let path = one(&item.to_string());
+    let read = gateway.get("bob", &path);
+    let write = async {
+        while !other.unsettled().await.expect("what is open").is_empty() {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        rename("after");
+        let own = with_type(Some(task));
+        assert!(other.write_item(workspace(), web(), item, &own).await.expect("an end"));
+    };
+    let (read, ()) = tokio::join!(read, write);
+    let read = read.expect(200);
+    assert_eq!((&read.json["name"], &read.json["type_id"]), (&json!("after"), &made.json["type_id"]));
 }
 
 #[tokio::test]

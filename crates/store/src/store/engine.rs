@@ -10,7 +10,9 @@
 use super::error::{StoreError, is_undone};
 use super::in_place::InPlace;
 pub use super::kind::Kind;
-use super::opening::{READ_ONLY, chosen_by_us, connected, creating, options_of, pool_options, target_of};
+use super::opening::{
+    READ_ONLY, chosen_by_us, connected, creating, is_only_read, options_of, pool_options, target_of,
+};
 use super::peers::{NOTES, Peers, Serving};
 use super::place::file_of;
 use super::session::{Pool, Session};
@@ -129,6 +131,11 @@ impl Engine {
         // SQLite takes a write transaction on a file opened for reading for one that reads.
         let address = creating(url);
         if address.contains(READ_ONLY) { Ok(None) } else { options_of(&address).map(Some) }
+    }
+
+    /// Whether the file can only be read now.
+    pub(super) fn is_protected(&self) -> bool {
+        self.file.as_ref().is_some_and(|url| is_only_read(self.kind, url))
     }
 
     /// Later connections lead to `target`.

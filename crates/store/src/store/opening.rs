@@ -101,6 +101,11 @@ pub(super) fn creating(url: &str) -> String {
     format!("{url}{sign}{mode}")
 }
 
+/// Whether the store at `url` is a file that can only be read now, where that is found out here. It is not made.
+pub(super) fn is_only_read(kind: Kind, url: &str) -> bool {
+    chosen_by_us(kind, url) && file_of(url).is_some_and(|file| !writable(&file.display().to_string()))
+}
+
 /// Whether the file and those beside it can be written; if not it is opened for reading, so that reads go on.
 /// A file that cannot be opened at all counts as writable, so that opening it says why.
 ///
@@ -131,14 +136,19 @@ fn keep_private(file: &Path) {
 
 /// A store in memory lives in its connection: one, and never closed.
 pub(super) fn pool_options(kind: Kind, url: &str, writable: &Arc<Writable>) -> AnyPoolOptions {
-    let (opened, used) = (Arc::clone(writable), Arc::clone(writable));
+    let (opened, used, address) = (Arc::clone(writable), Arc::clone(writable), Arc::<str>::from(url));
     let options = AnyPoolOptions::new()
         .acquire_timeout(BUSY)
         .after_connect(move |connection, _| {
-            let opened = Arc::clone(&opened);
+            let (opened, address) = (Arc::clone(&opened), Arc::clone(&address));
             Box::pin(async move {
                 prepare(kind, connection).await?;
-                if kind == Kind::Postgres && is_read_only(connection).await? {
+                // Either stays so for as long as the connection lives.
+                let is_only_read = match kind {
+                    Kind::Sqlite => is_only_read(kind, &address),
+                    Kind::Postgres => is_read_only(connection).await?,
+                };
+                if is_only_read {
                     opened.lost();
                 }
                 Ok(())

@@ -33,14 +33,18 @@ impl Engine {
         }
     }
 
-    /// Looks whether a store behind PostgreSQL can only be read since its connections were made, as by a setting of the
-    /// server: no statement that reads tells.
+    /// Looks whether the store can only be read since its connections were made, as by a setting of the server, or because
+    /// its file was protected: no statement that reads tells.
     pub(super) async fn look_whether_it_is_written(&self) -> Result<(), StoreError> {
-        if self.kind() == Kind::Postgres && !self.writable.is_lost() {
-            let mut connection = self.pool_of_any_version().acquire().await?;
-            if is_read_only(&mut connection).await? {
-                self.writable.lost();
-            }
+        if self.writable.is_lost() {
+            return Ok(());
+        }
+        let is_only_read = match self.kind() {
+            Kind::Sqlite => self.is_protected(),
+            Kind::Postgres => is_read_only(&mut *self.pool_of_any_version().acquire().await?).await?,
+        };
+        if is_only_read {
+            self.writable.lost();
         }
         Ok(())
     }

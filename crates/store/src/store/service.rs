@@ -173,6 +173,11 @@ impl Store {
         self.engine.peers.away_since()
     }
 
+    /// How often its database was found not to answer.
+    pub fn outages(&self) -> u64 {
+        self.engine.peers.outages()
+    }
+
     /// Id of this process among those that serve this store; it has a new one whenever it opens a store.
     pub fn me(&self) -> Uuid {
         self.engine.peers.me()

@@ -19,7 +19,6 @@ use crate::v2::time::Micros;
 use crate::v2::value::trimmed;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
@@ -94,7 +93,7 @@ pub(super) async fn settled(
 ) -> Result<Option<Arc<ProjectItems>>, Refusal> {
     let (store, project) = (&job.runner.store, job.card.id);
     let is_running = |intent: &Intent| store.is_running(intent, late(job) + SKEW);
-    let (began, mut settled_here, mut listed) = (Instant::now(), HashSet::new(), Listed::default());
+    let (began, mut listed) = (Instant::now(), Listed::default());
     loop {
         let recorded = store.project_items(project).await?;
         if is_written_elsewhere(job, items, looking, &recorded) {
@@ -102,7 +101,7 @@ pub(super) async fn settled(
         }
         let mut earlier = Vec::new();
         for item in items {
-            let Some(reading) = reading.filter(|_| !settled_here.contains(&item.id)) else { continue };
+            let Some(reading) = reading else { break };
             match fits(item, reading.before, &recorded) {
                 Fits::Now => {}
                 Fits::Before if reading.types_alone => earlier.push(item.id),
@@ -136,17 +135,14 @@ pub(super) async fn settled(
         if open.iter().any(|intent| !still_open.iter().any(|open| open.id == intent.id)) {
             continue;
         }
-        let ended = end(job, &open, items, looking, &recorded, &mut listed).await?;
-        if ended.is_none() {
+        if !end(job, &open, items, looking, &recorded, &mut listed).await? {
             return Ok(Some(shown(recorded)));
         }
-        // The items have shown themselves what became of these.
-        settled_here.extend(ended.into_iter().flatten());
     }
 }
 
-/// Ends writes whose request ended without; answers whose items they were. Of creates one at a time, because what is
-/// recorded is another then. None when nothing is left to be done about those that remain.
+/// Ends writes whose request ended without. Of creates one at a time, because what is recorded is another then. False
+/// when nothing is left to be done about those that remain.
 async fn end(
     job: &InProject<'_>,
     open: &[&Intent],
@@ -154,8 +150,8 @@ async fn end(
     looking: Looking,
     recorded: &ProjectItems,
     listed: &mut Listed,
-) -> Result<Option<Vec<Uuid>>, Refusal> {
-    let (mut ended, mut tolerated) = (Vec::new(), 0);
+) -> Result<bool, Refusal> {
+    let mut tolerated = 0;
     for intent in open {
         let item = items.iter().find(|item| Some(item.id) == intent.item);
         let settled = match item {
@@ -163,13 +159,8 @@ async fn end(
             None => settle_create(job, intent, recorded, listed).await?,
         };
         match (looking, intent.state) {
-            _ if settled => {
-                let is_its = |item: &&Item| concerns(job, intent, std::slice::from_ref(*item), recorded);
-                ended.extend(items.iter().filter(is_its).map(|item| item.id));
-                if item.is_none() {
-                    return Ok(Some(ended));
-                }
-            }
+            _ if settled && item.is_none() => return Ok(true),
+            _ if settled => {}
             // The client says what the item is to be: the older write is over, or is not this item's.
             (Looking::Deciding, IntentState::Conflicting) => {
                 job.runner.store.settle_left(intent, Settled::Dropped).await?;
@@ -178,7 +169,7 @@ async fn end(
             _ => return Err(Refusal::WriteUndecided),
         }
     }
-    Ok((tolerated < open.len()).then_some(ended))
+    Ok(tolerated < open.len())
 }
 
 /// Which moment an item belongs to that was read since something was recorded.

@@ -20,6 +20,8 @@ pub(super) struct Lease {
     /// Microseconds after `origin`; 0 for none.
     until: AtomicU64,
     away: AtomicBool,
+    /// How often the database was found not to answer.
+    outages: AtomicU64,
     /// Since when nothing is known of the database.
     since: Mutex<Option<Instant>>,
     /// Tells those who wait for the database that it is away.
@@ -32,6 +34,7 @@ impl Default for Lease {
             origin: Instant::now(),
             until: AtomicU64::new(0),
             away: AtomicBool::new(false),
+            outages: AtomicU64::new(0),
             since: Mutex::new(None),
             told: watch::Sender::new(false),
         }
@@ -65,6 +68,10 @@ impl Lease {
     /// The database does not answer. Tells whether that is new.
     pub fn gone(&self) -> bool {
         self.since.lock().get_or_insert_with(Instant::now);
+        if !self.is_away() {
+            // Counted first: whoever meets the outage knows that it is another one.
+            self.outages.fetch_add(1, Ordering::AcqRel);
+        }
         let new = !self.away.swap(true, Ordering::AcqRel);
         self.told.send_replace(true);
         new
@@ -79,6 +86,11 @@ impl Lease {
         let was_away = self.away.swap(false, Ordering::AcqRel);
         self.told.send_replace(false);
         was_away
+    }
+
+    /// How often the database was found not to answer.
+    pub fn outages(&self) -> u64 {
+        self.outages.load(Ordering::Acquire)
     }
 
     /// Whether the database does not answer.
@@ -130,6 +142,6 @@ mod tests {
         lease.until_away().await;
         assert!(lease.away_since().is_some_and(|since| since <= Instant::now()));
         assert!(lease.back() && !lease.back());
-        assert_eq!(lease.away_since(), None);
+        assert_eq!((lease.away_since(), lease.outages()), (None, 1));
     }
 }

@@ -125,6 +125,11 @@ impl Peers {
         self.0.lease.away_since()
     }
 
+    /// How often the database was found not to answer.
+    pub fn outages(&self) -> u64 {
+        self.0.lease.outages()
+    }
+
     /// Ends when the database is found not to answer.
     pub async fn until_away(&self) {
         self.0.lease.until_away().await;
