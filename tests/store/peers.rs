@@ -5,6 +5,7 @@ use crate::store::oauth;
 use crate::store::place::{PROJECT, Place, V1, WORKSPACE, all_connections, edit, execute, given};
 use crate::support::pg_wire::PgWire;
 use causeway::fresh::{Changed, Changes};
+use causeway::refusal::Refusal;
 use causeway::store::oauth::{SealedRow, TokenKind};
 use causeway::store::{Intent, IntentKind, Joined, OwnWrite, Settled, Store, StoreError};
 use futures_util::future::{BoxFuture, join_all};
@@ -119,6 +120,23 @@ async fn a_revocation_whose_answer_is_lost_is_told_to_all() {
         assert!(store.changes().is_void(&[Changed::Credentials], here), "{text}: its own process knows at once");
         soon(&text, async || two.changes.is_void(&[Changed::Credentials], there)).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn definitions_whose_commit_arrives_late_and_without_an_answer_show_in_their_own_process() {
+    let place = Place::postgres().await;
+    let wire = PgWire::before(&place.url()).await;
+    let one = Member::at(wire.url()).await;
+    let is_there = async || {
+        let catalogue = one.store.catalogue(WORKSPACE).await.expect("definitions");
+        catalogue.types_of(None).iter().any(|kind| kind.name == "Late")
+    };
+    wire.lose_commit_of("Late", Duration::from_secs(1));
+    let body = given(json!({"name": "Late"}));
+    let outcome = edit(&one.store, |edit| edit.create_type(None, &body)).await;
+    assert!(matches!(outcome, Err(Refusal::OutcomeUnknown { .. })), "{outcome:?}");
+    assert!(!is_there().await, "not yet: it is read, and kept");
+    soon("the type", is_there).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

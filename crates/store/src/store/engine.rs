@@ -13,7 +13,7 @@ pub use super::kind::Kind;
 use super::opening::{
     READ_ONLY, chosen_by_us, connected, creating, is_only_read, options_of, pool_options, target_of,
 };
-use super::peers::{NOTES, Peers, Serving};
+use super::peers::{Awaited, NOTES, Peers, Serving};
 use super::place::file_of;
 use super::session::{Pool, Session};
 use super::unchanged::{Ending, Log, Seen, Writes};
@@ -299,9 +299,15 @@ impl Writing {
             let sending = sqlx::query("SELECT pg_notify($1, $2)::text").bind(NOTES).bind(note);
             engine.while_there(sending.fetch_one(&mut session)).await?;
         }
-        let ended = Ended { ending: Some(ending), peers: &engine.peers, changed: &changed };
+        let mut ended = Ended { ending: Some(ending), peers: &engine.peers, changed: &changed, told };
         let committing = async { Ok::<_, StoreError>(session.commit().await) };
         let outcome = engine.while_there(committing).await;
+        let is_decided = match &outcome {
+            Ok(Ok(())) => true,
+            Ok(Err(refused)) => is_undone(refused),
+            Err(_) => false,
+        };
+        let told = if is_decided { ended.told.take() } else { None };
         drop(ended);
         match outcome {
             Ok(Ok(())) => {}
@@ -331,10 +337,15 @@ struct Ended<'w> {
     ending: Option<Ending>,
     peers: &'w Peers,
     changed: &'w [Changed],
+    /// The note of it, as long as nobody knows whether it is carried out.
+    told: Option<Awaited>,
 }
 
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
+        if let Some(told) = &self.told {
+            told.undecided();
+        }
         drop(self.ending.take());
         self.peers.tell_here(self.changed);
     }

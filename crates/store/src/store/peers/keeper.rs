@@ -352,9 +352,9 @@ impl Keeper {
                         sent.retain(|number, _| *number > note.number);
                         self.state.lease.renewed(begun);
                     }
-                    if note.changed.contains(&Changed::Credentials) {
-                        // The answer to its COMMIT may have been lost: only now is it certain that it was carried out.
-                        self.tell(&[Changed::Credentials]);
+                    if self.state.was_undecided(note.number) {
+                        // Only now is it certain that it was carried out.
+                        self.tell(&note.changed);
                     }
                 } else if !note.changed.is_empty() {
                     self.tell(&note.changed);

@@ -34,4 +34,4 @@ pub(super) use alone::{Alone, CARRIES, NotTaken, Serving};
 pub(super) use confirm::DATABASE_NOW;
 pub use keeper::Joined;
 pub(super) use note::NOTES;
-pub(super) use state::Peers;
+pub(super) use state::{Awaited, Peers};

@@ -7,7 +7,7 @@ use super::note::{Heard, Note};
 use crate::fresh::{Changed, Changes};
 use crate::v2::time::Micros;
 use parking_lot::Mutex;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -16,6 +16,8 @@ use uuid::Uuid;
 
 /// How long the list of living processes counts.
 const CURRENT: Duration = Duration::from_secs(2);
+/// Most transactions that are remembered as undecided: many were never carried out, and their notes never come.
+const MOST_UNDECIDED: usize = 10_000;
 
 /// This process among those that share the store; cheap to clone, all clones are the same.
 #[derive(Debug, Clone)]
@@ -38,6 +40,8 @@ pub(super) struct State {
     notes: AtomicU64,
     /// Who has heard each note of this process that is waited for.
     awaited: Mutex<HashMap<u64, HashSet<Uuid>>>,
+    /// Notes of transactions of which this process does not know whether they were carried out.
+    undecided: Mutex<BTreeSet<u64>>,
     /// Told with each confirmation.
     pub heard: Notify,
     living: Mutex<Option<Living>>,
@@ -70,6 +74,15 @@ impl Awaited {
         let awaited = self.state.awaited.lock();
         awaited.get(&self.number).is_some_and(|by| ids.all(|id| by.contains(id)))
     }
+
+    /// Nobody knows whether the transaction with this note is carried out: if it comes, it is news to this process too.
+    pub fn undecided(&self) {
+        let mut undecided = self.state.undecided.lock();
+        undecided.insert(self.number);
+        if undecided.len() > MOST_UNDECIDED {
+            undecided.pop_first();
+        }
+    }
 }
 
 impl Drop for Awaited {
@@ -89,6 +102,7 @@ impl Peers {
             refused: AtomicBool::new(false),
             notes: AtomicU64::new(0),
             awaited: Mutex::default(),
+            undecided: Mutex::default(),
             heard: Notify::new(),
             living: Mutex::new(None),
             count: AtomicUsize::new(1),
@@ -187,6 +201,11 @@ impl Peers {
 }
 
 impl State {
+    /// Whether the note, which has come now, is of a transaction of which nobody knew whether it was carried out.
+    pub fn was_undecided(&self, number: u64) -> bool {
+        self.undecided.lock().remove(&number)
+    }
+
     /// Another process has heard notes of this one.
     pub fn was_heard(&self, told: &Heard) {
         let mut awaited = self.awaited.lock();
