@@ -122,6 +122,25 @@ async fn the_quota_holds_a_build_up_but_does_not_end_it() {
 }
 
 #[tokio::test]
+async fn a_build_that_the_quota_of_one_key_holds_up_goes_on_with_a_key_that_has_room() {
+    let v1 = ScriptedV1::start().await.in_order();
+    v1.expect(build_page(0).key("ada").reply(200, page(rows(1, 1000), 1001, true)));
+    let limited = json!({"error": "Rate limit exceeded"});
+    v1.expect(build_page(1).key("ada").reply(429, limited).header("retry-after", "60"));
+    let indexes = Indexes::new(client_of(v1.base_url()), always(), &Changes::default());
+    let ask = |key: &str| {
+        let (indexes, key) = (indexes.clone(), V1Key::new(key));
+        async move { indexes.fresh(&scope(), &key, &context()).await.map(|index| index.len()) }
+    };
+    // Whoever has no other key is told.
+    assert!(ask("ada").await.is_err_and(|refusal| refusal.code() == "index_building"));
+    v1.expect(build_page(1).key("bob").reply(200, page(rows(1001, 1), 1001, false)));
+    v1.expect(delta().key("bob").reply(200, page(rows(1, 100), 1001, true)));
+    assert_eq!(ask("bob").await.unwrap(), 1001);
+    v1.finish();
+}
+
+#[tokio::test]
 async fn any_other_failure_is_the_answer_of_all_who_wait_and_the_next_begins_anew() {
     let v1 = ScriptedV1::start().await;
     let gate = Gate::default();

@@ -3,17 +3,27 @@
 //! May use: the public interface of the crate and `tests/support`.
 
 use crate::support::gateway::{Gateway, WEB, serve_sandbox};
-use crate::support::past_gateway::in_web;
+use crate::support::past_gateway::{ask_v1, in_web};
 use causeway::sandbox::{Config, Sandbox, Seed};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Calls a minute that each key has.
 const QUOTA: u32 = 12;
+/// Lists that are read once for all.
+const PATHS: [&str; 4] = ["labels/", "modules/", "work-items/?priority=high", "work-items/?search=one"];
+
+/// How bob has used up his quota.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Used {
+    Here,
+    /// So that v1 alone knows.
+    PastTheGateway,
+}
 
 /// Bob, who has used up his quota, asks for `path` first and ada, who has not, a moment later.
-async fn ada_does_not_wait_for_bob(path: &'static str) {
+async fn ada_does_not_wait_for_bob(path: &'static str, used: Used) {
     let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: Some(QUOTA), ..Config::default() });
     // An empty list counts for nobody but who read it.
     in_web(&sandbox, "POST", "labels/", &json!({"name": "bug"}));
@@ -25,9 +35,12 @@ async fn ada_does_not_wait_for_bob(path: &'static str) {
     for key in ["ada", "bob"] {
         gateway.get(key, &states).await.expect(200);
     }
-    let used = || sandbox.journal().iter().filter(|call| call.key.as_deref() == Some("bob")).count();
-    while used() < QUOTA as usize {
-        gateway.get("bob", "/api/v1/users/me/").await.expect(200);
+    let calls = || sandbox.journal().iter().filter(|call| call.key.as_deref() == Some("bob")).count();
+    while calls() < QUOTA as usize {
+        match used {
+            Used::Here => drop(gateway.get("bob", "/api/v1/users/me/").await.expect(200)),
+            Used::PastTheGateway => drop(ask_v1(&sandbox, "bob", "GET", "/api/v1/users/me/", &Value::Null)),
+        }
     }
     let path = format!("{WEB}/{path}");
     let bob = tokio::spawn({
@@ -37,14 +50,21 @@ async fn ada_does_not_wait_for_bob(path: &'static str) {
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert!(!bob.is_finished(), "{path}: he waits for his quota");
     let ada = tokio::time::timeout(Duration::from_secs(20), gateway.get("ada", &path)).await;
-    ada.expect("no wait for another key").expect(200);
+    ada.unwrap_or_else(|_| panic!("{path}: no wait for another key")).expect(200);
     let told = tokio::time::timeout(Duration::from_secs(20), bob).await;
     let told = told.unwrap_or_else(|_| panic!("{path}: he has what she read")).expect("no panic");
-    assert_eq!(told.calls(), 0, "{path}");
+    // v1 had to tell him first.
+    assert_eq!(told.calls(), u32::from(used == Used::PastTheGateway), "{path}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_key_without_quota_holds_up_no_read_with_another_key() {
-    let paths = ["labels/", "modules/", "work-items/?priority=high", "work-items/?search=one"];
-    futures_util::future::join_all(paths.map(ada_does_not_wait_for_bob)).await;
+    let wait = |path| ada_does_not_wait_for_bob(path, Used::Here);
+    futures_util::future::join_all(PATHS.map(wait)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nor_does_one_whose_quota_was_used_up_past_the_gateway() {
+    let wait = |path| ada_does_not_wait_for_bob(path, Used::PastTheGateway);
+    futures_util::future::join_all(PATHS.map(wait)).await;
 }

@@ -337,6 +337,8 @@ pub struct Context {
     pub deadline: Instant,
     /// The same of the request that shared work was begun for.
     asked_until: Option<Instant>,
+    /// Whether requests with other keys may wait for it.
+    for_all: bool,
     /// How urgent its v1 calls are.
     pub priority: Priority,
     /// Whether it may rely on what v1 showed before, while v1 is unreachable or failing: a read for a client.
@@ -363,7 +365,8 @@ impl Context {
         let deadline = Instant::now() + allowed;
         let (priority, meter) = (Priority::default(), Arc::default());
         let request_id = request_id.into();
-        Self { request_id, deadline, asked_until: None, priority, tolerant: false, meter, sent: None }
+        let (asked_until, for_all, tolerant, sent) = (None, false, false, None);
+        Self { request_id, deadline, asked_until, for_all, priority, tolerant, meter, sent }
     }
 
     /// The same accounting with a deadline of its own, for work that is shared with other requests and
@@ -371,6 +374,18 @@ impl Context {
     pub fn for_shared_work(&self, allowed: Duration) -> Self {
         let asked_until = Some(self.asked_until.unwrap_or(self.deadline));
         Self { deadline: Instant::now() + allowed, asked_until, ..self.clone() }
+    }
+
+    /// The same, for what requests with other keys may wait for too.
+    #[must_use]
+    pub fn for_all(self) -> Self {
+        Self { for_all: true, ..self }
+    }
+
+    /// Whether a call is sent again once v1, which has refused it, takes calls with its key again. A read that others
+    /// wait for is not: their keys may have room. A write waits with all that it reads.
+    pub fn waits_for_v1(&self) -> bool {
+        !self.for_all || self.priority == Priority::Write
     }
 
     /// The same, and what tells when its first v1 call was sent.
@@ -417,10 +432,12 @@ impl Context {
     }
 
     /// The same for v1's quota. A read that several requests share does not wait for it longer than the one that began
-    /// it can, and a build of an index for a moment only: those who wait for them are told when there will be quota,
-    /// instead of nothing until their time is over. The build then goes on by itself.
+    /// it can. One that requests with other keys wait for, or a build of an index, waits for a moment only: their keys may
+    /// have quota, or they are told when there will be some, instead of nothing until their time is over. The build then
+    /// goes on by itself.
     pub fn time_to_be_let_through(&self) -> Duration {
         match (self.priority, self.asked_until) {
+            (Priority::Read, _) if self.for_all => self.time_to_begin().min(HOLD),
             (Priority::Read, Some(until)) => {
                 let left = self.time_to_begin_before(until.min(self.deadline));
                 // Once that one has gone, it goes on for those who joined.
@@ -464,6 +481,8 @@ mod tests {
         // Whoever joined is told within a second when the one that began it has gone.
         let gone = Context::new("r", Duration::ZERO).for_shared_work(Duration::from_secs(60));
         assert_eq!(gone.time_to_be_let_through(), HOLD);
+        // Whoever has another key may have quota.
+        assert_eq!(asker.for_all().time_to_be_let_through(), HOLD);
     }
 
     #[test]

@@ -85,8 +85,8 @@ impl InProject<'_> {
 
     async fn ids_at(&self, path: String, query: &'static str) -> Result<Arc<HashSet<Uuid>>, Refusal> {
         let place = self.place_at(path);
-        let read = |_| {
-            let (runner, path, ctx) = (Arc::clone(&self.runner), Arc::clone(&place.path), self.shared_ctx());
+        let read = |how| {
+            let (runner, path, ctx) = (Arc::clone(&self.runner), Arc::clone(&place.path), self.ctx_of(how));
             let (caller, slug, project) = (self.call.caller.clone(), self.slug().to_owned(), self.card.id);
             async move {
                 let pages = runner.client.read_all(&caller.key, &path, query, &ctx).await.map_err(refused_read)?;

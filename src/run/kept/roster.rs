@@ -27,8 +27,8 @@ impl Job {
     async fn load_people(&self, since: Option<Instant>) -> Result<Kept<Arc<Vec<Person>>>, Refusal> {
         let resource = self.resource_named(Known::ProjectMembers)?;
         let place = self.place_of(resource)?;
-        let read = |_| {
-            let (runner, caller, ctx) = (Arc::clone(&self.runner), self.call.caller.clone(), self.shared_ctx());
+        let read = |how| {
+            let (runner, caller, ctx) = (Arc::clone(&self.runner), self.call.caller.clone(), self.ctx_of(how));
             let (slug, path) = (self.slug().to_owned(), place.path.to_string());
             let project = self.call.card().map(|card| card.id);
             async move { read_people(&runner, (&caller, &slug), project, path, &ctx).await }

@@ -1,6 +1,7 @@
 //! Reads the complete v1 collection of a resource, translated, with the overlay applied. May use: what `run` may use.
 
 use super::flagged;
+use super::shortage::Reading;
 use crate::context::Context;
 use crate::fresh::{Changed, Kept};
 use crate::heavy::Input;
@@ -20,7 +21,7 @@ use crate::v2::{Reply, page};
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use uuid::Uuid;
 
 /// Bytes of records that a search looks through in the time another filter takes for one.
@@ -102,7 +103,7 @@ impl Job {
     /// As [`Job::after_refused_read`].
     pub(in crate::run) async fn load(&self, resource: &Resource) -> Result<Kept<Arc<Collection>>, Refusal> {
         let place = self.place_of(resource)?;
-        self.load_from(&self.runner.collections, &place, |older| self.reading(resource, older)).await
+        self.load_from(&self.runner.collections, &place, |how| self.reading(resource, how)).await
     }
 
     /// The collection as a read shows it that began after `asked`, whatever is kept.
@@ -115,19 +116,18 @@ impl Job {
         asked: Instant,
     ) -> Result<Kept<Arc<Collection>>, Refusal> {
         let place = self.place_of(resource)?;
-        let read = |older| self.reading(resource, older);
+        let read = |how| self.reading(resource, how);
         self.read_since(&self.runner.collections, &place, asked, read).await
     }
 
-    /// A read that shares its work with others: owns everything it needs. The rights beside an empty list may be `older`
-    /// by so much.
+    /// A read that shares its work with others: owns everything it needs.
     fn reading(
         &self,
         resource: &Resource,
-        older: Duration,
+        how: Reading,
     ) -> impl Future<Output = Result<Collection, Refusal>> + Send + use<> {
         let runner = Arc::clone(&self.runner);
-        let (key, ctx) = (self.key().clone(), self.shared_ctx());
+        let (key, ctx, older) = (self.key().clone(), self.ctx_of(how), how.older);
         let (card, caller, slug) = (self.call.card().cloned(), self.call.caller.clone(), self.slug().to_owned());
         let (index, path) = (self.index_of(resource), self.collection_path(resource));
         let variables = self.call.variables.clone();

@@ -4,7 +4,7 @@
 //! Only what is there is taken from older data; whether something is missing is still asked of v1, and so is
 //! everything about access. Writes never look at it. May use: what `run` may use.
 
-use crate::context::{Note, Priority};
+use crate::context::{Context, Note, Priority};
 use crate::fresh::Kept;
 use crate::index::{Index, Scope};
 use crate::plan::Known;
@@ -31,7 +31,21 @@ const AT_ONCE: usize = 8;
 /// How often whoever waits for quota looks whether somebody else has begun.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// How a thing is read.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::run) struct Reading {
+    /// How much older than the thing the rights may be that it is held against.
+    pub(in crate::run) older: Duration,
+    /// Whether nobody else waits for it.
+    pub(in crate::run) alone: bool,
+}
+
 impl Job {
+    /// What such a read goes by. One that others wait for does not wait for the quota of this call's key.
+    pub(in crate::run) fn ctx_of(&self, reading: Reading) -> Context {
+        if reading.alone { self.shared_ctx() } else { self.shared_ctx().for_all() }
+    }
+
     /// Whether this call may be answered with older data than usual at all.
     fn may_stretch(&self) -> bool {
         self.call.ctx.priority == Priority::Read
@@ -40,6 +54,11 @@ impl Job {
     /// Whether this call should make do with what is kept.
     pub(in crate::run) fn is_short(&self) -> bool {
         self.is_short_for(self.key())
+    }
+
+    /// Whether the quota of this call's key is counted, so that it can be waited for.
+    fn is_paced(&self) -> bool {
+        self.runner.client.budget().paces(self.key().id())
     }
 
     fn is_short_for(&self, key: &V1Key) -> bool {
@@ -62,8 +81,7 @@ impl Job {
         if self.is_short() { settings.stretch.max(settings.collection_ttl) } else { settings.collection_ttl }
     }
 
-    /// The thing at `place`: kept, kept for longer while v1's quota is short, or read. `read` is told by how much rights
-    /// may be older than what they are held against.
+    /// The thing at `place`: kept, kept for longer while v1's quota is short, or read.
     ///
     /// # Errors
     /// As [`Job::after_refused_read`], and when there is no quota in time.
@@ -71,7 +89,7 @@ impl Job {
         &self,
         shelf: &Shelf<T>,
         place: &Place,
-        read: impl Fn(Duration) -> F,
+        read: impl Fn(Reading) -> F,
     ) -> Result<Kept<Arc<T>>, Refusal>
     where
         T: Shelved,
@@ -79,17 +97,20 @@ impl Job {
     {
         for _ in 0..ROUNDS {
             let begun_here = AtomicBool::new(false);
-            let begin = |older| {
+            let begin = |reading| {
                 begun_here.store(true, Ordering::Relaxed);
-                read(older)
+                read(reading)
             };
             let loaded = self.kept_or_read(shelf, place, begin).await;
+            let begun_here = begun_here.into_inner();
             // What somebody else has read may count for them alone, or have failed because of them: they see nothing any
             // more, or may ask nothing more.
             match (&loaded, self.call.card()) {
                 (Ok(kept), _) if kept.value.counts_for(self.key().id()) => return loaded,
-                _ if begun_here.into_inner() => return self.explain_refused_read(loaded).await,
-                (Ok(_) | Err(Refusal::RateLimited { .. }), _) => {}
+                // Also when it was begun here: quota is waited for now, or what somebody else begins.
+                (Err(Refusal::RateLimited { .. }), _) if self.is_paced() || !begun_here => {}
+                _ if begun_here => return self.explain_refused_read(loaded).await,
+                (Ok(_), _) => {}
                 (Err(Refusal::NotFound { .. } | Refusal::Forbidden { .. }), Some(card)) => {
                     self.prove_anew(card.id).await?;
                 }
@@ -108,13 +129,14 @@ impl Job {
         shelf: &Shelf<T>,
         place: &Place,
         since: Instant,
-        read: impl Fn(Duration) -> F,
+        read: impl Fn(Reading) -> F,
     ) -> Result<Kept<Arc<T>>, Refusal>
     where
         T: Shelved,
         F: Future<Output = Result<T, Refusal>> + Send + 'static,
     {
-        let loaded = shelf.load(place, self.audience()?, since.elapsed(), || read(OLDER)).await;
+        let begin = || read(Reading { older: OLDER, alone: false });
+        let loaded = shelf.load(place, self.audience()?, since.elapsed(), begin).await;
         match self.explain_refused_read(loaded).await? {
             loaded if loaded.value.counts_for(self.key().id()) => Ok(loaded),
             _ => self.read_alone(read).await,
@@ -122,12 +144,13 @@ impl Job {
     }
 
     /// A read that nobody else joins.
-    async fn read_alone<T, F>(&self, read: impl FnOnce(Duration) -> F) -> Result<Kept<Arc<T>>, Refusal>
+    async fn read_alone<T, F>(&self, read: impl FnOnce(Reading) -> F) -> Result<Kept<Arc<T>>, Refusal>
     where
         F: Future<Output = Result<T, Refusal>>,
     {
         let began = self.runner.changes.now();
-        let value = self.explain_refused_read(read(Duration::ZERO).await).await?;
+        let read = read(Reading { older: Duration::ZERO, alone: true });
+        let value = self.explain_refused_read(read.await).await?;
         Ok(Kept { value: Arc::new(value), began })
     }
 
@@ -135,7 +158,7 @@ impl Job {
         &self,
         shelf: &Shelf<T>,
         place: &Place,
-        read: impl FnOnce(Duration) -> F,
+        read: impl FnOnce(Reading) -> F,
     ) -> Result<Kept<Arc<T>>, Refusal>
     where
         T: Shelved,
@@ -167,7 +190,7 @@ impl Job {
                         true => (asked.elapsed(), Duration::ZERO),
                         false => (usual, OLDER),
                     };
-                    shelf.load(place, audience, age, || read(older)).await
+                    shelf.load(place, audience, age, || read(Reading { older, alone: false })).await
                 };
                 match self.list_or_older(&place.path, older, Box::pin(load)).await {
                     Err(refusal @ Refusal::RateLimited { .. }) if self.may_stretch() => {
@@ -239,11 +262,19 @@ impl InProject<'_> {
         let fresh = async {
             // Another process may have read it already; and a fault of the gateway's own key is not this caller's
             // business.
-            let _room = match key.id() == self.key().id() && !indexes.is_shared() {
-                true => self.room_to_begin(&scope.path, &key, || indexes.is_fresh_soon(scope)).await?,
-                false => None,
+            let own = key.id() == self.key().id();
+            let begin = async |keeps_room| {
+                let _room = match keeps_room {
+                    true => self.room_to_begin(&scope.path, &key, || indexes.is_fresh_soon(scope)).await?,
+                    false => None,
+                };
+                indexes.fresh(scope, &key, ctx).await
             };
-            let mut outcome = indexes.fresh(scope, &key, ctx).await;
+            let mut outcome = begin(own && !indexes.is_shared()).await;
+            if own && self.is_paced() && matches!(outcome, Err(Refusal::RateLimited { .. })) {
+                // There was none when v1 was asked. It is waited for now, or what somebody else begins.
+                outcome = begin(true).await;
+            }
             if key.id() != self.key().id() && outcome.is_err() && !ctx.remaining().is_zero() {
                 // A fault of the gateway's own key is not this caller's business.
                 outcome = indexes.fresh(scope, self.key(), ctx).await;

@@ -1,7 +1,9 @@
 //! The complete read: every page once, with all columns, as kindly as v1 can be asked.
 //!
 //! Pages are read one after the other, or as many at once as v1 bears (`pace`); `walk` tells what they prove. v1's
-//! quota holds a build up but does not end it. May use: `translate`, `v2`, `refusal`, this folder.
+//! quota holds a build up but does not end it, unless somebody whose key has room goes on with its pages.
+//!
+//! May use: `translate`, `v2`, `refusal`, this folder.
 
 use super::pace::{Pace, Read};
 use super::progress::Progress;
@@ -99,7 +101,7 @@ impl<S: Source> Build<'_, S> {
 /// Makes a call; when v1's quota is used up, waits as long as v1 says and makes it again.
 ///
 /// # Errors
-/// What the call answers, its quota excepted until the patience has ended.
+/// What the call answers, its quota excepted until the patience has ended or the read has to give way.
 pub(super) async fn patiently<T, F>(progress: &Progress, call: impl Fn() -> F) -> Result<T, Refusal>
 where
     F: Future<Output = Result<T, Refusal>>,
@@ -113,6 +115,9 @@ where
             return outcome;
         }
         progress.note_hold(wait);
-        tokio::time::sleep(wait).await;
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = progress.gave_way() => return outcome,
+        }
     }
 }

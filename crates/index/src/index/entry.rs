@@ -1,6 +1,6 @@
 //! What is known of one scope beside its index: how far a read has come, who has asked, and what its files lack.
 //!
-//! May use: `v2`, this folder.
+//! May use: `v2`, `v1` (keys), this folder.
 
 use super::leftover::{Leftover, can_go_on};
 use super::local_write::LocalWrite;
@@ -10,6 +10,7 @@ use super::project_index::Index;
 use super::refresh::Verified;
 use super::snapshot::Snapshot;
 use super::walk::Walk;
+use crate::v1::KeyId;
 use crate::v2::time::Micros;
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
@@ -40,6 +41,8 @@ struct State {
     /// When a request last asked for it.
     asked: Option<Instant>,
     swept: Option<Instant>,
+    /// The key with which the read under way asks v1.
+    reader: Option<KeyId>,
     /// Items that local writes have removed since the read under way began.
     gone: Option<HashSet<Uuid>>,
     /// The last local writes.
@@ -106,11 +109,17 @@ impl Entry {
         self.state().local.drop_before(read);
     }
 
-    /// A read begins: items that are removed are noted from now on. Answers when the index was last swept.
-    pub fn begin_read(&self) -> Option<Instant> {
+    /// A read with this key begins: items that are removed are noted from now on. Answers when the index was last swept.
+    pub fn begin_read(&self, key: KeyId) -> Option<Instant> {
         let mut state = self.state();
+        state.reader = Some(key);
         state.gone = Some(HashSet::new());
         state.swept
+    }
+
+    /// Whether another key reads.
+    pub fn is_read_by_another(&self, key: KeyId) -> bool {
+        self.state().reader.is_some_and(|reader| reader != key)
     }
 
     /// Items this gateway has removed since the read began.
@@ -120,7 +129,10 @@ impl Entry {
 
     /// A read ended.
     pub fn end_read(&self) {
-        self.state().gone = None;
+        {
+            let mut state = self.state();
+            (state.reader, state.gone) = (None, None);
+        }
         self.progress.end();
     }
 

@@ -87,6 +87,28 @@ impl Progress {
         self.state.send_modify(|state| state.held_until = Some(Instant::now() + wait));
     }
 
+    /// Returns once v1's quota holds the read up; tells whether it has read any page.
+    pub async fn held(&self) -> bool {
+        let mut state = self.state.subscribe();
+        if state.wait_for(|state| !held(state).is_zero()).await.is_err() {
+            // Only when this is dropped, and then nobody waits for it.
+            std::future::pending::<()>().await;
+        }
+        let pages = state.borrow().pages;
+        pages.is_some_and(|pages| pages.done > 0)
+    }
+
+    /// Somebody else goes on with the read that v1's quota holds up: it ends.
+    pub fn give_way(&self) {
+        self.state.send_modify(|state| state.held_until = None);
+    }
+
+    /// Returns once the read that is held up has to end.
+    pub async fn gave_way(&self) {
+        // It fails only when this is dropped, and then nothing is read.
+        let _ = self.state.subscribe().wait_for(|state| state.held_until.is_none()).await;
+    }
+
     /// Nothing is read any more.
     pub fn end(&self) {
         self.state.send_modify(|state| *state = State::default());

@@ -20,13 +20,14 @@ use super::pace::Pace;
 use super::project_index::Index;
 use super::snapshot::Snapshot;
 use super::source::V1Source;
-use crate::context::Context;
+use crate::context::{Context, Priority};
 use crate::fresh::{Changed, Changes, Fresh, Kept, Landed, Lost, Moment, Need, Reading};
 use crate::refusal::Refusal;
 use crate::translate::work_items::Item;
 use crate::v1::{Client, KeyId, V1Key};
 use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -176,6 +177,7 @@ impl Indexes {
             let outcome = tokio::select! {
                 biased;
                 outcome = self.inner.indexes.get(scope, need, read) => outcome,
+                never = self.take_over(&entry, key, ctx) => match never {},
                 () = entry.progress.will_outlast(deadline) => break,
                 () = tokio::time::sleep_until(deadline) => break,
             };
@@ -186,6 +188,19 @@ impl Indexes {
             }
         }
         Err(last.unwrap_or_else(|| entry.progress.refusal()))
+    }
+
+    /// Has a read that v1's quota holds up, and that another key makes, end as soon as this key has room to go on with
+    /// it. Whoever waits for it then begins where it stopped.
+    async fn take_over(&self, entry: &Entry, key: &V1Key, ctx: &Context) -> Infallible {
+        let has_pages = entry.progress.held().await;
+        // As urgent as its next page will be.
+        let priority = if has_pages { Priority::Index } else { ctx.priority };
+        let has_room = self.inner.client.budget().wait(key.id(), priority).is_zero();
+        if has_room && entry.is_read_by_another(key.id()) {
+            entry.progress.give_way();
+        }
+        std::future::pending().await
     }
 
     /// Scopes whose index requests asked for within `within`.
@@ -349,7 +364,7 @@ impl Inner {
         need: Need,
     ) -> impl Future<Output = ()> + Send + 'static {
         let (entry, scope, key) = (Arc::clone(entry), scope.clone(), key.clone());
-        let ctx = ctx.for_shared_work(self.settings.shared_work);
+        let ctx = ctx.for_shared_work(self.settings.shared_work).for_all();
         async move {
             let id = key.id();
             match self.carry_out(&scope, &entry, (key, ctx), need).await {
@@ -375,7 +390,7 @@ impl Inner {
         need: Need,
     ) -> Result<(Index, Moment), Refusal> {
         let _noting = Noting(entry);
-        let swept = entry.begin_read();
+        let swept = entry.begin_read(key.id());
         let allowed = self.settings.shared_work;
         let (client, path, first) = (self.client.clone(), Arc::clone(&scope.path), ctx.priority);
         let source = V1Source { client, key, path, ctx, first, allowed };

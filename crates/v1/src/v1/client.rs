@@ -168,7 +168,7 @@ impl Client {
 
     /// Carries out one read, repeating it once where that is safe (see `retry`). Every attempt waits for the
     /// budget of its key and counts on `ctx.meter`; all attempts together end at `ctx.deadline`. A request that v1
-    /// refuses because its quota is used up is sent again when v1 takes requests again.
+    /// refuses because its quota is used up is sent again when v1 takes requests again, if `ctx` waits for that.
     ///
     /// # Errors
     /// [`V1Error`] when there is no complete answer. Any complete answer is `Ok`, whatever its status. A write is
@@ -202,7 +202,7 @@ impl Client {
                 Method::Get => answer.status == 429,
                 _ => refusals::is_own_throttle(answer),
             };
-            if self.budget.paces(key.id()) && outcome.as_ref().is_ok_and(throttled) {
+            if self.budget.paces(key.id()) && ctx.waits_for_v1() && outcome.as_ref().is_ok_and(throttled) {
                 continue;
             }
             left -= 1;
