@@ -3,7 +3,7 @@
 //! May use: nothing of this crate.
 
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
@@ -19,9 +19,8 @@ pub(super) struct Lease {
     origin: Instant,
     /// Microseconds after `origin`; 0 for none.
     until: AtomicU64,
-    away: AtomicBool,
-    /// How often the database was found not to answer.
-    outages: AtomicU64,
+    /// How often the database was found not to answer, and to answer again: odd while it does not.
+    turns: AtomicU64,
     /// Since when nothing is known of the database.
     since: Mutex<Option<Instant>>,
     /// Tells those who wait for the database that it is away.
@@ -33,8 +32,7 @@ impl Default for Lease {
         Self {
             origin: Instant::now(),
             until: AtomicU64::new(0),
-            away: AtomicBool::new(false),
-            outages: AtomicU64::new(0),
+            turns: AtomicU64::new(0),
             since: Mutex::new(None),
             told: watch::Sender::new(false),
         }
@@ -68,34 +66,36 @@ impl Lease {
     /// The database does not answer. Tells whether that is new.
     pub fn gone(&self) -> bool {
         self.since.lock().get_or_insert_with(Instant::now);
-        if !self.is_away() {
-            // Counted first: whoever meets the outage knows that it is another one.
-            self.outages.fetch_add(1, Ordering::AcqRel);
-        }
-        let new = !self.away.swap(true, Ordering::AcqRel);
+        let new = self.turns_to(true);
         self.told.send_replace(true);
         new
     }
 
     /// The database answers. Tells whether it did not before.
     pub fn back(&self) -> bool {
-        if !self.away.load(Ordering::Acquire) && self.since.lock().is_none() {
+        if !self.is_away() && self.since.lock().is_none() {
             return false;
         }
         *self.since.lock() = None;
-        let was_away = self.away.swap(false, Ordering::AcqRel);
+        let was_away = self.turns_to(false);
         self.told.send_replace(false);
         was_away
     }
 
+    /// Tells whether it was not so before.
+    fn turns_to(&self, away: bool) -> bool {
+        let next = |turns| (is_odd(turns) != away).then_some(turns + 1);
+        self.turns.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_ok()
+    }
+
     /// How often the database was found not to answer.
     pub fn outages(&self) -> u64 {
-        self.outages.load(Ordering::Acquire)
+        self.turns.load(Ordering::Acquire).div_ceil(2)
     }
 
     /// Whether the database does not answer.
     pub fn is_away(&self) -> bool {
-        self.away.load(Ordering::Acquire)
+        is_odd(self.turns.load(Ordering::Acquire))
     }
 
     /// Up to when all was known, while the database does not answer.
@@ -113,6 +113,10 @@ impl Lease {
             std::future::pending::<()>().await;
         }
     }
+}
+
+fn is_odd(number: u64) -> bool {
+    number & 1 == 1
 }
 
 #[cfg(test)]
@@ -143,5 +147,25 @@ mod tests {
         assert!(lease.away_since().is_some_and(|since| since <= Instant::now()));
         assert!(lease.back() && !lease.back());
         assert_eq!((lease.away_since(), lease.outages()), (None, 1));
+    }
+
+    /// Whoever finds the database there before and away afterwards can tell that it went away in between.
+    #[test]
+    fn no_outage_begins_unnoticed() {
+        let lease = Lease::default();
+        let end = Instant::now() + Duration::from_millis(500);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while Instant::now() < end {
+                    lease.gone();
+                    lease.back();
+                }
+            });
+            while Instant::now() < end {
+                let (outages, was_away) = (lease.outages(), lease.is_away());
+                let is_away = lease.is_away();
+                assert!(was_away || !is_away || lease.outages() > outages);
+            }
+        });
     }
 }
