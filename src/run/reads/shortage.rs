@@ -135,8 +135,21 @@ impl Job {
         T: Shelved,
         F: Future<Output = Result<T, Refusal>> + Send + 'static,
     {
-        let begin = || read(Reading { older: OLDER, alone: false });
-        let loaded = shelf.load(place, self.audience()?, since.elapsed(), begin).await;
+        let audience = self.audience()?;
+        let begin = async || {
+            let reading = Reading { older: OLDER, alone: false };
+            shelf.load(place, audience, since.elapsed(), || read(reading)).await
+        };
+        let mut loaded = begin().await;
+        if self.is_paced() && matches!(loaded, Err(Refusal::RateLimited { .. })) {
+            // There was no quota when v1 was to be asked. It is waited for now, or what somebody else begins.
+            let is_begun = || {
+                let age = since.elapsed();
+                shelf.is_read(place, audience, age) || shelf.kept_within(place, audience, age).is_some()
+            };
+            let _room = self.room_to_begin(&place.path, self.key(), is_begun).await?;
+            loaded = begin().await;
+        }
         match self.explain_refused_read(loaded).await? {
             loaded if loaded.value.counts_for(self.key().id()) => Ok(loaded),
             _ => self.read_alone(read).await,
