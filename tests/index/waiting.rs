@@ -4,7 +4,7 @@ use crate::index::{always, client_of, context, settings};
 use crate::support::scripted::{Exchange, Gate, ScriptedV1};
 use causeway::context::Context;
 use causeway::fresh::{Changed, Changes};
-use causeway::index::{Indexes, Scope};
+use causeway::index::{IndexSettings, Indexes, Scope};
 use causeway::refusal::Refusal;
 use causeway::translate::work_items::{FIELDS, Item, read};
 use causeway::v1::V1Key;
@@ -137,6 +137,32 @@ async fn a_build_that_the_quota_of_one_key_holds_up_goes_on_with_a_key_that_has_
     v1.expect(build_page(1).key("bob").reply(200, page(rows(1001, 1), 1001, false)));
     v1.expect(delta().key("bob").reply(200, page(rows(1, 100), 1001, true)));
     assert_eq!(ask("bob").await.unwrap(), 1001);
+    v1.finish();
+}
+
+/// It would be begun anew each time: where it takes more calls than a key has in a minute, it would never end.
+#[tokio::test]
+async fn a_sweep_that_the_quota_of_one_key_holds_up_is_not_begun_anew_with_another() {
+    let v1 = ScriptedV1::start().await.in_order();
+    v1.expect(build_page(0).reply(200, page(rows(1, 1000), 1001, true)));
+    v1.expect(build_page(1).reply(200, page(rows(1001, 1), 1001, false)));
+    v1.expect(delta().reply(200, page(rows(1, 100), 1001, true)));
+    let settings = IndexSettings { sweep: Duration::ZERO, ..always() };
+    let indexes = Indexes::new(client_of(v1.base_url()), settings, &Changes::default());
+    let ask = |key: &str| {
+        let (indexes, key) = (indexes.clone(), V1Key::new(key));
+        async move { indexes.fresh(&scope(), &key, &context()).await.map(|index| index.len()) }
+    };
+    assert_eq!(ask("ada").await.unwrap(), 1001);
+    v1.expect(delta().reply(200, page(rows(1, 100), 1001, true)));
+    let sweep = format!("{PATH}?per_page=1000&order_by=created_at&fields=id,updated_at");
+    v1.expect(Exchange::get(&sweep).reply(200, page(rows(1, 1000), 1001, true)));
+    let sweep = format!("{PATH}?per_page=1000&cursor=1000:1:0&order_by=created_at&fields=id,updated_at");
+    let limited = json!({"error": "Rate limit exceeded"});
+    v1.expect(Exchange::get(&sweep).key("ada").reply(429, limited).header("retry-after", "60"));
+    for key in ["ada", "bob"] {
+        assert!(ask(key).await.is_err_and(|refusal| refusal.code() == "index_building"), "{key}");
+    }
     v1.finish();
 }
 

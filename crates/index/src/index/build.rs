@@ -63,7 +63,7 @@ impl<S: Source> Build<'_, S> {
     /// What v1 refuses, its quota excepted.
     pub async fn run(&self, mut walk: Walk) -> Result<Walk, Refusal> {
         let (read, mut asked, mut under_way) = (self.pace.begin(), BTreeSet::new(), FuturesUnordered::new());
-        self.progress.begin(walk.trail.progress().0);
+        self.progress.begin(walk.trail.progress().0, true);
         loop {
             let at_once = read.at_once(self.source.is_urgent());
             while under_way.len() < at_once

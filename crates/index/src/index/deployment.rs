@@ -243,7 +243,7 @@ mod tests {
     async fn who_waits_for_another_process_hears_early_that_it_takes_too_long() {
         let place = SharedPlace { deployment: Arc::new(Busy::default()), identity: "one".into() };
         let (here, there, begun) = (Progress::default(), Progress::default(), Instant::now());
-        there.begin(0);
+        there.begin(0, true);
         let pages = async {
             for done in 1..=10 {
                 tokio::time::sleep(Duration::from_secs(4)).await;

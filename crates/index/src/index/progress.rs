@@ -45,13 +45,16 @@ struct Pages {
     before: usize,
     done: usize,
     total: Option<usize>,
+    /// Whether they are kept for a read that goes on after them.
+    kept: bool,
 }
 
 impl Progress {
-    /// Pages are read from now on, of which some had been read before.
-    pub fn begin(&self, before: usize) {
+    /// Pages are read from now on, of which some had been read before; `kept` tells whether another read can go on after
+    /// them.
+    pub fn begin(&self, before: usize, kept: bool) {
         let now = Instant::now();
-        let pages = Pages { begun: now, last: now, before, done: before, total: None };
+        let pages = Pages { begun: now, last: now, before, done: before, total: None, kept };
         self.state.send_modify(|state| (state.pages, state.elsewhere) = (Some(pages), None));
     }
 
@@ -87,10 +90,12 @@ impl Progress {
         self.state.send_modify(|state| state.held_until = Some(Instant::now() + wait));
     }
 
-    /// Returns once v1's quota holds the read up; tells whether it has read any page.
+    /// Returns once v1's quota holds up a read that can be gone on with; tells whether it has read any page. One whose
+    /// pages would all be read again cannot: handed from key to key it might never end.
     pub async fn held(&self) -> bool {
         let mut state = self.state.subscribe();
-        if state.wait_for(|state| !held(state).is_zero()).await.is_err() {
+        let goes_on = |pages: Pages| pages.kept || pages.done == 0;
+        if state.wait_for(|state| !held(state).is_zero() && state.pages.is_none_or(goes_on)).await.is_err() {
             // Only when this is dropped, and then nobody waits for it.
             std::future::pending::<()>().await;
         }
@@ -189,7 +194,7 @@ mod tests {
     async fn the_pace_tells_how_long_the_rest_takes() {
         let progress = Progress::default();
         assert_eq!(retry_after(&progress), 1);
-        progress.begin(0);
+        progress.begin(0, true);
         read(&progress, 0..4, 10).await;
         assert_eq!(retry_after(&progress), 26);
         progress.note_hold(Duration::from_secs(50));
@@ -201,7 +206,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_another_process_says_counts_until_this_one_reads() {
         let (here, there) = (Progress::default(), Progress::default());
-        there.begin(0);
+        there.begin(0, true);
         assert_eq!(there.told(), None);
         read(&there, 0..4, 10).await;
         let told = there.told();
@@ -211,14 +216,14 @@ mod tests {
         here.hear(told);
         assert_eq!(retry_after(&here), 22, "the same thing twice is nothing new");
         here.will_outlast(Instant::now() + Duration::from_secs(20)).await;
-        here.begin(0);
+        here.begin(0, true);
         assert_eq!(retry_after(&here), 1);
     }
 
     #[tokio::test(start_paused = true)]
     async fn pages_read_before_say_nothing_about_the_pace() {
         let progress = Progress::default();
-        progress.begin(6);
+        progress.begin(6, true);
         read(&progress, 6..8, 10).await;
         assert_eq!(retry_after(&progress), 10);
     }
@@ -226,7 +231,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_cannot_be_served_in_time_hears_it_after_the_first_page() {
         let (progress, begun) = (Progress::default(), Instant::now());
-        progress.begin(0);
+        progress.begin(0, true);
         let too_long = progress.will_outlast(begun + Duration::from_secs(29));
         tokio::select! {
             () = too_long => {}
@@ -241,7 +246,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_can_be_served_in_time_is_not_sent_away() {
         let (progress, begun) = (Progress::default(), Instant::now());
-        progress.begin(0);
+        progress.begin(0, true);
         tokio::select! {
             () = progress.will_outlast(begun + Duration::from_secs(45)) => panic!("sent away"),
             () = read(&progress, 0..10, 10) => {}

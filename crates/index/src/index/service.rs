@@ -190,8 +190,8 @@ impl Indexes {
         Err(last.unwrap_or_else(|| entry.progress.refusal()))
     }
 
-    /// Has a read that v1's quota holds up, and that another key makes, end as soon as this key has room to go on with
-    /// it. Whoever waits for it then begins where it stopped.
+    /// Has a read that v1's quota holds up, and that another key makes, end when this key has room just then to go
+    /// on with it. Whoever waits for it then begins where it stopped.
     async fn take_over(&self, entry: &Entry, key: &V1Key, ctx: &Context) -> Infallible {
         let has_pages = entry.progress.held().await;
         // As urgent as its next page will be.

@@ -47,7 +47,7 @@ pub(super) async fn sweep(
     pace: &Pace,
 ) -> Result<Sweep, Refusal> {
     let sweeping = Sweeping { source, size: sizes.page, progress, read: pace.begin() };
-    progress.begin(0);
+    progress.begin(0, false);
     let first = sweeping.page(0, 1).await?;
     let pages = first.total.div_ceil(sizes.page).max(1);
     let mut found = Found { marks: HashMap::new(), total: first.total, fell: false, ended: false };
