@@ -23,6 +23,8 @@ pub(super) struct Progress {
 struct State {
     pages: Option<Pages>,
     held_until: Option<Instant>,
+    /// Whether the read that is held up is to end, because somebody else goes on with it.
+    gives_way: bool,
     /// What the process that reads said last, and when it was heard.
     elsewhere: Option<(Told, Instant)>,
 }
@@ -105,13 +107,13 @@ impl Progress {
 
     /// Somebody else goes on with the read that v1's quota holds up: it ends.
     pub fn give_way(&self) {
-        self.state.send_modify(|state| state.held_until = None);
+        self.state.send_modify(|state| state.gives_way |= !held(state).is_zero());
     }
 
     /// Returns once the read that is held up has to end.
     pub async fn gave_way(&self) {
         // It fails only when this is dropped, and then nothing is read.
-        let _ = self.state.subscribe().wait_for(|state| state.held_until.is_none()).await;
+        let _ = self.state.subscribe().wait_for(|state| state.gives_way).await;
     }
 
     /// Nothing is read any more.
@@ -150,7 +152,8 @@ impl Progress {
 }
 
 fn held(state: &State) -> Duration {
-    state.held_until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
+    let until = state.held_until.filter(|_| !state.gives_way);
+    until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
 }
 
 /// Time the rest will take when it goes on as it began. Before a page has been read that is not known, but for the time
@@ -201,6 +204,22 @@ mod tests {
         assert_eq!(retry_after(&progress), 76);
         progress.end();
         assert_eq!(retry_after(&progress), 1);
+    }
+
+    /// Several pages are asked for at once, and v1 may refuse another one just then.
+    #[tokio::test(start_paused = true)]
+    async fn a_read_that_gives_way_ends_also_when_it_is_held_up_once_more() {
+        let progress = Progress::default();
+        for gives_way in [true, false] {
+            progress.note_hold(PAGE);
+            if gives_way {
+                progress.give_way();
+            }
+            progress.note_hold(PAGE);
+            let ended = tokio::time::timeout(PAGE / 2, progress.gave_way()).await;
+            assert_eq!(ended.is_ok(), gives_way);
+            progress.end();
+        }
     }
 
     #[tokio::test(start_paused = true)]
