@@ -60,7 +60,7 @@ enum Command {
     Check(check::CheckArgs),
     /// Look at everything an installation stands on: settings, store, secrets, v1, proxy; say what to put right
     Doctor(doctor::DoctorArgs),
-    /// Look after the gateway's own data: migrate, backup, restore, export, check, stats, rebase, sweep, forget
+    /// Look after the gateway's own data: backup, restore, check and more
     Store(store::StoreArgs),
     /// List the operations: method, path, scopes, source, v1 calls, status
     Operations(operations::OperationsArgs),

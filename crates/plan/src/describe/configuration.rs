@@ -11,9 +11,9 @@ const HEAD: &str = "\
 Every setting with its default and its environment variable. Generated from
 [config/causeway.toml](../config/causeway.toml), which is compiled in as the default; change that, not this file.
 
-Strongest first: command line flags (`--set name=value` takes any setting), environment variables, the settings file
-(`--config FILE`, else `causeway.toml` or `config/causeway.toml` in the current folder), the defaults. Names that do not
-exist are refused. Durations are written `500ms`, `30s`, `10m`, `1h`; sizes as bytes, or `64KiB`, `1MiB`, `2GiB`. In
+Strongest first: command line flags (`--set name=value` takes any setting but `admin.token`), environment variables, the
+settings file (`--config FILE`, else `causeway.toml` or `config/causeway.toml` in the current folder), the defaults. Names
+that do not exist are refused. Durations are written `500ms`, `30s`, `10m`, `1h`; sizes as bytes, or `64KiB`, `1MiB`, `2GiB`. In
 environment variables lists are separated by commas. Lists of tables (`workflow`, `retirement`, `brownout`, `native.serve`)
 are written as TOML there and after `--set`, such as
 `CAUSEWAY_NATIVE__SERVE='[{ operations = [\"states\"], mode = \"native\" }]'`.
