@@ -1,8 +1,8 @@
 //! Who begins a read that others join: somebody whose key v1's quota has room for.
 //!
-//! Such a read is made with the key of the one who began it, and all the others wait for that key then. So who would
-//! have to wait for the quota begins nothing, but waits for room or for a read that somebody else begins. Of each key
-//! one waits for all, so that the others take no calls that nobody makes.
+//! Such a read is made with the key of the one who began it, and without quota it ends after a second for all who
+//! joined. So who would have to wait for the quota begins nothing, but waits for room or for a read that somebody else
+//! begins. Of each key one waits for all, so that the others take no calls that nobody makes.
 //!
 //! May use: `v1` (keys).
 

@@ -31,6 +31,31 @@ async fn with_items(count: usize) -> (Place, Vec<Answer>) {
     (place, items)
 }
 
+/// A gateway and the store of another process on one database, with an item of a type.
+struct Shared {
+    gateway: Gateway,
+    other: Store,
+    database: Database,
+    sandbox: Sandbox,
+    made: Answer,
+    item: Uuid,
+}
+
+impl Shared {
+    async fn new() -> Self {
+        let database = Database::create().await;
+        let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+        let v1 = serve_sandbox(&sandbox).await;
+        let gateway = Gateway::with(&v1, &[("store.url", &database.url())]).await;
+        let enable = ITEMS.replace("work-items", "work-item-types") + "enable/";
+        gateway.post("ada", &enable, json!({})).await.expect(200);
+        let made = gateway.post("ada", ITEMS, json!({"name": "before"})).await.expect(201);
+        let item = Uuid::parse_str(&made.text("id")).expect("an id");
+        let other = Store::open(&database.url(), &v1).await.expect("the store");
+        Self { gateway, other, database, sandbox, made, item }
+    }
+}
+
 /// Name and value of the text.
 fn both(read: &Answer) -> (&str, &str) {
     (
@@ -182,14 +207,7 @@ async fn rows_of_a_list_by_type_have_that_type() {
 /// Also before that process has told that the write is over.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_another_process_records_comes_with_its_half_of_v1() {
-    let database = Database::create().await;
-    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
-    let v1 = serve_sandbox(&sandbox).await;
-    let gateway = Gateway::with(&v1, &[("store.url", &database.url())]).await;
-    let enable = ITEMS.replace("work-items", "work-item-types") + "enable/";
-    gateway.post("ada", &enable, json!({})).await.expect(200);
-    let made = gateway.post("ada", ITEMS, json!({"name": "before"})).await.expect(201);
-    let item = Uuid::parse_str(&made.text("id")).expect("an id");
+    let Shared { gateway, other, database: _database, sandbox, made, item } = Shared::new().await;
     let path = format!("{ITEMS}?order_by=priority");
     let list = || gateway.get("bob", &path);
     let half = |list: &Answer| {
@@ -197,7 +215,6 @@ async fn what_another_process_records_comes_with_its_half_of_v1() {
         (row["name"].clone(), row["type_id"].clone())
     };
     assert_eq!(half(&list().await.expect(200)), (json!("before"), made.json["type_id"].clone()));
-    let other = Store::open(&database.url(), &v1).await.expect("the store");
     let own = OwnWrite { type_id: TypeChange::Set(None), values: Vec::new() };
     let intent = Intent::new(IntentKind::Update, (workspace(), web()), Some(item), item, Value::Null, own);
     let running = other.begin_intent(intent).await.expect("a note").expect("its type is there");
@@ -209,16 +226,8 @@ async fn what_another_process_records_comes_with_its_half_of_v1() {
 /// Whoever ends a write that another process has left waits until all have heard of it, and others write meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_recorded_after_a_lost_write_was_ended_comes_with_its_half_of_v1() {
-    let database = Database::create().await;
-    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
-    let v1 = serve_sandbox(&sandbox).await;
-    let gateway = Gateway::with(&v1, &[("store.url", &database.url())]).await;
-    let enable = ITEMS.replace("work-items", "work-item-types") + "enable/";
-    gateway.post("ada", &enable, json!({})).await.expect(200);
-    let made = gateway.post("ada", ITEMS, json!({"name": "before"})).await.expect(201);
-    let (item, task) = (Uuid::parse_str(&made.text("id")), Uuid::parse_str(&made.text("type_id")));
-    let (item, task) = (item.expect("an id"), task.expect("a type"));
-    let other = Store::open(&database.url(), &v1).await.expect("the store");
+    let Shared { gateway, other, database, sandbox, made, item } = Shared::new().await;
+    let task = Uuid::parse_str(&made.text("type_id")).expect("a type");
     let rename = |name: &str| in_web(&sandbox, "PATCH", &format!("work-items/{item}/"), &json!({"name": name}));
     let with_type = |type_id| OwnWrite { type_id: TypeChange::Set(type_id), values: Vec::new() };
     let sent = json!({"body": {"name": "left"}, "was": {"name": "before"}, "before": 0});

@@ -301,20 +301,16 @@ impl Writing {
         }
         let mut ended = Ended { ending: Some(ending), peers: &engine.peers, changed: &changed, told };
         let committing = async { Ok::<_, StoreError>(session.commit().await) };
-        let outcome = engine.while_there(committing).await;
-        let is_decided = match &outcome {
-            Ok(Ok(())) => true,
-            Ok(Err(refused)) => is_undone(refused),
-            Err(_) => false,
+        let outcome = match engine.while_there(committing).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(refused)) if is_undone(&refused) => Err(refused.into()),
+            Ok(Err(lost)) => Err(StoreError::Undecided(lost.to_string())),
+            Err(away) => Err(StoreError::Undecided(away.to_string())),
         };
-        let told = if is_decided { ended.told.take() } else { None };
+        let is_undecided = matches!(outcome, Err(StoreError::Undecided(_)));
+        let told = ended.told.take_if(|_| !is_undecided);
         drop(ended);
-        match outcome {
-            Ok(Ok(())) => {}
-            Ok(Err(refused)) if is_undone(&refused) => return Err(refused.into()),
-            Ok(Err(lost)) => return Err(StoreError::Undecided(lost.to_string())),
-            Err(away) => return Err(StoreError::Undecided(away.to_string())),
-        }
+        outcome?;
         drop(_turn);
         if let Some(awaited) = told {
             engine.wait_until_confirmed(awaited).await;
