@@ -7,9 +7,10 @@
 //! May use: everything but `cli` and `sandbox`; it is composition.
 
 mod beside;
+mod collapsed;
 mod schema;
 
-use crate::access::{Access, Caller, Named, PrincipalKind, gate, presented_id};
+use crate::access::{Access, Caller, Named, PrincipalKind, Standing, gate, presented_id};
 use crate::context::{Context, Priority, Spender};
 use crate::describe::openapi::Document;
 use crate::edge::{ClientAddress, V2Answer, client_agent};
@@ -28,6 +29,7 @@ use crate::v2::tag::{self, IfMatch};
 use crate::v2::{Parameters, Reply};
 use beside::{Beside, Route};
 use bytes::Bytes;
+use collapsed::{Asked, Collapsed};
 use http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
 use http::request::Parts;
 use http::{HeaderName, HeaderValue};
@@ -46,6 +48,7 @@ pub struct V2 {
     idempotency: Idempotency,
     usage: Option<Usage>,
     beside: Option<Beside>,
+    reads: Collapsed<(Caller, Standing)>,
 }
 
 impl V2 {
@@ -58,7 +61,8 @@ impl V2 {
         idempotency: Idempotency,
     ) -> Self {
         let routes = Arc::new(Routes::new(runner.plan()));
-        Self { runner, routes, access, limits, document, idempotency, usage: None, beside: None }
+        let (usage, beside, reads) = (None, None, Collapsed::default());
+        Self { runner, routes, access, limits, document, idempotency, usage, beside, reads }
     }
 
     /// The same, with `usage` told who is behind the credentials.
@@ -212,7 +216,7 @@ impl V2 {
             return Err(refusal);
         }
         match key {
-            None if operation.method == Method::Get => Ok(unless_known(job.run().await?, &known)),
+            None if operation.method == Method::Get => Ok(unless_known(self.read(job, &head).await?, &known)),
             None => {
                 let answer = job.run().await;
                 if operation.method == Method::Post {
@@ -225,6 +229,22 @@ impl V2 {
                 Box::pin(self.idempotency.answer(job, key, head.uri.path(), query)).await
             }
         }
+    }
+
+    /// Carries a read out; one that asks v1 anew for each request, together with equal ones.
+    async fn read(&self, job: Job, head: &Parts) -> Result<Reply, Refusal> {
+        let Some(path_and_query) = head.uri.path_and_query().filter(|_| job.asks_anew()) else {
+            return job.run().await;
+        };
+        let call = job.call();
+        let asked = Asked {
+            key: call.caller.key.id(),
+            credential: call.caller.credential,
+            path_and_query: path_and_query.clone(),
+        };
+        let part = self.reads.join(asked, || (call.caller.clone(), call.standing.clone()));
+        let meter = Arc::clone(&call.ctx.meter);
+        part.answer(&meter, || job.run()).await
     }
 
     /// The person behind the credential, as far as its limit allows.

@@ -39,7 +39,7 @@ impl PrincipalKind {
 }
 
 /// A proven credential: what it may be used for and the v1 key that acts for it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// Key that v1 sees; its id is the cache identity of the caller.
     pub key: V1Key,

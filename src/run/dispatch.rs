@@ -7,7 +7,7 @@ use super::reads::list;
 use super::reads::outage::store_is_away;
 use super::writes::{create, delete, exclusive, update};
 use super::{own, special};
-use crate::plan::{Source, Step};
+use crate::plan::{Source, Special, Step};
 use crate::refusal::Refusal;
 use crate::v2::Reply;
 
@@ -34,6 +34,14 @@ impl Job {
         let place = Box::pin(self.wait_for_quota()).await?;
         let turn = Box::pin(self.wait_for_turn()).await?;
         Box::pin(self.carry_out_in(turn, place)).await
+    }
+
+    /// Whether this is a read for a client that asks v1 each time, as single records and work items do.
+    pub fn asks_anew(&self) -> bool {
+        let step = self.operation().step;
+        let one = step == Step::ReadOne && self.resource().reads_alone();
+        let items = [Special::WorkItemRetrieve, Special::WorkItemLookup, Special::WorkItemsList];
+        self.call.ctx.tolerant && (one || items.map(Step::Special).contains(&step))
     }
 
     /// Whether this makes a record, and addresses none of its kind.

@@ -98,6 +98,11 @@ impl Job {
         Self { runner, call, touched: Arc::default(), turn: Arc::default(), parsed: None, condition: None }
     }
 
+    /// The call that is carried out.
+    pub fn call(&self) -> &Call {
+        &self.call
+    }
+
     /// The caller as the audit log names it.
     pub fn actor(&self) -> AuditActor {
         self.call.origin.actor(&self.call.caller.user)

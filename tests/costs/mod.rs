@@ -4,6 +4,7 @@
 
 mod crowd;
 mod declared;
+mod equal_reads;
 mod extras;
 mod freshness;
 mod further;

@@ -1,0 +1,235 @@
+//! Who is carried out, and who gets whose answer. May use: this folder.
+
+use super::*;
+use fastrand::Rng;
+use futures_util::future::join_all;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+use tokio::sync::Semaphore;
+use tokio::task::{JoinHandle, yield_now};
+use tokio::time::sleep;
+
+/// Something that changes with each tick, read in two steps.
+#[derive(Clone, Default)]
+struct World {
+    reads: Collapsed<u8>,
+    clock: Arc<AtomicU64>,
+    carried_out: Arc<AtomicU64>,
+}
+
+fn asked(path: &str) -> Asked {
+    let path_and_query = path.parse().unwrap();
+    Asked { key: KeyId::of(b"ada"), credential: None, path_and_query }
+}
+
+fn reply(seen: u64) -> Result<Reply, Refusal> {
+    Ok(Reply::json(200, seen.to_string()))
+}
+
+fn seen(answer: Result<Reply, Refusal>) -> u64 {
+    std::str::from_utf8(&answer.unwrap().body.unwrap()).unwrap().parse().unwrap()
+}
+
+impl World {
+    /// Reads what the clock shows when the reading begins, and answers with it when `gate` lets it.
+    fn read(&self, path: &str, terms: u8, gate: &Arc<Semaphore>) -> JoinHandle<Result<Reply, Refusal>> {
+        self.read_with(path, terms, gate, reply)
+    }
+
+    fn read_with(
+        &self,
+        path: &str,
+        terms: u8,
+        gate: &Arc<Semaphore>,
+        answer: fn(u64) -> Result<Reply, Refusal>,
+    ) -> JoinHandle<Result<Reply, Refusal>> {
+        let (world, gate, part) = (self.clone(), Arc::clone(gate), self.reads.join(asked(path), || terms));
+        tokio::spawn(async move {
+            let run = || async move {
+                let shown = world.clock.load(Ordering::SeqCst);
+                world.carried_out.fetch_add(1, Ordering::SeqCst);
+                gate.acquire().await.unwrap().forget();
+                answer(shown)
+            };
+            part.answer(&Arc::default(), run).await
+        })
+    }
+
+    fn tick(&self) -> u64 {
+        self.clock.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    fn carried_out(&self) -> u64 {
+        self.carried_out.load(Ordering::SeqCst)
+    }
+
+    fn is_forgotten(&self) -> bool {
+        self.reads.entries.lock().by_key.is_empty()
+    }
+}
+
+async fn settle() {
+    for _ in 0..50 {
+        yield_now().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn equal_reads_at_once_are_two_and_the_second_is_for_all_who_came_during_the_first() {
+    let (world, gate) = (World::default(), Arc::new(Semaphore::new(0)));
+    let first = world.read("/x", 0, &gate);
+    settle().await;
+    let now = world.tick();
+    let others: Vec<_> = (0..30).map(|_| world.read("/x", 0, &gate)).collect();
+    let other_path = world.read("/x?a", 0, &gate);
+    settle().await;
+    assert_eq!(world.carried_out(), 2, "the first and the other path");
+    gate.add_permits(100);
+    assert_eq!(seen(first.await.unwrap()), now - 1);
+    assert!(join_all(others).await.into_iter().all(|answer| seen(answer.unwrap()) == now));
+    other_path.await.unwrap().unwrap();
+    assert_eq!(world.carried_out(), 3);
+    assert!(world.is_forgotten());
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_takes_the_place_of_one_that_leaves() {
+    let (world, gate) = (World::default(), Arc::new(Semaphore::new(0)));
+    let first = world.read("/x", 0, &gate);
+    settle().await;
+    let others = [world.read("/x", 0, &gate), world.read("/x", 0, &gate), world.read("/x", 0, &gate)];
+    settle().await;
+    first.abort();
+    settle().await;
+    assert_eq!(world.carried_out(), 2);
+    // While it is carried out, and nobody has come after it.
+    others[0].abort();
+    settle().await;
+    assert_eq!(world.carried_out(), 3);
+    let later = world.read("/x", 0, &gate);
+    settle().await;
+    others[1].abort();
+    settle().await;
+    gate.add_permits(100);
+    let [_, _, last] = others;
+    seen(last.await.unwrap());
+    seen(later.await.unwrap());
+    assert!(world.is_forgotten());
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_all_who_wait_have_left_nothing_is_carried_out_for_them() {
+    let (world, gate) = (World::default(), Arc::new(Semaphore::new(0)));
+    let first = world.read("/x", 0, &gate);
+    settle().await;
+    for waiting in [world.read("/x", 0, &gate), world.read("/x", 0, &gate)] {
+        settle().await;
+        waiting.abort();
+    }
+    settle().await;
+    gate.add_permits(100);
+    seen(first.await.unwrap());
+    assert_eq!(world.carried_out(), 1);
+    assert!(world.is_forgotten());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_is_for_the_one_alone_and_a_refusal_for_all() {
+    let failing = |_| Err(Refusal::upstream("It failed.", "for the log"));
+    let refusing = |_| Err(Refusal::not_found());
+    for (answer, carried_out) in [(failing as fn(u64) -> _, 6), (refusing, 2)] {
+        let (world, gate) = (World::default(), Arc::new(Semaphore::new(0)));
+        let reads: Vec<_> = (0..6).map(|_| world.read_with("/x", 0, &gate, answer)).collect();
+        gate.add_permits(100);
+        assert!(join_all(reads).await.into_iter().all(|answer| answer.unwrap().is_err()));
+        assert_eq!(world.carried_out(), carried_out);
+        assert!(world.is_forgotten());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_of_whom_something_else_was_proven_is_carried_out_for_itself() {
+    let (world, gate) = (World::default(), Arc::new(Semaphore::new(0)));
+    let reads = [world.read("/x", 0, &gate), world.read("/x", 0, &gate), world.read("/x", 1, &gate)];
+    settle().await;
+    assert_eq!(world.carried_out(), 2);
+    gate.add_permits(100);
+    assert!(join_all(reads).await.into_iter().all(|answer| answer.unwrap().is_ok()));
+    assert_eq!(world.carried_out(), 3);
+    assert!(world.is_forgotten());
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_hangs_holds_the_next_one_up_for_a_moment_only() {
+    let (world, never, gate) = (World::default(), Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(100)));
+    let hangs = world.read("/x", 0, &never);
+    settle().await;
+    let waiting = world.read("/x", 0, &gate);
+    sleep(PATIENCE - Duration::from_millis(1)).await;
+    assert_eq!(world.carried_out(), 1);
+    seen(waiting.await.unwrap());
+    hangs.abort();
+    settle().await;
+    assert!(world.is_forgotten());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_age_of_an_answer_is_told_to_all() {
+    let (reads, read_at) = (Collapsed::default(), Instant::now() - Duration::from_secs(7));
+    let first = reads.join(asked("/x"), || ());
+    let (leading, joining) = (Arc::<Meter>::default(), Arc::<Meter>::default());
+    let parts = [&leading, &joining].map(|meter| {
+        let (part, meter) = (reads.join(asked("/x"), || ()), Arc::clone(meter));
+        async move {
+            let run = || async {
+                meter.stretched(read_at);
+                reply(0)
+            };
+            part.answer(&meter, run).await
+        }
+    });
+    drop(first);
+    join_all(parts).await;
+    assert!(joining.is_stale() && joining.is_collapsed() && !leading.is_collapsed());
+    assert_eq!(joining.stale_age().map(|age| age >= Duration::from_secs(7)), Some(true));
+}
+
+/// Thousands of reads of three things, which take time, fail, and whose clients leave.
+#[tokio::test(start_paused = true)]
+async fn nobody_gets_what_was_read_before_the_request_came() {
+    for seed in 0..20 {
+        let (world, mut random) = (World::default(), Rng::with_seed(seed));
+        let mut reads = Vec::new();
+        for _ in 0..500 {
+            let now = world.tick();
+            let (path, terms) = (["/a", "/b", "/c"][random.usize(0..3)], u8::from(random.f32() < 0.1));
+            let (takes, fails, leaves) = (random.u64(0..3000), random.f32() < 0.1, random.f32() < 0.2);
+            let (reading, part) = (world.clone(), world.reads.join(asked(path), || terms));
+            let run = move || async move {
+                let shown = reading.clock.load(Ordering::SeqCst);
+                reading.carried_out.fetch_add(1, Ordering::SeqCst);
+                sleep(Duration::from_millis(takes)).await;
+                if fails { Err(Refusal::upstream("It failed.", "for the log")) } else { reply(shown) }
+            };
+            let read = tokio::spawn(async move { part.answer(&Arc::default(), run).await });
+            if leaves {
+                let leaving = read.abort_handle();
+                let stays = Duration::from_millis(random.u64(0..2000));
+                tokio::spawn(async move {
+                    sleep(stays).await;
+                    leaving.abort();
+                });
+            }
+            reads.push((now, read));
+            sleep(Duration::from_millis(random.u64(0..20))).await;
+        }
+        for (asked_at, read) in reads {
+            if let Ok(answer @ Ok(_)) = read.await {
+                assert!(seen(answer) >= asked_at, "seed {seed}");
+            }
+        }
+        settle().await;
+        assert!(world.is_forgotten(), "seed {seed}");
+        assert!(world.carried_out() < 400, "seed {seed}: {}", world.carried_out());
+    }
+}

@@ -1,0 +1,177 @@
+//! Equal reads at once: one is carried out for all who asked before it began, and for nobody who asked later.
+
+use crate::support::gateway::{Answer, Gateway, WEB};
+use crate::support::proofs::{V1, card, get_card, me};
+use crate::support::recorded::recorded;
+use crate::support::scripted::{Exchange, Gate, ScriptedV1};
+use causeway::translate::work_items::{FIELDS, WHOLE};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+const ITEM: &str = "00000000-0000-4000-8000-00000000000e";
+
+struct Scene {
+    v1: ScriptedV1,
+    gateway: Arc<Gateway>,
+}
+
+impl Scene {
+    /// A gateway that has proven who ada is and what she may see.
+    async fn new() -> Self {
+        let v1 = ScriptedV1::start().await;
+        v1.expect(me().repeated());
+        v1.expect(get_card().reply(200, card(Some(20))).repeated());
+        v1.expect(Exchange::get(&format!("{V1}work-items/{ITEM}/?{WHOLE}")).reply(404, json!({"error": "none"})));
+        let gateway = Arc::new(Gateway::before(v1.base_url()).await);
+        gateway.get("ada", &one("")).await.expect_problem(404, "resource_not_found");
+        Self { v1, gateway }
+    }
+
+    fn ask(&self, path: &str) -> JoinHandle<Answer> {
+        let (gateway, path) = (Arc::clone(&self.gateway), path.to_owned());
+        tokio::spawn(async move { gateway.get("ada", &path).await })
+    }
+
+    /// Calls beside the proofs and the one that made them.
+    fn calls(&self) -> usize {
+        self.v1.calls() - 3
+    }
+
+    async fn until_called(&self, calls: usize) {
+        self.v1.until_called(calls + 3).await;
+    }
+}
+
+/// Path of the work item.
+fn one(query: &str) -> String {
+    format!("{WEB}/work-items/{ITEM}/{query}")
+}
+
+fn item(name: &str) -> Value {
+    let mut item = recorded("work_items", "items_get_minimal").body;
+    (item["id"], item["name"]) = (json!(ITEM), json!(name));
+    item
+}
+
+fn reads(name: &str) -> Exchange {
+    Exchange::get(&format!("{V1}work-items/{ITEM}/?{WHOLE}")).reply(200, item(name))
+}
+
+/// Time for requests to arrive; whenever a gate opens, the outcome is the same but for the number of calls.
+async fn pause() {
+    tokio::time::sleep(Duration::from_millis(200)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn those_who_come_during_a_read_share_the_next_one() {
+    let (scene, gate) = (Scene::new().await, Gate::default());
+    scene.v1.expect(reads("old").held(&gate));
+    scene.v1.expect(reads("new"));
+    let first = scene.ask(&one(""));
+    scene.until_called(1).await;
+    // Somebody changes it past the gateway; whoever asks from now on is shown that.
+    let later: Vec<_> = (0..50).map(|_| scene.ask(&one(""))).collect();
+    pause().await;
+    gate.open();
+    assert_eq!(first.await.unwrap().expect(200).text("name"), "old");
+    let (mut calls, mut tags) = (0, Vec::new());
+    for answer in later {
+        let answer = answer.await.unwrap().expect(200);
+        assert_eq!(answer.text("name"), "new");
+        tags.push(answer.headers["etag"].clone());
+        let shared = answer.headers["server-timing"].ends_with(", collapsed");
+        assert_eq!(answer.calls(), u32::from(!shared));
+        calls += answer.calls();
+    }
+    assert_eq!((scene.calls(), calls), (2, 1));
+    tags.dedup();
+    assert_eq!(tags.len(), 1);
+    scene.v1.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_of_work_items_is_shared_too_and_other_pages_are_not() {
+    let (scene, gate) = (Scene::new().await, Gate::default());
+    let page = |size: usize| {
+        let rows = json!({"total_count": 1, "next_page_results": false, "results": [item("one")]});
+        let target = format!("{V1}work-items/?per_page={}&order_by=-created_at&{FIELDS}", size + 1);
+        Exchange::get(&target).reply(200, rows).held(&gate)
+    };
+    let path = |size: usize| format!("{WEB}/work-items/?order_by=-created_at&per_page={size}");
+    scene.v1.expect(page(10).times(2));
+    scene.v1.expect(page(20));
+    let first = scene.ask(&path(10));
+    scene.until_called(1).await;
+    let equal: Vec<_> = (0..20).map(|_| scene.ask(&path(10))).collect();
+    let other = scene.ask(&path(20));
+    scene.until_called(2).await;
+    pause().await;
+    gate.open();
+    for answer in equal.into_iter().chain([first, other]) {
+        assert_eq!(answer.await.unwrap().expect(200).column("name"), [json!("one")]);
+    }
+    assert_eq!(scene.calls(), 3);
+    scene.v1.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_shows_to_all_who_ask_after_it() {
+    let (scene, gate) = (Scene::new().await, Gate::default());
+    scene.v1.expect(reads("old").held(&gate));
+    let first = scene.ask(&one(""));
+    scene.until_called(1).await;
+    scene.v1.expect(reads("old"));
+    scene.v1.expect(Exchange::patch(&format!("{V1}work-items/{ITEM}/")).reply(200, item("written")).repeated());
+    let written = scene.gateway.patch("ada", &one(""), json!({"name": "written"})).await.expect(200);
+    assert_eq!(written.text("name"), "written");
+    scene.v1.expect(reads("written"));
+    let later: Vec<_> = (0..10).map(|_| scene.ask(&one(""))).collect();
+    pause().await;
+    gate.open();
+    assert_eq!(first.await.unwrap().expect(200).text("name"), "old");
+    for answer in later {
+        assert_eq!(answer.await.unwrap().expect(200).text("name"), "written");
+    }
+    scene.v1.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failure_of_v1_is_told_to_the_one_whose_call_it_was() {
+    let (scene, gate) = (Scene::new().await, Gate::default());
+    scene.v1.expect(reads("one").held(&gate));
+    let first = scene.ask(&one(""));
+    scene.until_called(1).await;
+    let waiting: Vec<_> = (0..5).map(|_| scene.ask(&one(""))).collect();
+    pause().await;
+    // Not whole JSON, which is no reason to ask again.
+    scene.v1.expect(reads("").truncated_json(200, item("one"), 1));
+    scene.v1.expect(reads("one").times(4));
+    gate.open();
+    first.await.unwrap().expect(200);
+    let mut statuses = Vec::new();
+    for answer in waiting {
+        statuses.push(answer.await.unwrap().status);
+    }
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 200, 200, 200, 502]);
+    scene.v1.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_read_of_another_key_is_one_of_its_own() {
+    let (scene, gate) = (Scene::new().await, Gate::default());
+    scene.v1.expect(reads("one").held(&gate).times(2));
+    let ada = scene.ask(&one(""));
+    scene.until_called(1).await;
+    let gateway = Arc::clone(&scene.gateway);
+    let bob = tokio::spawn(async move { gateway.get("bob", &one("")).await });
+    // Two proofs and the item, while the other one is still held.
+    scene.until_called(4).await;
+    gate.open();
+    for answer in [ada, bob] {
+        assert_eq!(answer.await.unwrap().expect(200).text("name"), "one");
+    }
+    scene.v1.finish();
+}
