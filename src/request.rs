@@ -243,8 +243,8 @@ impl V2 {
             path_and_query: path_and_query.clone(),
         };
         let part = self.reads.join(asked, || (call.caller.clone(), call.standing.clone()));
-        let meter = Arc::clone(&call.ctx.meter);
-        part.answer(&meter, || job.run()).await
+        let ctx = call.ctx.clone();
+        part.answer(&ctx, || job.run()).await
     }
 
     /// The person behind the credential, as far as its limit allows.

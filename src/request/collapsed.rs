@@ -8,13 +8,13 @@
 //!
 //! - Equal are requests with the same credential, path and query, if the same was proven of them (`terms`).
 //! - The one that is carried out belongs to a client. When that leaves, the next one takes its place.
-//! - An answer that is about the one request alone (a deadline, a limit, a failure of v1) is not shared: then all that
-//!   waited are carried out for themselves.
-//! - A reading that hangs holds the next one up for [`PATIENCE`] only.
+//! - An answer that is about the one request alone (a deadline, a limit, a failure of v1, or older data because of one) is
+//!   not shared: then all that waited are carried out for themselves.
+//! - A reading that takes longer than [`PATIENCE`] holds nobody up: the next one begins beside it.
 //!
 //! May use: `context`, `refusal`, `v1` (ids of keys), `v2`.
 
-use crate::context::Meter;
+use crate::context::{Context, Meter};
 use crate::refusal::Refusal;
 use crate::v1::KeyId;
 use crate::v2::Reply;
@@ -24,11 +24,11 @@ use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{OnceCell, SetOnce};
-use tokio::time::timeout;
+use tokio::sync::{Semaphore, SetOnce};
+use tokio::time::{Instant, timeout, timeout_at};
 use uuid::Uuid;
 
-/// Longest wait for an equal reading that is under way.
+/// How long a reading is waited for, from when it began.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Readings under way, and who waits for the next ones; cheap to clone, all clones are the same. `T` are the terms.
@@ -78,6 +78,8 @@ struct Entries<T> {
 struct Entry<T> {
     /// The reading under way; none when it has ended and the next one has not begun.
     running: Option<u64>,
+    /// When it began.
+    began: Instant,
     /// Set when it has ended.
     over: Arc<SetOnce<()>>,
     next: Option<Next<T>>,
@@ -96,8 +98,12 @@ struct Group<T> {
     terms: T,
     /// Set when the reading before has ended.
     before: Arc<SetOnce<()>>,
+    /// When that is not waited for any more.
+    until: Instant,
+    /// Held by the one whose reading the others wait for.
+    turn: Semaphore,
     /// What one of them has found; none when it is for that one alone.
-    found: OnceCell<Option<Found>>,
+    found: SetOnce<Option<Found>>,
 }
 
 #[derive(Debug)]
@@ -119,11 +125,11 @@ pub(super) enum Part<T> {
 }
 
 impl<T> Part<T> {
-    /// The answer to the request: carried out with `run`, or that of an equal one. `meter` is that of the request.
+    /// The answer to the request whose companion `ctx` is: carried out with `run`, or that of an equal one.
     ///
     /// # Errors
     /// Those of `run`.
-    pub(super) async fn answer<F>(self, meter: &Arc<Meter>, run: impl FnOnce() -> F) -> Result<Reply, Refusal>
+    pub(super) async fn answer<F>(self, ctx: &Context, run: impl FnOnce() -> F) -> Result<Reply, Refusal>
     where
         F: Future<Output = Result<Reply, Refusal>>,
     {
@@ -134,37 +140,42 @@ impl<T> Part<T> {
                 drop(reading);
                 answer
             }
-            Self::Waits(member) => Box::pin(member.answer(meter, run)).await,
+            Self::Waits(member) => Box::pin(member.answer(ctx, run)).await,
         }
     }
 }
 
 impl<T> Member<T> {
-    async fn answer<F>(&self, meter: &Arc<Meter>, run: impl FnOnce() -> F) -> Result<Reply, Refusal>
+    async fn answer<F>(&self, ctx: &Context, run: impl FnOnce() -> F) -> Result<Reply, Refusal>
     where
         F: Future<Output = Result<Reply, Refusal>>,
     {
-        let (mut run, mut own) = (Some(run), None);
-        let lead = async {
-            // One that takes longer is not waited for: its answer is of no use here.
-            let _ = timeout(PATIENCE, self.group.before.wait()).await;
-            let reading = self.all.begin(&self.asked, self.group.number);
-            let answer = run.take()?().await;
-            drop(reading);
-            let found = is_for_all(&answer).then(|| Found { answer: answer.clone(), meter: Arc::clone(meter) });
-            own = Some(answer);
-            found
-        };
-        let found = self.group.found.get_or_init(|| lead).await;
-        match (own, found, run) {
-            (Some(own), ..) => own,
-            (None, Some(found), _) => {
-                meter.collapse(&found.meter);
-                found.answer.clone()
+        let (group, came) = (&self.group, Instant::now());
+        let turn = tokio::select! {
+            biased;
+            found = group.found.wait() => {
+                let Some(found) = found else { return run().await };
+                ctx.meter.collapse(&found.meter);
+                ctx.meter.trace().into_iter().for_each(|trace| trace.step("equal read", came.into_std()));
+                return found.answer.clone();
             }
-            (None, None, Some(run)) => run().await,
-            (None, None, None) => Err(Refusal::internal("an equal read ended without an answer")),
-        }
+            turn = group.turn.acquire() => turn,
+        };
+        let patience = PATIENCE.min(ctx.patience());
+        let _ = timeout_at(group.until.min(came + patience), group.before.wait()).await;
+        let reading = self.all.begin(&self.asked, group.number);
+        let mut running = Box::pin(run());
+        let answer = match timeout(patience, &mut running).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                // Another one may begin beside this.
+                drop(turn);
+                running.await
+            }
+        };
+        drop(reading);
+        let _ = group.found.set(found(&answer, &ctx.meter));
+        answer
     }
 }
 
@@ -184,8 +195,9 @@ impl<T: Eq> Collapsed<T> {
                 Arc::clone(&next.group)
             }
             None => {
-                let before = Arc::clone(&entry.over);
-                let group = Arc::new(Group { number, terms, before, found: OnceCell::new() });
+                let (before, until) = (Arc::clone(&entry.over), entry.began + PATIENCE);
+                let (turn, found) = (Semaphore::new(1), SetOnce::new());
+                let group = Arc::new(Group { number, terms, before, until, turn, found });
                 entry.next = Some(Next { group: Arc::clone(&group), members: 1 });
                 group
             }
@@ -207,7 +219,7 @@ impl<T> Collapsed<T> {
 
     fn begin_in(&self, entries: &mut Entries<T>, asked: Asked) -> Reading<T> {
         let (number, over) = (entries.number(), Arc::<SetOnce<()>>::default());
-        let entry = Entry { running: Some(number), over: Arc::clone(&over), next: None };
+        let entry = Entry { running: Some(number), began: Instant::now(), over: Arc::clone(&over), next: None };
         entries.by_key.insert(asked.clone(), entry);
         Reading { all: self.clone(), asked, number, over }
     }
@@ -278,12 +290,14 @@ impl<T> Drop for Member<T> {
     }
 }
 
-/// Whether an answer is the same for all who ask. One about a deadline, a limit, or a failure is not.
-fn is_for_all(answer: &Result<Reply, Refusal>) -> bool {
-    match answer {
-        Ok(_) => true,
+/// What an answer is to others who ask for the same. One about a deadline, a limit or a failure is none, nor is older data
+/// because of a failure.
+fn found(answer: &Result<Reply, Refusal>, meter: &Arc<Meter>) -> Option<Found> {
+    let is_for_all = match answer {
+        Ok(_) => !meter.makes_do(),
         Err(refusal) => matches!(refusal.status(), 400 | 403 | 404 | 409),
-    }
+    };
+    is_for_all.then(|| Found { answer: answer.clone(), meter: Arc::clone(meter) })
 }
 
 #[cfg(test)]

@@ -160,6 +160,30 @@ async fn a_failure_of_v1_is_told_to_the_one_whose_call_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn older_data_because_v1_failed_once_is_told_to_the_one_whose_call_it_was() {
+    let (scene, gate) = (Scene::new().await, Gate::default());
+    scene.v1.expect(reads("old").held(&gate));
+    let first = scene.ask(&one(""));
+    scene.until_called(1).await;
+    let waiting: Vec<_> = (0..5).map(|_| scene.ask(&one(""))).collect();
+    pause().await;
+    // The failure is the second call's, when the first one's answer is kept.
+    scene.v1.expect(reads("").reply(500, json!({"error": "once"})));
+    scene.v1.expect(reads("new").times(4));
+    gate.open();
+    first.await.unwrap().expect(200);
+    let mut names = Vec::new();
+    for answer in waiting {
+        let answer = answer.await.unwrap().expect(200);
+        assert_eq!(answer.headers.contains_key("age"), answer.text("name") == "old");
+        names.push(answer.text("name"));
+    }
+    names.sort();
+    assert_eq!(names, ["new", "new", "new", "new", "old"]);
+    scene.v1.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_read_of_another_key_is_one_of_its_own() {
     let (scene, gate) = (Scene::new().await, Gate::default());
     scene.v1.expect(reads("one").held(&gate).times(2));

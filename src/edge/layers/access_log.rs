@@ -156,7 +156,7 @@ impl Ending {
             Source::Own
         } else if meter.is_from_index() {
             Source::Index
-        } else if meter.calls() > 0 || meter.is_collapsed() {
+        } else if meter.asks_v1() {
             Source::V1
         } else if operation.is_some() && self.status.is_some_and(|status| status.as_u16() < 400) {
             Source::Cache

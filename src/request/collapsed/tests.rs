@@ -1,6 +1,7 @@
-//! Who is carried out, and who gets whose answer. May use: this folder.
+//! Who is carried out, and who gets whose answer. May use: `context`, this folder.
 
 use super::*;
+use crate::context::Note;
 use fastrand::Rng;
 use futures_util::future::join_all;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,6 +21,10 @@ struct World {
 fn asked(path: &str) -> Asked {
     let path_and_query = path.parse().unwrap();
     Asked { key: KeyId::of(b"ada"), credential: None, path_and_query }
+}
+
+fn ctx() -> Context {
+    Context::new("r", Duration::from_secs(30))
 }
 
 fn reply(seen: u64) -> Result<Reply, Refusal> {
@@ -51,7 +56,7 @@ impl World {
                 gate.acquire().await.unwrap().forget();
                 answer(shown)
             };
-            part.answer(&Arc::default(), run).await
+            part.answer(&ctx(), run).await
         })
     }
 
@@ -164,34 +169,90 @@ async fn one_that_hangs_holds_the_next_one_up_for_a_moment_only() {
     let (world, never, gate) = (World::default(), Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(100)));
     let hangs = world.read("/x", 0, &never);
     settle().await;
+    // However many wait and leave meanwhile.
+    for _ in 0..4 {
+        let leaves = world.read("/x", 0, &gate);
+        sleep(PATIENCE / 5).await;
+        leaves.abort();
+        settle().await;
+    }
+    let begun = tokio::time::Instant::now();
     let waiting = world.read("/x", 0, &gate);
-    sleep(PATIENCE - Duration::from_millis(1)).await;
+    sleep(PATIENCE / 5 - Duration::from_millis(2)).await;
     assert_eq!(world.carried_out(), 1);
     seen(waiting.await.unwrap());
+    assert!(begun.elapsed() < PATIENCE / 4);
+    // It has taken longer by now.
+    seen(world.read("/x", 0, &gate).await.unwrap());
     hangs.abort();
     settle().await;
     assert!(world.is_forgotten());
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_age_of_an_answer_is_told_to_all() {
-    let (reads, read_at) = (Collapsed::default(), Instant::now() - Duration::from_secs(7));
+async fn when_the_one_for_all_hangs_another_begins_beside_it() {
+    let (world, never, gate) = (World::default(), Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let first = world.read("/x", 0, &gate);
+    settle().await;
+    let hangs = world.read("/x", 0, &never);
+    settle().await;
+    let now = world.tick();
+    let others: Vec<_> = (0..10).map(|_| world.read("/x", 0, &gate)).collect();
+    settle().await;
+    gate.add_permits(100);
+    seen(first.await.unwrap());
+    settle().await;
+    assert_eq!(world.carried_out(), 2);
+    let begun = tokio::time::Instant::now();
+    assert!(join_all(others).await.into_iter().all(|answer| seen(answer.unwrap()) == now));
+    assert!(begun.elapsed() <= PATIENCE + Duration::from_millis(2), "{:?}", begun.elapsed());
+    assert_eq!(world.carried_out(), 3);
+    hangs.abort();
+    settle().await;
+    assert!(world.is_forgotten());
+}
+
+/// Two requests that wait for the same, the first of them carried out with `run`; their companions.
+async fn answered<F>(run: impl Fn(Arc<Meter>) -> F) -> [Context; 2]
+where
+    F: Future<Output = Result<Reply, Refusal>>,
+{
+    let reads = Collapsed::default();
     let first = reads.join(asked("/x"), || ());
-    let (leading, joining) = (Arc::<Meter>::default(), Arc::<Meter>::default());
-    let parts = [&leading, &joining].map(|meter| {
-        let (part, meter) = (reads.join(asked("/x"), || ()), Arc::clone(meter));
-        async move {
-            let run = || async {
-                meter.stretched(read_at);
-                reply(0)
-            };
-            part.answer(&meter, run).await
-        }
-    });
+    let both = [ctx(), ctx()];
+    let parts = both.each_ref().map(|ctx| (reads.join(asked("/x"), || ()), ctx));
+    let (run, both_at_once) = (&run, parts.map(|(part, ctx)| part.answer(ctx, || run(Arc::clone(&ctx.meter)))));
     drop(first);
-    join_all(parts).await;
-    assert!(joining.is_stale() && joining.is_collapsed() && !leading.is_collapsed());
-    assert_eq!(joining.stale_age().map(|age| age >= Duration::from_secs(7)), Some(true));
+    assert!(join_all(both_at_once).await.iter().all(Result::is_ok));
+    both
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_age_of_an_answer_and_who_asked_v1_are_told_to_all() {
+    let read_at = Instant::now() - Duration::from_secs(7);
+    let [leading, joining] = answered(async |meter| {
+        meter.record(Duration::from_millis(1));
+        meter.stretched(read_at);
+        reply(0)
+    })
+    .await;
+    assert!(joining.meter.is_stale() && joining.meter.notes().contains(&Note::Collapsed));
+    assert!(joining.meter.stale_age() >= Some(Duration::from_secs(7)));
+    assert!(joining.meter.asks_v1() && joining.meter.calls() == 0);
+    assert!(!leading.meter.notes().contains(&Note::Collapsed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn older_data_because_of_a_failure_is_for_the_one_alone() {
+    let failures = AtomicU64::new(0);
+    let both = answered(async |meter| {
+        if failures.fetch_add(1, Ordering::SeqCst) == 0 {
+            meter.outlasted(Instant::now());
+        }
+        reply(0)
+    })
+    .await;
+    assert_eq!(both.map(|ctx| ctx.meter.is_stale()), [true, false]);
 }
 
 /// Thousands of reads of three things, which take time, fail, and whose clients leave.
@@ -211,7 +272,7 @@ async fn nobody_gets_what_was_read_before_the_request_came() {
                 sleep(Duration::from_millis(takes)).await;
                 if fails { Err(Refusal::upstream("It failed.", "for the log")) } else { reply(shown) }
             };
-            let read = tokio::spawn(async move { part.answer(&Arc::default(), run).await });
+            let read = tokio::spawn(async move { part.answer(&ctx(), run).await });
             if leaves {
                 let leaving = read.abort_handle();
                 let stays = Duration::from_millis(random.u64(0..2000));

@@ -44,6 +44,7 @@ struct Told {
     standing: Option<Standing>,
     replayed: bool,
     ignored: Vec<String>,
+    equal_asked: bool,
 }
 
 impl Told {
@@ -206,17 +207,18 @@ impl Meter {
 
     /// The answer is that of an equal request, whose meter `other` is.
     pub fn collapse(&self, other: &Self) {
-        let (notes, oldest) = {
+        let (asks, (notes, oldest)) = (other.asks_v1(), {
             let told = other.told();
             (told.notes.clone(), told.oldest)
-        };
+        });
+        self.told().equal_asked |= asks;
         oldest.into_iter().for_each(|read_at| self.used(read_at));
         notes.into_iter().chain([Note::Collapsed]).for_each(|note| self.note(note));
     }
 
-    /// Whether the answer is that of an equal request, which may have asked v1 for it.
-    pub fn is_collapsed(&self) -> bool {
-        self.told().notes.contains(&Note::Collapsed)
+    /// Whether v1 was asked for this request, or for the equal one whose answer this is.
+    pub fn asks_v1(&self) -> bool {
+        self.calls() > 0 || self.told().equal_asked
     }
 
     /// Whether the deployment's own v2 was asked for the answer.
