@@ -284,7 +284,8 @@ impl InProject<'_> {
                 indexes.fresh(scope, &key, ctx).await
             };
             let mut outcome = begin(own && !indexes.is_shared()).await;
-            if own && self.is_paced() && matches!(outcome, Err(Refusal::RateLimited { .. })) {
+            let makes_do = || self.may_stretch() && self.stretched_index(scope).is_some();
+            if own && self.is_paced() && matches!(outcome, Err(Refusal::RateLimited { .. })) && !makes_do() {
                 // There was none when v1 was asked. It is waited for now, or what somebody else begins.
                 outcome = begin(true).await;
             }
@@ -341,9 +342,13 @@ impl InProject<'_> {
 
     /// The index as it is, when it is not too old even for a time of shortage.
     fn kept_index(&self, scope: &Scope) -> Option<Arc<Index>> {
-        let kept = self.runner.indexes.kept_within(scope, self.runner.settings.stretch)?;
+        let kept = self.stretched_index(scope)?;
         self.uses(kept.began.at, Instant::now(), self.runner.indexes.freshness());
         Some(kept.value)
+    }
+
+    fn stretched_index(&self, scope: &Scope) -> Option<Kept<Arc<Index>>> {
+        self.runner.indexes.kept_within(scope, self.runner.settings.stretch)
     }
 
     /// The item that `find` finds in the index, while v1's quota is short; none says nothing about v1.
@@ -356,7 +361,7 @@ impl InProject<'_> {
         }
         let scope = self.index_scope()?;
         let indexes = &self.runner.indexes;
-        let kept = indexes.kept_within(&scope, self.runner.settings.stretch);
+        let kept = self.stretched_index(&scope);
         let Some((item, read_at)) = kept.and_then(|kept| Some((find(&kept.value)?, kept.began.at))) else {
             return Ok(None);
         };
