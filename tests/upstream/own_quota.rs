@@ -4,6 +4,7 @@
 //! May use: the public interface of the crate and `tests/support`.
 
 use crate::support::gateway::{Gateway, WEB, serve_sandbox};
+use crate::support::losing::Losing;
 use crate::support::past_gateway::{ask_v1, in_web};
 use causeway::sandbox::{Config, Sandbox, Seed};
 use serde_json::{Value, json};
@@ -88,4 +89,17 @@ async fn a_list_on_an_index_that_is_kept_does_not_wait_for_a_quota_that_was_used
     assert!(answer.headers.contains_key("age"), "{:?}", answer.headers);
     let told = &answer.headers["server-timing"];
     assert!(told.contains("stale;desc=\"the v1 budget is short\""), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_callers_own_key_does_the_work_where_v1_does_not_answer_to_that_of_the_gateway() {
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+    let wire = Losing::before(&serve_sandbox(&sandbox).await).await;
+    wire.fall_silent_for("service");
+    let gateway = Gateway::with(wire.base_url(), &[("upstream.service_key", "service")]).await;
+    let path = format!("{WEB}/work-items/?priority=none");
+    let asked = tokio::time::timeout(Duration::from_secs(15), gateway.get("bob", &path)).await;
+    let answer = asked.expect("no wait for another key");
+    assert!(!answer.expect(200).headers.contains_key("age"));
+    assert!(sandbox.journal().iter().all(|call| call.key.as_deref() == Some("bob")));
 }

@@ -28,6 +28,8 @@ const NOTICED: Duration = Duration::from_secs(2);
 const ROUNDS: usize = 3;
 /// Reads that one key may begin in the same moment; without quota for twice as many each has to keep its call first.
 const AT_ONCE: usize = 8;
+/// Longest wait for v1's word on the gateway's own key, which goes on then for those who come later.
+const OWN_PROOF: Duration = Duration::from_secs(2);
 /// How often whoever waits for quota looks whether somebody else has begun.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -392,8 +394,9 @@ impl InProject<'_> {
         match &self.runner.settings.service_key {
             Some(service) if self.may_stretch() => {
                 let ctx = self.shared_ctx().with_priority(Priority::Index);
-                match super::ahead::sees_the_same(&self.runner, service, scope, &ctx).await {
-                    Ok(true) => service.clone(),
+                let sees = super::ahead::sees_the_same(&self.runner, service, scope, &ctx);
+                match tokio::time::timeout(OWN_PROOF, sees).await {
+                    Ok(Ok(true)) => service.clone(),
                     _ => self.key().clone(),
                 }
             }
