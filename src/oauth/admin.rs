@@ -193,13 +193,16 @@ impl OAuth {
     /// When it cannot be written.
     pub async fn revoke_key(&self, key: Uuid, user: Option<Uuid>) -> Result<bool, StoreError> {
         let known = self.inner.store.keys(user).await?.into_iter().find(|row| row.id == key);
-        let done = self.inner.store.revoke_key(key, user).await?;
-        if let (true, Some(row)) = (done, known) {
-            let workspace = row.workspace.map(|(id, _)| id);
-            let revoked = Event::KeyRevoked { key, title: row.title, user: row.user, workspace };
-            self.tell(revoked).await;
-        }
-        Ok(done)
+        self.to_the_end(async move |oauth| {
+            let done = oauth.inner.store.revoke_key(key, user).await?;
+            if let (true, Some(row)) = (done, known) {
+                let workspace = row.workspace.map(|(id, _)| id);
+                let revoked = Event::KeyRevoked { key, title: row.title, user: row.user, workspace };
+                oauth.tell(revoked).await;
+            }
+            Ok(done)
+        })
+        .await
     }
 
     /// The live grants of a person.
@@ -216,11 +219,14 @@ impl OAuth {
     /// When it cannot be written.
     pub async fn revoke_grant(&self, user: Uuid, grant: Uuid) -> Result<bool, StoreError> {
         let known = self.inner.store.grants_of(user).await?.into_iter().find(|known| known.id == grant);
-        let done = self.inner.store.revoke_grant_of(user, grant).await?;
-        if let (true, Some(known)) = (done, known) {
-            self.tell(Event::GrantRevoked { grant, name: known.client_name, user }).await;
-        }
-        Ok(done)
+        self.to_the_end(async move |oauth| {
+            let done = oauth.inner.store.revoke_grant_of(user, grant).await?;
+            if let (true, Some(known)) = (done, known) {
+                oauth.tell(Event::GrantRevoked { grant, name: known.client_name, user }).await;
+            }
+            Ok(done)
+        })
+        .await
     }
 
     /// Seals every kept v1 key with the current secret.

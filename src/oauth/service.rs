@@ -2,7 +2,7 @@
 //!
 //! One impl block a concern: this file has consent and tokens, `admin` has clients, keys and secrets.
 //!
-//! May use: `context`, `fresh`, `plan`, `v1`, this folder, `access`, `settings`, `store`, `units`.
+//! May use: `context`, `fresh`, `plan`, `trace`, `v1`, this folder, `access`, `settings`, `store`, `units`.
 
 use super::attempts::Attempts;
 use super::events::{Event, Events, Origin};
@@ -23,11 +23,15 @@ use crate::store::oauth::{
     Client, Code, Exchange, NewCode, NewGrant, NewToken, OAuthStore, Refresh, Sealed, Token, TokenKind, Verdict,
 };
 use crate::store::{Store, StoreError};
+use crate::trace::carried;
 use crate::units::{micros, now_micros};
 use crate::v1::V1Key;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
+use tokio::sync::Semaphore;
+use tokio::task::JoinError;
 use uuid::Uuid;
 
 /// How long expired codes and tokens stay, so that their misuse is still recognised.
@@ -37,6 +41,10 @@ const SWEEP: i64 = 3600 * 1_000_000;
 
 /// Longest wait for v1's word on a person's key; what is asked for needs v1 for nothing else.
 const PROOF: Duration = Duration::from_secs(2);
+
+/// Writes that go on at once, whether their clients wait or not. More wait for one of these to end, and are given up with
+/// their clients.
+const AT_ONCE: usize = 64;
 
 /// What stands in the way of giving tokens: no secret to keep keys under.
 pub const NOT_SET_UP: &str = "OAuth is not set up on this gateway: it has no secret to keep keys under. \
@@ -59,6 +67,7 @@ pub(super) struct Inner {
     pub(super) attempts: Attempts,
     pub(super) resolver: Arc<Resolver>,
     pub(super) events: Arc<dyn Events>,
+    writing: Arc<Semaphore>,
     swept_at: AtomicI64,
 }
 
@@ -76,8 +85,8 @@ impl OAuth {
         let resolver = Arc::new(Resolver::new(store.clone(), keyring.clone(), Arc::clone(&events), delay));
         let knowing = access.clone().with_credentials(Arc::clone(&resolver) as Arc<dyn Credentials>);
         let attempts = Attempts::new(settings.attempts);
-        let swept_at = AtomicI64::new(0);
-        let inner = Inner { store, access, keyring, settings, attempts, resolver, events, swept_at };
+        let (writing, swept_at) = (Arc::new(Semaphore::new(AT_ONCE)), AtomicI64::new(0));
+        let inner = Inner { store, access, keyring, settings, attempts, resolver, events, writing, swept_at };
         (Self { inner: Arc::new(inner), origin: None }, knowing)
     }
 
@@ -89,6 +98,28 @@ impl OAuth {
 
     pub(super) async fn tell(&self, event: Event) {
         self.inner.events.happened(&event, self.origin.as_deref()).await;
+    }
+
+    /// Carries out a write and what is to be told of it, also when the client leaves meanwhile: between the commit and the
+    /// word about it a thief need not wait.
+    pub(super) async fn to_the_end<T, F>(&self, work: impl FnOnce(Self) -> F) -> T
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        // Nobody closes it.
+        let place = Arc::clone(&self.inner.writing).acquire_owned().await.ok();
+        let work = work(self.clone());
+        let going_on = tokio::spawn(carried(async move {
+            let _place = place;
+            work.await
+        }));
+        match going_on.await.map_err(JoinError::try_into_panic) {
+            Ok(done) => done,
+            Err(Ok(panic)) => resume_unwind(panic),
+            // The gateway ends.
+            Err(Err(_)) => std::future::pending().await,
+        }
     }
 
     /// Whether tokens and keys can be given at all.
@@ -146,11 +177,14 @@ impl OAuth {
             challenge: asked.challenge.clone(),
             expires_at: after(self.inner.settings.code),
         };
-        self.inner.store.add_grant(&grant, &new_code).await.map_err(|fault| store_fault(&fault))?;
         let (client, name) = (client.id.clone(), client.name.clone());
-        self.tell(Event::Granted { grant: id, client, name, user }).await;
-        self.sweep().await;
-        Ok(code)
+        self.to_the_end(async move |oauth| {
+            oauth.inner.store.add_grant(&grant, &new_code).await.map_err(|fault| store_fault(&fault))?;
+            oauth.tell(Event::Granted { grant: id, client, name, user }).await;
+            oauth.sweep().await;
+            Ok(code)
+        })
+        .await
     }
 
     /// Tokens for a code or refresh token.
@@ -165,7 +199,11 @@ impl OAuth {
         }
         match request {
             TokenRequest::Code { code, redirect_uri, verifier } => {
-                self.exchange(client, &code, &redirect_uri, verifier.as_deref()).await
+                let client = client.clone();
+                self.to_the_end(async move |oauth| {
+                    oauth.exchange(&client, &code, &redirect_uri, verifier.as_deref()).await
+                })
+                .await
             }
             TokenRequest::Refresh { token, scope } => self.refresh(client, &token, scope.as_deref(), ctx).await,
         }
@@ -220,12 +258,24 @@ impl OAuth {
             // Its successors would be dead as well; so the client asks the person again.
             return Err(OAuthError::invalid_grant());
         }
+        let client = client.clone();
+        self.to_the_end(async move |oauth| oauth.renew(&client, &hash, &found, narrow).await).await
+    }
+
+    /// The next pair for the refresh token `found`, whose access token opens `narrow`.
+    async fn renew(
+        &self,
+        client: &Client,
+        hash: &str,
+        found: &Token,
+        narrow: String,
+    ) -> Result<TokenAnswer, OAuthError> {
         let judge = |found: &Token| if found.client_id == client.id { Verdict::Accept } else { Verdict::Ignore };
         let pair = Pair::new(&self.inner.settings);
         // The refresh token keeps what was granted (RFC 6749, 6); only the access token is narrower.
         let tokens = |found: &Token| pair.rows(&narrow, &found.scopes.join(" "));
         let retry = micros(self.inner.settings.refresh_retry);
-        let outcome = self.inner.store.refresh(&hash, retry, judge, tokens).await;
+        let outcome = self.inner.store.refresh(hash, retry, judge, tokens).await;
         match outcome.map_err(|fault| store_fault(&fault))? {
             Refresh::Done { .. } => Ok(pair.answer(narrow)),
             Refresh::Refused => Err(OAuthError::invalid_grant()),
@@ -271,13 +321,15 @@ impl OAuth {
         if found.client_id != client.id {
             return Err(OAuthError::new("unauthorized_client", "The token was not given to this client."));
         }
-        if !self.inner.store.revoke_token(&hash, &found).await.map_err(|fault| store_fault(&fault))? {
-            return Ok(());
-        }
         let (id, name) = (client.id.clone(), client.name.clone());
-        let revoked = Event::TokenRevoked { grant: found.grant, client: id, name, user: found.user };
-        self.tell(revoked).await;
-        Ok(())
+        self.to_the_end(async move |oauth| {
+            if oauth.inner.store.revoke_token(&hash, &found).await.map_err(|fault| store_fault(&fault))? {
+                let revoked = Event::TokenRevoked { grant: found.grant, client: id, name, user: found.user };
+                oauth.tell(revoked).await;
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// What is known of a token of this client; of any other, that it is not active.

@@ -66,7 +66,7 @@ const RULES: [(&str, Rule); 55] = [
         "oauth",
         Only(&[
             "access", "cache", "context", "edge", "fresh", "html", "network", "plan", "refusal", "settings",
-            "store", "units", "v1",
+            "store", "trace", "units", "v1",
         ]),
     ),
     ("hints", Only(&["context", "edge", "refusal"])),

@@ -1,4 +1,5 @@
-//! Revocations that PostgreSQL carries out and whose answer never comes: the next one who asks is told the truth.
+//! Revocations that PostgreSQL carries out and whose answer never comes, or comes when nobody waits for it any more: the
+//! next one who asks is told the truth, and the audit log is told once.
 
 use crate::oauth::stage::{ME, SECRET, Stage, Tokens, expect_dead, expect_error};
 use crate::support::gateway::{Gateway, WEB, serve_sandbox};
@@ -42,6 +43,15 @@ impl Cut {
     async fn reports(&self, event: &str) -> usize {
         let log = self.stage.gateway.get("ada", LOG).await.expect(200);
         log.column("event_name").iter().filter(|name| *name == event).count()
+    }
+
+    async fn expect_one_report(&self, event: &str) {
+        let end = Instant::now() + PATIENCE;
+        while self.reports(event).await == 0 {
+            assert!(Instant::now() < end, "{event} is not told");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        assert_eq!(self.reports(event).await, 1, "{event}");
     }
 
     /// A token that was found once more while the commit was on its way is dead soon after.
@@ -100,4 +110,35 @@ async fn a_code_used_again_ends_its_grant_and_is_told_although_the_answer_is_los
     expect_error(stage.token(&stage.exchange(&code)).await, 400, "invalid_grant");
     assert_eq!(cut.reports("oauth_grant.code_misused").await, 1);
     cut.expect_soon_dead(&tokens.access).await;
+}
+
+/// A thief has no reason to wait for the answer, and the audit log is told after the commit.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_ends_a_grant_is_told_although_its_sender_leaves_before_it_is_written() {
+    let cut = Cut::new().await;
+    let stage = &cut.stage;
+    let leaves = async |endpoint: &str, content: &[(&str, &str)], text: &str| {
+        cut.wire.slow_commit_of(text, LATE);
+        let sent = tokio::time::timeout(LATE / 3, stage.post_form(endpoint, &[], content)).await;
+        assert!(sent.is_err(), "{text}: answered before its commit");
+    };
+    let token = "/auth/o/token/";
+
+    let first = stage.tokens("read").await;
+    let second = Tokens::of(&stage.token(&stage.refreshing(&first.refresh)).await.expect(200));
+    leaves(token, &stage.refreshing(&first.refresh), "refresh_token_reused").await;
+    cut.expect_soon_dead(&second.access).await;
+    cut.expect_one_report("oauth_grant.refresh_token_reused").await;
+
+    let code = stage.code(&stage.request(), "ada").await;
+    let tokens = Tokens::of(&stage.token(&stage.exchange(&code)).await.expect(200));
+    leaves(token, &stage.exchange(&code), "code_misused").await;
+    cut.expect_soon_dead(&tokens.access).await;
+    cut.expect_one_report("oauth_grant.code_misused").await;
+
+    let tokens = stage.tokens("read").await;
+    let content = [&stage.refreshing(&tokens.refresh)[1..3], &[("token", tokens.refresh.as_str())]].concat();
+    leaves(REVOKE, &content, &secret::hash(&tokens.refresh)).await;
+    cut.expect_soon_dead(&tokens.access).await;
+    cut.expect_one_report("oauth_grant.token_revoked").await;
 }

@@ -17,6 +17,8 @@ pub struct Losing {
 /// What happens on the wire.
 struct Wire {
     lose: Mutex<Vec<Loss>>,
+    /// The key whose requests are never answered.
+    silent_for: Mutex<Option<String>>,
     /// Answers that wait.
     waiting: Semaphore,
     /// Answers that may go on.
@@ -51,7 +53,8 @@ impl Losing {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let behind = base_url.trim_start_matches("http://").to_owned();
         let base = format!("http://{}", listener.local_addr().expect("an address"));
-        let wire = Arc::new(Wire { lose: Mutex::default(), waiting: Semaphore::new(0), let_go: Semaphore::new(0) });
+        let (lose, silent_for) = (Mutex::default(), Mutex::default());
+        let wire = Arc::new(Wire { lose, silent_for, waiting: Semaphore::new(0), let_go: Semaphore::new(0) });
         let losing = Arc::clone(&wire);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
@@ -105,6 +108,11 @@ impl Losing {
         self.wire.let_go.add_permits(1);
     }
 
+    /// From now on no request with this key arrives, and none is answered.
+    pub fn fall_silent_for(&self, key: &str) {
+        *self.wire.silent_for.lock().expect("a lock") = Some(key.to_owned());
+    }
+
     /// The next request with this method is lost before v1 sees it.
     pub fn swallow(&self, method: &str) {
         self.push(Loss::of(method, false));
@@ -139,6 +147,12 @@ async fn pass(mut client: TcpStream, behind: String, wire: Arc<Wire>) -> Option<
     let end = head.len() + 4 + length.unwrap_or(0_usize);
     while request.len() < end {
         fill(&mut client, &mut request).await?;
+    }
+    let silent_for = wire.silent_for.lock().expect("a lock").clone();
+    if silent_for
+        .is_some_and(|key| head.lines().any(|line| line.eq_ignore_ascii_case(&format!("x-api-key: {key}"))))
+    {
+        return std::future::pending().await;
     }
     let lost = {
         let mut lose = wire.lose.lock().expect("a lock");

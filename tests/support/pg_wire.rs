@@ -24,8 +24,17 @@ struct Inner {
     refusing: AtomicBool,
     /// Whether notifications are kept back, as by a pooler in transaction mode.
     deaf: AtomicBool,
-    /// Which commit is lost, and how late it arrives.
-    lost_commit: Mutex<Option<(String, Duration)>>,
+    /// Which commit is late or lost, and by how much.
+    late_commit: Mutex<Option<(String, Late)>>,
+}
+
+/// How late a commit arrives.
+#[derive(Clone, Copy)]
+enum Late {
+    /// So late, and its connection has ended at once.
+    Lost(Duration),
+    /// So late.
+    Slow(Duration),
 }
 
 impl PgWire {
@@ -72,7 +81,12 @@ impl PgWire {
 
     /// The commit of the next transaction that has `text` in it arrives so late, and its connection ends at once.
     pub fn lose_commit_of(&self, text: &str, late: Duration) {
-        *self.inner.lost_commit.lock().expect("a lock") = Some((text.to_owned(), late));
+        self.inner.has_late_commit(text, Late::Lost(late));
+    }
+
+    /// The commit of the next transaction that has `text` in it arrives so late.
+    pub fn slow_commit_of(&self, text: &str, late: Duration) {
+        self.inner.has_late_commit(text, Late::Slow(late));
     }
 
     /// Ends all connections; new ones are refused while `refusing`.
@@ -83,9 +97,13 @@ impl PgWire {
 }
 
 impl Inner {
-    /// How late this commit arrives, when it is the one that is lost; `is_its` tells whether its text has passed.
-    fn loses(&self, piece: &[u8], is_its: &mut bool) -> Option<Duration> {
-        let mut lost = self.lost_commit.lock().expect("a lock");
+    fn has_late_commit(&self, text: &str, late: Late) {
+        *self.late_commit.lock().expect("a lock") = Some((text.to_owned(), late));
+    }
+
+    /// How late this commit arrives, when it is the one that does; `is_its` tells whether its text has passed.
+    fn delays(&self, piece: &[u8], is_its: &mut bool) -> Option<Late> {
+        let mut lost = self.late_commit.lock().expect("a lock");
         let (text, late) = lost.clone()?;
         let has = |text: &str| piece.windows(text.len()).any(|part| part == text.as_bytes());
         *is_its |= has(&text);
@@ -126,15 +144,19 @@ async fn carry(
         if counted {
             inner.statements.fetch_add(counting.look(&piece[..size]), Ordering::SeqCst);
         }
-        if let Some(late) = inner.loses(&piece[..size], &mut is_its).filter(|_| counted) {
-            let commit = piece[..size].to_vec();
-            tokio::spawn(async move {
-                tokio::time::sleep(late).await;
-                let _ = to.write_all(&commit).await;
-                // The server has read it before it sees the end.
-                tokio::time::sleep(Duration::from_millis(200)).await;
-            });
-            return;
+        match inner.delays(&piece[..size], &mut is_its).filter(|_| counted) {
+            Some(Late::Slow(late)) => tokio::time::sleep(late).await,
+            Some(Late::Lost(late)) => {
+                let commit = piece[..size].to_vec();
+                tokio::spawn(async move {
+                    tokio::time::sleep(late).await;
+                    let _ = to.write_all(&commit).await;
+                    // The server has read it before it sees the end.
+                    tokio::time::sleep(Duration::from_millis(200)).await;
+                });
+                return;
+            }
+            None => {}
         }
         if silent.wait_for(|silent| !silent).await.is_err() || to.write_all(&piece[..size]).await.is_err() {
             return;

@@ -1,8 +1,10 @@
-//! What somebody waits for is never the quota of another key: whoever reads first for all has room for it.
+//! What somebody waits for is never another key: whoever reads first for all has room for it, and the gateway's own key
+//! is waited for a moment only. Nor is it the quota of the own key, where an older answer is at hand.
 //!
 //! May use: the public interface of the crate and `tests/support`.
 
 use crate::support::gateway::{Gateway, WEB, serve_sandbox};
+use crate::support::losing::Losing;
 use crate::support::past_gateway::{ask_v1, in_web};
 use causeway::sandbox::{Config, Sandbox, Seed};
 use serde_json::{Value, json};
@@ -68,4 +70,36 @@ async fn a_key_without_quota_holds_up_no_read_with_another_key() {
 async fn nor_does_one_whose_quota_was_used_up_past_the_gateway() {
     let wait = |path| ada_does_not_wait_for_bob(path, Used::PastTheGateway);
     futures_util::future::join_all(PATHS.map(wait)).await;
+}
+
+/// v1's refusal is the first that the gateway hears of it. The list is on the index, as it was a moment ago.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_on_an_index_that_is_kept_does_not_wait_for_a_quota_that_was_used_up_past_the_gateway() {
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, quota_per_minute: Some(60), ..Config::default() });
+    let base = serve_sandbox(&sandbox).await;
+    let settings = [("upstream.quota", "60"), ("limits.deadline", "100s"), ("index.freshness", "100ms")];
+    let gateway = Gateway::with(&base, &settings).await;
+    let path = format!("{WEB}/work-items/?priority=none");
+    let before = gateway.get("ada", &path).await.expect(200);
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    while ask_v1(&sandbox, "ada", "GET", "/api/v1/users/me/", &Value::Null).0 != 429 {}
+    let asked = tokio::time::timeout(Duration::from_secs(20), gateway.get("ada", &path)).await;
+    let answer = asked.expect("no wait for the quota").expect(200);
+    assert_eq!(answer.column("id"), before.column("id"));
+    assert!(answer.headers.contains_key("age"), "{:?}", answer.headers);
+    let told = &answer.headers["server-timing"];
+    assert!(told.contains("stale;desc=\"the v1 budget is short\""), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_callers_own_key_does_the_work_where_v1_does_not_answer_to_that_of_the_gateway() {
+    let sandbox = Sandbox::new(Config { seed: Seed::Recorded, ..Config::default() });
+    let wire = Losing::before(&serve_sandbox(&sandbox).await).await;
+    wire.fall_silent_for("service");
+    let gateway = Gateway::with(wire.base_url(), &[("upstream.service_key", "service")]).await;
+    let path = format!("{WEB}/work-items/?priority=none");
+    let asked = tokio::time::timeout(Duration::from_secs(15), gateway.get("bob", &path)).await;
+    let answer = asked.expect("no wait for another key");
+    assert!(!answer.expect(200).headers.contains_key("age"));
+    assert!(sandbox.journal().iter().all(|call| call.key.as_deref() == Some("bob")));
 }

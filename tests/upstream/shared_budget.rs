@@ -7,8 +7,9 @@ use causeway::context::{Context, Priority};
 use causeway::shared::Shared;
 use causeway::v1::{
     Budget, BudgetSettings, Client, Method, NotDone, Outcome, Processes, Quota, V1Error, V1Key, V1Request,
-    V1Response,
+    V1Response, told,
 };
+use http::HeaderMap;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -90,6 +91,33 @@ async fn no_window_sees_more_calls_than_the_quota_whoever_makes_them() {
     assert_eq!(most.max(), Some(QUOTA), "the quota is kept, and used: {} calls", arrived.len());
     assert!(arrived.len() > 3 * QUOTA, "{} calls", arrived.len());
     v1.finish();
+}
+
+/// Redis is asked for the time in whole milliseconds, and v1's window has no such steps. Each round has processes of its
+/// own, so that nothing but Redis knows of the call before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_counts_to_the_last_part_of_the_last_millisecond() {
+    const WINDOW: Duration = Duration::from_millis(20);
+    let redis = Redis::start();
+    let shared = Shared::open(&redis.url(), "http://v1.test").await.expect("a shared place");
+    let at_once = || Context::new("req-1", Duration::ZERO).with_priority(Priority::Write);
+    for round in 0..60 {
+        let key = V1Key::new(&format!("key-{round}")).id();
+        let process =
+            || Budget::among(settings(WINDOW, Quota::Fixed(1), Quota::Unlimited), Some(shared.clone()), None);
+        let call = process().admit(key, &at_once()).await.expect("the first call");
+        let answered = Instant::now();
+        call.answered(&told(200, &HeaderMap::new()));
+        let next = loop {
+            assert!(answered.elapsed() < Duration::from_secs(10), "never again");
+            if let Ok(next) = process().admit(key, &at_once()).await {
+                break next;
+            }
+        };
+        let after = answered.elapsed();
+        next.not_sent();
+        assert!(after >= WINDOW, "round {round}: {after:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -28,6 +28,8 @@ const NOTICED: Duration = Duration::from_secs(2);
 const ROUNDS: usize = 3;
 /// Reads that one key may begin in the same moment; without quota for twice as many each has to keep its call first.
 const AT_ONCE: usize = 8;
+/// Longest wait for v1's word on the gateway's own key, which goes on then for those who come later.
+const OWN_PROOF: Duration = Duration::from_secs(2);
 /// How often whoever waits for quota looks whether somebody else has begun.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -284,7 +286,8 @@ impl InProject<'_> {
                 indexes.fresh(scope, &key, ctx).await
             };
             let mut outcome = begin(own && !indexes.is_shared()).await;
-            if own && self.is_paced() && matches!(outcome, Err(Refusal::RateLimited { .. })) {
+            let makes_do = || self.may_stretch() && self.stretched_index(scope).is_some();
+            if own && self.is_paced() && matches!(outcome, Err(Refusal::RateLimited { .. })) && !makes_do() {
                 // There was none when v1 was asked. It is waited for now, or what somebody else begins.
                 outcome = begin(true).await;
             }
@@ -341,9 +344,13 @@ impl InProject<'_> {
 
     /// The index as it is, when it is not too old even for a time of shortage.
     fn kept_index(&self, scope: &Scope) -> Option<Arc<Index>> {
-        let kept = self.runner.indexes.kept_within(scope, self.runner.settings.stretch)?;
+        let kept = self.stretched_index(scope)?;
         self.uses(kept.began.at, Instant::now(), self.runner.indexes.freshness());
         Some(kept.value)
+    }
+
+    fn stretched_index(&self, scope: &Scope) -> Option<Kept<Arc<Index>>> {
+        self.runner.indexes.kept_within(scope, self.runner.settings.stretch)
     }
 
     /// The item that `find` finds in the index, while v1's quota is short; none says nothing about v1.
@@ -356,7 +363,7 @@ impl InProject<'_> {
         }
         let scope = self.index_scope()?;
         let indexes = &self.runner.indexes;
-        let kept = indexes.kept_within(&scope, self.runner.settings.stretch);
+        let kept = self.stretched_index(&scope);
         let Some((item, read_at)) = kept.and_then(|kept| Some((find(&kept.value)?, kept.began.at))) else {
             return Ok(None);
         };
@@ -387,8 +394,9 @@ impl InProject<'_> {
         match &self.runner.settings.service_key {
             Some(service) if self.may_stretch() => {
                 let ctx = self.shared_ctx().with_priority(Priority::Index);
-                match super::ahead::sees_the_same(&self.runner, service, scope, &ctx).await {
-                    Ok(true) => service.clone(),
+                let sees = super::ahead::sees_the_same(&self.runner, service, scope, &ctx);
+                match tokio::time::timeout(OWN_PROOF, sees).await {
+                    Ok(Ok(true)) => service.clone(),
                     _ => self.key().clone(),
                 }
             }

@@ -9,6 +9,7 @@ use crate::work_items::world::{ITEMS, one};
 use causeway::sandbox::{Config, Sandbox, Seed};
 use causeway::store::{Intent, IntentKind, OwnWrite, Settled, Store, TypeChange};
 use serde_json::{Value, json};
+use std::time::Duration;
 use uuid::Uuid;
 
 const KEY: &str = "/api/v2/workspaces/acme/work-items/";
@@ -286,4 +287,36 @@ async fn readers_beside_writers_see_one_moment() {
         }
     };
     tokio::join!(writes, reads);
+}
+
+/// The index shows the new item already, and v1's quota is too short to read it again. What runs is waited for then, too.
+#[tokio::test]
+async fn a_create_that_runs_is_waited_for_also_where_the_index_is_older_than_usual() {
+    const STALE: Duration = Duration::from_millis(150);
+    let place = Place::with(&[("upstream.quota", "60"), ("index.freshness", "100ms")]).await;
+    let task = place.enabled().await;
+    place.new_property(task, json!({"display_name": "text", "property_type": "TEXT"})).await;
+    let (list, gateway) = (format!("{ITEMS}?search=running"), &place.gateway);
+    let read = async {
+        place.wire.held().await;
+        tokio::time::sleep(STALE).await;
+        // One that does not show the item has the index read it.
+        gateway.get("bob", &format!("{ITEMS}?search=another")).await.expect(200);
+        tokio::time::sleep(STALE).await;
+        for _ in 0..40 {
+            gateway.get("bob", "/api/v1/users/me/").await.expect(200);
+        }
+        let (list, ()) = tokio::join!(gateway.get("bob", &list), async {
+            tokio::time::sleep(2 * STALE).await;
+            place.wire.let_go();
+        });
+        list
+    };
+    gateway.get("bob", &list).await.expect(200);
+    place.wire.hold("POST");
+    let (made, list) = tokio::join!(gateway.post("ada", ITEMS, named("running")), read);
+    let (made, list) = (made.expect(201), list.expect(200));
+    assert_eq!(list.column("id"), [made.json["id"].clone()]);
+    assert_eq!(list.data()[0]["type_id"], task.to_string());
+    assert!(list.headers.contains_key("age"), "{:?}", list.headers);
 }

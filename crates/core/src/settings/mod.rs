@@ -133,6 +133,8 @@ pub struct Settings {
     pub workflow: WorkflowSettings,
     /// Folder with mapping files that are laid over the built-in ones.
     pub mappings: Option<PathBuf>,
+    /// Names of secrets that are arguments.
+    exposed: Vec<String>,
 }
 
 /// Settings and what stood there, to be compared with a later reading.
@@ -226,7 +228,11 @@ impl Settings {
              issuer of OAuth, are then what each client says in its Host header; set public_url",
             self.listen.address
         );
-        open.then_some(warning).into_iter().collect()
+        let exposed = self.exposed.iter().map(|name| {
+            let variable = source::variable(name);
+            format!("{name} is an argument, which everybody on the machine can read; use the variable {variable}")
+        });
+        open.then_some(warning).into_iter().chain(exposed).collect()
     }
 
     fn read(from: &mut Reader) -> Self {
@@ -257,6 +263,7 @@ impl Settings {
             types: TypeSettings::read(from),
             workflow: WorkflowSettings::read(from),
             mappings: from.optional("mappings"),
+            exposed: from.exposed(),
         }
     }
 }

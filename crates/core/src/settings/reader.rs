@@ -8,7 +8,7 @@
 use super::error::{SettingFault, SettingsError};
 use super::origin::Origin;
 use super::source::{self, Entries, Entry};
-use super::value::Setting;
+use super::value::{Secret, Setting};
 use super::words::most_similar;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,13 +21,21 @@ pub(super) struct Reader {
     given: Entries,
     asked: BTreeSet<String>,
     faults: Vec<SettingFault>,
+    /// Secrets that are arguments.
+    exposed: Vec<String>,
 }
 
 impl Reader {
     /// Merges `sources`, the strongest last, over the defaults.
     pub(super) fn new(sources: impl IntoIterator<Item = Entries>) -> Self {
         let given = sources.into_iter().flatten().collect();
-        Self { defaults: source::defaults(), given, asked: BTreeSet::new(), faults: Vec::new() }
+        Self {
+            defaults: source::defaults(),
+            given,
+            asked: BTreeSet::new(),
+            faults: Vec::new(),
+            exposed: Vec::new(),
+        }
     }
 
     /// The setting `key`, which has a default.
@@ -63,6 +71,24 @@ impl Reader {
         value
     }
 
+    /// The secret `key`, which has no default and is noted when it comes from a flag.
+    pub(super) fn secret(&mut self, key: &str) -> Option<Secret> {
+        let value = self.optional(key);
+        if value.is_some() && self.is_argument(key) {
+            self.exposed.push(key.to_owned());
+        }
+        value
+    }
+
+    /// Secrets so far that come from a flag.
+    pub(super) fn exposed(&self) -> Vec<String> {
+        self.exposed.clone()
+    }
+
+    fn is_argument(&self, key: &str) -> bool {
+        self.given.get(key).is_some_and(|entry| entry.origin == Origin::Flag)
+    }
+
     /// The secret `key`, which has no default and must not come from a flag: arguments are seen by everybody on the
     /// machine.
     pub(super) fn off_the_command_line<T: Setting>(
@@ -72,7 +98,7 @@ impl Reader {
         accept: impl Fn(&T) -> bool,
     ) -> Option<T> {
         let value = self.optional_where(key, form, accept);
-        if self.given.get(key).is_some_and(|entry| entry.origin == Origin::Flag) {
+        if self.is_argument(key) {
             self.fault(
                 key,
                 "a secret must not be an argument, because everybody on the machine can read it",
@@ -130,8 +156,8 @@ fn is_unset(entry: &Entry) -> bool {
 }
 
 fn unusable(key: &str, entry: &Entry, form: &str) -> SettingFault {
-    let may_hold_a_secret =
-        ["store.url", "shared.url", "admin.token"].contains(&key) || key.starts_with("secrets.");
+    let may_hold_a_secret = ["store.url", "shared.url", "admin.token", "upstream.service_key"].contains(&key)
+        || key.starts_with("secrets.");
     // An address with somebody's name in it.
     let text = entry.raw.to_string();
     let names_somebody = text.split_once("://").is_some_and(|(_, rest)| rest.contains('@'));

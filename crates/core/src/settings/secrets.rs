@@ -15,6 +15,6 @@ pub struct SecretSettings {
 
 impl SecretSettings {
     pub(super) fn read(from: &mut Reader) -> Self {
-        Self { key_file: from.optional("secrets.key_file"), key: from.optional("secrets.key") }
+        Self { key_file: from.optional("secrets.key_file"), key: from.secret("secrets.key") }
     }
 }

@@ -78,6 +78,22 @@ fn a_listener_for_others_without_a_public_address_is_warned_of() {
 }
 
 #[test]
+fn a_secret_on_the_command_line_is_warned_of() {
+    for (name, variable) in
+        [("secrets.key", "CAUSEWAY_SECRETS__KEY"), ("upstream.service_key", "CAUSEWAY_UPSTREAM__SERVICE_KEY")]
+    {
+        let found = load("", &[], &[(name, "hunter2")]).unwrap().warnings();
+        assert!(found.len() == 1 && found[0].starts_with(name) && found[0].contains(variable), "{found:?}");
+        assert!(!found[0].contains("hunter2"), "{found:?}");
+        let elsewhere = load("", &[(variable, "hunter2")], &[]).unwrap().warnings();
+        assert!(
+            elsewhere.is_empty() && load("", &[], &[(name, "")]).unwrap().warnings().is_empty(),
+            "{elsewhere:?}"
+        );
+    }
+}
+
+#[test]
 fn flags_win_over_environment_over_file() {
     let file = "[limits]\nconcurrency = 1\nbody = 1\ndeadline = \"1s\"\n";
     let env = [("CAUSEWAY_LIMITS__CONCURRENCY", "2"), ("CAUSEWAY_LIMITS__BODY", "2KiB")];

@@ -51,7 +51,7 @@ impl UpstreamSettings {
             concurrency_min,
             concurrency_max,
             pass_through_timeout: positive(from, "upstream.pass_through_timeout"),
-            service_key: from.optional("upstream.service_key"),
+            service_key: from.secret("upstream.service_key"),
             quota: a_minute(from, "upstream.quota"),
             service_quota: a_minute(from, "upstream.service_quota"),
             total_quota: a_minute(from, "upstream.total_quota"),

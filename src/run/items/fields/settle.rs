@@ -115,12 +115,12 @@ pub(super) async fn settled(
         let is_to_come = |intent: &Intent| reading.is_some() && is_running(intent) && is_to_come(intent, items);
         let open = recorded.open.iter().filter(|intent| concerns(job, intent, items, &recorded));
         let open: Vec<&Intent> = open.filter(|intent| !is_to_come(intent)).collect();
-        if job.call.ctx.meter.is_stale() {
-            // Older data decide nothing.
-            return if open.is_empty() { Ok(Some(shown(recorded))) } else { Err(Refusal::WriteUndecided) };
-        }
+        // Older data decide nothing.
+        let decides = !job.call.ctx.meter.is_stale();
         if open.is_empty() {
-            unmark_missing(job, items, &recorded).await?;
+            if decides {
+                unmark_missing(job, items, &recorded).await?;
+            }
             return Ok(Some(shown(recorded)));
         }
         if open.iter().any(|intent| is_running(intent)) {
@@ -134,6 +134,9 @@ pub(super) async fn settled(
         let still_open = Arc::clone(&store.project_items(project).await?.open);
         if open.iter().any(|intent| !still_open.iter().any(|open| open.id == intent.id)) {
             continue;
+        }
+        if !decides {
+            return Err(Refusal::WriteUndecided);
         }
         if !end(job, &open, items, looking, &recorded, &mut listed).await? {
             return Ok(Some(shown(recorded)));
