@@ -16,11 +16,15 @@ use opentelemetry_otlp::{ExporterBuildError, Protocol, SpanExporter, WithExportC
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{BatchSpanProcessor, SpanData, SpanEvents, SpanLinks, SpanProcessor};
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 use tokio::runtime::Handle;
 
 /// Longest time for one batch.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Most bytes of a collector's answer that are read; the usual one has two.
+const LONGEST_ANSWER: usize = 64 * 1024;
 
 /// Why traces cannot be sent.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +55,7 @@ impl Exporter {
         let client = outgoing::client(PATIENCE).no_proxy().build()?;
         let exporter = SpanExporter::builder()
             .with_http()
-            .with_http_client(OnRuntime { client, runtime: Handle::current() })
+            .with_http_client(OnRuntime { client, runtime: Handle::current(), refused: Arc::default() })
             .with_protocol(Protocol::HttpJson)
             .with_endpoint(endpoint.as_str())
             .with_timeout(PATIENCE)
@@ -161,6 +165,8 @@ fn of_status(status: u16) -> Status {
 struct OnRuntime {
     client: reqwest::Client,
     runtime: Handle,
+    /// Whether the collector did not take the last batch; the log says so once.
+    refused: Arc<AtomicBool>,
 }
 
 impl fmt::Debug for OnRuntime {
@@ -169,18 +175,48 @@ impl fmt::Debug for OnRuntime {
     }
 }
 
+impl OnRuntime {
+    async fn sent(&self, request: Request<Bytes>) -> Result<Response<Bytes>, reqwest::Error> {
+        let (head, body) = request.into_parts();
+        let asked = self.client.request(head.method, head.uri.to_string()).headers(head.headers).body(body);
+        let mut answer = asked.send().await?;
+        let mut response = Response::new(());
+        *response.status_mut() = answer.status();
+        *response.headers_mut() = answer.headers().clone();
+        let mut bytes = Vec::new();
+        while bytes.len() < LONGEST_ANSWER
+            && let Some(piece) = answer.chunk().await?
+        {
+            bytes.extend_from_slice(&piece[..piece.len().min(LONGEST_ANSWER - bytes.len())]);
+        }
+        Ok(response.map(|()| bytes.into()))
+    }
+
+    /// Tells when the collector begins not to take traces, and when it takes them again.
+    fn tell(&self, fault: Option<&str>) {
+        let before = self.refused.swap(fault.is_some(), Ordering::Relaxed);
+        match (before, fault) {
+            (false, Some(cause)) => {
+                tracing::warn!(cause, "traces are lost: the collector (traces.endpoint) does not take them");
+            }
+            (true, None) => tracing::info!("the collector takes traces again"),
+            _ => {}
+        }
+    }
+}
+
 #[async_trait]
 impl HttpClient for OnRuntime {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        let (client, (head, body)) = (self.client.clone(), request.into_parts());
+        let own = self.clone();
         let sending = self.runtime.spawn(async move {
-            let asked = client.request(head.method, head.uri.to_string()).headers(head.headers).body(body);
-            let answer = asked.send().await?;
-            let mut response = Response::new(());
-            *response.status_mut() = answer.status();
-            *response.headers_mut() = answer.headers().clone();
-            let bytes = answer.bytes().await?;
-            Ok::<_, reqwest::Error>(response.map(|()| bytes))
+            let answer = own.sent(request).await;
+            match &answer {
+                Ok(answer) if answer.status().is_success() => own.tell(None),
+                Ok(answer) => own.tell(Some(&format!("it answers {}", answer.status().as_u16()))),
+                Err(fault) => own.tell(outgoing::causes(fault).last().map(String::as_str)),
+            }
+            answer
         });
         Ok(sending.await??)
     }

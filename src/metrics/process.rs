@@ -7,6 +7,7 @@
 
 use super::family::{Family, Kind};
 use crate::store::{self, last_step};
+use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 
 pub(super) fn process() -> Vec<Family> {
@@ -39,15 +40,17 @@ fn read() -> Option<Vec<Family>> {
     if let Some(most) = rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
         families.push(gauge("process_max_fds", "Files that the process may open", most as f64));
     }
-    if let Some(booted) = booted() {
-        let started = booted + number(19)? / ticks;
-        families.push(gauge("process_start_time_seconds", "When the process started, since 1970", started));
-    }
+    let started = booted() + number(19)? / ticks;
+    families.push(gauge("process_start_time_seconds", "When the process started, since 1970", started));
     Some(families)
 }
 
-/// When the machine started, since 1970.
-fn booted() -> Option<f64> {
-    let stat = fs::read_to_string("/proc/stat").ok()?;
-    stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()
+/// When the machine started, since 1970. From the clocks, because the service may see nothing of `/proc` but processes
+/// (`ProcSubset=pid`).
+fn booted() -> f64 {
+    let seconds = |clock| {
+        let time = clock_gettime(clock);
+        time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+    };
+    seconds(ClockId::Realtime) - seconds(ClockId::Boottime)
 }

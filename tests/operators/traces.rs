@@ -1,5 +1,6 @@
 //! Traces: what v1 is told, what a collector gets, and whose word counts for what is recorded.
 
+use crate::support::captured::Captured;
 use crate::support::gateway::{Gateway, WEB};
 use crate::support::postgres::Database;
 use crate::support::scripted::{Exchange, ScriptedV1};
@@ -10,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 
 const ME: &str = "/api/v2/users/me/";
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -136,6 +138,57 @@ async fn a_collector_gets_the_request_and_its_steps() {
     );
     let text = serde_json::to_string(&spans).expect("JSON");
     assert!(!text.contains("\"ada\""), "no credential is in a trace: {text}");
+}
+
+/// A collector that refuses the first batch and answers the next without end. How often it was asked, and the bytes of
+/// that answer that were taken, once the connection has ended.
+async fn troublesome() -> (watch::Receiver<(usize, Option<usize>)>, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = format!("http://{}/v1/traces", listener.local_addr().expect("an address"));
+    let (told, telling) = watch::channel((0, None));
+    tokio::spawn(async move {
+        let no = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        WireRequest::read(&mut stream, &mut Vec::new()).await.expect("a batch");
+        stream.write_all(no).await.expect("an answer");
+        told.send_replace((1, None));
+        drop(stream);
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        WireRequest::read(&mut stream, &mut Vec::new()).await.expect("a batch");
+        let mut taken = 0;
+        let mut piece = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n".to_vec();
+        while taken < 64 << 20 && stream.write_all(&piece).await.is_ok() {
+            taken += piece.len();
+            piece = vec![b' '; 1 << 20];
+        }
+        told.send_replace((2, Some(taken)));
+    });
+    (telling, address)
+}
+
+#[tokio::test]
+async fn a_collector_that_fails_is_told_and_takes_no_memory() {
+    let (v1, (mut collector, endpoint)) = (v1().await, troublesome().await);
+    let log = Captured::default();
+    let _listening = log.listen();
+    let gateway = Gateway::with(v1.base_url(), &[("traces.endpoint", &endpoint), ("traces.one_in", "1")]).await;
+    let waiting = Duration::from_secs(30);
+    for asked in [1, 2] {
+        gateway.get("ada", ME).await.expect(200);
+        let come = collector.wait_for(|told| told.0 == asked);
+        tokio::time::timeout(waiting, come).await.expect("a batch in time").expect("a collector");
+    }
+    let taken = collector.borrow().1.expect("an answer");
+    assert!(taken < 32 << 20, "{taken} bytes of an answer were taken");
+    let again = async {
+        while !log.text().contains("the collector takes traces again") {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(waiting, again).await.expect("a line of the log");
+    let lines = log.text();
+    let lost: Vec<&str> = lines.lines().filter(|line| line.contains("traces are lost")).collect();
+    assert!(lost.len() == 1 && lost[0].contains("it answers 503"), "{lost:?}");
 }
 
 /// What the store was asked for one request, by kind of statement.

@@ -32,5 +32,6 @@ mod peers;
 mod place;
 mod repeatable;
 mod side_by_side;
+mod stopped_disk;
 mod turns;
 mod upkeep;

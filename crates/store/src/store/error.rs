@@ -161,9 +161,19 @@ impl From<sqlx::Error> for StoreError {
 pub(super) fn is_undone(commit: &sqlx::Error) -> bool {
     let sqlx::Error::Database(cause) = commit else { return false };
     let code = cause.code().unwrap_or_default();
-    let is_open =
-        |code: &str| code == "40003" || ["08", "57", "58", "XX"].iter().any(|class| code.starts_with(class));
-    cause.try_downcast_ref::<PgDatabaseError>().is_none() || !is_open(&code)
+    if cause.try_downcast_ref::<PgDatabaseError>().is_none() {
+        return !is_left_open(&code);
+    }
+    !(code == "40003" || ["08", "57", "58", "XX"].iter().any(|class| code.starts_with(class)))
+}
+
+/// Whether SQLite may have put a transaction into its log, whose COMMIT failed with this code: when the disk does not
+/// say that the log has reached it, or fails afterwards, the transaction is found there by the next who opens the file.
+/// When the log itself could not be written its end is missing, and so it counts for nothing.
+fn is_left_open(code: &str) -> bool {
+    const INPUT_OUTPUT: u32 = 10;
+    const WRITE: u32 = INPUT_OUTPUT | (3 << 8);
+    code.parse::<u32>().is_ok_and(|code| code & 0xff == INPUT_OUTPUT && code != WRITE)
 }
 
 /// By the class of the SQLSTATE.
@@ -200,6 +210,18 @@ fn of_sqlite(code: Option<&str>, text: String) -> StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_commit_that_fails_after_the_log_was_written_may_count() {
+        // The log did not reach the disk, or the files beside it could not grow.
+        for code in ["10", "1034", "4874", "5386"] {
+            assert!(is_left_open(code), "{code}");
+        }
+        // Busy, read-only, the log not written, full, a constraint.
+        for code in ["5", "8", "778", "13", "19", ""] {
+            assert!(!is_left_open(code), "{code}");
+        }
+    }
 
     #[test]
     fn what_passes_is_503_and_what_is_our_fault_is_500() {

@@ -11,6 +11,7 @@ use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{AnyConnection, ConnectOptions, Connection, Executor};
 use std::fs::OpenOptions;
 use std::future::ready;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -116,6 +117,9 @@ fn writable(file: &str) -> bool {
     if !may(file, Access::READ_OK) {
         return true;
     }
+    if is_stopped(file) {
+        return false;
+    }
     let probe = || {
         let probe = format!("{file}.{}", std::process::id());
         let made = OpenOptions::new().write(true).create_new(true).open(&probe).is_ok();
@@ -124,6 +128,14 @@ fn writable(file: &str) -> bool {
     };
     let beside = format!("{file}-shm");
     may(file, Access::WRITE_OK) && (Path::new(&beside).is_file() && may(&beside, Access::WRITE_OK) || probe())
+}
+
+/// Whether the file system takes no more writes. After a fault of its disk (`errors=remount-ro`) a file system says so
+/// to whoever opens a file for writing, and on newer kernels to nobody who asks for rights. What is opened here is the
+/// file that gateways lock: SQLite has no locks on it, and those of gateways outlast that it is closed.
+fn is_stopped(file: &str) -> bool {
+    let opened = OpenOptions::new().write(true).open(format!("{file}.lock"));
+    opened.is_err_and(|fault| fault.kind() == ErrorKind::ReadOnlyFilesystem)
 }
 
 fn keep_private(file: &Path) {
