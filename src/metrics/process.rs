@@ -9,6 +9,7 @@ use super::family::{Family, Kind};
 use crate::store::{self, last_step};
 use rustix::time::{ClockId, clock_gettime};
 use std::fs;
+use std::sync::LazyLock;
 
 pub(super) fn process() -> Vec<Family> {
     let schema = last_step(store::Kind::Sqlite).to_string();
@@ -40,17 +41,17 @@ fn read() -> Option<Vec<Family>> {
     if let Some(most) = rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
         families.push(gauge("process_max_fds", "Files that the process may open", most as f64));
     }
-    let started = booted() + number(19)? / ticks;
+    let started = *BOOTED + number(19)? / ticks;
     families.push(gauge("process_start_time_seconds", "When the process started, since 1970", started));
     Some(families)
 }
 
 /// When the machine started, since 1970. From the clocks, because the service may see nothing of `/proc` but processes
-/// (`ProcSubset=pid`).
-fn booted() -> f64 {
+/// (`ProcSubset=pid`); and once, because they are not read at the same instant, and a figure that moves looks like a restart.
+static BOOTED: LazyLock<f64> = LazyLock::new(|| {
     let seconds = |clock| {
         let time = clock_gettime(clock);
         time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
     };
     seconds(ClockId::Realtime) - seconds(ClockId::Boottime)
-}
+});

@@ -221,7 +221,8 @@ where
     let first = reads.join(asked("/x"), || ());
     let both = [ctx(), ctx()];
     let parts = both.each_ref().map(|ctx| (reads.join(asked("/x"), || ()), ctx));
-    let (run, both_at_once) = (&run, parts.map(|(part, ctx)| part.answer(ctx, || run(Arc::clone(&ctx.meter)))));
+    let run = &run;
+    let both_at_once = parts.map(|(part, ctx)| part.answer(ctx, || run(Arc::clone(&ctx.meter))));
     drop(first);
     assert!(join_all(both_at_once).await.iter().all(Result::is_ok));
     both
