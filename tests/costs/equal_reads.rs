@@ -169,7 +169,7 @@ async fn older_data_because_v1_failed_once_is_told_to_the_one_whose_call_it_was(
     pause().await;
     // The failure is the second call's, when the first one's answer is kept.
     scene.v1.expect(reads("").reply(500, json!({"error": "once"})));
-    scene.v1.expect(reads("new").times(4));
+    scene.v1.expect(reads("new").repeated());
     gate.open();
     first.await.unwrap().expect(200);
     let mut names = Vec::new();

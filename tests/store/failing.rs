@@ -103,7 +103,12 @@ fn block(place: &Place, blocked: bool) {
     let file = place.file().display().to_string();
     for beside in [format!("{file}-shm"), format!("{file}.{}", std::process::id())] {
         if blocked {
-            std::fs::create_dir(beside).expect("a folder");
+            // A store that has just been closed may still be looking whether something can be made there.
+            let begun = std::time::Instant::now();
+            while let Err(fault) = std::fs::create_dir(&beside) {
+                assert!(begun.elapsed() < Duration::from_secs(10), "{beside}: {fault}");
+                std::thread::sleep(Duration::from_millis(1));
+            }
         } else {
             std::fs::remove_dir(beside).expect("the folder is removed");
         }
