@@ -207,8 +207,8 @@ impl<T: Eq> Collapsed<T> {
 }
 
 impl<T> Collapsed<T> {
-    /// The reading of a group begins. Whoever comes from now on waits for the one after it. None when the place is taken:
-    /// the one who began before has left, and others came meanwhile.
+    /// The reading of a group begins. Whoever comes from now on waits for the one after it. None when one of this group has
+    /// begun before: it takes long, or its client has left, and others came meanwhile, who wait for that one.
     fn begin(&self, asked: &Asked, group: u64) -> Option<Reading<T>> {
         let mut entries = self.entries.lock();
         match entries.by_key.get(asked) {
