@@ -4,27 +4,31 @@
 //! written before the request came. When many clients ask for the same at once, v1's quota would be spent on equal
 //! calls. So the first request is carried out at once. Those that come while it is under way wait until it has ended,
 //! and then one of them is carried out for all of them. So nobody gets an answer whose reading began before the
-//! request came, and nobody waits for more than two readings.
+//! request came, and nobody waits for more than two readings that are not slow.
 //!
 //! - Equal are requests with the same credential, path and query, if the same was proven of them (`terms`).
-//! - The one that is carried out belongs to a client. When that leaves, the next one takes its place.
+//! - The one that is carried out for all goes on when its client leaves, and ends when all have left.
 //! - An answer that is about the one request alone (a deadline, a limit, a failure of v1, or older data because of one) is
 //!   not shared: then all that waited are carried out for themselves.
 //! - A reading that takes longer than [`PATIENCE`] holds nobody up: the next one begins beside it.
 //!
-//! May use: `context`, `refusal`, `v1` (ids of keys), `v2`.
+//! May use: `context`, `refusal`, `trace`, `v1` (ids of keys), `v2`.
 
 use crate::context::{Context, Meter};
 use crate::refusal::Refusal;
+use crate::trace::carried;
 use crate::v1::KeyId;
 use crate::v2::Reply;
 use http::uri::PathAndQuery;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
+use std::panic::resume_unwind;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Semaphore, SetOnce};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SetOnce};
+use tokio::task::{AbortHandle, JoinError};
 use tokio::time::{Instant, timeout, timeout_at};
 use uuid::Uuid;
 
@@ -100,10 +104,18 @@ struct Group<T> {
     before: Arc<SetOnce<()>>,
     /// When that is not waited for any more.
     until: Instant,
-    /// Held by the one whose reading the others wait for.
-    turn: Semaphore,
+    /// Held by the reading that the others wait for.
+    turn: Arc<Semaphore>,
     /// What one of them has found; none when it is for that one alone.
     found: SetOnce<Option<Found>>,
+    /// The readings of its members.
+    readings: Mutex<Vec<AbortHandle>>,
+}
+
+impl<T> Drop for Group<T> {
+    fn drop(&mut self) {
+        self.readings.get_mut().iter().for_each(AbortHandle::abort);
+    }
 }
 
 #[derive(Debug)]
@@ -124,14 +136,14 @@ pub(super) enum Part<T> {
     Alone,
 }
 
-impl<T> Part<T> {
+impl<T: Send + Sync + 'static> Part<T> {
     /// The answer to the request whose companion `ctx` is: carried out with `run`, or that of an equal one.
     ///
     /// # Errors
     /// Those of `run`.
     pub(super) async fn answer<F>(self, ctx: &Context, run: impl FnOnce() -> F) -> Result<Reply, Refusal>
     where
-        F: Future<Output = Result<Reply, Refusal>>,
+        F: Future<Output = Result<Reply, Refusal>> + Send + 'static,
     {
         match self {
             Self::Alone => run().await,
@@ -145,37 +157,85 @@ impl<T> Part<T> {
     }
 }
 
-impl<T> Member<T> {
+impl<T: Send + Sync + 'static> Member<T> {
     async fn answer<F>(&self, ctx: &Context, run: impl FnOnce() -> F) -> Result<Reply, Refusal>
     where
-        F: Future<Output = Result<Reply, Refusal>>,
+        F: Future<Output = Result<Reply, Refusal>> + Send + 'static,
     {
         let (group, came) = (&self.group, Instant::now());
         let turn = tokio::select! {
             biased;
             found = group.found.wait() => {
                 let Some(found) = found else { return run().await };
-                ctx.meter.collapse(&found.meter);
                 ctx.meter.trace().into_iter().for_each(|trace| trace.step("equal read", came.into_std()));
-                return found.answer.clone();
+                return found.answer_to(ctx);
             }
-            turn = group.turn.acquire() => turn,
+            turn = Arc::clone(&group.turn).acquire_owned() => turn.ok(),
         };
         let patience = PATIENCE.min(ctx.patience());
         let _ = timeout_at(group.until.min(came + patience), group.before.wait()).await;
-        let reading = self.all.begin(&self.asked, group.number);
-        let mut running = Box::pin(run());
-        let answer = match timeout(patience, &mut running).await {
-            Ok(answer) => answer,
-            Err(_) => {
-                // Another one may begin beside this.
-                drop(turn);
-                running.await
+        let mut reading = pin!(tokio::spawn(carried(self.reading(ctx, run(), turn))));
+        group.readings.lock().push(reading.abort_handle());
+        tokio::select! {
+            biased;
+            found = group.found.wait() => {
+                if let Some(found) = found {
+                    return found.answer_to(ctx);
+                }
+                ended(reading.await)
             }
-        };
-        drop(reading);
-        let _ = group.found.set(found(&answer, &ctx.meter));
-        answer
+            answer = &mut reading => ended(answer),
+        }
+    }
+
+    /// Carries `work` out for the group, as long as somebody of it is there. When it takes long, another one may have its
+    /// turn beside it.
+    fn reading<F>(
+        &self,
+        ctx: &Context,
+        work: F,
+        mut turn: Option<OwnedSemaphorePermit>,
+    ) -> impl Future<Output = Result<Reply, Refusal>> + Send + use<T, F>
+    where
+        F: Future<Output = Result<Reply, Refusal>> + Send + 'static,
+    {
+        let reading = self.all.begin(&self.asked, self.group.number);
+        let (group, meter) = (Arc::downgrade(&self.group), Arc::clone(&ctx.meter));
+        let patience = PATIENCE.min(ctx.patience());
+        async move {
+            let mut work = pin!(work);
+            let answer = match timeout(patience, &mut work).await {
+                Ok(answer) => answer,
+                Err(_) => {
+                    turn.take();
+                    work.await
+                }
+            };
+            drop(reading);
+            if let Some(group) = group.upgrade() {
+                let _ = group.found.set(found(&answer, &meter));
+            }
+            answer
+        }
+    }
+}
+
+/// What became of a reading; a panic is its client's.
+fn ended(outcome: Result<Result<Reply, Refusal>, JoinError>) -> Result<Reply, Refusal> {
+    match outcome.map_err(JoinError::try_into_panic) {
+        Ok(answer) => answer,
+        Err(Ok(panic)) => resume_unwind(panic),
+        Err(Err(fault)) => Err(Refusal::internal(fault)),
+    }
+}
+
+impl Found {
+    /// As the answer to the request whose companion `ctx` is, which may be the one that was carried out.
+    fn answer_to(&self, ctx: &Context) -> Result<Reply, Refusal> {
+        if self.meter.number() != ctx.meter.number() {
+            ctx.meter.collapse(&self.meter);
+        }
+        self.answer.clone()
     }
 }
 
@@ -196,8 +256,9 @@ impl<T: Eq> Collapsed<T> {
             }
             None => {
                 let (before, until) = (Arc::clone(&entry.over), entry.began + PATIENCE);
-                let (turn, found) = (Semaphore::new(1), SetOnce::new());
-                let group = Arc::new(Group { number, terms, before, until, turn, found });
+                let (turn, found) = (Arc::new(Semaphore::new(1)), SetOnce::new());
+                let readings = Mutex::default();
+                let group = Arc::new(Group { number, terms, before, until, turn, found, readings });
                 entry.next = Some(Next { group: Arc::clone(&group), members: 1 });
                 group
             }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, yield_now};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 /// Something that changes with each tick, read in two steps.
 #[derive(Clone, Default)]
@@ -98,28 +98,64 @@ async fn equal_reads_at_once_are_two_and_the_second_is_for_all_who_came_during_t
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_takes_the_place_of_one_that_leaves() {
+async fn what_is_carried_out_for_all_goes_on_when_its_client_leaves() {
     let (world, gate) = (World::default(), Arc::new(Semaphore::new(0)));
     let first = world.read("/x", 0, &gate);
     settle().await;
-    let others = [world.read("/x", 0, &gate), world.read("/x", 0, &gate), world.read("/x", 0, &gate)];
+    let [one, other, last] = [(); 3].map(|()| world.read("/x", 0, &gate));
     settle().await;
+    // That of the first was for its client alone.
     first.abort();
     settle().await;
     assert_eq!(world.carried_out(), 2);
-    // While it is carried out, and nobody has come after it.
-    others[0].abort();
+    one.abort();
+    settle().await;
+    other.abort();
+    settle().await;
+    assert_eq!(world.carried_out(), 2);
+    gate.add_permits(100);
+    seen(last.await.unwrap());
+    assert!(world.is_forgotten());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_carried_out_for_all_ends_when_they_have_left() {
+    let (world, gate, now) = (World::default(), Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(1)));
+    seen(world.read("/x", 0, &now).await.unwrap());
+    let first = world.read("/x", 0, &gate);
+    settle().await;
+    let others = [(); 2].map(|()| world.read("/x", 0, &gate));
+    settle().await;
+    first.abort();
     settle().await;
     assert_eq!(world.carried_out(), 3);
-    let later = world.read("/x", 0, &gate);
+    others.iter().for_each(JoinHandle::abort);
     settle().await;
-    others[1].abort();
-    settle().await;
-    gate.add_permits(100);
-    let [_, _, last] = others;
-    seen(last.await.unwrap());
-    seen(later.await.unwrap());
     assert!(world.is_forgotten());
+}
+
+/// Clients that wait for less than two readings would never get an answer, if each of them began one anew.
+#[tokio::test(start_paused = true)]
+async fn impatient_clients_do_not_take_the_answer_from_each_other() {
+    let world = World::default();
+    let mut reads = Vec::new();
+    for _ in 0..100 {
+        let (world, part) = (world.clone(), world.reads.join(asked("/x"), || 0));
+        let read = async move {
+            let run = || async move {
+                world.carried_out.fetch_add(1, Ordering::SeqCst);
+                sleep(Duration::from_millis(600)).await;
+                reply(0)
+            };
+            part.answer(&ctx(), run).await
+        };
+        reads.push(tokio::spawn(timeout(Duration::from_millis(1_000), read)));
+        sleep(Duration::from_millis(100)).await;
+    }
+    let answered = join_all(reads).await.into_iter().filter(|read| matches!(read, Ok(Ok(Ok(_))))).count();
+    // Two of three: who comes when more than 0.4 s of a reading are left does not wait for the end of the next one.
+    assert!(answered >= 60, "{answered} of 100");
+    assert!(world.carried_out() < 20, "{}", world.carried_out());
 }
 
 #[tokio::test(start_paused = true)]
@@ -212,10 +248,27 @@ async fn when_the_one_for_all_hangs_another_begins_beside_it() {
     assert!(world.is_forgotten());
 }
 
+#[tokio::test(start_paused = true)]
+async fn one_that_hangs_beside_another_takes_the_answer_of_that() {
+    let (world, never, gate) = (World::default(), Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let first = world.read("/x", 0, &gate);
+    settle().await;
+    let [slow, beside] = [&gate, &never].map(|gate| world.read("/x", 0, gate));
+    settle().await;
+    gate.add_permits(1);
+    seen(first.await.unwrap());
+    sleep(PATIENCE + Duration::from_millis(10)).await;
+    assert_eq!(world.carried_out(), 3);
+    gate.add_permits(1);
+    assert_eq!(seen(slow.await.unwrap()), seen(beside.await.unwrap()));
+    settle().await;
+    assert!(world.is_forgotten());
+}
+
 /// Two requests that wait for the same, the first of them carried out with `run`; their companions.
 async fn answered<F>(run: impl Fn(Arc<Meter>) -> F) -> [Context; 2]
 where
-    F: Future<Output = Result<Reply, Refusal>>,
+    F: Future<Output = Result<Reply, Refusal>> + Send + 'static,
 {
     let reads = Collapsed::default();
     let first = reads.join(asked("/x"), || ());
@@ -231,7 +284,7 @@ where
 #[tokio::test(start_paused = true)]
 async fn the_age_of_an_answer_and_who_asked_v1_are_told_to_all() {
     let read_at = Instant::now() - Duration::from_secs(7);
-    let [leading, joining] = answered(async |meter| {
+    let [leading, joining] = answered(|meter| async move {
         meter.record(Duration::from_millis(1));
         meter.stretched(read_at);
         reply(0)
@@ -246,11 +299,14 @@ async fn the_age_of_an_answer_and_who_asked_v1_are_told_to_all() {
 #[tokio::test(start_paused = true)]
 async fn older_data_because_of_a_failure_is_for_the_one_alone() {
     let failures = AtomicU64::new(0);
-    let both = answered(async |meter| {
-        if failures.fetch_add(1, Ordering::SeqCst) == 0 {
-            meter.outlasted(Instant::now());
+    let both = answered(|meter| {
+        let fails = failures.fetch_add(1, Ordering::SeqCst) == 0;
+        async move {
+            if fails {
+                meter.outlasted(Instant::now());
+            }
+            reply(0)
         }
-        reply(0)
     })
     .await;
     assert_eq!(both.map(|ctx| ctx.meter.is_stale()), [true, false]);
