@@ -59,9 +59,9 @@ fn reads(name: &str) -> Exchange {
     Exchange::get(&format!("{V1}work-items/{ITEM}/?{WHOLE}")).reply(200, item(name))
 }
 
-/// Time for requests to arrive; whenever a gate opens, the outcome is the same but for the number of calls.
+/// Time for requests to arrive while the first is held, which is waited for a second.
 async fn pause() {
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    tokio::time::sleep(Duration::from_millis(400)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
