@@ -153,7 +153,7 @@ impl V2 {
             Some((Mode::Translated, _)) | None => None,
         };
         let (index, limited) = (route.0, caller.workspace.is_some());
-        let answer = self.translated(caller, route, head, body, (ctx.clone(), begun)).await;
+        let answer = self.translated(caller, route, &head, body, (ctx.clone(), begun)).await;
         if let Some(chosen) = chosen {
             beside::offer(chosen, index, &answer, limited, &ctx);
         }
@@ -169,7 +169,7 @@ impl V2 {
                 let operation = &v2.runner.plan().operations[route.0];
                 let ctx = v2.beside.as_ref().and_then(|beside| beside.spare(&caller, operation))?;
                 let (nothing, limited) = (std::future::ready(Ok(Bytes::new())), caller.workspace.is_some());
-                let answer = v2.translated(caller, route, head, nothing, (ctx.clone(), Instant::now())).await;
+                let answer = v2.translated(caller, route, &head, nothing, (ctx.clone(), Instant::now())).await;
                 beside::side(&answer, limited, &ctx)
             })
         })
@@ -180,7 +180,7 @@ impl V2 {
         &self,
         caller: Caller,
         (index, mut variables): Route,
-        head: Parts,
+        head: &Parts,
         body: impl Future<Output = Result<Bytes, Refusal>>,
         (ctx, begun): (Context, Instant),
     ) -> Result<Reply, Refusal> {
@@ -189,7 +189,7 @@ impl V2 {
         gate::check_ids(plan.resource_of(operation), &mut variables)?;
         let standing = gate::check_visible(&self.access, operation, &caller, &variables, &ctx).await?;
         let parameters = Parameters::parse(head.uri.query().unwrap_or_default());
-        let condition = condition(plan, operation, &head);
+        let condition = condition(plan, operation, head);
         let (key, unreadable) = match Key::read(&head.headers) {
             _ if operation.method != Method::Post => (None, None),
             Ok(key) => (key, None),
@@ -205,9 +205,9 @@ impl V2 {
         if let Some(trace) = ctx.meter.trace() {
             trace.step("checks", begun);
         }
-        let content_type = text_of(&head, &CONTENT_TYPE);
-        let known = known(&head);
-        let origin = origin(&head);
+        let content_type = text_of(head, &CONTENT_TYPE);
+        let known = known(head);
+        let origin = origin(head);
         let call =
             Call { operation: index, variables, parameters, caller, standing, content_type, body, origin, ctx };
         let job = Job::new(Arc::clone(&self.runner), call).on_condition(condition);
@@ -216,7 +216,7 @@ impl V2 {
             return Err(refusal);
         }
         match key {
-            None if operation.method == Method::Get => Ok(unless_known(self.read(job, &head).await?, &known)),
+            None if operation.method == Method::Get => Ok(unless_known(self.read(job, head).await?, &known)),
             None => {
                 let answer = job.run().await;
                 if operation.method == Method::Post {

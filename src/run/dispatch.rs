@@ -103,7 +103,7 @@ impl Job {
             (Step::Pending, _) => Err(Refusal::NotImplemented { operation: self.operation().id.clone() }),
             (step, Some(records)) => Box::pin(own::run(records, step, self)).await,
             (Step::ReadCollection, None) => list::list(self).await,
-            (Step::ReadOne, None) => list::one(self).await,
+            (Step::ReadOne, None) => Box::pin(list::one(self)).await,
             (Step::Create, None) => match &self.resource().exclusive {
                 Some(rule) => Box::pin(exclusive::create(self, rule)).await,
                 None => Box::pin(create::create(self)).await,

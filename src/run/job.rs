@@ -81,7 +81,8 @@ impl Origin {
 /// One call being carried out.
 pub struct Job {
     pub(super) runner: Arc<Runner>,
-    pub(super) call: Call,
+    /// In a place of its own, so that a job is cheap to hand on.
+    pub(super) call: Box<Call>,
     /// Whether v1 may have carried out a write of this call.
     pub(super) touched: Arc<AtomicBool>,
     /// What this write has to itself, from before its first step until after its last.
@@ -95,6 +96,7 @@ pub struct Job {
 impl Job {
     /// Takes a call on.
     pub fn new(runner: Arc<Runner>, call: Call) -> Self {
+        let call = Box::new(call);
         Self { runner, call, touched: Arc::default(), turn: Arc::default(), parsed: None, condition: None }
     }
 

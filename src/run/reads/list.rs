@@ -15,10 +15,14 @@ use uuid::Uuid;
 
 /// Reads the complete collection; filters, orders and pages it here, because v1 does none of it (traps 47, 48).
 pub(in crate::run) async fn list(job: &Job) -> Result<Reply, Refusal> {
-    if let Some(reply) = job.ready_page() {
-        job.hold_required().await?;
-        return Ok(reply);
+    match job.ready_page() {
+        Some(reply) => job.hold_required().await.map(|()| reply),
+        None => Box::pin(make_page(job)).await,
     }
+}
+
+/// The page that was not asked for a moment ago.
+async fn make_page(job: &Job) -> Result<Reply, Refusal> {
     let strict = job.runner.settings.strict_query;
     let call = match query::read_list(job.operation(), job.resource(), &job.call.parameters, strict) {
         Ok(call) => call,

@@ -55,7 +55,8 @@ impl Job {
             return Ok(());
         }
         if self.operation().may.is_some() {
-            rules::may_write(self, &*list::read_addressed_record(self).await?).await?;
+            let record = Box::pin(list::read_addressed_record(self)).await?;
+            Box::pin(rules::may_write(self, &*record)).await?;
         }
         Err(failed())
     }
