@@ -14,9 +14,6 @@ use uuid::Uuid;
 impl Access {
     /// Those of `named` that are not 404 for the caller. Where the list remembered lacks one, it is asked for
     /// again: the project may be newer than the list.
-    ///
-    /// # Errors
-    /// As [`Access::workspace`].
     pub async fn visible_among(
         &self,
         caller: &Caller,
@@ -36,9 +33,6 @@ impl Access {
 
     /// The id of a workspace as [`Self::workspace_id`] says, asked for again where it stands in for the real one:
     /// a first project may have been made since.
-    ///
-    /// # Errors
-    /// As [`Access::workspace`].
     pub async fn workspace_id_to_write(&self, caller: &Caller, slug: &str, ctx: &Context) -> Result<Uuid, Refusal> {
         let now = self.changes().need(&[], Duration::ZERO);
         let id = self.workspace_id(caller, slug, ctx).await?;

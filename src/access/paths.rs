@@ -31,18 +31,12 @@ pub(super) fn check(slug: &str) -> Result<(), Refusal> {
 
 /// One of these paths with the slug percent-encoded, in the letter case given: v1's slugs are case-sensitive
 /// (`perm_workspace_slug_other_case`).
-///
-/// # Errors
-/// As [`check`].
 pub(super) fn workspace(slug: &str, path: &str) -> Result<String, Refusal> {
     check(slug)?;
     Ok(path.replace("{slug}", &utf8_percent_encode(slug, SEGMENT).to_string()))
 }
 
 /// [`PROJECT`], the id in lower case with dashes (trap 12).
-///
-/// # Errors
-/// As [`workspace`].
 pub(super) fn project(slug: &str, project: Uuid) -> Result<String, Refusal> {
     Ok(workspace(slug, PROJECT)?.replace("{project_id}", &project.as_hyphenated().to_string()))
 }

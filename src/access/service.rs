@@ -237,9 +237,6 @@ impl Access {
     }
 
     /// The same at most `max_age` old, and when v1 was asked for it.
-    ///
-    /// # Errors
-    /// As [`Access::project`].
     pub async fn project_within(
         &self,
         caller: &Caller,
@@ -307,9 +304,6 @@ impl Access {
 
     /// [`Access::workspace`], at most `max_age` old (and never older than `card_ttl`), for those who want
     /// a fresher roster. With zero, v1 is asked after this call began.
-    ///
-    /// # Errors
-    /// As [`Access::workspace`].
     pub async fn workspace_within(
         &self,
         caller: &Caller,
@@ -362,9 +356,6 @@ impl Access {
     }
 
     /// The projects of a workspace that are not 404 for the caller, at most `card_ttl` old: one call per 1,000.
-    ///
-    /// # Errors
-    /// As [`Access::workspace`].
     pub async fn visible_projects(
         &self,
         caller: &Caller,
@@ -396,9 +387,6 @@ impl Access {
     /// The id of a workspace, as learned from the caller's own cards in the last ten minutes, else asked
     /// for. Where the caller sees no project, v1 does not tell it and an id is derived from the base URL
     /// and the slug; such an id is looked up again after `card_ttl`.
-    ///
-    /// # Errors
-    /// As [`Access::workspace`].
     pub async fn workspace_id(&self, caller: &Caller, slug: &str, ctx: &Context) -> Result<Uuid, Refusal> {
         let known = self.known_id(caller, slug, ID_TTL, ctx).await?;
         let is_old = !self.inner.changes.need(&[], self.inner.card_ttl).is_met(known.began);

@@ -74,9 +74,6 @@ struct Site {
 
 impl Admin {
     /// Listens as `settings` say; none when they name no address. There is nothing to see until [`Admin::show`].
-    ///
-    /// # Errors
-    /// The address cannot be listened on, or the token cannot be read.
     pub async fn open(settings: &AdminSettings) -> Result<Option<Self>, AdminError> {
         let Some(address) = settings.listen else { return Ok(None) };
         let door = Door::new(settings, address.ip().to_canonical().is_loopback())?;

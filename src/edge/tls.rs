@@ -92,9 +92,6 @@ struct Certificate {
 
 impl Tls {
     /// Reads the certificate and its key.
-    ///
-    /// # Errors
-    /// When they cannot be read, or do not go together.
     pub fn open(files: &TlsSettings) -> Result<Self, TlsError> {
         let Renewed(certificate, seen) = read(files)?;
         let shared = Shared {

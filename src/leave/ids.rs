@@ -86,9 +86,6 @@ pub(super) struct Ids<'s> {
 
 impl<'s> Ids<'s> {
     /// What is noted so far.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub(super) async fn load(store: &'s Store, target: &str, workspace: Uuid) -> Result<Self, String> {
         let kept = store.leave_records(target, workspace).await.map_err(|fault| fault.to_string())?;
         let kind = |record: &LeaveRecord| Kind::ALL.into_iter().find(|kind| kind.word() == record.kind);
@@ -138,9 +135,6 @@ impl<'s> Ids<'s> {
     }
 
     /// Notes records that are about to be made there; those that were noted stay as they are.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
     pub(super) async fn begin(&mut self, kind: Kind, owns: &[Uuid]) -> Result<(), String> {
         let new = owns.iter().filter(|own| !self.is_begun(kind, **own));
         let records: Vec<LeaveRecord> = new
@@ -156,9 +150,6 @@ impl<'s> Ids<'s> {
     }
 
     /// Notes that a record there is about to be changed on the way to others, so that it is ours to bring back.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
     pub(super) async fn reopen(&mut self, kind: Kind, own: Uuid) -> Result<(), String> {
         if self.records.get(&(kind.word(), own)).is_some_and(|record| !record.is_done) {
             return Ok(());
@@ -168,9 +159,6 @@ impl<'s> Ids<'s> {
     }
 
     /// Notes where a record is there that is not as it is here yet.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
     pub(super) async fn unfinished(&mut self, kind: Kind, own: Uuid, theirs: Option<String>) -> Result<(), String> {
         let record =
             LeaveRecord { kind: kind.word().to_owned(), own, theirs, digest: String::new(), is_done: false };
@@ -178,9 +166,6 @@ impl<'s> Ids<'s> {
     }
 
     /// Notes records with their ids there and what was carried of them.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
     pub(super) async fn end(&mut self, kind: Kind, done: &[(Uuid, String, String)]) -> Result<(), String> {
         let records = done.iter().map(|(own, theirs, digest)| LeaveRecord {
             kind: kind.word().to_owned(),

@@ -39,9 +39,6 @@ pub(super) fn mode_of(owner: Option<Uuid>) -> TypeMode {
 
 impl Work<'_> {
     /// Types of an owner, oldest first, and its default.
-    ///
-    /// # Errors
-    /// When a side fails.
     pub(super) async fn types(&mut self, owner: Option<Uuid>) -> Result<(), String> {
         let types: Vec<Arc<WorkItemType>> = self.catalogue.types_of(owner).into_iter().cloned().collect();
         for kind in &types {
@@ -145,9 +142,6 @@ impl Work<'_> {
     }
 
     /// Switches types on again that are switched off on both sides and that work items are to be given.
-    ///
-    /// # Errors
-    /// When a side fails.
     pub(super) async fn make_active(&mut self, types: BTreeSet<Uuid>) -> Result<(), String> {
         let mut is_changed = false;
         for own in types {
@@ -163,9 +157,6 @@ impl Work<'_> {
     }
 
     /// Switches off what is switched off here, now that its work items are there: they can only be given an active type.
-    ///
-    /// # Errors
-    /// When a side fails.
     pub(super) async fn retire_types(&mut self) -> Result<(), String> {
         let retired = std::mem::take(&mut self.retired);
         if retired.is_empty() {
@@ -256,9 +247,6 @@ impl Work<'_> {
     }
 
     /// Properties on the types of an owner.
-    ///
-    /// # Errors
-    /// When a side fails.
     pub(super) async fn attachments(&mut self, owner: Option<Uuid>) -> Result<(), String> {
         let types: Vec<Arc<WorkItemType>> = self.catalogue.types_of(owner).into_iter().cloned().collect();
         for kind in types.iter().filter(|kind| !kind.is_epic) {
@@ -316,9 +304,6 @@ impl Work<'_> {
     }
 
     /// Types of the workspace in a project, in the order in which they were imported.
-    ///
-    /// # Errors
-    /// When a side fails.
     pub(super) async fn imports(&mut self, project: Uuid) -> Result<(), String> {
         let links = self.catalogue.imports.range((project, Uuid::nil())..=(project, Uuid::max()));
         let mut links: Vec<_> = links.map(|(_, import)| *import).collect();

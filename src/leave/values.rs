@@ -31,9 +31,6 @@ struct Losses {
 
 impl Work<'_> {
     /// All work items with a type or values.
-    ///
-    /// # Errors
-    /// When a side fails.
     pub(super) async fn values(&mut self, recorded: &[RecordedItem]) -> Result<(), String> {
         let mut projects: BTreeMap<Uuid, Vec<&RecordedItem>> = BTreeMap::new();
         for item in recorded {

@@ -106,9 +106,6 @@ impl<K: Hash + Eq + Clone> Buckets<K> {
     }
 
     /// Takes one request out of the bucket of `key`.
-    ///
-    /// # Errors
-    /// The time until one is there.
     pub(super) fn take(&self, key: &K) -> Result<Left, Duration> {
         self.drop_idle();
         match self.limiter.check_key(key) {

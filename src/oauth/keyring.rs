@@ -99,9 +99,6 @@ impl fmt::Debug for Keyring {
 
 impl Keyring {
     /// The secrets that `settings` name; `None` when they name none.
-    ///
-    /// # Errors
-    /// [`KeyringError`] when they cannot be read.
     pub fn open(settings: &SecretSettings) -> Result<Option<Self>, KeyringError> {
         if let Some(text) = &settings.key {
             let ring = Ring::of(text.expose(), None).ok_or(KeyringError::Malformed { place: "secrets.key" })?;

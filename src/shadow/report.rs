@@ -66,9 +66,6 @@ pub struct Report {
 
 impl Report {
     /// Of what `store` holds.
-    ///
-    /// # Errors
-    /// [`StoreError`] when it cannot be read.
     pub async fn read(store: &Store) -> Result<Self, StoreError> {
         let counts = store.shadow_counts(0).await?;
         Ok(Self::of(&counts, &store.shadow_differences().await?))

@@ -55,9 +55,6 @@ impl Answer {
 
 impl Gateway {
     /// A client for the gateway at `base`.
-    ///
-    /// # Errors
-    /// When TLS cannot be set up.
     pub fn new(base: &str, key: Option<String>) -> Result<Self, String> {
         let http = outgoing::client_for(base, PATIENCE)?;
         Ok(Self { http, base: base.trim_end_matches('/').to_owned(), key })
@@ -69,9 +66,6 @@ impl Gateway {
     }
 
     /// Sends a request with the key.
-    ///
-    /// # Errors
-    /// When there is no answer.
     pub async fn send(&self, method: &str, target: &str, body: Option<&Value>) -> Result<Answer, String> {
         self.ask(self.key.as_deref(), method, target, body).await
     }

@@ -14,9 +14,6 @@ pub(super) struct Throwaway {
 
 impl Throwaway {
     /// Makes it.
-    ///
-    /// # Errors
-    /// A sentence for people when v1 makes none.
     pub(super) async fn make(gateway: &Gateway, slug: &str) -> Result<Self, String> {
         let random = uuid::Uuid::new_v4().simple().to_string();
         // Letters alone, as v1 wants identifiers.

@@ -28,9 +28,6 @@ const DEFAULT: &str = "/mark-default/";
 const SWITCHED: &str = "is_work_item_types_enabled";
 
 /// Verifies with writes; the project is deleted and the mode restored whatever happens.
-///
-/// # Errors
-/// When there is no workspace, or no project can be made in it.
 pub(super) async fn verify(
     plan: &Plan,
     gateway: &Gateway,

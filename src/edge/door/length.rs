@@ -18,9 +18,6 @@ pub(super) enum Body {
 }
 
 /// The body that the header lines of an HTTP/1 request announce.
-///
-/// # Errors
-/// What is wrong with them, in a sentence.
 pub(super) fn announced(lines: &[httparse::Header<'_>], http_10: bool) -> Result<Body, &'static str> {
     let values = |name: &str| -> Vec<&[u8]> {
         lines.iter().filter(|line| line.name.eq_ignore_ascii_case(name)).map(|line| line.value).collect()

@@ -51,9 +51,6 @@ pub fn admit(request: &mut Parts, settings: EdgeSettings) -> Result<(), Refusal>
 
 /// Says why a request with this method and target would not be let in, whatever else it has: for those who tell
 /// beforehand what becomes of a request.
-///
-/// # Errors
-/// As [`admit`].
 pub fn admit_line(method: &str, target: &str) -> Result<(), Refusal> {
     let method = Method::from_bytes(method.as_bytes());
     let method = method.map_err(|_| Refusal::invalid("The head of the request is malformed."))?;

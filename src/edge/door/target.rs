@@ -21,9 +21,6 @@ pub(super) fn read(text: &str) -> Result<Uri, Refusal> {
 
 /// Refuses every other form of a target than a path (or the address of one), and paths with dot segments, encoded
 /// slashes, backslashes or control characters. They are decoded once, as v1's server does.
-///
-/// # Errors
-/// 400.
 pub(super) fn check(method: &Method, uri: &Uri) -> Result<(), Refusal> {
     if uri.path() == "*" && *method == Method::OPTIONS {
         return Ok(());

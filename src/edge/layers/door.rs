@@ -7,9 +7,6 @@ use crate::settings::EdgeSettings;
 use http::Request;
 
 /// The request, or why it could be read in two ways.
-///
-/// # Errors
-/// As [`door::admit`].
 pub(in crate::edge) fn admitted(request: Request<Body>, settings: EdgeSettings) -> Result<Request<Body>, Refusal> {
     let (mut parts, body) = request.into_parts();
     door::admit(&mut parts, settings)?;

@@ -26,9 +26,6 @@ pub(in crate::edge) struct Permit {
 
 impl Permit {
     /// The request with a place for it.
-    ///
-    /// # Errors
-    /// [`Refusal::Overloaded`] when there is none.
     pub(in crate::edge) fn take(
         request: Request<Body>,
         pools: &Pools,

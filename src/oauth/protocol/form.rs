@@ -97,9 +97,6 @@ impl Form {
     }
 
     /// The parameter.
-    ///
-    /// # Errors
-    /// `invalid_request` when it is missing.
     pub fn need(&self, name: &str) -> Result<&str, OAuthError> {
         self.get(name).ok_or_else(|| OAuthError::invalid_request(format!("{name} is missing.")))
     }

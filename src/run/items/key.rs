@@ -103,9 +103,6 @@ impl InProject<'_> {
     }
 
     /// The live items of this call's project with the number of `key`, by the index; the one created first is first.
-    ///
-    /// # Errors
-    /// Why there is no index to ask.
     pub(in crate::run) async fn items_by_number(&self, key: &HumanKey) -> Result<Vec<Item>, Refusal> {
         let scope = self.index_scope()?;
         let index = self.explain_refused_read(self.index(&scope).await).await?;

@@ -116,9 +116,6 @@ impl InProject<'_> {
     }
 
     /// The live item `id`: a fresh row of the index when there is one, else read from v1.
-    ///
-    /// # Errors
-    /// As [`Job::read_item`].
     pub(in crate::run) async fn live_item(&self, id: Uuid) -> Result<Item, Refusal> {
         match self.vouched(id) {
             Some(item) => Ok(item),

@@ -14,18 +14,12 @@ use uuid::Uuid;
 impl Runner {
     /// v1 has deleted the project. Contexts forget it (O84), and its own definitions go; everything recorded on its work
     /// items counts as missing from now on, so that a sweep can take it.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
     pub async fn project_deleted(&self, project: Uuid) -> Result<(), Refusal> {
         forget_project(&self.store, project).await
     }
 
     /// v1 has deleted a record of the project. When it is a work item, everything kept of it counts as missing from now
     /// on, so that a sweep can take it.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
     pub async fn record_deleted(&self, project: Uuid, record: Uuid) -> Result<(), Refusal> {
         if self.store.project_items(project).await?.knows(record) {
             self.store.mark_missing(project, &[record], &[], Micros::MAX).await?;
@@ -35,9 +29,6 @@ impl Runner {
 }
 
 /// Takes away what a project that v1 has deleted has defined, and what names it; see [`Runner::project_deleted`].
-///
-/// # Errors
-/// When the store cannot be written.
 pub async fn forget_project(store: &Store, project: Uuid) -> Result<(), Refusal> {
     for workspace in store.workspaces_naming(project).await? {
         let forgotten = store.edit(workspace, |edit| {

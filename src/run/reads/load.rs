@@ -98,18 +98,12 @@ impl Job {
     }
 
     /// The collection of `resource` below this call's variables, kept or read.
-    ///
-    /// # Errors
-    /// As [`Job::after_refused_read`].
     pub(in crate::run) async fn load(&self, resource: &Resource) -> Result<Kept<Arc<Collection>>, Refusal> {
         let place = self.place_of(resource)?;
         self.load_from(&self.runner.collections, &place, |how| self.reading(resource, how)).await
     }
 
     /// The collection as a read shows it that began after `asked`, whatever is kept.
-    ///
-    /// # Errors
-    /// As [`Job::after_refused_read`].
     pub(in crate::run) async fn load_since(
         &self,
         resource: &Resource,
@@ -198,9 +192,6 @@ impl Job {
     }
 
     /// What a read has found, or why v1 refused it.
-    ///
-    /// # Errors
-    /// As [`Job::after_refused_read`].
     pub(in crate::run) async fn explain_refused_read<T>(&self, read: Result<T, Refusal>) -> Result<T, Refusal> {
         match read {
             Ok(found) => Ok(found),

@@ -123,9 +123,6 @@ impl Job {
     }
 
     /// The thing at `place` as a read shows it that began after `since`, whatever is kept.
-    ///
-    /// # Errors
-    /// As [`Job::after_refused_read`].
     pub(in crate::run) async fn read_since<T, F>(
         &self,
         shelf: &Shelf<T>,
@@ -334,9 +331,6 @@ impl InProject<'_> {
     }
 
     /// As [`Runner::prove_empty`], for work items of this call's project.
-    ///
-    /// # Errors
-    /// The same.
     pub(in crate::run) async fn prove_empty(&self, read_at: Instant) -> Result<bool, Refusal> {
         let (call, project) = (&self.call, self.card.id);
         self.runner.prove_empty((&call.caller, self.slug()), project, (read_at, OLDER), &call.ctx).await

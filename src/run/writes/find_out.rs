@@ -56,9 +56,6 @@ impl Job {
     }
 
     /// The record after an update that shows everything that was sent.
-    ///
-    /// # Errors
-    /// As [`Job::find_created`].
     pub(in crate::run) async fn find_updated(
         &self,
         resource: &Resource,
@@ -78,9 +75,6 @@ impl Job {
     }
 
     /// Whether a record that was there is gone after a delete; `was_there` tells whether it was seen before.
-    ///
-    /// # Errors
-    /// As [`Job::find_created`].
     pub(in crate::run) async fn find_deleted(
         &self,
         resource: &Resource,

@@ -64,9 +64,6 @@ impl Job {
 
     /// Waits for further records within this write's turn. Only a write that has the project's rule of parents to
     /// itself may do so: a writer that holds one of these records then waits for nothing this write has.
-    ///
-    /// # Errors
-    /// As [`Job::wait_for_turn`].
     pub(in crate::run) async fn wait_for_records(
         &self,
         ids: impl IntoIterator<Item = Uuid>,

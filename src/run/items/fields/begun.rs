@@ -31,9 +31,6 @@ impl Begun {
     }
 
     /// Notes a change of `stored` by which v1 gets `body` and the store `own`.
-    ///
-    /// # Errors
-    /// As [`Begun::create`].
     pub async fn update(
         job: &InProject<'_>,
         stored: &Item,
@@ -48,9 +45,6 @@ impl Begun {
     }
 
     /// Notes the end of an item about which something is recorded.
-    ///
-    /// # Errors
-    /// As [`Begun::create`].
     pub async fn delete(job: &InProject<'_>, id: Uuid) -> Result<Self, Refusal> {
         Self::begin(job, IntentKind::Delete, Some(id), json!({"slug": job.slug()}), OwnWrite::default()).await
     }
@@ -85,9 +79,6 @@ impl Begun {
     }
 
     /// v1 has deleted the item.
-    ///
-    /// # Errors
-    /// As [`Begun::settle_done`].
     pub async fn settle_deleted(self, job: &InProject<'_>, item: Uuid) -> Result<(), Refusal> {
         self.end(job, Settled::Purged(item)).await
     }

@@ -29,17 +29,11 @@ pub(in crate::run) struct Pairing {
 
 impl Pairing {
     /// To be called before the items are read.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn begin(job: &InProject<'_>) -> Result<Self, Refusal> {
         Self::of(&job.runner, job.card.id).await
     }
 
     /// The same, for items of this project.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn of(runner: &Runner, project: Uuid) -> Result<Self, Refusal> {
         Ok(Self { before: recorded(runner, project).await?, until: None, rounds: 1 })
     }
@@ -59,9 +53,6 @@ impl Pairing {
     }
 
     /// The same for the rows of a list, which shows their types and no values.
-    ///
-    /// # Errors
-    /// As [`Pairing::holds`].
     pub async fn holds_rows(
         &mut self,
         job: &InProject<'_>,
@@ -95,9 +86,6 @@ impl Pairing {
     }
 
     /// The custom values of an item that [`Pairing::holds`] has let pass; none when it has to be read again.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn values(
         &mut self,
         job: &InProject<'_>,
@@ -130,9 +118,6 @@ impl Pairing {
     }
 
     /// Notes what is recorded now; nothing was read yet that is to be shown.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn renew(&mut self, job: &InProject<'_>) -> Result<(), Refusal> {
         self.before = recorded(&job.runner, job.card.id).await?;
         Ok(())

@@ -243,9 +243,6 @@ fn is_written_elsewhere(job: &InProject<'_>, items: &[Item], looking: Looking, r
 }
 
 /// Settles everything open in the project, and tells whether anything about an item that exists is left.
-///
-/// # Errors
-/// When v1 or the store cannot be asked.
 pub(in crate::run) async fn settle_all(job: &InProject<'_>) -> Result<bool, Refusal> {
     let recorded = job.runner.store.project_items(job.card.id).await?;
     let (mut left, mut listed) = (false, Listed::default());
@@ -429,9 +426,6 @@ async fn bind(
 }
 
 /// Drops creates that made nothing: `index` was read after v1 could still have carried them out.
-///
-/// # Errors
-/// When the store cannot be written.
 pub(super) async fn drop_unmade(
     job: &InProject<'_>,
     index: &Index,
