@@ -28,7 +28,7 @@ pub(super) struct ScopeLine {
 
 /// Scopes as lines.
 pub(super) fn lines(scopes: &[String]) -> Vec<ScopeLine> {
-    let line = |scope: &String| ScopeLine { name: scope.clone(), words: scope_words::of(scope).to_owned() };
+    let line = |scope: &String| ScopeLine { name: scope.clone(), words: scope_words::of(scope) };
     scopes.iter().map(line).collect()
 }
 
