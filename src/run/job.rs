@@ -65,13 +65,14 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Who asks from here, as the audit log names them. Keys and tokens act, so the person is never there themselves.
-    pub(super) fn actor(&self, user: &User) -> AuditActor {
+    /// Who asks from here, as the audit log names them, with what is known of the person. Keys and tokens act, so the
+    /// person is never there themselves.
+    pub(super) fn actor(&self, user: Uuid, person: Option<&User>) -> AuditActor {
         AuditActor {
             kind: "api_token",
-            id: Some(user.id),
-            display_name: user.display_name.clone(),
-            email: user.email.clone(),
+            id: Some(user),
+            display_name: person.map(|person| person.display_name.clone()).unwrap_or_default(),
+            email: person.map(|person| person.email.clone()).unwrap_or_default(),
             ip_address: self.ip.map(|ip| ip.to_string()),
             user_agent: self.user_agent.clone(),
         }
@@ -105,7 +106,8 @@ impl Job {
 
     /// The caller as the audit log names it.
     pub fn actor(&self) -> AuditActor {
-        self.call.origin.actor(&self.call.caller.user)
+        let user = &self.call.caller.user;
+        self.call.origin.actor(user.id, Some(user))
     }
 
     pub(super) fn operation(&self) -> &Operation {

@@ -34,21 +34,11 @@ pub async fn forget_project(store: &Store, project: Uuid) -> Result<(), Refusal>
         let forgotten = store.edit(workspace, |edit| {
             let before = edit.after.clone();
             edit.forget_project(project);
-            Ok(((), audit::definitions(consequence(), &before, &edit.after)))
+            // Nobody asked for it: it follows from what somebody did at v1.
+            let nobody = AuditActor { kind: SYSTEM, ..AuditActor::default() };
+            Ok(((), audit::definitions(nobody, &before, &edit.after)))
         });
         forgotten.await?;
     }
     Ok(store.miss_project(project).await?)
-}
-
-/// Nobody asked for it: it follows from what somebody did at v1.
-fn consequence() -> AuditActor {
-    AuditActor {
-        kind: SYSTEM,
-        id: None,
-        display_name: String::new(),
-        email: String::new(),
-        ip_address: None,
-        user_agent: String::new(),
-    }
 }
