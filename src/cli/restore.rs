@@ -7,7 +7,7 @@
 
 use super::arguments::Outcome;
 use super::out::say;
-use super::store_files::{absent, create};
+use super::store_files::{absent, create, with_any_store};
 use crate::amount::amount;
 use crate::store::{Store, url_of};
 use std::fs::File;
@@ -74,10 +74,7 @@ fn put(whole: &Path, file: &Path) -> Result<(), String> {
 async fn fill(from: &Path, url: &str, force: bool) -> Result<u64, String> {
     // Before a store is made for it.
     let is_copy = is_copy(from)?;
-    let store = Store::open_for_upkeep(url).await.map_err(|fault| fault.to_string())?;
-    let filled = fill_opened(from, is_copy, &store, force).await;
-    store.close().await;
-    filled
+    with_any_store(url, async |store| fill_opened(from, is_copy, store, force).await).await
 }
 
 async fn fill_opened(from: &Path, is_copy: bool, store: &Store, force: bool) -> Result<u64, String> {
@@ -149,13 +146,11 @@ async fn lines_of_older(from: &Path, name: &Path, to: &mut File) -> Outcome {
         .and_then(|mut from| create(&newer).and_then(|mut newer| std::io::copy(&mut from, &mut newer)));
     let exported = async {
         copied.map_err(|fault| format!("{}: {fault}", newer.display()))?;
-        let store = Store::open_for_upkeep(&url_of(&newer)).await.map_err(|fault| fault.to_string())?;
-        let exported = match store.migrate().await {
-            Ok(_) => lines_of(&store, to).await,
-            Err(fault) => Err(fault.to_string()),
+        let migrated = async |store: &Store| {
+            store.migrate().await.map_err(|fault| fault.to_string())?;
+            lines_of(store, to).await
         };
-        store.close().await;
-        exported
+        with_any_store(&url_of(&newer), migrated).await
     };
     let exported = exported.await;
     remove(&newer);
