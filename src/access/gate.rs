@@ -36,9 +36,6 @@ fn id_of(value: &str) -> Option<Uuid> {
 }
 
 /// Whether the credential's scopes open the operation; API keys carry none and are not limited.
-///
-/// # Errors
-/// [`Refusal::InsufficientScope`] naming the scopes of which any one would do.
 pub fn check_scope(operation: &Operation, caller: &Caller) -> Result<(), Refusal> {
     let Some(granted) = &caller.scopes else { return Ok(()) };
     if operation.scopes.iter().any(|scope| granted.contains(scope)) {
@@ -111,9 +108,6 @@ pub async fn check_visible(
 
 /// A credential for one workspace sees no other. The ids are compared, because a slug can be given to another
 /// workspace.
-///
-/// # Errors
-/// 404 for any other; faults of v1 as they are.
 pub async fn check_workspace(access: &Access, caller: &Caller, slug: &str, ctx: &Context) -> Result<(), Refusal> {
     match caller.workspace {
         Some(only) if access.workspace_id(caller, slug, ctx).await? != only => Err(Refusal::not_found()),

@@ -53,9 +53,6 @@ impl ProjectCard {
     }
 
     /// The caller's role, for writes (comments excepted).
-    ///
-    /// # Errors
-    /// [`Refusal::Forbidden`] for those who are not members, and for guests.
     pub fn require_writer(&self) -> Result<Role, Refusal> {
         let role = self.require_member()?;
         if role <= Role::GUEST {

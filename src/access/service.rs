@@ -192,9 +192,6 @@ impl Access {
     }
 
     /// The person a v1 key belongs to, as v1 said not long ago.
-    ///
-    /// # Errors
-    /// [`Refusal::Unauthorized`] when v1 does not take the key; faults of v1 as they are.
     pub async fn owner_of(&self, key: &V1Key, ctx: &Context) -> Result<Arc<User>, Refusal> {
         self.owner_within(key, Named::Lately, ctx).await
     }

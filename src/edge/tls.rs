@@ -190,9 +190,6 @@ impl Tls {
     }
 
     /// Begins TLS on a connection.
-    ///
-    /// # Errors
-    /// When the client speaks something else, or accepts nothing that is offered.
     pub(super) async fn begin(&self, socket: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         let acceptor = self.0.current.read().acceptor.clone();
         acceptor.accept(socket).await

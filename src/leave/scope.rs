@@ -69,9 +69,6 @@ pub(super) fn segment(slug: &str) -> Result<String, String> {
 
 impl<'p> Scope<'p> {
     /// Finds the workspace and its projects on both sides.
-    ///
-    /// # Errors
-    /// When a side cannot be read, or v1 shows no project of the workspace.
     pub(super) async fn find(plan: &'p Plan, slug: &str, v1: &Side, target: &Side) -> Result<Self, String> {
         let slug = segment(slug)?;
         let (workspace, projects) = (Uuid::nil(), BTreeMap::new());

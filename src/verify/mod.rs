@@ -26,9 +26,6 @@ use place::Place;
 use report::Checked;
 
 /// Verifies the gateway behind `gateway`.
-///
-/// # Errors
-/// A sentence for people when it cannot be reached at all or the key is not accepted.
 pub async fn verify(plan: &Plan, gateway: &Gateway, wanted: &Wanted) -> Result<Report, String> {
     let me = gateway.send("GET", "/api/v2/users/me/", None).await?;
     if me.header("Causeway-V1-Calls").is_none() {

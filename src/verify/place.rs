@@ -147,9 +147,6 @@ impl Place {
 
 /// Makes sure that the workspace and the project that were named are there for this key, so that it is said once and
 /// not of every operation.
-///
-/// # Errors
-/// A sentence for people that names what is not there.
 pub(super) async fn exists(plan: &Plan, gateway: &Gateway, wanted: &Wanted) -> Result<(), String> {
     let place = Place { workspace: wanted.workspace.clone(), project: wanted.project.clone(), ..Place::default() };
     for (surface, named, flag) in

@@ -49,9 +49,6 @@ fn number(text: &[u8]) -> Option<u64> {
 }
 
 /// HTTP/2 frames its bodies itself, but a `Content-Length` goes on to v1.
-///
-/// # Errors
-/// 400 for several of them, or one that is not a number.
 pub(super) fn one_number(headers: &HeaderMap) -> Result<(), Refusal> {
     let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
     match (lengths.next(), lengths.next()) {

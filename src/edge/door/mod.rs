@@ -34,9 +34,6 @@ use http::{Method, Uri, Version};
 pub(super) struct Unreadable(pub(super) Refusal);
 
 /// Lets a request in, or says why not. Headers with underscores are taken out when the settings say so.
-///
-/// # Errors
-/// 400 `validation_error`, 405 `method_not_allowed`, or what the gate had to say.
 pub fn admit(request: &mut Parts, settings: EdgeSettings) -> Result<(), Refusal> {
     if let Some(Unreadable(refusal)) = request.extensions.remove() {
         return Err(refusal);

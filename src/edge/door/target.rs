@@ -9,9 +9,6 @@ use http::{Method, Uri};
 use percent_encoding::percent_decode_str;
 
 /// The target of a request as it stands in its first line.
-///
-/// # Errors
-/// 400 when it is no address, or has a fragment.
 pub(super) fn read(text: &str) -> Result<Uri, Refusal> {
     if text.contains('#') {
         return Err(Refusal::invalid("The address of a request has no fragment."));

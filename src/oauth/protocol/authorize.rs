@@ -51,9 +51,6 @@ pub fn is_registered(registered: &[String], presented: &str) -> bool {
 }
 
 /// `state` as it is sent back.
-///
-/// # Errors
-/// `invalid_request` when it is given twice or is too long.
 pub fn state(form: &Form) -> Result<Option<String>, OAuthError> {
     match form.get("state") {
         _ if form.repeated().contains("state") => Err(OAuthError::invalid_request("state is repeated.")),

@@ -91,9 +91,6 @@ async fn written(
 }
 
 /// What the query asks to be expanded.
-///
-/// # Errors
-/// `validation_error` on `expand` for an unknown value.
 pub(in crate::run) fn wanted(job: &InProject<'_>) -> Result<Vec<usize>, Refusal> {
     query::read_single(declaring(job), &job.call.parameters)
 }

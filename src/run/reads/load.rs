@@ -47,9 +47,6 @@ pub(in crate::run) const AT_ONCE: usize = 1000;
 
 impl Job {
     /// The first page of a list of v1 in a project, read now, in the order and with the fields that `query` names.
-    ///
-    /// # Errors
-    /// 404 or 403 when v1 does not show the list.
     pub(in crate::run) async fn first_page(&self, resource: &Resource, query: &str) -> Result<V1Response, Refusal> {
         let request = V1Request::get(self.collection_path(resource)?, format!("per_page={AT_ONCE}&{query}"));
         let answer = self.runner.client.ask(self.key(), request, &self.call.ctx).await;

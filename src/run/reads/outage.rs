@@ -127,9 +127,6 @@ impl Job {
     }
 
     /// [`Job::ask_record`] for a page, of which `read` reads everything.
-    ///
-    /// # Errors
-    /// As `Client::ask`, and those of `read`.
     pub(in crate::run) async fn ask_page<T>(
         &self,
         request: V1Request,

@@ -84,9 +84,6 @@ impl Job {
     }
 
     /// The thing at `place`: kept, kept for longer while v1's quota is short, or read.
-    ///
-    /// # Errors
-    /// As [`Job::after_refused_read`], and when there is no quota in time.
     pub(in crate::run) async fn load_from<T, F>(
         &self,
         shelf: &Shelf<T>,
@@ -218,9 +215,6 @@ impl Job {
 
     /// Room for the first call of a read of `path` that others may join. There is none to keep where the quota has
     /// room for many, and as soon as somebody else `is_begun` with it.
-    ///
-    /// # Errors
-    /// When there will be none in time.
     async fn room_to_begin(
         &self,
         path: &Arc<str>,

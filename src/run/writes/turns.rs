@@ -37,9 +37,6 @@ impl Job {
     /// one write of each key goes on at a time. None where nobody with another key waits for the same, and for a body that
     /// will be refused. A quota that is used up for longer than there is time is the write's own business, which may need
     /// no call.
-    ///
-    /// # Errors
-    /// `overloaded`, as [`Job::wait_for_turn`].
     pub(in crate::run) async fn wait_for_quota(&self) -> Result<Option<InLine>, Refusal> {
         let (budget, key) = (self.runner.client.budget(), self.key().id());
         let of_many = |turn: &Declared| !turn.shared && !matches!(turn.of, TurnOf::Record);

@@ -141,9 +141,6 @@ pub(super) fn type_gone() -> Refusal {
 
 impl InProject<'_> {
     /// Stores what needs no write to v1.
-    ///
-    /// # Errors
-    /// `store_unavailable`; 400 when the type was deleted just now.
     pub(in crate::run) async fn store_own(&self, item: Uuid, own: &OwnWrite) -> Result<(), Refusal> {
         if own.is_empty() {
             return Ok(());

@@ -105,9 +105,6 @@ impl Pairing {
     }
 
     /// The items have to be read again.
-    ///
-    /// # Errors
-    /// `store_unavailable` when that was done often enough.
     pub async fn again(&mut self, job: &InProject<'_>) -> Result<(), Refusal> {
         let now = Instant::now();
         if self.rounds == ROUNDS || now > *self.until.get_or_insert_with(|| now + job.call.ctx.patience()) {
