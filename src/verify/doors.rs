@@ -15,12 +15,12 @@ const OTHER_MODE: [&str; 2] = ["work_item_types_managed_at_project", "work_item_
 pub(super) async fn check(gateway: &Gateway, place: &Place, operation: &Operation) -> Checked {
     let path = place.path_to_nothing(operation)?;
     let body = (operation.method != Method::Get).then(|| json!({}));
-    let bare = gateway.send_bare(operation.method.as_str(), &path, body.as_ref()).await.map_err(Finding::Broken)?;
+    let bare = gateway.bare().send_patiently(operation.method.as_str(), &path, body.as_ref()).await?;
     is_problem(&bare, 401, "unauthorized", "without a key")?;
     if bare.header("WWW-Authenticate").is_none() {
         return Err(Finding::broken("without a key: the answer has no WWW-Authenticate"));
     }
-    let wrong = gateway.send_patiently("PUT", &path, Some(&json!({}))).await.map_err(Finding::Broken)?;
+    let wrong = gateway.send_patiently("PUT", &path, Some(&json!({}))).await?;
     is_problem(&wrong, 405, "method_not_allowed", "PUT")?;
     let allow = wrong.header("Allow").unwrap_or_default();
     if !allow.split(',').any(|word| word.trim() == operation.method.as_str()) {
@@ -42,8 +42,7 @@ pub(super) async fn refuses_harmlessly(gateway: &Gateway, place: &Place, operati
     }
     // A record that is not there is told before or after the body is judged, as the operation needs it.
     let path = place.path_to_nothing(operation)?;
-    let answer = gateway.send_patiently(operation.method.as_str(), &path, body.as_ref()).await;
-    let answer = answer.map_err(Finding::Broken)?;
+    let answer = gateway.send_patiently(operation.method.as_str(), &path, body.as_ref()).await?;
     match (answer.status, answer.code()) {
         (400, "validation_error") if body.is_some() => Ok("400 for a wrong body".into()),
         (404, "resource_not_found") if at_nothing => Ok("404 for a random id".into()),
@@ -80,7 +79,7 @@ pub(super) fn is_success(answer: &Answer, operation: &Operation) -> Result<(), F
 }
 
 /// Checks the body of a success against the declared shape.
-pub(super) fn has_shape(plan: &Plan, operation: &Operation, answer: &Answer) -> Result<(), Finding> {
+pub(super) fn has_shape(plan: &Plan, operation: &Operation, answer: &Answer) -> Result<(), String> {
     match &operation.response {
         Some(name) => shape::check(plan, name, &answer.json),
         None => Ok(()),

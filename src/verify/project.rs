@@ -38,7 +38,7 @@ impl Throwaway {
 
     /// Deletes it.
     pub(super) async fn delete(self, gateway: &Gateway) -> Result<String, Finding> {
-        let gone = gateway.send_patiently("DELETE", &self.path, None).await.map_err(Finding::Broken)?;
+        let gone = gateway.send_patiently("DELETE", &self.path, None).await?;
         match gone.status {
             204 => Ok("the project made for it is deleted".into()),
             status => Err(Finding::broken(format!("the project {} is still there: v1 answered {status}", self.id))),

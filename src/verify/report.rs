@@ -60,6 +60,12 @@ pub(crate) enum Finding {
 /// What a check ends with: what was proven.
 pub(super) type Checked = Result<String, Finding>;
 
+impl From<String> for Finding {
+    fn from(broken: String) -> Self {
+        Self::Broken(broken)
+    }
+}
+
 impl Finding {
     pub(super) fn broken(text: impl Into<String>) -> Self {
         Self::Broken(text.into())

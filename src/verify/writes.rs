@@ -119,7 +119,7 @@ impl Work<'_> {
         let makes = |other: &&Operation| other.resource == resource && other.status == 201;
         let list = self.plan.operations.iter().find(|other| other.is_list() && other.resource == resource);
         match list.filter(|_| !self.plan.operations.iter().any(|other| makes(&other))) {
-            Some(list) => self.place.look(self.plan, self.gateway, list).await.map_err(Finding::Broken),
+            Some(list) => Ok(self.place.look(self.plan, self.gateway, list).await?),
             None => Ok(()),
         }
     }
@@ -129,7 +129,7 @@ impl Work<'_> {
         let path = self.path(operation).await?;
         let body = bodies::right(&self.place, operation, self.plan.resource_of(operation));
         let method = operation.method.as_str();
-        let answer = self.gateway.send_patiently(method, &path, body.as_ref()).await.map_err(Finding::Broken)?;
+        let answer = self.gateway.send_patiently(method, &path, body.as_ref()).await?;
         doors::is_success(&answer, operation)?;
         doors::has_shape(self.plan, operation, &answer)?;
         if let (Some(body), Form::Record) = (&body, operation.answer) {
@@ -162,17 +162,16 @@ impl Work<'_> {
             return self.place.path(self.plan, operation);
         };
         let listed = format!("{}?per_page=200", self.place.path(self.plan, list)?);
-        let page = self.gateway.send_patiently("GET", &listed, None).await.map_err(Finding::Broken)?;
+        let page = self.gateway.get(&listed).await?;
         let mut place = self.place.clone();
-        let rows = page.json["data"].as_array().map(Vec::as_slice).unwrap_or_default();
-        if let Some(row) = rows.iter().find(|row| row["is_default"] == true) {
+        if let Some(row) = page.rows().iter().find(|row| row["is_default"] == true) {
             place.remember(&self.plan.resource_of(operation).name, row);
         }
         place.path(self.plan, operation)
     }
 
     async fn is_gone(&self, path: &str) -> Checked {
-        let again = self.gateway.send_patiently("GET", path, None).await.map_err(Finding::Broken)?;
+        let again = self.gateway.get(path).await?;
         match (again.status, again.code()) {
             (404, "resource_not_found") => Ok("deleted, and gone".into()),
             _ => Err(Finding::broken(format!("deleted, but still answered with {}", again.brief()))),
@@ -182,7 +181,7 @@ impl Work<'_> {
     /// Whether the workspace manages types itself.
     async fn mode(&self) -> Option<bool> {
         let path = self.place.path(self.plan, self.plan.operation(FEATURES)?).ok()?;
-        let features = self.gateway.send_patiently("GET", &path, None).await.ok()?;
+        let features = self.gateway.get(&path).await.ok()?;
         features.json[SWITCHED].as_bool()
     }
 
@@ -192,7 +191,7 @@ impl Work<'_> {
         let doors = doors::check(self.gateway, &self.place, operation).await?;
         let path = self.place.path(self.plan, operation)?;
         let body = json!({ SWITCHED: workspace });
-        let answer = self.gateway.send_patiently("PATCH", &path, Some(&body)).await.map_err(Finding::Broken)?;
+        let answer = self.gateway.send_patiently("PATCH", &path, Some(&body)).await?;
         doors::is_success(&answer, operation)?;
         doors::has_shape(self.plan, operation, &answer)?;
         shows_what_was_sent(&body, &answer.json)?;
