@@ -53,8 +53,8 @@ const LIST_BYTES: u64 = 16 * 1024 * 1024;
 /// A caller that could not wait for v1's quota any longer tries again after this at the earliest.
 const SOON: Duration = Duration::from_secs(1);
 
-type ProjectKey = (KeyId, Arc<str>, Uuid);
-type WorkspaceKey = (KeyId, Arc<str>);
+/// A workspace by its slug, as seen with a key.
+type Place = (KeyId, Arc<str>);
 
 /// The id of a workspace and whether it had to be derived.
 #[derive(Debug, Clone, Copy)]
@@ -86,11 +86,11 @@ pub(super) struct Inner {
     changes: Changes,
     card_ttl: Duration,
     identity_ttl: Duration,
-    identities: Remembered<KeyId, Arc<User>>,
-    projects: Remembered<ProjectKey, Arc<ProjectCard>>,
-    workspaces: Remembered<WorkspaceKey, workspace_card::Seen>,
-    visible: Remembered<WorkspaceKey, Arc<VisibleProjects>>,
-    ids: Remembered<WorkspaceKey, KnownId>,
+    identities: Remembered<(), Arc<User>>,
+    projects: Remembered<(Arc<str>, Uuid), Arc<ProjectCard>>,
+    workspaces: Remembered<Arc<str>, workspace_card::Seen>,
+    visible: Remembered<Arc<str>, Arc<VisibleProjects>>,
+    ids: Remembered<Arc<str>, KnownId>,
     acquaintances: Acquaintances,
 }
 
@@ -213,7 +213,7 @@ impl Access {
                 ends_all: true,
             })
         };
-        let answer = inner.identities.get_shared(key.id(), &voids, max_age, ctx, share, ask).await;
+        let answer = inner.identities.get_shared((key.id(), ()), &voids, max_age, ctx, share, ask).await;
         self.late_for_the_quota(key.id(), ctx, answer)?.value
     }
 
@@ -243,13 +243,11 @@ impl Access {
         ctx: &Context,
     ) -> Result<Kept<Arc<ProjectCard>>, Refusal> {
         paths::check(slug)?;
-        let (id, slug) = (caller.key.id(), Arc::<str>::from(slug));
-        let named = Arc::clone(&slug);
-        let voids =
-            [Changed::KeyAccess(id.0), Changed::ProjectAccess(project), Changed::WorkspaceAccess((&*slug).into())];
+        let place = place(caller, slug);
+        let [key, workspace] = voids(&place);
+        let voids = [key, workspace, Changed::ProjectAccess(project)];
         let ask = |ctx| {
-            let (inner, key) = (Arc::clone(&self.inner), caller.key.clone());
-            let place = (id, Arc::clone(&slug));
+            let (inner, key, place) = (Arc::clone(&self.inner), caller.key.clone(), place.clone());
             async move {
                 let began = inner.changes.now();
                 let path = paths::project(&place.1, project)?;
@@ -263,10 +261,10 @@ impl Access {
             }
         };
         let share = || {
-            let (inner, place) = (Arc::clone(&self.inner), (id, Arc::clone(&slug)));
+            let (inner, place) = (Arc::clone(&self.inner), place.clone());
             Some(Sharing {
                 proofs: Arc::clone(self.proofs.as_ref()?),
-                key: id,
+                key: place.0,
                 of: format!("project {project} in {slug}"),
                 write: |card: &Arc<ProjectCard>| serde_json::to_string(&**card).ok(),
                 read: Box::new(move |proof, began| {
@@ -277,11 +275,12 @@ impl Access {
                 ends_all: false,
             })
         };
-        let (key, max_age) = ((id, Arc::clone(&slug), project), max_age.min(self.inner.card_ttl));
+        let key = (place.0, (Arc::clone(&place.1), project));
+        let max_age = max_age.min(self.inner.card_ttl);
         let answer = self.inner.projects.get_shared(key, &voids, max_age, ctx, share, ask).await;
-        let Kept { value, began } = self.noting_lost_key(id, ctx, answer)?;
+        let Kept { value, began } = self.noting_lost_key(place.0, ctx, answer)?;
         let card = value?;
-        self.inner.acquaintances.note(&caller.user, card.workspace_id, &named);
+        self.inner.acquaintances.note(&caller.user, card.workspace_id, slug);
         Ok(Kept { value: card, began })
     }
 
@@ -309,11 +308,10 @@ impl Access {
         ctx: &Context,
     ) -> Result<Arc<WorkspaceCard>, Refusal> {
         paths::check(slug)?;
-        let (id, slug) = (caller.key.id(), Arc::<str>::from(slug));
-        let voids = [Changed::KeyAccess(id.0), Changed::WorkspaceAccess((&*slug).into())];
+        let place = place(caller, slug);
         let ask = |ctx| {
             let (inner, key, user) = (Arc::clone(&self.inner), caller.key.clone(), caller.user.id);
-            let place = (id, Arc::clone(&slug));
+            let place = place.clone();
             async move {
                 let began = inner.changes.now();
                 let verdict =
@@ -327,13 +325,14 @@ impl Access {
         };
         let max_age = max_age.min(self.inner.card_ttl);
         let share = || {
-            let (inner, place, user) = (Arc::clone(&self.inner), (id, Arc::clone(&slug)), caller.user.id);
+            let (inner, user) = (Arc::clone(&self.inner), caller.user.id);
             // A caller that wants a fresh answer gets no older one.
             let proofs = self.proofs.clone().filter(|_| !max_age.is_zero())?;
+            let place = place.clone();
             Some(Sharing {
                 proofs,
-                key: id,
-                of: format!("workspace {slug}"),
+                key: place.0,
+                of: format!("workspace {}", place.1),
                 write: workspace_card::told,
                 read: Box::new(move |proof, began| {
                     let seen = workspace_card::heard(proof, user)?;
@@ -345,9 +344,9 @@ impl Access {
                 ends_all: false,
             })
         };
-        let key = (id, Arc::clone(&slug));
-        let answer = self.inner.workspaces.get_shared(key, &voids, max_age, ctx, share, ask).await;
-        let answer = self.noting_lost_key(id, ctx, answer)?;
+        let workspaces = &self.inner.workspaces;
+        let answer = workspaces.get_shared(place.clone(), &voids(&place), max_age, ctx, share, ask).await;
+        let answer = self.noting_lost_key(place.0, ctx, answer)?;
         let seen = answer.value?;
         Ok(Arc::new(WorkspaceCard { role: seen.role, roster: seen.roster, read_at: answer.began.at }))
     }
@@ -370,15 +369,15 @@ impl Access {
         max_age: Duration,
         ctx: &Context,
     ) -> Result<Kept<Verdict<Arc<VisibleProjects>>>, Refusal> {
-        let (id, slug) = (caller.key.id(), Arc::<str>::from(slug));
-        let voids =
-            [Changed::KeyAccess(id.0), Changed::AnyProjectAccess, Changed::WorkspaceAccess((&*slug).into())];
+        let place = place(caller, slug);
+        let [key, workspace] = voids(&place);
+        let voids = [key, workspace, Changed::AnyProjectAccess];
         let ask = |ctx| {
             let inner = &self.inner;
-            visible_projects::ask(inner.client.clone(), caller.key.clone(), slug.to_string(), ctx)
+            visible_projects::ask(inner.client.clone(), caller.key.clone(), slug.to_owned(), ctx)
         };
-        let answer = self.inner.visible.get((id, Arc::clone(&slug)), &voids, max_age, ctx, ask).await;
-        self.noting_lost_key(id, ctx, answer)
+        let answer = self.inner.visible.get(place.clone(), &voids, max_age, ctx, ask).await;
+        self.noting_lost_key(place.0, ctx, answer)
     }
 
     /// The id of a workspace, as learned from the caller's own cards in the last ten minutes, else asked
@@ -407,17 +406,16 @@ impl Access {
         ctx: &Context,
     ) -> Result<Kept<Verdict<KnownId>>, Refusal> {
         paths::check(slug)?;
-        let (id, slug) = (caller.key.id(), Arc::<str>::from(slug));
-        let voids = [Changed::KeyAccess(id.0), Changed::WorkspaceAccess((&*slug).into())];
+        let place = place(caller, slug);
         let ask = |ctx| {
-            let (inner, key, slug) = (Arc::clone(&self.inner), caller.key.clone(), Arc::clone(&slug));
+            let (inner, key, slug) = (Arc::clone(&self.inner), caller.key.clone(), slug.to_owned());
             async move {
-                let page = ProjectsPage::ask(inner.client.clone(), key, slug.to_string(), ctx).await?;
+                let page = ProjectsPage::ask(inner.client.clone(), key, slug.clone(), ctx).await?;
                 Ok(page.map(|page| inner.known_id(page, &slug)))
             }
         };
-        let answer = self.inner.ids.get((id, Arc::clone(&slug)), &voids, max_age, ctx, ask).await;
-        self.noting_lost_key(id, ctx, answer)
+        let answer = self.inner.ids.get(place.clone(), &voids(&place), max_age, ctx, ask).await;
+        self.noting_lost_key(place.0, ctx, answer)
     }
 
     /// Where this process has seen a person lately; `None` when nowhere.
@@ -462,12 +460,20 @@ impl Access {
     }
 }
 
+fn place(caller: &Caller, slug: &str) -> Place {
+    (caller.key.id(), slug.into())
+}
+
+/// What ends whatever is known of a place.
+fn voids((key, slug): &Place) -> [Changed; 2] {
+    [Changed::KeyAccess(key.0), Changed::WorkspaceAccess((&**slug).into())]
+}
+
 impl Inner {
     /// Takes the id of a workspace from a project card that was read from then on. False when another one is known: then
     /// one of the two is wrong, or the slug was given away just now, and both are forgotten.
-    fn learn_id(&self, place: &WorkspaceKey, id: Uuid, began: Moment) -> bool {
-        let voids = [Changed::KeyAccess(place.0.0), Changed::WorkspaceAccess((&*place.1).into())];
-        let known = self.ids.known(place, &self.changes.need(&voids, ID_TTL));
+    fn learn_id(&self, place: &Place, id: Uuid, began: Moment) -> bool {
+        let known = self.ids.known(place, &self.changes.need(&voids(place), ID_TTL));
         if known.is_some_and(|known| !known.derived && known.id != id) {
             self.changes.tell(Changed::WorkspaceAccess((&*place.1).into()));
             return false;
