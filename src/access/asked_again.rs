@@ -4,7 +4,7 @@
 //! May use: `context`, `refusal`, this folder.
 
 use super::service::Access;
-use super::{Caller, VisibleProjects};
+use super::{Caller, VisibleProjects, workspace_id};
 use crate::context::Context;
 use crate::refusal::Refusal;
 use std::collections::HashSet;
@@ -43,5 +43,11 @@ impl Access {
         let known =
             if now.is_met(known.began) { known } else { self.known_id(caller, slug, Duration::ZERO, ctx).await? };
         Ok(known.value?.id)
+    }
+
+    /// Whether `id` stands in for the id of the workspace because the caller sees no project there. A record stored
+    /// under it would be out of sight as soon as a project shows the real one.
+    pub fn is_stand_in(&self, slug: &str, id: Uuid) -> bool {
+        id == workspace_id::derived(self.inner.client.base_url(), slug)
     }
 }

@@ -1,10 +1,9 @@
 //! Accepts the operators' connections (HTTP/1.1) and leads each request through the door to its page.
 //!
-//! May use: `html`, `settings`, `telemetry`, `admin::door`, `admin::home`, `admin::page`, `admin::token`.
+//! May use: `html`, `settings`, `telemetry`, `admin::door`, `admin::page`, `admin::token`.
 
 use super::door::Door;
-use super::home::home;
-use super::page::{AdminPage, see_other, text};
+use super::page::{AdminPage, home, see_other, text};
 use super::token::TokenError;
 use crate::html::{self, INLINE};
 use crate::settings::AdminSettings;

@@ -6,6 +6,7 @@ use super::findings::{Class, Findings};
 use super::ids::Kind;
 use super::wanted::{Wanted, Wish};
 use serde_json::{Map, Value, json};
+use strum::VariantArray;
 
 /// What a run over one workspace came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +67,7 @@ impl Report {
     /// As JSON.
     pub fn json(&self) -> Value {
         let lines = |findings: &Findings| -> Value {
-            let lines = Kind::ALL.into_iter().filter_map(|kind| Some((kind.word(), findings.lines.get(&kind)?)));
+            let lines = Kind::VARIANTS.iter().filter_map(|kind| Some((kind.word(), findings.lines.get(kind)?)));
             Value::Object(lines.map(|(word, line)| (word.to_owned(), json!(line))).collect::<Map<_, _>>())
         };
         let one = |one: &WorkspaceReport| {

@@ -8,6 +8,7 @@ use super::report::{Report, Result, WorkspaceReport};
 use super::wanted::Wish;
 use crate::printable::printable;
 use std::fmt::Write;
+use strum::VariantArray;
 
 /// Most lines of words of one class; JSON has all.
 const MOST: usize = 20;
@@ -43,7 +44,7 @@ fn table(text: &mut String, one: &WorkspaceReport, wish: Wish) {
         "{:<20} {:>8} {:>8} {:>8} {:>9} {:>11} {:>10}",
         "", "HERE", "ALIKE", carried, "CONFLICTS", "NOT CARRIED", "IMPOSSIBLE"
     );
-    for kind in Kind::ALL {
+    for &kind in Kind::VARIANTS {
         let line = one.findings.lines.get(&kind).copied().unwrap_or_default();
         let carried = match &one.carried {
             Some(carried) => carried.lines.get(&kind).map_or(0, |line| line.carried),

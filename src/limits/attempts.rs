@@ -6,8 +6,7 @@
 //! client must not lock out the others behind its address. Processes that share a Redis count together. May use:
 //! `cache`, `network`, `refusal`, `tally`, `buckets`, `together`.
 
-use super::buckets::Buckets;
-use super::refused::{CredentialId, limited};
+use super::buckets::{Buckets, CredentialId, limited};
 use super::together::Together;
 use crate::cache::{Bounds, Cache};
 use crate::network::network;

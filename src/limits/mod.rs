@@ -11,22 +11,18 @@
 mod account;
 mod attempts;
 mod buckets;
-mod clock;
 pub mod headers;
-mod refused;
 mod together;
 
 pub use attempts::Attempts;
-pub use buckets::Class;
-pub use refused::CredentialId;
+pub use buckets::{Class, CredentialId};
 
 use crate::context::Standing;
 use crate::refusal::Refusal;
 use crate::settings::RateSettings;
 use crate::shared::Shared;
 use crate::tally::Counter;
-use buckets::Buckets;
-use refused::limited;
+use buckets::{Buckets, limited};
 use together::Together;
 
 /// The limits of all classes, and of those without a credential.
