@@ -14,6 +14,7 @@ use crate::refusal::{FieldErrors, Refusal};
 use crate::store::{AuditActor, Turn};
 use crate::v1::V1Key;
 use crate::v2::body::{self, Given};
+use crate::v2::query::{self, ListCall};
 use crate::v2::tag::{self, IfMatch};
 use crate::v2::{Parameters, Reply};
 use bytes::Bytes;
@@ -203,6 +204,12 @@ impl Job {
         Ok(self.runner.collections.begin_write(&place, audience, key, Arc::clone(&self.touched)).await)
     }
 
+    /// The query of a list.
+    pub(super) fn list_call(&self) -> Result<ListCall, Refusal> {
+        let strict = self.runner.settings.strict_query;
+        query::read_list(self.operation(), self.resource(), &self.call.parameters, strict)
+    }
+
     /// The body, validated against the operation's members.
     pub(super) fn given(&self) -> Result<Given, Refusal> {
         self.given_with(|_| FieldErrors::default())
@@ -210,7 +217,7 @@ impl Job {
 
     /// The body, validated against the operation's members; a refusal also tells what `more` finds in others.
     pub(super) fn given_with(&self, more: impl FnOnce(&Given) -> FieldErrors) -> Result<Given, Refusal> {
-        crate::v2::query::read_single(self.operation(), &self.call.parameters)?;
+        query::read_single(self.operation(), &self.call.parameters)?;
         let bytes = self.call.body.as_ref().map_err(Clone::clone)?;
         match &self.parsed {
             Some(parsed) => self.checked(parsed.as_ref().map_err(Clone::clone)?, more),
