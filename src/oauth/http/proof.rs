@@ -3,16 +3,19 @@
 //! A form carries what it is about, sealed for a random cookie of the browser it was shown in: it cannot be
 //! changed, not be filled in elsewhere (CSRF), and expires. No session is kept anywhere.
 //!
-//! May use: `edge`, `units`, `v1`, this folder, `keyring`, `attempts`, `access`.
+//! May use: `edge`, `units`, `v1`, this folder, `keyring`, `attempts`, `access`, `service`.
 
+use super::page::{as_answer, failure};
 use super::{Asked, OAuthPages};
 use crate::access::User;
 use crate::edge::Body;
 use crate::oauth::admin::usable;
 use crate::oauth::attempts::WINDOW;
 use crate::oauth::protocol::secret;
+use crate::oauth::service::NOT_SET_UP;
 use crate::units::now_micros;
 use crate::v1::V1Key;
+use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::header::{COOKIE, RETRY_AFTER, SET_COOKIE};
@@ -33,14 +36,18 @@ pub(super) struct Unproven {
     pub(super) retry_after: Option<u64>,
 }
 
-impl Unproven {
-    /// `response` with what a client should know about trying again.
-    pub(super) fn on(&self, mut response: Response<Body>) -> Response<Body> {
-        if let Some(seconds) = self.retry_after {
-            response.headers_mut().insert(RETRY_AFTER, seconds.max(1).into());
-        }
-        response
+/// A page with a form for the browser that has the cookie; where a key proved nobody, with what that says of the answer.
+pub(super) fn with_form(
+    cookie: &FormCookie,
+    page: &impl Template,
+    destination: &str,
+    unproven: Option<&Unproven>,
+) -> Response<Body> {
+    let mut response = cookie.on(as_answer(unproven.map_or(200, |unproven| unproven.status), page, destination));
+    if let Some(seconds) = unproven.and_then(|unproven| unproven.retry_after) {
+        response.headers_mut().insert(RETRY_AFTER, seconds.max(1).into());
     }
+    response
 }
 
 #[derive(Serialize, Deserialize)]
@@ -74,7 +81,7 @@ impl FormCookie {
 
     /// Gives the cookie to the browser. Only our own pages send it back (`SameSite=Strict`), no script reads
     /// it, and with TLS no other host can set it (`__Host-`).
-    pub(super) fn on(&self, mut response: Response<Body>) -> Response<Body> {
+    fn on(&self, mut response: Response<Body>) -> Response<Body> {
         let secure = if self.secure { "; Secure" } else { "" };
         let cookie = format!(
             "{}={}; Path=/; Max-Age={COOKIE_LIFE}; HttpOnly; SameSite=Strict{secure}",
@@ -93,6 +100,14 @@ fn name(secure: bool) -> &'static str {
 }
 
 impl OAuthPages {
+    /// Ends a request for a page where no tokens and keys can be given.
+    pub(super) fn expect_set_up(&self, title: &str) -> Result<(), Response<Body>> {
+        match self.oauth.is_set_up() {
+            true => Ok(()),
+            false => Err(failure(503, title, NOT_SET_UP)),
+        }
+    }
+
     /// Seals what a form is about, for one purpose and one browser.
     pub(super) fn seal_form(&self, purpose: &str, cookie: &FormCookie, content: &impl Serialize) -> Option<String> {
         let text = serde_json::to_string(&Dated { sealed_at: now_micros(), content }).ok()?;
