@@ -15,7 +15,8 @@ const WAITS: usize = 3;
 #[derive(Debug, Clone)]
 pub struct Gateway {
     http: Client,
-    base: String,
+    /// Its address.
+    pub(super) base: String,
     key: Option<String>,
 }
 
@@ -63,11 +64,6 @@ impl Gateway {
     pub fn new(base: &str, key: Option<String>) -> Result<Self, String> {
         let http = outgoing::client_for(base, PATIENCE)?;
         Ok(Self { http, base: base.trim_end_matches('/').to_owned(), key })
-    }
-
-    /// Its address.
-    pub(super) fn base(&self) -> &str {
-        &self.base
     }
 
     /// The same one, asked without any credential.

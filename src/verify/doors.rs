@@ -18,13 +18,13 @@ pub(super) async fn check(gateway: &Gateway, place: &Place, operation: &Operatio
     let bare = gateway.bare().send_patiently(operation.method.as_str(), &path, body.as_ref()).await?;
     is_problem(&bare, 401, "unauthorized", "without a key")?;
     if bare.header("WWW-Authenticate").is_none() {
-        return Err(Finding::broken("without a key: the answer has no WWW-Authenticate"));
+        return Err("without a key: the answer has no WWW-Authenticate".to_owned().into());
     }
     let wrong = gateway.send_patiently("PUT", &path, Some(&json!({}))).await?;
     is_problem(&wrong, 405, "method_not_allowed", "PUT")?;
     let allow = wrong.header("Allow").unwrap_or_default();
     if !allow.split(',').any(|word| word.trim() == operation.method.as_str()) {
-        return Err(Finding::broken(format!("PUT: `Allow: {allow}` does not name {}", operation.method)));
+        return Err(format!("PUT: `Allow: {allow}` does not name {}", operation.method).into());
     }
     Ok("401 without a key, 405 for PUT".into())
 }
@@ -50,18 +50,18 @@ pub(super) async fn refuses_harmlessly(gateway: &Gateway, place: &Place, operati
             Ok("409 in this mode of the workspace".into())
         }
         (403, "forbidden") => Ok("403: this key may not write here".into()),
-        _ => Err(Finding::broken(format!("a write that must be refused was answered {}", answer.brief()))),
+        _ => Err(format!("a write that must be refused was answered {}", answer.brief()).into()),
     }
 }
 
 /// Checks that an answer is a problem with this status and code.
 pub(super) fn is_problem(answer: &Answer, status: u16, code: &str, when: &str) -> Result<(), Finding> {
     if (answer.status, answer.code()) != (status, code) {
-        return Err(Finding::broken(format!("{when}: {} instead of {status} {code}", answer.brief())));
+        return Err(format!("{when}: {} instead of {status} {code}", answer.brief()).into());
     }
     let media = answer.header("Content-Type").unwrap_or_default();
     if !media.starts_with("application/problem+json") {
-        return Err(Finding::broken(format!("{when}: the problem has Content-Type `{media}`")));
+        return Err(format!("{when}: the problem has Content-Type `{media}`").into());
     }
     Ok(())
 }
@@ -74,7 +74,7 @@ pub(super) fn is_success(answer: &Answer, operation: &Operation) -> Result<(), F
         (409, code) if operation.mode.is_some() && OTHER_MODE.contains(&code) => {
             Err(Finding::Impossible(format!("the workspace is in the other mode: {}", answer.brief())))
         }
-        _ => Err(Finding::broken(format!("{} instead of {}", answer.brief(), operation.status))),
+        _ => Err(format!("{} instead of {}", answer.brief(), operation.status).into()),
     }
 }
 

@@ -32,7 +32,7 @@ pub async fn verify(plan: &Plan, gateway: &Gateway, wanted: &Wanted) -> Result<R
         let answered = me.brief().lines().next().unwrap_or_default().to_owned();
         return Err(format!(
             "{} is no causeway (it answers /api/v2/users/me/ with {answered}); check --against",
-            gateway.base()
+            gateway.base
         ));
     }
     if me.status == 401 {

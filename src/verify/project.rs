@@ -41,7 +41,7 @@ impl Throwaway {
         let gone = gateway.send_patiently("DELETE", &self.path, None).await?;
         match gone.status {
             204 => Ok("the project made for it is deleted".into()),
-            status => Err(Finding::broken(format!("the project {} is still there: v1 answered {status}", self.id))),
+            status => Err(format!("the project {} is still there: v1 answered {status}", self.id).into()),
         }
     }
 }

@@ -66,12 +66,6 @@ impl From<String> for Finding {
     }
 }
 
-impl Finding {
-    pub(super) fn broken(text: impl Into<String>) -> Self {
-        Self::Broken(text.into())
-    }
-}
-
 impl Report {
     /// How many lines have this verdict.
     pub fn count(&self, verdict: &Verdict) -> usize {

@@ -174,7 +174,7 @@ impl Work<'_> {
         let again = self.gateway.get(path).await?;
         match (again.status, again.code()) {
             (404, "resource_not_found") => Ok("deleted, and gone".into()),
-            _ => Err(Finding::broken(format!("deleted, but still answered with {}", again.brief()))),
+            _ => Err(format!("deleted, but still answered with {}", again.brief()).into()),
         }
     }
 
@@ -204,7 +204,7 @@ fn shows_what_was_sent(body: &Value, answer: &Value) -> Result<(), Finding> {
     let plain = |value: &Value| value.is_string() || value.is_boolean();
     for (name, sent) in body.as_object().into_iter().flatten().filter(|(_, sent)| plain(sent)) {
         if answer.get(name).is_some_and(|shown| shown != sent) {
-            return Err(Finding::broken(format!("`{name}` was sent as {sent} and is shown as {}", answer[name])));
+            return Err(format!("`{name}` was sent as {sent} and is shown as {}", answer[name]).into());
         }
     }
     Ok(())
