@@ -21,14 +21,12 @@ mod side;
 mod text;
 mod types;
 mod values;
-mod wanted;
 mod work;
 
 pub use findings::{Class, Findings, Line};
 pub use ids::Kind;
-pub use report::{Report, Result as Outcome, WorkspaceReport};
+pub use report::{Report, Result as Outcome, Wanted, Wish, WorkspaceReport};
 pub use text::text;
-pub use wanted::{Wanted, Wish};
 
 use crate::catalogue::shapes;
 use crate::plan::Plan;

@@ -4,8 +4,7 @@
 
 use super::findings::{Class, Findings};
 use super::ids::Kind;
-use super::report::{Report, Result, WorkspaceReport};
-use super::wanted::Wish;
+use super::report::{Report, Result, Wish, WorkspaceReport};
 use crate::printable::printable;
 use std::fmt::Write;
 use strum::VariantArray;
