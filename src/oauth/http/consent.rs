@@ -54,7 +54,9 @@ struct Shown {
 impl OAuthPages {
     /// `GET`: shows what the app asks for.
     pub(super) async fn ask(&self, asked: &Asked) -> Page {
-        self.expect_set_up(TITLE)?;
+        if !self.oauth.is_set_up() {
+            return Err(failure(503, TITLE, NOT_SET_UP));
+        }
         let form = authorize::parse_query(asked.query());
         let form = form.ok_or_else(|| failure(400, TITLE, "The app sent something that cannot be read."))?;
         let target = authorize::target(&form).map_err(|problem| failure(400, TITLE, problem))?;
@@ -74,7 +76,9 @@ impl OAuthPages {
 
     /// `POST`: carries out what the person decided.
     pub(super) async fn decide(&self, asked: &Asked) -> Page {
-        self.expect_set_up(TITLE)?;
+        if !self.oauth.is_set_up() {
+            return Err(failure(503, TITLE, NOT_SET_UP));
+        }
         let form = sent_form(asked).ok_or_else(|| stale(TITLE))?;
         let shown = form.get("request").and_then(|request| self.open_form::<Shown>(PURPOSE, asked, request));
         let shown = shown.ok_or_else(|| stale(TITLE))?;

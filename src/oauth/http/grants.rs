@@ -7,6 +7,7 @@ use super::page::{Page, STYLE, ScopeLine, failure, lines, stale};
 use super::proof::{FormCookie, Unproven, with_form};
 use super::{Asked, OAuthPages};
 use crate::edge::Body;
+use crate::oauth::service::NOT_SET_UP;
 use crate::store::StoreError;
 use askama::Template;
 use http::{Method, Response};
@@ -53,7 +54,9 @@ struct Proven {
 impl OAuthPages {
     /// `GET` asks for a key, `POST` shows the list or takes something back.
     pub(super) async fn grants(&self, asked: &Asked) -> Page {
-        self.expect_set_up(TITLE)?;
+        if !self.oauth.is_set_up() {
+            return Err(failure(503, TITLE, NOT_SET_UP));
+        }
         if asked.parts.method == Method::GET {
             return Ok(self.asking(asked, None));
         }

@@ -3,16 +3,15 @@
 //! A form carries what it is about, sealed for a random cookie of the browser it was shown in: it cannot be
 //! changed, not be filled in elsewhere (CSRF), and expires. No session is kept anywhere.
 //!
-//! May use: `edge`, `units`, `v1`, this folder, `keyring`, `attempts`, `access`, `service`.
+//! May use: `edge`, `units`, `v1`, this folder, `keyring`, `attempts`, `access`.
 
-use super::page::{as_answer, failure};
+use super::page::as_answer;
 use super::{Asked, OAuthPages};
 use crate::access::User;
 use crate::edge::Body;
 use crate::oauth::admin::usable;
 use crate::oauth::attempts::WINDOW;
 use crate::oauth::protocol::secret;
-use crate::oauth::service::NOT_SET_UP;
 use crate::units::now_micros;
 use crate::v1::V1Key;
 use askama::Template;
@@ -100,14 +99,6 @@ fn name(secure: bool) -> &'static str {
 }
 
 impl OAuthPages {
-    /// Ends a request for a page where no tokens and keys can be given.
-    pub(super) fn expect_set_up(&self, title: &str) -> Result<(), Response<Body>> {
-        match self.oauth.is_set_up() {
-            true => Ok(()),
-            false => Err(failure(503, title, NOT_SET_UP)),
-        }
-    }
-
     /// Seals what a form is about, for one purpose and one browser.
     pub(super) fn seal_form(&self, purpose: &str, cookie: &FormCookie, content: &impl Serialize) -> Option<String> {
         let text = serde_json::to_string(&Dated { sealed_at: now_micros(), content }).ok()?;
